@@ -1,0 +1,57 @@
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Kokkos decides between CPU and GPU: its default execution space is ours. Each dependency is taken where it is
+# installed, else fetched by release tag; FETCHCONTENT_SOURCE_DIR_<NAME> gives a local source tree instead.
+include(FetchContent)
+
+macro(prekond_fetch name url tag)
+  string(TOUPPER ${name} _upper)
+  if(NOT PREKOND_FETCH_DEPENDENCIES AND NOT FETCHCONTENT_SOURCE_DIR_${_upper})
+    message(FATAL_ERROR "${name} was not found. Install it (CMAKE_PREFIX_PATH), give its source tree with "
+                        "-DFETCHCONTENT_SOURCE_DIR_${_upper}=..., or allow -DPREKOND_FETCH_DEPENDENCIES=ON.")
+  endif()
+  FetchContent_Declare(${name} GIT_REPOSITORY ${url} GIT_TAG ${tag} GIT_SHALLOW ON SYSTEM)
+  FetchContent_MakeAvailable(${name})
+endmacro()
+
+# A source tree given by hand goes before an installed Kokkos: it is how a CUDA build without one is made.
+if(NOT FETCHCONTENT_SOURCE_DIR_KOKKOS AND NOT TARGET Kokkos::kokkos)
+  find_package(Kokkos CONFIG QUIET)
+  if(Kokkos_FOUND AND (Kokkos_VERSION VERSION_LESS 4.6 OR Kokkos_VERSION VERSION_GREATER_EQUAL 6))
+    message(FATAL_ERROR "Kokkos ${Kokkos_VERSION} at ${Kokkos_DIR} is not supported: 4.6 to 5.x are.")
+  endif()
+endif()
+if(NOT TARGET Kokkos::kokkos)
+  set(PREKOND_KOKKOS_FETCHED ON)
+  if(NOT DEFINED Kokkos_ENABLE_OPENMP AND NOT DEFINED Kokkos_ENABLE_SERIAL)
+    find_package(OpenMP QUIET COMPONENTS CXX)
+    set(Kokkos_ENABLE_OPENMP ${OpenMP_CXX_FOUND} CACHE BOOL "Kokkos's OpenMP backend")
+  endif()
+  prekond_fetch(Kokkos https://github.com/kokkos/kokkos.git 4.7.01)
+endif()
+message(STATUS "Prekond: Kokkos ${Kokkos_VERSION}, backends ${Kokkos_DEVICES}")
+
+find_package(KokkosKernels CONFIG QUIET)
+find_package(ZLIB REQUIRED)
+
+find_package(nlohmann_json 3.9 CONFIG QUIET)
+if(NOT TARGET nlohmann_json::nlohmann_json AND PREKOND_ENABLE_DRIVER)
+  prekond_fetch(nlohmann_json https://github.com/nlohmann/json.git v3.11.3)
+endif()
+find_package(CLI11 2.1 CONFIG QUIET)
+if(NOT TARGET CLI11::CLI11 AND PREKOND_ENABLE_DRIVER)
+  prekond_fetch(CLI11 https://github.com/CLIUtils/CLI11.git v2.4.2)
+endif()
+if(PREKOND_ENABLE_TESTS)
+  find_package(GTest QUIET)
+  if(NOT TARGET GTest::gtest OR NOT TARGET GTest::gmock)
+    prekond_fetch(googletest https://github.com/google/googletest.git v1.15.2)
+  endif()
+endif()
+if(PREKOND_ENABLE_PERF_TESTS)
+  find_package(benchmark CONFIG QUIET)
+  if(NOT TARGET benchmark::benchmark)
+    set(BENCHMARK_ENABLE_TESTING OFF CACHE BOOL "" FORCE)
+    prekond_fetch(benchmark https://github.com/google/benchmark.git v1.9.1)
+  endif()
+endif()

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/views.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+namespace prekond {
+
+/// K sums that are computed together.
+template <class Scalar, int K>
+struct Sums {
+  Scalar value[K] = {};
+  KOKKOS_FUNCTION Sums& operator+=(const Sums& other) {
+    for (int k = 0; k < K; ++k) value[k] += other.value[k];
+    return *this;
+  }
+};
+
+/// Working memory of the reductions over n elements (or rows), made once, so that an iteration allocates nothing.
+///
+/// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the blocks: the
+/// result has the same bits whatever the number of threads.
+template <class Scalar, class Space>
+class ReduceWorkspace {
+ public:
+  static constexpr int max_sums = 4;
+
+  ReduceWorkspace() = default;
+  ReduceWorkspace(const Space& space, std::int64_t n)
+      : m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * num_blocks(n))),
+        m_arrived(allocate_zero<Vector<unsigned, Space>>(space, "prekond::reduce::arrived", 1)) {}
+
+  /// Elements of a block: 512, or what keeps the number of blocks at 8192 for very long vectors.
+  static std::int64_t block_size(std::int64_t n) { return std::max<std::int64_t>(512, (n + 8191) / 8192); }
+  static std::int64_t num_blocks(std::int64_t n) {
+    return std::max<std::int64_t>(1, (n + block_size(n) - 1) / block_size(n));
+  }
+
+  VectorView<Scalar, Space> partials() const { return m_partials; }
+  VectorView<unsigned, Space> arrived() const { return m_arrived; }
+  bool fits(std::int64_t blocks) const { return static_cast<std::int64_t>(m_partials.extent(0)) >= max_sums * blocks; }
+
+ private:
+  Vector<Scalar, Space> m_partials;
+  Vector<unsigned, Space> m_arrived;
+};
+
+/// Ends a block's part of a reduction: files the block's sums, and the team that comes last adds all of them in the
+/// order of the blocks into `result`. Called by all threads of a team.
+template <int K, class Scalar, class Space>
+struct FinishReduction {
+  VectorView<Scalar, Space> partials;
+  VectorView<unsigned, Space> arrived;
+  VectorView<Scalar, Space> result;
+
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const Team& team, const Sums<Scalar, K>& block_sums) const {
+    const int blocks = team.league_size();
+    bool last = false;
+    Kokkos::single(
+        Kokkos::PerTeam(team),
+        [&](bool& is_last) {
+          for (int k = 0; k < K; ++k) partials(K * team.league_rank() + k) = block_sums.value[k];
+          Kokkos::memory_fence();
+          is_last = Kokkos::atomic_fetch_add(&arrived(0), 1u) == unsigned(blocks - 1);
+          Kokkos::memory_fence();
+        },
+        last);
+    if (!last) return;
+    Sums<Scalar, K> total;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamVectorRange(team, blocks),
+        [&](int b, Sums<Scalar, K>& sum) {
+          for (int k = 0; k < K; ++k) sum.value[k] += Kokkos::volatile_load(&partials(K * b + k));
+        },
+        total);
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      for (int k = 0; k < K; ++k) result(k) = total.value[k];
+      arrived(0) = 0;
+    });
+  }
+};
+
+/// For all i < n calls `body(i, sums)`, which may also update vectors, and leaves the K sums in `result`.
+/// One kernel. Same bits for any number of threads.
+template <int K, class Scalar, class Space, class Body>
+void block_reduce(const Space& space, const char* label, std::int64_t n, const ReduceWorkspace<Scalar, Space>& workspace,
+                  VectorView<Scalar, Space> result, Body body) {
+  static_assert(K <= ReduceWorkspace<Scalar, Space>::max_sums);
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  const std::int64_t size = ReduceWorkspace<Scalar, Space>::block_size(n);
+  const std::int64_t blocks = ReduceWorkspace<Scalar, Space>::num_blocks(n);
+  if (!workspace.fits(blocks)) throw std::logic_error("prekond: a reduction's workspace was made for fewer elements");
+  const FinishReduction<K, Scalar, Space> finish{workspace.partials(), workspace.arrived(), result};
+  Kokkos::parallel_for(
+      label, Policy(space, static_cast<int>(blocks), is_host_space<Space> ? 1 : 256),
+      KOKKOS_LAMBDA(const Member& team) {
+        const std::int64_t begin = team.league_rank() * size;
+        const std::int64_t end = begin + size < n ? begin + size : n;
+        Sums<Scalar, K> sums;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, begin, end),
+            [&](std::int64_t i, Sums<Scalar, K>& sum) { body(i, sum.value); }, sums);
+        finish(team, sums);
+      });
+}
+
+}  // namespace prekond

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/report.hpp>
+#include <prekond/core/views.hpp>
+#include <prekond/core/workspace.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace prekond {
+
+/// An approximation M^-1 of an operator's inverse: y = M^-1 x. Derive from it to give the solvers one of your own; how
+/// it is set up is then its own affair (`MatrixPreconditioner` adds the phases of those that are made from a matrix).
+template <class Scalar, class Space>
+class Preconditioner {
+ public:
+  using scalar_type = Scalar;
+  using execution_space = Space;
+
+  virtual ~Preconditioner() = default;
+
+  virtual std::string name() const = 0;
+  virtual std::int64_t num_rows() const = 0;
+
+  /// y = M^-1 x for k vectors. Const, allocates nothing, does not fence. `workspace` comes from `make_workspace` with
+  /// at least k vectors.
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                     Workspace& workspace) const = 0;
+
+  virtual std::unique_ptr<Workspace> make_workspace(const Space& /*space*/, int /*num_vectors*/) const {
+    return std::make_unique<Workspace>();
+  }
+
+  virtual const Report& report() const {
+    static const Report empty;
+    return empty;
+  }
+};
+
+}  // namespace prekond

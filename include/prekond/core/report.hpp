@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// Rows whose computation broke down, and what was done about them.
+struct Breakdowns {
+  std::int64_t count = 0;       ///< rows concerned
+  std::int64_t first_row = -1;  ///< the smallest of them, -1 where there is none
+  double first_pivot = 0;       ///< the pivot of that row that was too small, relative to its diagonal entry
+  std::string action;           ///< what the setup did instead
+};
+
+/// What the phases of a preconditioner did. Times are fenced wall seconds, sizes are bytes.
+struct Report {
+  double symbolic_seconds = 0;
+  double numeric_seconds = 0;
+  std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
+  std::int64_t bytes = 0;  ///< memory it keeps between applications
+  int fences = 0;          ///< host synchronisations of the last numeric phase
+  bool pattern_kept = false;  ///< the last numeric phase worked on the pattern found before
+  Breakdowns breakdowns;
+  std::vector<std::string> notes;  ///< anything else a user should know, a sentence each
+};
+
+}  // namespace prekond

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/operator.hpp>
+#include <prekond/core/preconditioner.hpp>
+#include <prekond/core/reducer.hpp>
+#include <prekond/core/registry.hpp>
+#include <prekond/krylov/stopping.hpp>
+
+namespace prekond {
+
+/// A Krylov method. It knows the operator and the preconditioner by core's interfaces only.
+template <class Scalar, class Space>
+class Solver {
+ public:
+  virtual ~Solver() = default;
+  virtual std::string name() const = 0;
+
+  /// Solves A x = b from the x given. `preconditioner` may be null. `monitor` sees every iteration.
+  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol); when the recursive residual says so the true one is computed,
+  /// and if it is more than 10 times larger the method starts again from it, once.
+  /// \throws InputError where the sizes do not fit
+  virtual SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
+                            const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
+                            VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
+                            const Reducer<Scalar, Space>& reducer = {}) const = 0;
+};
+
+/// Every solver there is, in the order of `prekond list`.
+template <class Scalar, class Space>
+const Registry<Solver<Scalar, Space>>& solver_registry();
+
+/// A solver by name, with options by name. \throws OptionError
+template <class Scalar, class Space>
+std::unique_ptr<Solver<Scalar, Space>> create_solver(const std::string& name, const OptionMap& options = {}) {
+  return create(solver_registry<Scalar, Space>(), "solver", name, options);
+}
+
+}  // namespace prekond

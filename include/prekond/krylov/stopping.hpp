@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// Why a solver ended. The first three are success.
+enum class StopReason {
+  rtol,       ///< ||b - A x|| <= rtol ||b||
+  atol,       ///< ||b - A x|| <= atol
+  zero_rhs,   ///< b = 0, so x = 0
+  max_iters,  ///< not converged within max_iters
+  breakdown_not_spd,                 ///< p . A p <= 0: A is not positive definite
+  breakdown_preconditioner_not_spd,  ///< r . M^-1 r <= 0: the preconditioner is not positive definite
+  stagnation,  ///< the recursive residual converged twice and the true one did not
+  nan,         ///< a value that is not finite appeared
+};
+
+std::string to_string(StopReason reason);
+
+struct StoppingOptions {
+  double rtol = 1e-6;
+  double atol = 0;
+  std::int64_t max_iters = 10000;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("rtol", rtol, 0.0, 1.0, "stop at ||b - A x|| <= max(rtol ||b||, atol)");
+    visit("atol", atol, 0.0, 1e300, "absolute part of the stopping test");
+    visit("max_iters", max_iters, std::int64_t(0), std::int64_t(1) << 40, "iterations at most");
+  }
+};
+
+struct SolveResult {
+  StopReason reason = StopReason::max_iters;
+  bool converged = false;
+  std::int64_t iterations = 0;
+  std::int64_t matrix_products = 0;
+  double relative_residual = 0;       ///< the solver's own ||r|| / ||b|| at the end
+  double true_relative_residual = 0;  ///< ||b - A x|| / ||b||, computed at the end
+  double seconds = 0;                 ///< fenced wall time
+};
+
+/// Called with the iteration (0: before the first) and ||r||.
+using Monitor = std::function<void(std::int64_t, double)>;
+
+}  // namespace prekond

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Model problems, made on the execution space. A matrix depends on its generator, size and options alone:
+/// every machine, backend and number of threads makes the same bits. Rows are sorted and unique; values are
+/// computed in double. Compiled for double and float on the default and the host execution space.
+#include <prekond/core/options.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+template <class Scalar, class Space>
+using GeneratedMatrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+
+/// The matrix that `spec` names: `NAME:SIZE[,key=value...]`, as in `elasticity3d:30,contrast=100`.
+/// \throws OptionError for an unknown name (naming the nearest), a bad size, an unknown key, a bad value
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& spec);
+
+/// What help needs to know of a generator. `options.list()` has the fields, `options.values()` the defaults.
+struct GeneratorInfo {
+  std::string name;
+  std::string summary;
+  OptionFields options;
+  std::shared_ptr<void> defaults;  ///< the option struct that `options` refers to
+};
+
+/// All generators, in the order of the documentation.
+std::vector<GeneratorInfo> generator_list();
+
+namespace generators {
+
+struct NoOptions {
+  template <class V>
+  void describe(V&) {}
+};
+
+struct Anisotropic2dOptions {
+  double epsilon = 1e-3;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("epsilon", epsilon, 1e-12, 1e12, "diffusion along y; along x it is 1");
+  }
+};
+
+struct ConvectionDiffusion3dOptions {
+  double peclet = 100;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("peclet", peclet, 0, 1e12, "speed times the cube's edge over diffusion");
+  }
+};
+
+struct Elasticity3dOptions {
+  double contrast = 1e3;
+  std::int64_t seed = 1;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("contrast", contrast, 1, 1e12, "Young's modulus of a cell is log-uniform in [1, contrast]");
+    visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
+  }
+};
+
+struct CircuitOptions {
+  int hubs = 4;
+  double exponent = 2.5;
+  double contrast = 1e4;
+  double ground = 1e-3;
+  std::int64_t seed = 1;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("hubs", hubs, 0, 1000, "rows of about min(10^4, n/4) entries");
+    visit("exponent", exponent, 1.5, 10, "of the power law of a node's number of extra edges");
+    visit("contrast", contrast, 1, 1e12, "an edge's conductance is log-uniform in [1, contrast]");
+    visit("ground", ground, 1e-12, 1e12, "conductance from each node to the ground");
+    visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
+  }
+};
+
+/// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 beside it; `size` rows.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {});
+
+/// -u_xx - u_yy on the unit square by 5-point differences, u = 0 on the boundary (eliminated), scaled by h^2:
+/// 4 on the diagonal, -1 to each neighbour; size^2 rows, x fastest.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> poisson2d(const Space& space, std::int64_t size, const NoOptions& = {});
+
+/// -u_xx - u_yy - u_zz on the unit cube by 7-point differences, u = 0 on the boundary (eliminated), scaled by
+/// h^2: 6 on the diagonal, -1 to each neighbour; size^3 rows, x fastest.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> poisson3d(const Space& space, std::int64_t size, const NoOptions& = {});
+
+/// -u_xx - epsilon u_yy, otherwise as poisson2d: 2 + 2 epsilon on the diagonal, -1 along x, -epsilon along y.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> anisotropic2d(const Space& space, std::int64_t size,
+                                             const Anisotropic2dOptions& options = {});
+
+/// -Laplace u + peclet v . grad u on the unit cube, v = (1, 1, 1) / sqrt(3), u = 0 on the boundary
+/// (eliminated), upwind differences, scaled by h^2, h = 1 / (size + 1). With c = peclet h / sqrt(3): 6 + 3 c
+/// on the diagonal, -1 - c to the neighbours x - h, y - h, z - h, and -1 to x + h, y + h, z + h. size^3 rows;
+/// an M-matrix, nonsymmetric for peclet > 0.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> convection_diffusion3d(const Space& space, std::int64_t size,
+                                                      const ConvectionDiffusion3dOptions& options = {});
+
+/// Linear elasticity on the unit cube: a(u, v) = sum over cells of E_c int lambda div u div v + 2 mu eps(u) :
+/// eps(v), lambda = nu / ((1 + nu)(1 - 2 nu)), mu = 1 / (2 (1 + nu)), nu = 0.3; symmetric positive definite.
+///
+/// size^3 nodes, x fastest, (size - 1)^3 cells; each cell is cut into the six Kuhn tetrahedra around its
+/// diagonal (0,0,0)-(1,1,1), P1 elements, three unknowns a node, consecutive. E_c = contrast^U(seed, c), U
+/// uniform in (0, 1]. The face z = 0 is clamped and its unknowns eliminated: 3 size^2 (size - 1) rows. A node
+/// couples with itself and the nodes at offsets in {0,1}^3 and {0,-1}^3; all of these 3 x 3 blocks are
+/// stored, zeros included: nnz = 9 sum over the 15 offsets d of (size - |d_x|) (size - |d_y|) (size - 1 -
+/// |d_z|). Bitwise symmetric. Memory beside the result: one double a cell. `size` is at least 2.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t size,
+                                            const Elasticity3dOptions& options = {});
+
+/// A resistor network: A = sum over edges {i, j} of g_ij (e_i - e_j)(e_i - e_j)^T + ground I; symmetric
+/// positive definite, n = size^2 rows.
+///
+/// Edges: the 2-D grid of size x size nodes; from each node K extra edges to random nodes, P(K >= k) = (k +
+/// 1)^(1 - exponent), K <= min(1000, n/4); and from each of `hubs` nodes min(10^4, n/4) edges to nodes spread
+/// over the whole network. Edges from a node to itself and repeated edges are dropped. g_ij =
+/// contrast^U(seed, min(i, j), max(i, j)). Memory beside the result: the column indices once more.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size,
+                                       const CircuitOptions& options = {});
+
+}  // namespace generators
+}  // namespace prekond

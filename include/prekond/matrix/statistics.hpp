@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+
+namespace prekond {
+
+/// What `prekond info` says of a matrix.
+struct MatrixStatistics {
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t nnz = 0;
+
+  std::int64_t row_length_min = 0;
+  std::int64_t row_length_max = 0;
+  double row_length_mean = 0;
+  std::int64_t empty_rows = 0;
+
+  /// (i, j) is stored where (j, i) is. False for a rectangular matrix.
+  bool symmetric_pattern = false;
+  /// |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|) for all stored entries, as check_spd_input has it.
+  bool symmetric_values = false;
+  /// The largest |a_ij - a_ji| / max(sqrt(|a_ii a_jj|), |a_ij|, |a_ji|): from 0, symmetric, to 2. 0 if
+  /// rectangular.
+  double max_asymmetry = 0;
+
+  // Of the first min(num_rows, num_cols) rows:
+  std::int64_t diagonal_missing = 0;
+  std::int64_t diagonal_zero = 0;  ///< stored and 0
+  std::int64_t diagonal_negative = 0;
+  std::int64_t diagonal_positive = 0;
+  double diagonal_min_abs = 0;  ///< of the stored ones; 0 where there is none
+  double diagonal_max_abs = 0;
+
+  std::int64_t lower_bandwidth = 0;  ///< largest i - j of a stored entry, at least 0
+  std::int64_t upper_bandwidth = 0;  ///< largest j - i
+
+  /// Rows with |a_ii| >= sum over j != i of |a_ij|, in rounded arithmetic.
+  std::int64_t diagonally_dominant_rows = 0;
+  double frobenius_norm = 0;
+  double max_abs = 0;
+};
+
+/// Measures a matrix on `space`. Four kernels; a binary search an entry for the symmetry; memory: six doubles
+/// a row. Same bits for any number of threads. \pre validate(space, a) passed
+template <class Scalar, class Space>
+MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a);
+
+}  // namespace prekond

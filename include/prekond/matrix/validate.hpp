@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+namespace prekond {
+
+/// Checks that the matrix is one: sizes that fit each other, row pointers from 0 to nnz that never decrease,
+/// columns in range, ascending and unique in every row, finite values. What passes here is trusted everywhere
+/// else.
+///
+/// Two kernels, one reading of the matrix; nothing of its size is allocated. Rows, columns and positions in
+/// the messages count from 1. \throws InputError that names the first offender
+template <class Scalar, class Space>
+void validate(const Space& space, const CsrView<Scalar, Space>& a);
+
+/// Checks what can be checked cheaply of "symmetric positive definite": the matrix is square and not empty,
+/// every a_ii is stored and positive, and for every stored entry
+///   |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|),
+/// where an entry that is not stored counts as 0.
+///
+/// Cost: a binary search a stored entry. Memory: a double a row.
+/// \pre validate(space, a) passed
+/// \throws InputError that names the first offender, in the order of rows and columns, counted from 1
+template <class Scalar, class Space>
+void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
+
+/// Asymmetry that is taken for rounding: 1e-10 in double, 1e-5 in float.
+template <class Scalar>
+inline constexpr double symmetry_tolerance = sizeof(Scalar) < sizeof(double) ? 1e-5 : 1e-10;
+
+}  // namespace prekond

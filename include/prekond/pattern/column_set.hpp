@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The set of columns that the growth of one row has met. A column has a *slot*, its place in a compact list, and
+/// slots index whatever is kept by column. Some columns become *members* and then have a position too. Two forms with
+/// the same interface: a hash table of the slots (GPUs: small enough for scratch), and a dense marker array of all
+/// columns that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1).
+#include <Kokkos_Core.hpp>
+#include <cstdint>
+
+namespace prekond {
+
+/// Where a column was found: `slot < 0` where it is not in the set, `position < 0` where it is not a member.
+struct ColumnPlace {
+  int slot = -1;
+  int position = -1;
+};
+
+namespace impl {
+/// The list that both forms share. A member's entry of `cols` holds the complement of its position.
+struct ColumnList {
+  int* cols = nullptr;         ///< by slot
+  int* member_cols = nullptr;  ///< by position
+  int* count = nullptr;
+  int capacity = 0;
+
+  KOKKOS_FORCEINLINE_FUNCTION void make_member(int slot, int position) const {
+    member_cols[position] = cols[slot];
+    cols[slot] = ~position;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const { cols[slot] = member_cols[position]; }
+  KOKKOS_FORCEINLINE_FUNCTION bool overflowed() const { return *count > capacity; }
+  KOKKOS_FORCEINLINE_FUNCTION int size() const { return *count; }
+};
+}  // namespace impl
+
+/// Open addressing over a compact list. `Bucket` is 16 or 32 bits wide; 16 suffice for fewer than 65535 slots. Lookups
+/// are plain reads and insertions are atomic, so a barrier has to stand between the two.
+template <class Bucket>
+class HashedColumnSet : public impl::ColumnList {
+ public:
+  using bucket_type = Bucket;
+  static constexpr Bucket empty = static_cast<Bucket>(~Bucket(0));
+  static constexpr bool shared_insertion = true;
+
+  /// Buckets for `capacity` columns: a power of two, at most two thirds full.
+  KOKKOS_FUNCTION static std::size_t num_buckets(int capacity) {
+    std::size_t buckets = 64;
+    while (buckets * 2 < std::size_t(capacity) * 3) buckets *= 2;
+    return buckets;
+  }
+
+  KOKKOS_FUNCTION HashedColumnSet(const impl::ColumnList& list, Bucket* buckets, std::size_t table_size)
+      : impl::ColumnList(list), m_buckets(buckets), m_mask(static_cast<unsigned>(table_size - 1)) {
+    m_shift = 32;
+    for (std::size_t size = table_size; size > 1; size /= 2) --m_shift;
+  }
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level& level) const {
+    unsigned* words = reinterpret_cast<unsigned*>(m_buckets);
+    const unsigned num_words = static_cast<unsigned>((m_mask + 1) * sizeof(Bucket) / sizeof(unsigned));
+    level.region([&](int lane) {
+      for (unsigned w = lane; w < num_words; w += Level::width) words[w] = ~0u;
+      if (lane == 0) *count = 0;
+    });
+  }
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&, int) const {}
+
+  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
+    for (unsigned b = hash(col);; b = (b + 1) & m_mask) {
+      const Bucket slot = m_buckets[b];
+      if (slot == empty) return {};
+      const int key = cols[slot];
+      if (key == col) return {int(slot), -1};
+      if (key < 0 && member_cols[~key] == col) return {int(slot), ~key};
+    }
+  }
+
+  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its slot, or -1
+  /// where the set is full (then `overflowed()`).
+  KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
+    const int slot = Kokkos::atomic_fetch_add(count, 1);
+    if (slot >= capacity) return -1;
+    cols[slot] = col;
+    unsigned b = hash(col);
+    while (!claim(b, static_cast<Bucket>(slot))) b = (b + 1) & m_mask;
+    return slot;
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION unsigned hash(int col) const {
+    return (static_cast<unsigned>(col) * 0x9E3779B1u) >> m_shift;
+  }
+
+  // 16-bit buckets are claimed through the 32-bit word they lie in.
+  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot) const {
+    constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
+    unsigned* word = reinterpret_cast<unsigned*>(m_buckets) + b / per_word;
+    const unsigned shift = (b % per_word) * 16u * (per_word - 1u);
+    const unsigned field = static_cast<unsigned>(empty) << shift;
+    unsigned seen = Kokkos::atomic_load(word);
+    while ((seen & field) == field) {
+      const unsigned wanted = (seen & ~field) | (static_cast<unsigned>(slot) << shift);
+      const unsigned before = Kokkos::atomic_compare_exchange(word, seen, wanted);
+      if (before == seen) return true;
+      seen = before;
+    }
+    return false;
+  }
+
+  Bucket* m_buckets;
+  unsigned m_mask;
+  unsigned m_shift;
+};
+
+/// An array over all columns, zero between rows, owned by one thread.
+class MarkerColumnSet : public impl::ColumnList {
+ public:
+  static constexpr bool shared_insertion = false;
+
+  KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* marker)
+      : impl::ColumnList(list), m_marker(marker) {}
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level&) const {
+    *count = 0;
+  }
+  /// Leaves the markers as they were found. `members` is the number of members.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&, int members) const {
+    const int used = *count < capacity ? *count : capacity;
+    for (int slot = 0; slot < used; ++slot)
+      if (cols[slot] >= 0) m_marker[cols[slot]] = 0;
+    for (int p = 0; p < members; ++p) m_marker[member_cols[p]] = 0;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
+    const int slot = m_marker[col] - 1;
+    if (slot < 0) return {};
+    return {slot, cols[slot] < 0 ? ~cols[slot] : -1};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
+    const int slot = (*count)++;
+    if (slot >= capacity) return -1;
+    cols[slot] = col;
+    m_marker[col] = slot + 1;
+    return slot;
+  }
+
+ private:
+  int* m_marker;
+};
+
+}  // namespace prekond

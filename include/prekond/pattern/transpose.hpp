@@ -1,0 +1,14 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_matrix.hpp>
+
+namespace prekond {
+
+/// A^T, with sorted rows. Counts the columns, scans, scatters, and sorts each row of the result, so that it has the
+/// same bits whatever the threads. Memory: the result and num_cols offsets. Fences once, inside the scan.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
+                                                                            const CsrView<Scalar, Space>& a);
+
+}  // namespace prekond

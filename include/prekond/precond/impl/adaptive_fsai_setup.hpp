@@ -1,0 +1,491 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The launches of the adaptive FSAI's setup: rows in chunks, each chunk's rows into a slab, the slab appended to G.
+#include <prekond/core/views.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/impl/adaptive_fsai_row.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::adaptive_fsai {
+
+struct Tuning {
+  static constexpr int vector_length = 32;          // half-warps were 1.7 times slower
+  static constexpr int max_rows_per_team = 4;
+  static constexpr std::size_t scratch_limit = 48 << 10;  // a team's level-0 scratch on CUDA
+  static constexpr int sample_rows = 2048;
+  static constexpr double sample_quantile = 0.998;  // rows beyond it go on in a larger workspace
+  static constexpr int slab_rows_per_fetch = 16;    // host threads take rows in groups
+};
+
+/// Rows to do: `list` where it has elements, else first, first + 1, ...
+template <class Space>
+struct RowRange {
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  VectorView<const int, Space> list;
+  KOKKOS_FUNCTION int row(std::int64_t k) const {
+    return list.extent(0) > 0 ? list(k) : static_cast<int>(first + k);
+  }
+};
+
+/// Where rows go: row i of a chunk to the `width` places of the slab from (i - first) * width on; with first < 0, the
+/// k-th row of the range to those from k * width on.
+template <class Scalar, class Space>
+struct RowSlab {
+  std::int64_t first = 0;
+  std::int64_t width = 0;
+  VectorView<int, Space> cols;
+  VectorView<Scalar, Space> values;
+  VectorView<int, Space> length;  ///< of the row; -1: it outgrew its workspace
+  KOKKOS_FUNCTION std::int64_t place(int i, std::int64_t k) const { return first < 0 ? k : i - first; }
+};
+
+/// Counters of a setup, on the device.
+struct Outcome {
+  long long pivots;            ///< rows whose growth ended at a pivot
+  long long diagonals;         ///< rows that fell back to the diagonal
+  unsigned long long first;    ///< the first such row and its pivot's bits, packed
+};
+
+/// What a sample of rows needed.
+template <class Space>
+struct Usage {
+  VectorView<int, Space> columns;
+  VectorView<int, Space> entries;
+};
+
+/// Grows (or, on a kept pattern, solves) rows. With `in_scratch` a workspace lies in the team's scratch and the league
+/// covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row after row.
+template <class Scalar, class Real, class Space, class Set, class Slot, bool Portable = false>
+struct GrowRows {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr int width = is_host_space<Space> ? 1 : Tuning::vector_length;
+  using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+  using RowType = Row<Scalar, Real, Set, Slot, Level>;
+  using RowLayout = Layout<Real, Slot, Set>;
+
+  Matrix<Scalar, Real> a;
+  Parameters parameters;
+  RowLayout layout;
+  RowRange<Space> rows;
+  RowSlab<Scalar, Space> slab;
+  CsrView<Scalar, Space> pattern;      ///< of a kept pattern: G's, whose values are written
+  VectorView<Scalar, Space> g_values;
+  VectorView<Outcome, Space> outcome;
+  Usage<Space> usage;
+  VectorView<char, Space> workspaces;  ///< empty: in scratch
+  VectorView<int, Space> markers;      ///< num_rows a workspace, zero
+  VectorView<int, Space> next;         ///< the next row to fetch
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const int unit = team.league_rank() * team.team_size() + team.team_rank();
+    if (workspaces.extent(0) == 0) {
+      char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * team.team_size(), 16)) +
+                   layout.bytes * team.team_rank();
+      if (unit < rows.count) do_row(team, base, unit, unit);
+      return;
+    }
+    char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(unit);
+    constexpr int group = is_host_space<Space> ? Tuning::slab_rows_per_fetch : 1;
+    while (true) {
+      int k = 0;
+      Kokkos::single(
+          Kokkos::PerThread(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
+      if (k >= rows.count) break;
+      for (int end = k + group; k < end && k < rows.count; ++k) do_row(team, base, k, unit);
+    }
+  }
+
+  KOKKOS_FUNCTION Set make_set(char* base, int unit) const {
+    const ColumnList list = RowType::columns(layout, base);
+    if constexpr (Set::shared_insertion) {
+      return Set(list, reinterpret_cast<typename Set::bucket_type*>(base + layout.buckets), layout.num_buckets);
+    } else {
+      return Set(list, markers.data() + static_cast<std::size_t>(unit) * a.num_rows);
+    }
+  }
+
+  KOKKOS_FUNCTION void do_row(const Member& team, char* base, std::int64_t k, int unit) const {
+    const Level level(team);
+    const int i = rows.row(k);
+    const Set set = make_set(base, unit);
+    RowType row(level, a, parameters, layout, set, base, i);
+    const bool kept = g_values.extent(0) > 0;
+    RowStatus status;
+    if (kept) {
+      const std::size_t begin = pattern.row_ptrs(i);
+      status = row.solve(pattern.col_idxs.data() + begin, static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1);
+    } else {
+      status = row.grow();
+    }
+    if (status == RowStatus::overflow) {
+      level.once([&] { slab.length(slab.place(i, k)) = -1; });
+    } else {
+      finish(level, row, i, slab.place(i, k), status, kept);
+    }
+    if (usage.columns.extent(0) > 0) {
+      level.once([&] {
+        usage.columns(k) = status == RowStatus::overflow ? layout.capacity + 1 : row.slots_used();
+        usage.entries(k) = status == RowStatus::overflow ? layout.pool + 1 : row.entries_used();
+      });
+    }
+    set.release(level, status == RowStatus::overflow ? row.members() + 1 : row.members());
+  }
+
+  KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status, bool kept) const {
+    const double psi = row.exact_psi();
+    const bool sound = psi > 0 && Kokkos::isfinite(psi);
+    const double a_ii = static_cast<double>(a.original[row.diagonal_entry()]);
+    const double scale = 1 / Kokkos::sqrt(sound ? psi : a_ii);
+    if (!sound) status = RowStatus::diagonal;
+    if (kept) {
+      write_kept(level, row, i, place, scale, sound);
+    } else {
+      write_new(level, row, i, place, scale, sound);
+    }
+    if (status != RowStatus::done && outcome.extent(0) > 0) {
+      const float pivot = static_cast<float>(sound ? double(row.pivot()) : psi / a_ii);
+      level.once([&] { count_breakdown(i, status, pivot); });
+    }
+  }
+
+  /// Sorted by rank: a row has few entries, and each lane counts how many lie before its own.
+  KOKKOS_FUNCTION void write_new(const Level& level, const RowType& row, int i, std::int64_t place, double scale, bool sound) const {
+    const int m = sound ? row.members() : 0;
+    const std::int64_t begin = place * slab.width;
+    level.region([&](int lane) {
+      for (int p = lane; p < m; p += Level::width) {
+        const int col = row.member_column(p);
+        int rank = 0;
+        for (int q = 0; q < m; ++q) rank += row.member_column(q) < col;
+        slab.cols(begin + rank) = col;
+        slab.values(begin + rank) = static_cast<Scalar>(double(row.value(p)) * scale);
+      }
+      if (lane == 0) {
+        slab.cols(begin + m) = i;
+        slab.values(begin + m) = static_cast<Scalar>(scale);
+        slab.length(place) = m + 1;
+      }
+    });
+  }
+
+  /// The pattern's columns are the members in their order, less those that were left out.
+  KOKKOS_FUNCTION void write_kept(const Level& level, const RowType& row, int i, std::int64_t place, double scale, bool sound) const {
+    const std::size_t begin = pattern.row_ptrs(i);
+    const int n = static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1;
+    const int m = sound ? row.members() : 0;
+    level.region([&](int lane) {
+      for (int k = lane; k < n; k += Level::width) g_values(begin + k) = 0;
+      if (lane == 0) {
+        g_values(begin + n) = static_cast<Scalar>(scale);
+        slab.length(place) = n + 1;
+      }
+    });
+    level.region([&](int lane) {
+      for (int p = lane; p < m; p += Level::width) {
+        int k = p;
+        while (pattern.col_idxs(begin + k) != row.member_column(p)) ++k;
+        g_values(begin + k) = static_cast<Scalar>(double(row.value(p)) * scale);
+      }
+    });
+  }
+
+  KOKKOS_FUNCTION void count_breakdown(int i, RowStatus status, float pivot) const {
+    Kokkos::atomic_inc(status == RowStatus::pivot ? &outcome(0).pivots : &outcome(0).diagonals);
+    const unsigned long long packed = static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
+    Kokkos::atomic_min(&outcome(0).first, packed);
+  }
+};
+
+
+/// The setup's launches for one precision of growth. (CUDA wants functions with device lambdas to be public.)
+template <class Scalar, class Real, class Space, bool Portable = false>
+class Setup {
+ public:
+  using GMatrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using SmallSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned short>>;
+  using LargeSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
+  using SmallSlot = std::conditional_t<is_host_space<Space>, unsigned, unsigned short>;
+  using SmallKernel = GrowRows<Scalar, Real, Space, SmallSet, SmallSlot, Portable>;
+  using LargeKernel = GrowRows<Scalar, Real, Space, LargeSet, unsigned, Portable>;
+
+  Setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
+        std::int64_t slab_bytes)
+      : m_space(space), m_a(a), m_parameters(parameters), m_slab_bytes(slab_bytes),
+        m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
+        m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1)),
+        m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
+    Kokkos::deep_copy(m_space, m_outcome, Outcome{0, 0, ~0ull});
+  }
+
+  /// G on patterns found row by row.
+  GMatrix grow();
+
+  /// New values for `g` on its own pattern.
+  void solve(GMatrix& g);
+
+  Outcome outcome() const {
+    Outcome result;
+    Kokkos::deep_copy(m_space, Kokkos::View<Outcome, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
+                      Kokkos::subview(m_outcome, 0));
+    m_space.fence("prekond::adaptive_fsai::numeric::outcome");
+    return result;
+  }
+  int fences() const { return m_fences; }
+
+  struct Piece {
+    Vector<int, Space> cols;
+    Vector<Scalar, Space> values;
+  };
+
+  /// A first guess of a row's needs, in a workspace that is not in scratch.
+  Layout<Real, unsigned, LargeSet> roomy_layout() const {
+    const int members = std::min(m_parameters.max_members, 256);
+    const std::int64_t entries = std::min<std::int64_t>((members + 1) * (2ll * m_mean + 16), std::int64_t(1) << 28);
+    return {members, static_cast<int>(std::clamp<std::int64_t>(m_a.num_rows, 64, 4096)), static_cast<int>(entries)};
+  }
+
+  template <class Kernel>
+  void run_in_slab(Kernel kernel, const char* label);
+  void run_in_scratch(SmallKernel kernel, const char* label);
+  void choose_scratch_layout(LargeKernel sample);
+  void do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype, const char* label);
+  std::int64_t outgrown(std::int64_t first, std::int64_t count, VectorView<const int, Space> length,
+                        VectorView<int, Space> list);
+  Piece append(const RowSlab<Scalar, Space>& slab, std::int64_t count, VectorView<std::size_t, Space> row_ptrs,
+               std::size_t& nnz);
+
+  LargeKernel prototype() const {
+    LargeKernel kernel{};
+    kernel.a = m_a;
+    kernel.parameters = m_parameters;
+    kernel.layout = roomy_layout();
+    kernel.outcome = m_outcome;
+    kernel.next = m_next;
+    return kernel;
+  }
+
+ private:
+  Space m_space;
+  Matrix<Scalar, Real> m_a;
+  Parameters m_parameters;
+  std::int64_t m_slab_bytes;
+  int m_mean;
+  Vector<Outcome, Space> m_outcome;
+  Vector<int, Space> m_next;
+  Vector<int, Space> m_markers;
+  Layout<Real, SmallSlot, SmallSet> m_scratch_layout{};
+  bool m_use_scratch = false;
+  int m_fences = 0;
+};
+
+/// Rows one by one, each vector of lanes in its own workspace of a slab within the budget.
+template <class Scalar, class Real, class Space, bool Portable>
+template <class Kernel>
+void Setup<Scalar, Real, Space, Portable>::run_in_slab(Kernel kernel, const char* label) {
+  constexpr bool host = is_host_space<Space>;
+  const std::int64_t affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(kernel.layout.bytes));
+  const std::int64_t wanted = std::min<std::int64_t>(kernel.rows.count, m_space.concurrency());
+  const std::int64_t units = std::min(host ? m_space.concurrency() : affordable, std::max<std::int64_t>(1, wanted));
+  const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(units, Tuning::max_rows_per_team));
+  const int league = static_cast<int>(units / team);
+  auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::adaptive_fsai::numeric::workspaces",
+                                                  kernel.layout.bytes * static_cast<std::size_t>(league * team));
+  if (host && m_markers.extent(0) < static_cast<std::size_t>(units * m_a.num_rows)) {
+    m_markers = allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers",
+                                                  static_cast<std::size_t>(units) * m_a.num_rows);
+  }
+  kernel.workspaces = workspaces;
+  kernel.markers = m_markers;
+  Kokkos::deep_copy(m_space, m_next, 0);
+  Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(m_space, league, team, Kernel::width), kernel);
+}
+
+template <class Scalar, class Real, class Space, bool Portable>
+void Setup<Scalar, Real, Space, Portable>::run_in_scratch(SmallKernel kernel, const char* label) {
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Tuning::max_rows_per_team * Tuning::vector_length, 6>>;
+  const std::size_t bytes = kernel.layout.bytes;
+  const int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
+  const int league = static_cast<int>((kernel.rows.count + team - 1) / team);
+  Policy policy(m_space, league, team, SmallKernel::width);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes * team + 16)));
+  Kokkos::parallel_for(label, policy, kernel);
+}
+
+/// Sizes the scratch workspace so that nearly all rows of an evenly spaced sample fit.
+template <class Scalar, class Real, class Space, bool Portable>
+void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sample) {
+  const std::int64_t n = m_a.num_rows;
+  const int count = static_cast<int>(std::min<std::int64_t>(n, Tuning::sample_rows));
+  const std::int64_t width = sample.slab.width;
+  auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::rows", count);
+  const VectorView<int, Space> rows = list;
+  Kokkos::parallel_for(
+      "prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
+      KOKKOS_LAMBDA(int k) { rows(k) = static_cast<int>((2ll * k + 1) * n / (2ll * count)); });
+  auto columns = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::columns", count);
+  auto entries = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::entries", count);
+  auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::cols", count * width);
+  auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::sample::values", count * width);
+  auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::length", count);
+  sample.rows = {0, count, list};
+  sample.slab = {-1, width, cols, values, length};
+  sample.usage = {columns, entries};
+  sample.outcome = {};
+  run_in_slab(sample, "prekond::adaptive_fsai::sample::grow_row");
+  const auto quantile = [&](const Vector<int, Space>& used) {
+    auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), used);
+    std::sort(host.data(), host.data() + count);
+    return host(std::min<int>(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count))));
+  };
+  const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
+  const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
+  const int members = std::clamp(quantile(length) - 1, 1, sample.layout.max_members);
+  m_fences += 3;
+  m_scratch_layout = {members, capacity, pool};
+  m_use_scratch = capacity < 65000 && pool < (1 << 16) && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
+}
+
+/// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has room.
+template <class Scalar, class Real, class Space, bool Portable>
+std::int64_t Setup<Scalar, Real, Space, Portable>::outgrown(std::int64_t first, std::int64_t count,
+                                                            VectorView<const int, Space> length,
+                                                            VectorView<int, Space> list) {
+  std::int64_t total = 0;
+  Kokkos::parallel_scan(
+      "prekond::adaptive_fsai::numeric::outgrown", Kokkos::RangePolicy<Space>(m_space, 0, count),
+      KOKKOS_LAMBDA(int k, std::int64_t& sum, bool final) {
+        if (length(k) >= 0) return;
+        if (final && list.extent(0) > 0) list(sum) = static_cast<int>(first) + k;
+        ++sum;
+      },
+      total);
+  ++m_fences;
+  return total;
+}
+
+/// All rows of a chunk: in scratch where that was chosen, then those that outgrew it in workspaces four times larger
+/// each time, until none is left.
+template <class Scalar, class Real, class Space, bool Portable>
+void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype,
+                                                   const char* label) {
+  LargeKernel large = prototype;
+  large.rows = {first, count, {}};
+  if (m_use_scratch) {
+    SmallKernel small{large.a, large.parameters, m_scratch_layout, large.rows, large.slab, large.pattern,
+                      large.g_values, large.outcome, {}, {}, {}, large.next};
+    run_in_scratch(small, label);
+  } else {
+    run_in_slab(large, label);
+  }
+  while (const std::int64_t left = outgrown(first, count, large.slab.length, {})) {
+    auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::outgrown", left);
+    outgrown(first, count, large.slab.length, list);
+    const auto grown = [](std::int64_t size, std::int64_t limit) { return static_cast<int>(std::min(4 * size, limit)); };
+    const auto& now = large.layout;
+    large.layout = {grown(now.max_members, m_parameters.max_members), grown(now.capacity, std::max<std::int64_t>(64, m_a.num_rows)),
+                    grown(now.pool, (std::int64_t(1) << 31) - 64)};
+    large.rows = {first, left, list};
+    run_in_slab(large, label);
+  }
+}
+
+/// Moves a chunk's rows out of the slab into arrays of their own size and extends the row pointers.
+template <class Scalar, class Real, class Space, bool Portable>
+auto Setup<Scalar, Real, Space, Portable>::append(const RowSlab<Scalar, Space>& slab, std::int64_t count,
+                                                  VectorView<std::size_t, Space> row_ptrs, std::size_t& nnz) -> Piece {
+  const std::size_t begin = nnz;
+  std::size_t added = 0;
+  Kokkos::parallel_scan(
+      "prekond::adaptive_fsai::numeric::scan_rows", Kokkos::RangePolicy<Space>(m_space, 0, count),
+      KOKKOS_LAMBDA(int k, std::size_t& sum, bool final) {
+        sum += static_cast<std::size_t>(slab.length(k));
+        if (final) row_ptrs(slab.first + k + 1) = begin + sum;
+      },
+      added);
+  ++m_fences;
+  nnz += added;
+  Piece piece{allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", added),
+              allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", added)};
+  const VectorView<int, Space> cols = piece.cols;
+  const VectorView<Scalar, Space> values = piece.values;
+  constexpr int lanes = is_host_space<Space> ? 1 : 16;
+  using Policy = Kokkos::TeamPolicy<Space>;
+  constexpr int team_rows = is_host_space<Space> ? 1 : 16;
+  const int league = static_cast<int>((count + 63) / 64);
+  Kokkos::parallel_for(
+      "prekond::adaptive_fsai::numeric::append_rows", Policy(m_space, league, team_rows, lanes),
+      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
+        const std::int64_t from = team.league_rank() * std::int64_t(64);
+        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from, from + 64 < count ? from + 64 : count), [&](std::int64_t k) {
+          const std::size_t to = row_ptrs(slab.first + k) - begin;
+          Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, slab.length(k)), [&](int e) {
+            cols(to + e) = slab.cols(k * slab.width + e);
+            values(to + e) = slab.values(k * slab.width + e);
+          });
+        });
+      });
+  return piece;
+}
+
+template <class Scalar, class Real, class Space, bool Portable>
+auto Setup<Scalar, Real, Space, Portable>::grow() -> GMatrix {
+  const std::int64_t n = m_a.num_rows;
+  const std::int64_t width = m_parameters.max_members + 1;
+  const std::int64_t row_bytes = width * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
+  const std::int64_t chunk = std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, n);
+  LargeKernel kernel = prototype();
+  kernel.slab.width = width;
+  if (!is_host_space<Space>) choose_scratch_layout(kernel);
+
+  auto slab_cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_cols", chunk * width);
+  auto slab_values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_values", chunk * width);
+  auto slab_length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", chunk);
+  auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(m_space, "prekond::adaptive_fsai::g_row_ptrs", n + 1);
+  std::vector<Piece> pieces;
+  std::size_t nnz = 0;
+  for (std::int64_t first = 0; first < n; first += chunk) {
+    const std::int64_t count = std::min(chunk, n - first);
+    kernel.slab = {first, width, slab_cols, slab_values, slab_length};
+    do_rows(first, count, kernel, "prekond::adaptive_fsai::numeric::grow_row");
+    pieces.push_back(append(kernel.slab, count, row_ptrs, nnz));
+  }
+  if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
+
+  slab_cols = {};
+  slab_values = {};
+  auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::g_cols", nnz);
+  auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::g_values", nnz);
+  std::size_t to = 0;
+  for (auto& piece : pieces) {
+    const auto range = Kokkos::make_pair(to, to + piece.cols.extent(0));
+    Kokkos::deep_copy(m_space, Kokkos::subview(cols, range), piece.cols);
+    Kokkos::deep_copy(m_space, Kokkos::subview(values, range), piece.values);
+    to = range.second;
+    piece = {};
+  }
+  return GMatrix(n, n, row_ptrs, cols, values);
+}
+
+template <class Scalar, class Real, class Space, bool Portable>
+void Setup<Scalar, Real, Space, Portable>::solve(GMatrix& g) {
+  auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
+  LargeKernel kernel = prototype();
+  // A kept row meets its own columns only.
+  kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool};
+  kernel.pattern = CsrView<Scalar, Space>(g);
+  kernel.g_values = g.values;
+  kernel.slab.width = 0;
+  if (!is_host_space<Space>) choose_scratch_layout(kernel);
+  kernel.slab = {0, 0, {}, {}, length};
+  do_rows(0, m_a.num_rows, kernel, "prekond::adaptive_fsai::numeric::solve_row");
+}
+
+}  // namespace prekond::impl::adaptive_fsai

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+
+namespace prekond {
+
+struct JacobiOptions {
+  static constexpr const char* name = "jacobi";
+  static constexpr const char* summary = "the inverse of the diagonal, M = diag(A)";
+  static constexpr const char* paper = "";
+  static constexpr bool needs_spd = false;
+  template <class Visitor>
+  void describe(Visitor&) {}
+};
+
+/// y_i = x_i / a_ii. Cost: one pass over A's pattern, n values.
+/// A diagonal entry that is zero, missing or not finite breaks down: that row is left unscaled and reported.
+template <class Scalar, class Space>
+class Jacobi : public MatrixPreconditioner<Scalar, Space> {
+ public:
+  using options_type = JacobiOptions;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
+
+  explicit Jacobi(const JacobiOptions& = {}) {}
+  std::string name() const override { return JacobiOptions::name; }
+  void symbolic(const Space& space, const matrix_view& a) override;
+  void numeric(const Space& space, const matrix_view& a) override;
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace& workspace) const override;
+
+ private:
+  Vector<Scalar, Space> m_inverse;
+};
+
+}  // namespace prekond

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+
+namespace prekond {
+
+struct NoneOptions {
+  static constexpr const char* name = "none";
+  static constexpr const char* summary = "no preconditioner, M = I";
+  static constexpr const char* paper = "";
+  static constexpr bool needs_spd = false;
+  template <class Visitor>
+  void describe(Visitor&) {}
+};
+
+/// The identity: y = x.
+template <class Scalar, class Space>
+class None : public MatrixPreconditioner<Scalar, Space> {
+ public:
+  using options_type = NoneOptions;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
+
+  explicit None(const NoneOptions& = {}) {}
+  std::string name() const override { return NoneOptions::name; }
+  void symbolic(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
+  void numeric(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace&) const override {
+    Kokkos::parallel_for(
+        "prekond::none::apply", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)), KOKKOS_LAMBDA(int i) {
+          for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = x(i, v);
+        });
+  }
+};
+
+}  // namespace prekond

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "config.hpp"
+#include "session.hpp"
+
+namespace prekond::driver {
+namespace {
+
+bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+
+/// Does the argument read `key=value`, the key a name with dots?
+bool is_pair(const std::string& argument) {
+  const auto end = std::find_if_not(argument.begin(), argument.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '_' || c == '.';
+  });
+  return end != argument.begin() && end != argument.end() && *end == '=';
+}
+
+/// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes exactly
+/// one argument and never swallows the matrix behind it.
+std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> flags = {"-s", "-p", "--solver-options", "--precond-options"};
+  std::vector<std::string> spread;
+  std::string flag;
+  bool first = false;
+  for (const auto& argument : arguments) {
+    if (std::find(flags.begin(), flags.end(), argument) != flags.end()) {
+      flag = argument;
+      first = true;
+    } else if (first) {
+      first = false;
+    } else if (!flag.empty() && is_pair(argument)) {
+      spread.push_back(flag);
+    } else {
+      flag.clear();
+    }
+    spread.push_back(argument);
+  }
+  return spread;
+}
+
+std::string option_name(const std::string& key) {
+  std::string name = key;
+  std::replace(name.begin(), name.end(), '_', '-');
+  return "--" + name;
+}
+
+const char* const exit_codes =
+    "Exit code: 0 converged or done, 2 command line, 3 input data, 4 not converged in --max-iters, 5 breakdown, "
+    "1 anything else.";
+
+/// One parse: the CLI11 application and what its callbacks leave.
+class Parser {
+ public:
+  Parser() : m_app("Sparse preconditioners and Krylov solvers on Kokkos.", "prekond") {
+    m_app.require_subcommand(1);
+    m_app.set_version_flag("--version", [] { return version_text(); });
+    m_app.footer(std::string("Flags of Kokkos, such as --kokkos-num-threads=2, may stand anywhere.\n") + exit_codes);
+    add_settings("solve", "Solve A x = b.", "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
+    add_settings("compare", "Solve with several preconditioners, one row of a table each.",
+                 "prekond compare --generate poisson3d:40 --precond none,jacobi,adaptive_fsai");
+    add_settings("info", "Sizes, row lengths, symmetry, diagonal and bandwidth of a matrix.",
+                 "prekond info matrix.mtx.gz");
+    add_list();
+    add_generate();
+  }
+
+  CommandLine parse(const std::vector<std::string>& arguments) {
+    std::vector<std::string> reversed;
+    for (const auto& argument : spread_pairs(arguments)) {
+      if (starts_with(argument, "--kokkos-")) m_result.kokkos.push_back(argument);
+      else reversed.push_back(argument);
+    }
+    std::reverse(reversed.begin(), reversed.end());
+    try {
+      m_app.parse(reversed);
+    } catch (const CLI::Success& asked) {
+      std::ostringstream text;
+      m_app.exit(asked, text, text);
+      m_result.text = text.str();
+      return m_result;
+    } catch (const CLI::ParseError& error) {
+      throw OptionError(explain(error));
+    }
+    finish();
+    return m_result;
+  }
+
+ private:
+  void add_settings(const std::string& command, const std::string& summary, const std::string& example) {
+    CLI::App* sub = m_app.add_subcommand(command, summary);
+    for (const auto& key : setting_keys(command)) {
+      const auto keep = [this, name = key.name](const std::string& value) { m_written.keys[name] = value; };
+      if (key.name == "quiet") {
+        sub->add_flag_callback("-q,--quiet", [this] { m_written.keys["quiet"] = true; }, key.doc);
+      } else if (key.name == "matrix") {
+        sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
+      } else {
+        sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)->option_text(key.placeholder);
+      }
+    }
+    if (takes_solver_options(command)) {
+      add_pairs(sub, "-s,--solver-options", "-s", m_written.solver_options, "options of the solver");
+      sub->add_option("--config", m_config, "a JSON file of the same keys; the command line wins")
+          ->option_text("FILE.json");
+    }
+    if (takes_precond_options(command))
+      add_pairs(sub, "-p,--precond-options", "-p", m_written.precond_options, "options of the preconditioner");
+    sub->footer("Example: " + example + "\n" + exit_codes);
+  }
+
+  void add_pairs(CLI::App* sub, const std::string& names, const std::string& flag, OptionMap& options,
+                 const std::string& doc) {
+    const auto keep = [&options, flag](const std::vector<std::string>& pairs) {
+      for (const auto& pair : pairs) add_pair(options, pair, flag);
+    };
+    sub->add_option_function<std::vector<std::string>>(names, keep, doc)
+        ->allow_extra_args(false)
+        ->option_text("key=value ...");
+  }
+
+  void add_list() {
+    CLI::App* sub = m_app.add_subcommand("list", "The algorithms there are, or the options of one of them.");
+    sub->add_option("KIND", m_result.kind, "preconditioners, solvers or generators")
+        ->option_text("[preconditioners|solvers|generators]");
+    sub->add_option("NAME", m_result.name, "one of them, with its options and the paper")->option_text("[NAME]");
+    sub->footer("Example: prekond list preconditioners adaptive_fsai");
+  }
+
+  void add_generate() {
+    CLI::App* sub = m_app.add_subcommand("generate", "Write the matrix of a model problem.");
+    sub->add_option("SPEC", m_result.spec, "the model problem ('prekond list generators')")
+        ->option_text("NAME:SIZE[,key=value...]")
+        ->required();
+    sub->add_option("-o,--output", m_result.output, "the file; the lower triangle only if the matrix is symmetric")
+        ->option_text("FILE.mtx[.gz]")
+        ->required();
+    sub->add_flag_callback("-q,--quiet", [this] { m_quiet = true; }, "print nothing but errors");
+    sub->footer("Example: prekond generate elasticity3d:20,contrast=100 -o elasticity.mtx.gz");
+  }
+
+  std::string command() const {
+    const auto chosen = m_app.get_subcommands();
+    return chosen.empty() ? std::string() : chosen.front()->get_name();
+  }
+
+  void finish() {
+    m_result.command = command();
+    m_result.settings.quiet = m_quiet;
+    if (m_result.command == "list" || m_result.command == "generate") return;
+    if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, m_result.command));
+    m_result.settings = to_settings(m_written, m_result.command);
+  }
+
+  /// CLI11's message, and what to do: the nearest option, or where the help is.
+  std::string explain(const CLI::ParseError& error) const {
+    const auto chosen = m_app.get_subcommands();
+    const CLI::App& app = chosen.empty() ? m_app : *chosen.front();
+    const std::string help = "see '" + std::string("prekond ") + (chosen.empty() ? "" : command() + " ") + "--help'";
+    const std::string what = error.what();
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
+      if (!chosen.empty()) return what + "; " + help;
+      return "a command is needed: solve, compare, info, list or generate; " + help;
+    }
+    const auto extras = m_app.remaining(true);
+    const std::string extra = extras.empty() ? "" : extras.front();
+    if (!starts_with(extra, "-")) return "'" + extra + "' is not expected here; " + help;
+    std::vector<std::string> names;
+    for (const auto* option : app.get_options()) {
+      for (const auto& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::string nearest = nearest_word(extra.substr(0, extra.find('=')), names);
+    return "there is no option '" + extra + "'; did you mean '" + nearest + "'? (" + help + ")";
+  }
+
+  CLI::App m_app;
+  CommandLine m_result;
+  RawSettings m_written;
+  std::string m_config;
+  bool m_quiet = false;
+};
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& arguments) { return Parser().parse(arguments); }
+
+}  // namespace prekond::driver

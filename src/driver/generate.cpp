@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
+#include <prekond/matrix/statistics.hpp>
+
+#include "commands.hpp"
+#include "files.hpp"
+#include "problem.hpp"
+#include "table.hpp"
+
+namespace prekond::driver {
+
+void generate_command(const CommandLine& line) {
+  check_writable(line.output);
+  const Session session(line.kokkos);
+  const Space space;
+  Settings settings;
+  settings.generate = line.spec;
+  Source source;
+  bool symmetric = false;
+  {
+    Progress progress(!line.settings.quiet);
+    source = load_matrix(space, settings, progress);
+    const MatrixStatistics measured = statistics<double, Space>(space, source.a);
+    // Symmetric storage is for what it reproduces to the last bit.
+    symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
+    progress.phase("writing " + line.output);
+    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(source.a), {symmetric, "prekond generate " + line.spec});
+  }
+  if (line.settings.quiet) return;
+  print_line("matrix", format("%s: %lld rows, %lld entries", source.name.c_str(),
+                              static_cast<long long>(source.a.num_rows), static_cast<long long>(source.a.nnz())));
+  print_line("written to", line.output + (symmetric ? " (symmetric storage: the lower triangle)" : ""));
+}
+
+}  // namespace prekond::driver

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
+
+#include <cstdio>
+
+#include "commands.hpp"
+#include "run.hpp"
+#include "table.hpp"
+
+namespace prekond::driver {
+namespace {
+
+/// What there is to say of an algorithm or a generator.
+struct Entry {
+  std::string name;
+  std::string summary;
+  std::string paper;
+  std::string note;
+  std::vector<OptionField> fields;
+  std::shared_ptr<void> keeper;  ///< what the fields refer to
+};
+
+struct Section {
+  std::string kind;      ///< "preconditioners"
+  std::string singular;  ///< "preconditioner"
+  std::vector<Entry> entries;
+};
+
+template <class Product>
+std::vector<Entry> entries_of(const Registry<Product>& registry) {
+  std::vector<Entry> entries;
+  for (const auto& line : registry) {
+    const std::shared_ptr<Configurator<Product>> configurator = line.configure();
+    entries.push_back({line.name, line.summary, line.paper,
+                       line.needs_spd ? "for symmetric positive definite matrices" : "",
+                       configurator->fields().list(), configurator});
+  }
+  return entries;
+}
+
+std::vector<Entry> generator_entries() {
+  std::vector<Entry> entries;
+  for (const auto& info : generator_list()) {
+    entries.push_back({info.name, info.summary, "", "written " + info.name + ":SIZE[,key=value...]",
+                       info.options.list(), info.defaults});
+  }
+  return entries;
+}
+
+std::vector<Section> sections() {
+  return {{"preconditioners", "preconditioner", entries_of(preconditioner_registry<double, Space>())},
+          {"solvers", "solver", entries_of(solver_registry<double, Space>())},
+          {"generators", "generator", generator_entries()}};
+}
+
+void print_names(const Section& section, const std::string& margin) {
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& entry : section.entries) rows.push_back({margin + entry.name, entry.summary});
+  print_table(rows);
+}
+
+void print_entry(const Entry& entry) {
+  std::printf("%s: %s\n", entry.name.c_str(), entry.summary.c_str());
+  if (!entry.paper.empty()) std::printf("paper: %s\n", entry.paper.c_str());
+  if (!entry.note.empty()) std::printf("%s\n", entry.note.c_str());
+  if (entry.fields.empty()) {
+    std::printf("no options\n");
+    return;
+  }
+  std::printf("options, their defaults and ranges:\n");
+  for (const auto& field : entry.fields) {
+    const std::string range = field.kind == "bool" ? "true | false" : field.range;
+    std::printf("  %s=%s  (%s)\n      %s\n", field.name.c_str(), to_string(field.get()).c_str(), range.c_str(),
+                field.doc.c_str());
+  }
+}
+
+const Section& find_section(const std::vector<Section>& all, const std::string& kind) {
+  std::vector<std::string> kinds;
+  for (const auto& section : all) {
+    if (section.kind == kind) return section;
+    kinds.push_back(section.kind);
+  }
+  throw OptionError("'list' knows preconditioners, solvers and generators, not '" + kind + "'; did you mean '" +
+                    nearest_word(kind, kinds) + "'?");
+}
+
+const Entry& find_entry(const Section& section, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& entry : section.entries) {
+    if (entry.name == name) return entry;
+    names.push_back(entry.name);
+  }
+  throw OptionError("there is no " + section.singular + " '" + name + "'; did you mean '" + nearest_word(name, names) +
+                    "'? ('prekond list " + section.kind + "' lists them)");
+}
+
+}  // namespace
+
+void list_command(const CommandLine& line) {
+  const auto all = sections();
+  if (line.kind.empty()) {
+    for (const auto& section : all) {
+      std::printf("%s:\n", section.kind.c_str());
+      print_names(section, "  ");
+    }
+  } else if (line.name.empty()) {
+    print_names(find_section(all, line.kind), "");
+  } else {
+    print_entry(find_entry(find_section(all, line.kind), line.name));
+  }
+}
+
+}  // namespace prekond::driver

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "report.hpp"
+
+#include <prekond/core/version.hpp>
+
+#include <cmath>
+
+#include "files.hpp"
+
+namespace prekond::driver {
+namespace {
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json to_json(const OptionMap& options) {
+  Json json = Json::object();
+  for (const auto& [name, value] : options) {
+    std::visit(
+        [&, &key = name](const auto& v) {
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>) json[key] = number(v);
+          else json[key] = v;
+        },
+        value);
+  }
+  return json;
+}
+
+Json environment() {
+  return {{"version", version},
+          {"backend", Space::name()},
+          {"threads", host_threads()},
+          {"kokkos", kokkos_version()},
+          {"device", device_name()}};
+}
+
+Json matrix_json(const Source& source, bool symmetric) {
+  return {{"source", source.name},
+          {"rows", source.a.num_rows},
+          {"cols", source.a.num_cols},
+          {"nnz", source.a.nnz()},
+          {"symmetric", symmetric},
+          {"seconds", number(source.seconds)}};
+}
+
+OptionMap all_solver_options(const Method& method, StoppingOptions stopping) {
+  OptionMap options = method.solver_options();
+  options.merge(OptionFields::of(stopping).values());
+  return options;
+}
+
+Json breakdowns_json(const Breakdowns& breakdowns) {
+  return {{"count", breakdowns.count},
+          {"first_row", breakdowns.first_row},
+          {"first_pivot", number(breakdowns.first_pivot)},
+          {"action", breakdowns.action}};
+}
+
+Json preconditioner_json(const Problem& problem, const Method& method, const Outcome& outcome) {
+  const Report& setup = outcome.setup;
+  return {{"name", method.precond_name},
+          {"options", to_json(method.precond_options())},
+          {"symbolic_seconds", number(outcome.symbolic_seconds)},
+          {"numeric_seconds", number(outcome.numeric_seconds)},
+          {"setup_seconds", number(outcome.setup_seconds)},
+          {"first_setup_seconds", number(outcome.first_setup_seconds)},
+          {"nnz", setup.nnz},
+          {"density", number(static_cast<double>(setup.nnz) / static_cast<double>(problem.source.a.nnz()))},
+          {"bytes", setup.bytes},
+          {"fences", setup.fences},
+          {"apply_seconds", number(outcome.apply_seconds)},
+          {"breakdowns", breakdowns_json(setup.breakdowns)},
+          {"notes", setup.notes}};
+}
+
+Json solver_json(const Method& method, const Settings& settings, const SolveResult& result) {
+  // A solve that met a NaN may have ended before it had a residual.
+  const bool known = result.reason != StopReason::nan;
+  return {{"name", method.solver_name},
+          {"options", to_json(all_solver_options(method, settings.stopping))},
+          {"iterations", result.iterations},
+          {"matrix_products", result.matrix_products},
+          {"converged", result.converged},
+          {"reason", to_string(result.reason)},
+          {"relative_residual", known ? number(result.relative_residual) : Json(nullptr)},
+          {"true_relative_residual", known ? number(result.true_relative_residual) : Json(nullptr)},
+          {"seconds", number(result.seconds)}};
+}
+
+Json frame(const Problem& problem, const Settings& settings) {
+  return {{"prekond", environment()},
+          {"matrix", matrix_json(problem.source, problem.symmetric)},
+          {"rhs", settings.rhs},
+          {"x0", settings.x0},
+          {"repeat", settings.repeat}};
+}
+
+}  // namespace
+
+Json run_report(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome) {
+  Json report = frame(problem, settings);
+  report["preconditioner"] = preconditioner_json(problem, method, outcome);
+  report["solver"] = solver_json(method, settings, outcome.solve);
+  report["total_seconds"] = number(outcome.setup_seconds + outcome.solve.seconds);
+  return report;
+}
+
+Json failed_report(const Problem& problem, const Method& method, const Settings& settings, const std::string& error) {
+  Json report = frame(problem, settings);
+  report["preconditioner"] = {{"name", method.precond_name}, {"options", to_json(method.precond_options())}};
+  report["solver"] = {{"name", method.solver_name},
+                      {"options", to_json(all_solver_options(method, settings.stopping))},
+                      {"converged", false},
+                      {"reason", "error"}};
+  report["error"] = error;
+  return report;
+}
+
+Json info_report(const Source& source, const MatrixStatistics& s) {
+  Json matrix = matrix_json(source, s.symmetric_values);
+  matrix["row_length"] = {
+      {"min", s.row_length_min}, {"max", s.row_length_max}, {"mean", number(s.row_length_mean)}, {"empty", s.empty_rows}};
+  matrix["symmetric_pattern"] = s.symmetric_pattern;
+  matrix["max_asymmetry"] = number(s.max_asymmetry);
+  matrix["diagonal"] = {{"missing", s.diagonal_missing},
+                        {"zero", s.diagonal_zero},
+                        {"negative", s.diagonal_negative},
+                        {"positive", s.diagonal_positive},
+                        {"min_abs", number(s.diagonal_min_abs)},
+                        {"max_abs", number(s.diagonal_max_abs)}};
+  matrix["bandwidth"] = {{"lower", s.lower_bandwidth}, {"upper", s.upper_bandwidth}};
+  matrix["diagonally_dominant_rows"] = s.diagonally_dominant_rows;
+  matrix["frobenius_norm"] = number(s.frobenius_norm);
+  matrix["max_abs"] = number(s.max_abs);
+  return {{"prekond", environment()}, {"matrix", matrix}};
+}
+
+void write_report(const std::string& path, const Json& report) {
+  // Names and paths need not be UTF-8, which JSON is.
+  if (!path.empty()) write_text(path, report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace prekond::driver

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The JSON reports. Keys keep their meaning once they are published; a number that is not finite is null.
+#include <prekond/matrix/statistics.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "run.hpp"
+
+namespace prekond::driver {
+
+using Json = nlohmann::ordered_json;
+
+/// The report of `solve`, and of a row of `compare`.
+Json run_report(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome);
+
+/// A row of `compare` that came to nothing: the same keys, no measurements, and "error".
+Json failed_report(const Problem& problem, const Method& method, const Settings& settings, const std::string& error);
+
+/// The report of `info`.
+Json info_report(const Source& source, const MatrixStatistics& statistics);
+
+/// Writes a report, indented. \throws InputError
+void write_report(const std::string& path, const Json& report);
+
+}  // namespace prekond::driver

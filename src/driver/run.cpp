@@ -1,0 +1,171 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "run.hpp"
+
+#include <prekond/core/workspace.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace prekond::driver {
+namespace {
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/// Wall time, with everything that was launched before its reading included.
+class FencedTimer {
+ public:
+  FencedTimer() {
+    Kokkos::fence("prekond::driver::start");
+    m_timer.reset();
+  }
+  double seconds() const {
+    Kokkos::fence("prekond::driver::stop");
+    return m_timer.seconds();
+  }
+
+ private:
+  Kokkos::Timer m_timer;
+};
+
+void apply(const Space& space, const AnyPreconditioner& preconditioner, const Vector<double, Space>& x,
+           const Vector<double, Space>& y, Workspace& workspace) {
+  preconditioner.apply(space, as_multivector(Vector<const double, Space>(x)), as_multivector(y), workspace);
+}
+
+double time_apply(const Space& space, const AnyPreconditioner& preconditioner, const Vector<double, Space>& x) {
+  constexpr int applications = 5;
+  const auto y = allocate<Vector<double, Space>>(space, "prekond::driver::y", x.extent(0));
+  const auto workspace = preconditioner.make_workspace(space, 1);
+  apply(space, preconditioner, x, y, *workspace);
+  std::vector<double> seconds;
+  for (int k = 0; k < applications; ++k) {
+    const FencedTimer timer;
+    apply(space, preconditioner, x, y, *workspace);
+    seconds.push_back(timer.seconds());
+  }
+  return median(seconds);
+}
+
+/// The repetitions of one method on one problem.
+class Run {
+ public:
+  Run(const Space& space, const Problem& problem, const Method& method, const RunOptions& options, Progress& progress)
+      : m_space(space), m_problem(problem), m_method(method), m_options(options), m_progress(progress),
+        m_solver(method.solver->build()), m_operator(problem.source.a) {
+    m_outcome.x = allocate<Vector<double, Space>>(space, "prekond::driver::x", problem.source.a.num_rows);
+  }
+
+  Outcome operator()() {
+    for (std::int64_t k = 0; k < m_options.repeat; ++k) {
+      m_preconditioner = nullptr;  // its memory is free before the next one needs as much
+      m_preconditioner = m_method.precond->build();
+      set_up();
+      solve();
+    }
+    m_outcome.setup = m_preconditioner->report();
+    m_outcome.symbolic_seconds = median(m_symbolic);
+    m_outcome.numeric_seconds = median(m_numeric);
+    m_outcome.setup_seconds = median(m_setup);
+    m_outcome.first_setup_seconds = m_setup.front();
+    m_outcome.solve.seconds = median(m_solve);
+    m_progress.phase(m_method.precond_name + ": timing its application");
+    m_outcome.apply_seconds = time_apply(m_space, *m_preconditioner, m_problem.b);
+    return std::move(m_outcome);
+  }
+
+ private:
+  void set_up() {
+    m_progress.phase(m_method.precond_name + ": setup");
+    const FencedTimer timer;
+    m_preconditioner->symbolic(m_space, m_problem.source.a);
+    m_symbolic.push_back(timer.seconds());
+    m_preconditioner->numeric(m_space, m_problem.source.a);
+    m_setup.push_back(timer.seconds());
+    m_numeric.push_back(m_setup.back() - m_symbolic.back());
+  }
+
+  void initial_vector() {
+    if (m_options.x0 == "precond") {
+      const auto workspace = m_preconditioner->make_workspace(m_space, 1);
+      apply(m_space, *m_preconditioner, m_problem.b, m_outcome.x, *workspace);
+      m_space.fence("prekond::driver::initial_vector");
+    } else if (m_options.x0 == "zero") {
+      Kokkos::deep_copy(m_space, m_outcome.x, 0.0);
+    } else {
+      Kokkos::deep_copy(m_space, m_outcome.x, m_problem.x0);
+    }
+  }
+
+  void solve() {
+    m_progress.phase(m_method.solver_name + " with " + m_method.precond_name);
+    m_outcome.history.clear();
+    const FencedTimer timer;
+    initial_vector();
+    // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are measured by.
+    const AnyPreconditioner* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
+    m_outcome.solve = m_solver->solve(m_space, m_operator, m, m_problem.b, m_outcome.x, m_options.stopping, monitor());
+    m_solve.push_back(timer.seconds());
+    check_finite(m_outcome.solve);
+  }
+
+  static void check_finite(SolveResult& result) {
+    if (!result.converged) return;
+    if (std::isfinite(result.relative_residual) && std::isfinite(result.true_relative_residual)) return;
+    result.converged = false;
+    result.reason = StopReason::nan;
+  }
+
+  Monitor monitor() {
+    if (!m_options.history && !m_progress.live()) return {};
+    return [this](std::int64_t iteration, double norm_r) {
+      m_progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
+      if (!m_options.history) return;
+      // A solver that starts again from the true residual passes the same iteration once more: the true one stays.
+      m_outcome.history.resize(static_cast<std::size_t>(iteration) + 1, norm_r);
+      m_outcome.history.back() = norm_r;
+    };
+  }
+
+  const Space& m_space;
+  const Problem& m_problem;
+  const Method& m_method;
+  const RunOptions& m_options;
+  Progress& m_progress;
+  std::unique_ptr<AnySolver> m_solver;
+  CsrOperator<double, Space> m_operator;
+  std::unique_ptr<AnyPreconditioner> m_preconditioner;
+  Outcome m_outcome;
+  std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
+};
+
+}  // namespace
+
+Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
+                     const OptionMap& precond_options) {
+  const RegistryLine<AnySolver> solver_line = find_line(solver_registry<double, Space>(), solver, "solver");
+  const RegistryLine<AnyPreconditioner> precond_line =
+      find_line(preconditioner_registry<double, Space>(), precond, "preconditioner");
+  Method method;
+  method.solver_name = solver;
+  method.precond_name = precond;
+  method.solver = solver_line.configure();
+  method.precond = precond_line.configure();
+  method.solver_needs_spd = solver_line.needs_spd;
+  method.precond_needs_spd = precond_line.needs_spd;
+  method.solver->fields().set(solver_options, solver);
+  method.precond->fields().set(precond_options, precond);
+  return method;
+}
+
+Outcome run_method(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
+                   Progress& progress) {
+  return Run(space, problem, method, options, progress)();
+}
+
+}  // namespace prekond::driver

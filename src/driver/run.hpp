@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// A preconditioner set up and a system solved with it, and the times of both: what `solve` does once and `compare`
+/// once a preconditioner.
+#include <prekond/core/report.hpp>
+#include <prekond/krylov/solver.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "problem.hpp"
+
+namespace prekond::driver {
+
+using AnySolver = Solver<double, Space>;
+using AnyPreconditioner = MatrixPreconditioner<double, Space>;
+
+/// A solver and a preconditioner, chosen and with their options set.
+struct Method {
+  std::string solver_name;
+  std::string precond_name;
+  std::unique_ptr<Configurator<AnySolver>> solver;
+  std::unique_ptr<Configurator<AnyPreconditioner>> precond;
+  bool solver_needs_spd = false;
+  bool precond_needs_spd = false;
+
+  OptionMap solver_options() const { return solver->fields().values(); }
+  OptionMap precond_options() const { return precond->fields().values(); }
+};
+
+/// \throws OptionError for an unknown name or option, or a value out of range
+Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
+                     const OptionMap& precond_options);
+
+/// What was measured. Times are medians over the repetitions.
+struct Outcome {
+  Report setup;
+  double symbolic_seconds = 0;
+  double numeric_seconds = 0;
+  double setup_seconds = 0;
+  double first_setup_seconds = 0;
+  double apply_seconds = 0;
+  SolveResult solve;
+  Vector<double, Space> x;
+  std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
+};
+
+struct RunOptions {
+  std::string x0 = "zero";
+  StoppingOptions stopping;
+  std::int64_t repeat = 1;
+  bool history = false;
+};
+
+/// Sets up and solves. A result with a value that is not finite is never a success: its reason is `nan`.
+/// \throws InputError where the preconditioner refuses the matrix
+Outcome run_method(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
+                   Progress& progress);
+
+}  // namespace prekond::driver

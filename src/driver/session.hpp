@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <Kokkos_Core.hpp>
+
+#include <string>
+#include <vector>
+
+namespace prekond::driver {
+
+/// Everything the command computes, it computes here.
+using Space = Kokkos::DefaultExecutionSpace;
+
+/// Kokkos, initialised with its own flags, until the end of the scope.
+///
+/// Kokkos's warnings are off unless a flag or KOKKOS_DISABLE_WARNINGS asks for them: what the command writes to
+/// standard error is one line for an error, and nothing else.
+class Session {
+ public:
+  /// \throws OptionError for a number that Kokkos would abort on
+  explicit Session(const std::vector<std::string>& flags);
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+};
+
+std::string kokkos_version();
+std::string version_text();
+
+/// The name of the device as Kokkos prints it; empty where the execution space is a host space. Within a Session.
+std::string device_name();
+
+/// Threads of the host's execution space. Within a Session.
+int host_threads();
+
+}  // namespace prekond::driver

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "settings.hpp"
+
+#include <algorithm>
+#include <map>
+
+namespace prekond::driver {
+namespace {
+
+/// The settings that are numbers, with their ranges.
+struct Numbers {
+  StoppingOptions stopping;
+  std::int64_t repeat = 1;
+  bool quiet = false;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    stopping.describe(visit);
+    visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000), "times to set up and solve");
+    visit("quiet", quiet, "print nothing but errors");
+  }
+};
+
+std::map<std::string, std::string*> text_targets(Settings& s) {
+  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},       {"x0", &s.x0},
+          {"solver", &s.solver}, {"precond", &s.precond},   {"report", &s.report}, {"history", &s.history},
+          {"solution", &s.solution}};
+}
+
+/// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
+void check_vector_source(const std::string& key, const std::string& value, const std::vector<std::string>& words) {
+  if (std::find(words.begin(), words.end(), value) != words.end()) return;
+  if (value.find_first_of("./") != std::string::npos) return;
+  std::string all;
+  for (const auto& word : words) all += word + ", ";
+  throw OptionError("--" + key + " takes " + all + "or a FILE.mtx, not '" + value + "'");
+}
+
+void check_consistent(const Settings& settings, const std::string& command) {
+  if (settings.matrix.empty() == settings.generate.empty()) {
+    throw OptionError(settings.matrix.empty()
+                          ? "no matrix: give a MATRIX.mtx[.gz] or --generate NAME:SIZE (see 'prekond " + command +
+                                " --help')"
+                          : "both a matrix file and --generate: leave one out");
+  }
+  check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
+  check_vector_source("x0", settings.x0, {"zero", "precond"});
+}
+
+}  // namespace
+
+std::vector<SettingKey> setting_keys(const std::string& command) {
+  const std::vector<SettingKey> problem = {
+      {"matrix", "MATRIX.mtx[.gz]", "a Matrix Market file, plain or gzip"},
+      {"generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')"},
+  };
+  const std::vector<SettingKey> method = {
+      {"rhs", "a_ones|ones|random|FILE.mtx", "b; a_ones: b = A*1 (default a_ones)"},
+      {"x0", "zero|precond|FILE.mtx", "initial vector; precond: x0 = M^-1 b (default zero)"},
+      {"solver", "NAME", "see 'prekond list solvers' (default cg)"},
+      {"precond", command == "compare" ? "NAME[:key=value...],..." : "NAME",
+       command == "compare" ? "preconditioners, one row of the table each; options behind colons, as in "
+                              "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01"
+                            : "see 'prekond list preconditioners' (default none)"},
+      {"rtol", "NUMBER", "stop at ||b - A x|| <= max(rtol ||b||, atol) (default 1e-6)"},
+      {"atol", "NUMBER", "(default 0)"},
+      {"max_iters", "NUMBER", "(default 10000)"},
+      {"repeat", "NUMBER", "set up and solve so many times, and report medians (default 1)"},
+  };
+  std::vector<SettingKey> keys = problem;
+  if (command != "info") keys.insert(keys.end(), method.begin(), method.end());
+  keys.push_back({"report", "FILE.json", "write what was done and measured"});
+  if (command == "solve") {
+    keys.push_back({"history", "FILE.csv", "write iteration, residual norm and relative residual"});
+    keys.push_back({"solution", "FILE.mtx[.gz]", "write x"});
+  }
+  keys.push_back({"quiet", "", "print nothing but errors"});
+  return keys;
+}
+
+bool takes_solver_options(const std::string& command) { return command != "info"; }
+bool takes_precond_options(const std::string& command) { return command == "solve"; }
+
+void add_pair(OptionMap& options, const std::string& pair, const std::string& flag) {
+  const std::size_t equals = pair.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw OptionError(flag + " takes key=value, not '" + pair + "'");
+  options[pair.substr(0, equals)] = pair.substr(equals + 1);
+}
+
+RawSettings laid_over(const RawSettings& over, RawSettings under) {
+  const auto renamed = [&](const std::string& key) {
+    return over.keys.count(key) != 0 && under.keys.count(key) != 0 && over.keys.at(key) != under.keys.at(key);
+  };
+  if (renamed("solver")) under.solver_options.clear();
+  if (renamed("precond")) under.precond_options.clear();
+  // The matrix comes from one place: the one named last.
+  if (over.keys.count("matrix") != 0) under.keys.erase("generate");
+  if (over.keys.count("generate") != 0) under.keys.erase("matrix");
+  for (const auto& [key, value] : over.keys) under.keys[key] = value;
+  for (const auto& [key, value] : over.solver_options) under.solver_options[key] = value;
+  for (const auto& [key, value] : over.precond_options) under.precond_options[key] = value;
+  return under;
+}
+
+Settings to_settings(const RawSettings& raw, const std::string& command) {
+  Settings settings;
+  auto texts = text_targets(settings);
+  OptionMap number_values;
+  for (const auto& [key, value] : raw.keys) {
+    const auto target = texts.find(key);
+    if (target == texts.end()) {
+      number_values[key] = value;
+    } else if (const auto* text = std::get_if<std::string>(&value); text != nullptr && !text->empty()) {
+      *target->second = *text;
+    } else {
+      throw OptionError("'" + key + "' takes a text that is not empty, not '" + to_string(value) + "'");
+    }
+  }
+  Numbers numbers;
+  OptionFields::of(numbers).set(number_values, command);
+  settings.stopping = numbers.stopping;
+  settings.repeat = numbers.repeat;
+  settings.quiet = numbers.quiet;
+  settings.solver_options = raw.solver_options;
+  settings.precond_options = raw.precond_options;
+  check_consistent(settings, command);
+  return settings;
+}
+
+}  // namespace prekond::driver

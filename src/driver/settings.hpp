@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What `solve`, `compare` and `info` were asked to do. The command line and a config file speak of the same keys; both
+/// are read into RawSettings, laid over each other, and checked once.
+#include <prekond/core/options.hpp>
+#include <prekond/krylov/stopping.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prekond::driver {
+
+struct Settings {
+  std::string matrix;    ///< path of a Matrix Market file; empty if `generate` says what to make
+  std::string generate;  ///< NAME:SIZE[,key=value...]
+  std::string rhs = "a_ones";
+  std::string x0 = "zero";
+  std::string solver = "cg";
+  std::string precond = "none";
+  OptionMap solver_options;
+  OptionMap precond_options;
+  StoppingOptions stopping;
+  std::int64_t repeat = 1;
+  std::string report;
+  std::string history;
+  std::string solution;
+  bool quiet = false;
+};
+
+/// Values by key, as they were written.
+struct RawSettings {
+  OptionMap keys;
+  OptionMap solver_options;
+  OptionMap precond_options;
+};
+
+/// A key of the config file; the option of the command line is "--" and the key, with '-' for '_'.
+struct SettingKey {
+  std::string name;
+  std::string placeholder;  ///< what stands for the value in --help
+  std::string doc;
+};
+
+/// The keys that a command knows, in the order of its --help. "quiet" is a flag; "matrix" is the positional argument.
+std::vector<SettingKey> setting_keys(const std::string& command);
+
+/// Does the command take -s and -p? (`compare` has options behind each name instead of -p)
+bool takes_solver_options(const std::string& command);
+bool takes_precond_options(const std::string& command);
+
+/// Splits `key=value`. \throws OptionError where there is no '=' or no key
+void add_pair(OptionMap& options, const std::string& pair, const std::string& flag);
+
+/// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were written beside:
+/// where `over` names another one, those of `under` are dropped.
+RawSettings laid_over(const RawSettings& over, RawSettings under);
+
+/// Converts and checks everything that can be checked without the data. \throws OptionError
+Settings to_settings(const RawSettings& raw, const std::string& command);
+
+}  // namespace prekond::driver

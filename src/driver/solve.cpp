@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/io/matrix_market.hpp>
+
+#include <cmath>
+
+#include "commands.hpp"
+#include "files.hpp"
+#include "report.hpp"
+#include "table.hpp"
+
+namespace prekond::driver {
+namespace {
+
+std::string median_note(const Settings& settings, const Outcome& outcome) {
+  if (settings.repeat == 1) return "";
+  return format("; median of %lld, the first %s", static_cast<long long>(settings.repeat),
+                seconds_text(outcome.first_setup_seconds).c_str());
+}
+
+void print_matrix(const Problem& problem) {
+  const Matrix& a = problem.source.a;
+  print_line("matrix", format("%s: %lld rows, %lld entries, %s", problem.source.name.c_str(),
+                              static_cast<long long>(a.num_rows), static_cast<long long>(a.nnz()),
+                              problem.symmetric ? "symmetric" : "not symmetric"));
+  const std::string device = device_name();
+  print_line("computed on", device.empty() ? format("%s, %d threads", Space::name(), host_threads())
+                                           : format("%s, %s", Space::name(), device.c_str()));
+}
+
+void print_breakdowns(const Breakdowns& b) {
+  if (b.count == 0) return;
+  print_line("  breakdowns", format("%lld rows; the first is %lld (from 0), pivot %.3g%s%s",
+                                    static_cast<long long>(b.count), static_cast<long long>(b.first_row), b.first_pivot,
+                                    b.action.empty() ? "" : ": ", b.action.c_str()));
+}
+
+void print_preconditioner(const Problem& problem, const Method& method, const Settings& settings,
+                          const Outcome& outcome) {
+  const Report& report = outcome.setup;
+  const std::string options = options_text(method.precond_options());
+  print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
+  print_line("  setup", format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
+                               seconds_text(outcome.symbolic_seconds).c_str(),
+                               seconds_text(outcome.numeric_seconds).c_str(), median_note(settings, outcome).c_str()));
+  print_line("  stores", format("%lld entries, density %.3f, %s; an application takes %s",
+                                static_cast<long long>(report.nnz),
+                                static_cast<double>(report.nnz) / static_cast<double>(problem.source.a.nnz()),
+                                bytes_text(report.bytes).c_str(), seconds_text(outcome.apply_seconds).c_str()));
+  print_breakdowns(report.breakdowns);
+  for (const auto& note : report.notes) print_line("  note", note);
+}
+
+void print_solver(const Method& method, const Settings& settings, const Outcome& outcome) {
+  const SolveResult& result = outcome.solve;
+  OptionMap options = method.solver_options();
+  StoppingOptions stopping = settings.stopping;
+  options.merge(OptionFields::of(stopping).values());
+  print_line("solver", method.solver_name + ": " + options_text(options));
+  print_line("  ended", format("%s (%s) after %lld iterations, %lld products with A",
+                               result.converged ? "converged" : "NOT CONVERGED", to_string(result.reason).c_str(),
+                               static_cast<long long>(result.iterations),
+                               static_cast<long long>(result.matrix_products)));
+  if (result.reason != StopReason::nan)
+    print_line("  residual", format("%.3e of ||b||, the true one %.3e", result.relative_residual,
+                                    result.true_relative_residual));
+  print_line("  solve", seconds_text(result.seconds));
+  print_line("total", seconds_text(outcome.setup_seconds + result.seconds));
+}
+
+void write_history(const std::string& path, const std::vector<double>& history, double norm_b) {
+  std::string text = "iteration,residual_norm,relative_residual\n";
+  for (std::size_t k = 0; k < history.size(); ++k) {
+    const double relative = norm_b > 0 ? history[k] / norm_b : history[k];
+    text += format("%zu,%.17g,%.17g\n", k, history[k], relative);
+  }
+  write_text(path, text);
+}
+
+void write_files(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome) {
+  write_report(settings.report, run_report(problem, method, settings, outcome));
+  if (!settings.history.empty()) {
+    auto history = outcome.history;
+    if (history.empty()) history.push_back(problem.norm_b);  // b = 0: the solver had nothing to iterate on
+    write_history(settings.history, history, problem.norm_b);
+  }
+  // There is no vector to write where it may have NaN in it.
+  if (settings.solution.empty() || outcome.solve.reason == StopReason::nan) return;
+  const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), outcome.x);
+  write_vector_market(settings.solution, x, "prekond solve " + problem.source.name);
+}
+
+std::string failure_text(const Method& method, const Settings& settings, const SolveResult& result) {
+  const std::string iterations = format("%lld iterations", static_cast<long long>(result.iterations));
+  const std::string residual = format("relative residual %.2e", result.true_relative_residual);
+  switch (result.reason) {
+    case StopReason::max_iters:
+      return format("%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger preconditioner "
+                    "('prekond list preconditioners')",
+                    method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol);
+    case StopReason::breakdown_not_spd:
+      return method.solver_name + " broke down after " + iterations +
+             " (breakdown_not_spd): the matrix is not positive definite; choose a solver for other matrices "
+             "('prekond list solvers')";
+    case StopReason::breakdown_preconditioner_not_spd:
+      return method.solver_name + " broke down after " + iterations + " (breakdown_preconditioner_not_spd): " +
+             method.precond_name + " is not positive definite here; choose another preconditioner or other options";
+    case StopReason::stagnation:
+      return method.solver_name + " stagnated after " + iterations + " (" + residual +
+             "): rounding errors keep the true residual above the tolerance; raise --rtol";
+    case StopReason::nan:
+      return method.solver_name + " met a value that is not finite after " + iterations +
+             " (nan): scale the matrix and the right-hand side, or choose another preconditioner";
+    default: return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ")";
+  }
+}
+
+}  // namespace
+
+void solve_command(const CommandLine& line) {
+  const Settings& settings = line.settings;
+  const Method method =
+      choose_method(settings.solver, settings.solver_options, settings.precond, settings.precond_options);
+  for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
+  const Session session(line.kokkos);
+  const Space space;
+  const RunOptions options{settings.x0, settings.stopping, settings.repeat, !settings.history.empty()};
+  Problem problem;
+  Outcome outcome;
+  {
+    Progress progress(!settings.quiet);
+    problem = make_problem(space, settings, method.solver_needs_spd || method.precond_needs_spd, progress);
+    outcome = run_method(space, problem, method, options, progress);
+  }
+  if (!settings.quiet) {
+    print_matrix(problem);
+    print_preconditioner(problem, method, settings, outcome);
+    print_solver(method, settings, outcome);
+  }
+  write_files(problem, method, settings, outcome);
+  if (outcome.solve.converged) return;
+  throw SolveFailure(outcome.solve.reason == StopReason::max_iters ? not_converged : breakdown,
+                     failure_text(method, settings, outcome.solve));
+}
+
+}  // namespace prekond::driver

@@ -1,0 +1,388 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "matrix_market_entries.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace prekond {
+namespace impl {
+namespace {
+
+using Host = Kokkos::DefaultHostExecutionSpace;
+template <class T>
+using HostVector = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
+
+/// 4 MB less than promised, for what is not counted.
+constexpr std::int64_t base_budget = 60'000'000;
+constexpr std::int64_t budget_per_byte = 40;
+
+template <class T>
+bool is_finite(const T& x) {
+  return std::isfinite(x);
+}
+template <class T>
+bool is_finite(const Kokkos::complex<T>& x) {
+  return std::isfinite(x.real()) && std::isfinite(x.imag());
+}
+
+template <class T>
+T conjugate(const T& x) {
+  return x;
+}
+template <class T>
+Kokkos::complex<T> conjugate(const Kokkos::complex<T>& x) {
+  return Kokkos::conj(x);
+}
+
+/// Makes the matrix of the entries of a file: counts the entries of each row, and lets each thread take those of a
+/// range of rows, in the order of the file, so that neither threads nor chance decide the order of duplicates.
+template <class Scalar>
+class CsrAssembly {
+ public:
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace>;
+
+  CsrAssembly(const std::string& path, const MarketHeader& header, MarketEntries<Scalar>&& entries)
+      : m_path(path), m_header(header), m_entries(std::move(entries)), m_sign(header.is_skew() ? -1 : 1) {}
+
+  Matrix operator()() {
+    check_budget(1, m_header.is_general() ? m_entries.num_entries : 2 * m_entries.num_entries, m_entries.bytes());
+    count();
+    choose_ranges();
+    fill();
+    m_entries.pieces = {};
+    sort();
+    sum_duplicates();
+    return Matrix(m_header.num_rows, m_header.num_cols, m_row_ptrs, m_col_idxs, m_values);
+  }
+
+  /// Duplicates in the file, where each pair of mirrored entries is one.
+  std::int64_t duplicates() const { return m_duplicates; }
+
+ private:
+  struct Item {
+    int col;
+    std::size_t position;  // in the row, in the order of the file
+    Scalar value;
+  };
+  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, std::size_t>;
+
+  static Policy one_each(std::size_t n) { return Policy(Host(), 0, n, Kokkos::ChunkSize(1)); }
+
+  void check_budget(int copies, std::int64_t nnz, std::int64_t others) const;
+  void count();
+  void choose_ranges();
+  void fill();
+  void fill_range(std::int64_t begin, std::int64_t end, std::size_t* next);
+  void sort();
+  std::int64_t longest_unsorted(std::int64_t begin, std::int64_t end) const;
+  void sort_range(std::int64_t begin, std::int64_t end, std::vector<Item>& items) const;
+  void sum_duplicates();
+  std::size_t sum_in_row(std::int64_t row) const;
+  bool is_in_file(std::int64_t row, int col) const {
+    return m_entries.triangle == Triangle::upper ? col >= row : m_header.is_general() || col <= row;
+  }
+  Scalar mirrored(const Scalar& x) const { return m_header.is_hermitian() ? conjugate(x) : m_sign * x; }
+  std::size_t num_ranges() const { return m_ranges.size() - 1; }
+
+  const std::string& m_path;
+  const MarketHeader& m_header;
+  MarketEntries<Scalar> m_entries;
+  Scalar m_sign;
+  HostVector<std::size_t> m_row_ptrs;
+  HostVector<int> m_col_idxs;
+  HostVector<Scalar> m_values;
+  std::vector<std::int64_t> m_ranges;  // rows; range r has the rows m_ranges[r] to m_ranges[r + 1] - 1
+  std::int64_t m_duplicates = 0;
+};
+
+/// Is there room for `copies` of a matrix of `nnz` entries besides `others` bytes? That depends on what was read, so
+/// that a size line alone makes nobody allocate.
+template <class Scalar>
+void CsrAssembly<Scalar>::check_budget(int copies, std::int64_t nnz, std::int64_t others) const {
+  const std::int64_t per_entry = sizeof(int) + sizeof(Scalar), per_row = sizeof(std::size_t);
+  const std::int64_t bytes = others + copies * (nnz * per_entry + (m_header.num_rows + 1) * per_row);
+  if (bytes <= base_budget + budget_per_byte * m_entries.inflated_bytes) return;
+  fail_in_file(m_path, m_header.size_line,
+               "the header announces " + std::to_string(m_header.num_rows) + " rows while the file holds only " +
+                   std::to_string(m_entries.num_lines) + " entries: no memory is spent on so many empty rows");
+}
+
+/// Rows' lengths, with duplicates, and from them where the rows begin.
+template <class Scalar>
+void CsrAssembly<Scalar>::count() {
+  const std::int64_t rows = m_header.num_rows;
+  m_row_ptrs = allocate_zero<HostVector<std::size_t>>(Host(), "prekond::matrix_market::row_ptrs", rows + 1);
+  const auto ptrs = m_row_ptrs;
+  const bool both = !m_header.is_general();
+  Kokkos::parallel_for("prekond::matrix_market::count", one_each(m_entries.pieces.size()), [&, both](std::size_t p) {
+    for (const auto& entry : m_entries.pieces[p]) {
+      Kokkos::atomic_inc(&ptrs(static_cast<std::size_t>(entry.row) + 1));
+      if (both && entry.row != entry.col) Kokkos::atomic_inc(&ptrs(static_cast<std::size_t>(entry.col) + 1));
+    }
+  });
+  Kokkos::parallel_scan("prekond::matrix_market::row_ptrs", Kokkos::RangePolicy<Host>(Host(), 0, rows + 1),
+                        [=](std::int64_t i, std::size_t& sum, bool final) {
+                          sum += ptrs(i);
+                          if (final) ptrs(i) = sum;
+                        });
+  Host().fence();
+}
+
+/// Ranges of rows with about the same number of entries. Each of them looks at all entries of the file, hence the
+/// limit: 32 looks cost no more than the scattered writes of one fill.
+template <class Scalar>
+void CsrAssembly<Scalar>::choose_ranges() {
+  const std::size_t* const begin = m_row_ptrs.data();
+  const std::size_t* const end = begin + m_row_ptrs.extent(0);
+  const std::size_t nnz = *(end - 1);
+  const auto wanted = nnz < 4096 ? std::size_t(1) : static_cast<std::size_t>(std::min(Host().concurrency(), 32));
+  m_ranges.assign(1, 0);
+  for (std::size_t r = 1; r < wanted; ++r) {
+    const std::int64_t row = std::lower_bound(begin, end, nnz / wanted * r) - begin;
+    m_ranges.push_back(std::clamp(row, m_ranges.back(), m_header.num_rows));
+  }
+  m_ranges.push_back(m_header.num_rows);
+}
+
+template <class Scalar>
+void CsrAssembly<Scalar>::fill() {
+  const std::size_t rows = m_row_ptrs.extent(0) - 1, nnz = m_row_ptrs(rows);
+  m_col_idxs = allocate<HostVector<int>>(Host(), "prekond::matrix_market::col_idxs", nnz);
+  m_values = allocate<HostVector<Scalar>>(Host(), "prekond::matrix_market::values", nnz);
+  // The pointers count upwards while the rows are filled: afterwards each one is what the next one was.
+  std::size_t* const next = m_row_ptrs.data();
+  Kokkos::parallel_for("prekond::matrix_market::fill", one_each(num_ranges()),
+                       [&](std::size_t r) { fill_range(m_ranges[r], m_ranges[r + 1], next); });
+  Host().fence();
+  std::copy_backward(next, next + rows, next + rows + 1);
+  next[0] = 0;
+}
+
+template <class Scalar>
+void CsrAssembly<Scalar>::fill_range(std::int64_t begin, std::int64_t end, std::size_t* next) {
+  const bool both = !m_header.is_general();
+  const auto add = [&](int row, int col, const Scalar& value) {
+    const std::size_t k = next[row]++;
+    m_col_idxs(k) = col;
+    m_values(k) = value;
+  };
+  for (const auto& piece : m_entries.pieces) {
+    for (const auto& [row, col, value] : piece) {
+      if (row >= begin && row < end) add(row, col, value);
+      if (both && row != col && col >= begin && col < end) add(col, row, mirrored(value));
+    }
+  }
+}
+
+/// Most files list their entries by columns or by rows, and then hardly anything is left to sort.
+template <class Scalar>
+void CsrAssembly<Scalar>::sort() {
+  // Scratch memory is asked for outside of the kernels, where an exception can be thrown. A range's longest row is no
+  // longer than the range: all of it together has no more items than the matrix has entries.
+  std::vector<std::int64_t> longest(num_ranges());
+  Kokkos::parallel_for("prekond::matrix_market::longest_unsorted", one_each(num_ranges()),
+                       [&](std::size_t r) { longest[r] = longest_unsorted(m_ranges[r], m_ranges[r + 1]); });
+  Host().fence();
+  std::vector<std::vector<Item>> items(num_ranges());
+  for (std::size_t r = 0; r < num_ranges(); ++r) items[r].resize(static_cast<std::size_t>(longest[r]));
+  Kokkos::parallel_for("prekond::matrix_market::sort_rows", one_each(num_ranges()), [&](std::size_t r) {
+    if (longest[r] > 0) sort_range(m_ranges[r], m_ranges[r + 1], items[r]);
+  });
+  Host().fence();
+}
+
+template <class Scalar>
+std::int64_t CsrAssembly<Scalar>::longest_unsorted(std::int64_t begin, std::int64_t end) const {
+  std::int64_t longest = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const int* const cols = m_col_idxs.data();
+    const std::size_t first = m_row_ptrs(i), last = m_row_ptrs(i + 1);
+    if (!std::is_sorted(cols + first, cols + last)) {
+      longest = std::max(longest, static_cast<std::int64_t>(last - first));
+    }
+  }
+  return longest;
+}
+
+template <class Scalar>
+void CsrAssembly<Scalar>::sort_range(std::int64_t begin, std::int64_t end, std::vector<Item>& items) const {
+  int* const cols = m_col_idxs.data();
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::size_t first = m_row_ptrs(i), length = m_row_ptrs(i + 1) - first;
+    if (std::is_sorted(cols + first, cols + first + length)) continue;
+    for (std::size_t k = 0; k < length; ++k) items[k] = {cols[first + k], k, m_values(first + k)};
+    const auto before = [](const Item& a, const Item& b) {
+      return a.col != b.col ? a.col < b.col : a.position < b.position;
+    };
+    std::sort(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(length), before);
+    for (std::size_t k = 0; k < length; ++k) {
+      cols[first + k] = items[k].col;
+      m_values(first + k) = items[k].value;
+    }
+  }
+}
+
+template <class Scalar>
+void CsrAssembly<Scalar>::sum_duplicates() {
+  const std::int64_t rows = m_header.num_rows;
+  const Kokkos::RangePolicy<Host> all(Host(), 0, rows);
+  std::int64_t merged = 0;
+  Kokkos::parallel_reduce(
+      "prekond::matrix_market::count_duplicates", all,
+      [this](std::int64_t i, std::int64_t& all_merged, std::int64_t& in_file) {
+        for (std::size_t k = m_row_ptrs(i) + 1; k < m_row_ptrs(i + 1); ++k) {
+          const bool duplicate = m_col_idxs(k) == m_col_idxs(k - 1);
+          all_merged += duplicate;
+          in_file += duplicate && is_in_file(i, m_col_idxs(k));
+        }
+      },
+      merged, m_duplicates);
+  if (merged == 0) return;
+
+  const std::size_t old_nnz = m_col_idxs.extent(0), nnz = old_nnz - static_cast<std::size_t>(merged);
+  check_budget(2, static_cast<std::int64_t>(old_nnz), 0);
+  HostVector<std::size_t> ptrs =
+      allocate_zero<HostVector<std::size_t>>(Host(), "prekond::matrix_market::row_ptrs", rows + 1);
+  std::int64_t bad_row = rows;
+  Kokkos::parallel_reduce(
+      "prekond::matrix_market::sum_duplicates", all,
+      [=, this](std::int64_t i, std::int64_t& bad) {
+        ptrs(i + 1) = sum_in_row(i);
+        for (std::size_t k = m_row_ptrs(i); k < m_row_ptrs(i) + ptrs(i + 1); ++k) {
+          if (!is_finite(m_values(k))) bad = std::min(bad, i);
+        }
+      },
+      Kokkos::Min<std::int64_t>(bad_row));
+  if (bad_row < rows) {
+    fail_in_file(m_path, 0, "entries of row " + std::to_string(bad_row + 1) +
+                                " stand in the file more than once, and their sum is too large for a number");
+  }
+  Kokkos::parallel_scan("prekond::matrix_market::row_ptrs", Kokkos::RangePolicy<Host>(Host(), 0, rows + 1),
+                        [=](std::int64_t i, std::size_t& sum, bool final) {
+                          sum += ptrs(i);
+                          if (final) ptrs(i) = sum;
+                        });
+  const auto cols = allocate<HostVector<int>>(Host(), "prekond::matrix_market::col_idxs", nnz);
+  const auto values = allocate<HostVector<Scalar>>(Host(), "prekond::matrix_market::values", nnz);
+  Kokkos::parallel_for("prekond::matrix_market::close_gaps", all, [=, this](std::int64_t i) {
+    for (std::size_t k = 0; k < ptrs(i + 1) - ptrs(i); ++k) {
+      cols(ptrs(i) + k) = m_col_idxs(m_row_ptrs(i) + k);
+      values(ptrs(i) + k) = m_values(m_row_ptrs(i) + k);
+    }
+  });
+  Host().fence();
+  m_row_ptrs = ptrs;
+  m_col_idxs = cols;
+  m_values = values;
+}
+
+/// Moves the sums to the front of the row; returns their number.
+template <class Scalar>
+std::size_t CsrAssembly<Scalar>::sum_in_row(std::int64_t row) const {
+  const std::size_t first = m_row_ptrs(row), last = m_row_ptrs(row + 1);
+  std::size_t end = first;
+  for (std::size_t k = first; k < last; ++k) {
+    if (end > first && m_col_idxs(end - 1) == m_col_idxs(k)) {
+      m_values(end - 1) += m_values(k);
+    } else {
+      m_col_idxs(end) = m_col_idxs(k);
+      m_values(end) = m_values(k);
+      ++end;
+    }
+  }
+  return end - first;
+}
+
+void check_vector_header(const std::string& path, const MarketHeader& header, std::int64_t expected_length) {
+  const std::int64_t length = header.num_cols == 1 ? header.num_rows : header.num_cols;
+  const bool is_vector = header.num_cols == 1 || header.num_rows == 1;
+  const bool any = expected_length < 0;
+  if (is_vector && (any || length == expected_length)) return;
+  const std::string wanted = any ? "a vector" : "a vector of length " + std::to_string(expected_length);
+  fail_in_file(path, header.size_line,
+               (is_vector ? "holds a vector of length " + std::to_string(length) : "holds " + header.size_text() + " numbers") +
+                   ", but " + wanted + " is wanted");
+}
+
+}  // namespace
+
+template <class Scalar>
+CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blocks(const std::string& path,
+                                                                                    std::size_t block_size,
+                                                                                    MatrixMarketInfo* info) {
+  MarketHeader header;
+  MarketEntries<Scalar> entries;
+  {
+    MarketReader<Scalar> reader(path, block_size);
+    entries = reader.read_entries();
+    header = reader.header();
+  }  // frees the reader's buffers
+  MatrixMarketInfo found{header.coordinate ? "coordinate" : "array", header.field, header.symmetry, entries.num_lines, 0,
+                         entries.inflated_bytes};
+  CsrAssembly<Scalar> assembly(path, header, std::move(entries));
+  const auto matrix = assembly();
+  found.duplicates = assembly.duplicates();
+  if (info != nullptr) *info = found;
+  return matrix;
+}
+
+}  // namespace impl
+
+template <class Scalar>
+CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
+                                                                          MatrixMarketInfo* info) {
+  return impl::read_matrix_market_by_blocks<Scalar>(path, impl::MarketReader<Scalar>::default_block_size, info);
+}
+
+template <class Scalar>
+Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(const std::string& path,
+                                                                                std::int64_t expected_length) {
+  impl::MarketReader<Scalar> reader(path, impl::MarketReader<Scalar>::default_block_size);
+  const impl::MarketHeader& header = reader.header();
+  impl::check_vector_header(path, header, expected_length);
+  const auto entries = reader.read_entries();
+  const std::int64_t length = header.num_rows * header.num_cols;
+  if (entries.bytes() + length * static_cast<std::int64_t>(sizeof(Scalar)) >
+      impl::base_budget + impl::budget_per_byte * entries.inflated_bytes) {
+    impl::fail_in_file(path, header.size_line,
+                       "the header announces a vector of length " + std::to_string(length) + " while the file holds only " +
+                           std::to_string(entries.num_lines) + " entries: no memory is spent on so many zeros");
+  }
+  const auto x = allocate_zero<impl::HostVector<Scalar>>(impl::Host(), "prekond::matrix_market::vector", length);
+  for (const auto& piece : entries.pieces) {
+    for (const auto& entry : piece) {
+      Scalar& sum = x(static_cast<std::size_t>(entry.row) + static_cast<std::size_t>(entry.col));
+      sum += entry.value;
+      if (!impl::is_finite(sum)) {
+        impl::fail_in_file(path, 0, "entry " + std::to_string(entry.row + entry.col + 1) +
+                                        " stands in the file more than once, and the sum is too large for a number");
+      }
+    }
+  }
+  return x;
+}
+
+template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> impl::read_matrix_market_by_blocks<double>(
+    const std::string&, std::size_t, MatrixMarketInfo*);
+template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> impl::read_matrix_market_by_blocks<float>(
+    const std::string&, std::size_t, MatrixMarketInfo*);
+template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
+impl::read_matrix_market_by_blocks<Kokkos::complex<double>>(const std::string&, std::size_t, MatrixMarketInfo*);
+
+template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> read_matrix_market<double>(const std::string&,
+                                                                                          MatrixMarketInfo*);
+template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> read_matrix_market<float>(const std::string&,
+                                                                                        MatrixMarketInfo*);
+template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
+read_matrix_market<Kokkos::complex<double>>(const std::string&, MatrixMarketInfo*);
+
+template Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<double>(const std::string&,
+                                                                                                std::int64_t);
+template Kokkos::View<float*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<float>(const std::string&,
+                                                                                              std::int64_t);
+template Kokkos::View<Kokkos::complex<double>*, Kokkos::LayoutLeft, Kokkos::HostSpace>
+read_vector_market<Kokkos::complex<double>>(const std::string&, std::int64_t);
+
+}  // namespace prekond

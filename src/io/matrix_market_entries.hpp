@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/io/matrix_market.hpp>
+
+#include "matrix_market_header.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace prekond::impl {
+
+template <class Scalar>
+struct MarketEntry {
+  int row;  // from 0
+  int col;
+  Scalar value;
+};
+
+/// Which part of the matrix a file with symmetric storage holds.
+enum class Triangle { unknown, lower, upper };
+
+/// Entries in the order of the file, in pieces.
+template <class Scalar>
+struct MarketEntries {
+  using Piece = std::vector<MarketEntry<Scalar>>;
+  std::vector<Piece> pieces;
+  Triangle triangle = Triangle::unknown;
+  std::int64_t num_lines = 0;       // entries in the file
+  std::int64_t num_entries = 0;     // in the pieces: without the zeros of an array
+  std::int64_t inflated_bytes = 0;  // length of the text
+
+  std::int64_t bytes() const {
+    std::size_t sum = pieces.capacity() * sizeof(Piece);
+    for (const Piece& piece : pieces) sum += piece.capacity() * sizeof(MarketEntry<Scalar>);
+    return static_cast<std::int64_t>(sum);
+  }
+};
+
+/// Reads and checks a whole file: first the header, then, if the caller still wants them, the entries.
+template <class Scalar>
+class MarketReader {
+ public:
+  static constexpr std::size_t default_block_size = std::size_t(4) << 20;
+
+  /// Reads the header. \throws InputError
+  MarketReader(const std::string& path, std::size_t block_size);
+
+  const MarketHeader& header() const { return m_header; }
+
+  /// \throws InputError
+  MarketEntries<Scalar> read_entries();
+
+ private:
+  struct Piece;
+  using Host = Kokkos::DefaultHostExecutionSpace;
+
+  void read_header();
+  std::optional<std::string_view> next_header_line();
+  std::vector<Piece> split(std::string_view text) const;
+  void read_block(std::string_view text);
+  void accept(Piece& piece);
+  void accept_triangle(const Piece& piece);
+  void place_array_values(Piece& piece);
+  std::int64_t line_of(const Piece& piece, std::int64_t data_line) const;
+  [[noreturn]] void fail(std::int64_t line, const std::string& message) const;
+
+  TextInput m_input;
+  MarketHeader m_header;
+  MarketEntries<Scalar> m_entries;
+  std::string_view m_rest;       // of the block that holds the size line
+  std::int64_t m_line = 0;       // lines read before the text at hand
+  std::int64_t m_array_row = 0;  // where the next value of an array belongs
+  std::int64_t m_array_col = 0;
+};
+
+}  // namespace prekond::impl

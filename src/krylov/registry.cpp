@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/krylov/cg.hpp>
+
+#include "instantiate.hpp"
+
+namespace prekond {
+
+std::string to_string(StopReason reason) {
+  switch (reason) {
+    case StopReason::rtol: return "rtol";
+    case StopReason::atol: return "atol";
+    case StopReason::zero_rhs: return "zero_rhs";
+    case StopReason::max_iters: return "max_iters";
+    case StopReason::breakdown_not_spd: return "breakdown_not_spd";
+    case StopReason::breakdown_preconditioner_not_spd: return "breakdown_preconditioner_not_spd";
+    case StopReason::stagnation: return "stagnation";
+    case StopReason::nan: return "nan";
+  }
+  return "";
+}
+
+template <class Scalar, class Space>
+const Registry<Solver<Scalar, Space>>& solver_registry() {
+  using Product = Solver<Scalar, Space>;
+  static const Registry<Product> registry = {
+      registry_line<Product, Cg<Scalar, Space>>(),
+  };
+  return registry;
+}
+
+#define PREKOND_SOLVERS(Scalar, Space) template const Registry<Solver<Scalar, Space>>& solver_registry<Scalar, Space>();
+PREKOND_INSTANTIATE(PREKOND_SOLVERS)
+
+}  // namespace prekond

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/generate.hpp>
+
+#include "instantiate.hpp"
+#include "matrix/generators/common.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+#include <limits>
+
+namespace prekond {
+namespace {
+
+template <class Scalar, class Space>
+struct Generator {
+  using Make = std::function<GeneratedMatrix<Scalar, Space>(const Space&, std::int64_t, const OptionMap&)>;
+  GeneratorInfo info;
+  Make make;
+};
+
+template <class Options, class Scalar, class Space>
+using MakeFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&);
+
+template <class Scalar, class Space, class Options>
+Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
+                                  MakeFunction<Options, Scalar, Space> make) {
+  const auto defaults = std::make_shared<Options>();
+  GeneratorInfo info{name, summary, OptionFields::of(*defaults), defaults};
+  return {info, [name, make](const Space& space, std::int64_t size, const OptionMap& values) {
+            Options options;
+            OptionFields::of(options).set(values, name);
+            return make(space, size, options);
+          }};
+}
+
+template <class Scalar, class Space>
+std::vector<Generator<Scalar, Space>> all_generators() {
+  using namespace generators;
+  const auto entry = [](const char* name, const char* summary, auto make) {
+    return describe<Scalar, Space>(name, summary, make);
+  };
+  return {
+      entry("poisson2d", "5-point Laplacian on SIZE^2 nodes", poisson2d<Scalar, Space>),
+      entry("poisson3d", "7-point Laplacian on SIZE^3 nodes", poisson3d<Scalar, Space>),
+      entry("anisotropic2d", "5-point -u_xx - epsilon u_yy on SIZE^2 nodes", anisotropic2d<Scalar, Space>),
+      entry("tridiagonal", "-1, 2, -1 in SIZE rows", tridiagonal<Scalar, Space>),
+      entry("convection_diffusion3d", "upwind convection and diffusion on SIZE^3 nodes, nonsymmetric",
+            convection_diffusion3d<Scalar, Space>),
+      entry("elasticity3d", "linear elasticity on SIZE^3 nodes, tetrahedra, random Young's modulus",
+            elasticity3d<Scalar, Space>),
+      entry("circuit", "resistor network of SIZE^2 nodes, power-law degrees, a few very long rows",
+            circuit<Scalar, Space>),
+  };
+}
+
+struct Spec {
+  std::string name;
+  std::string size;
+  OptionMap options;
+};
+
+/// Splits `NAME:SIZE[,key=value...]`.
+Spec parse_spec(const std::string& text) {
+  Spec spec;
+  std::size_t end = std::min(text.find(','), text.size());
+  const std::size_t colon = std::min(text.find(':'), end);
+  spec.name = text.substr(0, colon);
+  if (colon < end) spec.size = text.substr(colon + 1, end - colon - 1);
+  while (end < text.size()) {
+    const std::size_t begin = end + 1;
+    end = std::min(text.find(',', begin), text.size());
+    const std::string pair = text.substr(begin, end - begin);
+    const std::size_t equals = pair.find('=');
+    if (equals == std::string::npos || equals == 0)
+      throw OptionError("generator '" + spec.name + "': expected key=value, found '" + pair + "'");
+    if (!spec.options.emplace(pair.substr(0, equals), pair.substr(equals + 1)).second)
+      throw OptionError("generator '" + spec.name + "': option '" + pair.substr(0, equals) +
+                        "' is given twice");
+  }
+  return spec;
+}
+
+std::int64_t parse_size(const Spec& spec) {
+  if (spec.size.empty())
+    throw OptionError("generator '" + spec.name + "' needs a size: " + spec.name + ":SIZE");
+  std::int64_t size = 0;
+  const char* end = spec.size.data() + spec.size.size();
+  const auto result = std::from_chars(spec.size.data(), end, size);
+  if (result.ec == std::errc::result_out_of_range && result.ptr == end && spec.size[0] != '-')
+    return std::numeric_limits<std::int64_t>::max();
+  if (result.ec != std::errc() || result.ptr != end || size <= 0)
+    throw OptionError("generator '" + spec.name + "': SIZE is a positive whole number, not '" + spec.size +
+                      "'");
+  return size;
+}
+
+}  // namespace
+
+std::vector<GeneratorInfo> generator_list() {
+  std::vector<GeneratorInfo> list;
+  for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
+    list.push_back(generator.info);
+  return list;
+}
+
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& text) {
+  const Spec spec = parse_spec(text);
+  const auto all = all_generators<Scalar, Space>();
+  std::vector<std::string> names;
+  for (const auto& generator : all) {
+    names.push_back(generator.info.name);
+    if (names.back() == spec.name) return generator.make(space, parse_size(spec), spec.options);
+  }
+  throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
+                    nearest_word(spec.name, names) + "'?");
+}
+
+void generators::check_size(const std::string& name, std::int64_t size, std::int64_t min_size,
+                            double (*rows)(double)) {
+  constexpr double max_rows = std::numeric_limits<int>::max();
+  if (size < min_size)
+    throw OptionError("generator '" + name + "': SIZE is at least " + std::to_string(min_size) + ", not " +
+                      std::to_string(size));
+  if (rows(static_cast<double>(size)) <= max_rows) return;
+  std::int64_t fits = min_size;
+  std::int64_t too_large = size;
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    (rows(static_cast<double>(middle)) <= max_rows ? fits : too_large) = middle;
+  }
+  throw OptionError("generator '" + name + "': SIZE is at most " + std::to_string(fits) +
+                    ", because rows are numbered by int; " + std::to_string(size) + " is too large");
+}
+
+#define PREKOND_GENERATE(Scalar, Space) \
+  template GeneratedMatrix<Scalar, Space> generate<Scalar, Space>(const Space&, const std::string&);
+PREKOND_INSTANTIATE(PREKOND_GENERATE)
+
+}  // namespace prekond

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/levels.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include "instantiate.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace prekond {
+namespace {
+
+struct SpmvTuning {
+  static constexpr int entries_per_lane = 4;
+  static constexpr int team_threads = 256;
+  static constexpr int max_vectors = 4;
+  // Sums a row is split into on the host: hides the latency of the additions.
+  static constexpr int host_sums = 4;
+};
+
+/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once.
+template <class Scalar, class Space, int VectorLength, int NumVectors, bool WithDot>
+struct SpmvKernel {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, VectorLength>;
+  using RowSums = Sums<Scalar, NumVectors>;
+
+  CsrView<Scalar, Space> a;
+  MultiVectorView<const Scalar, Space> x;
+  MultiVectorView<Scalar, Space> y;
+  Scalar alpha;
+  Scalar beta;
+  std::int64_t rows_per_team;
+  FinishReduction<1, Scalar, Space> finish;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = team.league_rank() * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < a.num_rows ? begin + rows_per_team : a.num_rows;
+    if constexpr (WithDot) {
+      Sums<Scalar, 1> dot;
+      Kokkos::parallel_reduce(
+          Kokkos::TeamThreadRange(team, begin, end),
+          [&](std::int64_t i, Sums<Scalar, 1>& sum) { sum.value[0] += x(i, 0) * multiply_row(Level(team), i); }, dot);
+      finish(team, dot);
+    } else {
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
+                           [&](std::int64_t i) { multiply_row(Level(team), i); });
+    }
+  }
+
+  /// y_i = alpha (A x)_i + beta y_i; returns (A x)_i of the first vector, to all lanes.
+  KOKKOS_FUNCTION Scalar multiply_row(const Level& level, std::int64_t i) const {
+    const std::size_t begin = a.row_ptrs(i);
+    const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
+    const int* cols = a.col_idxs.data() + begin;
+    const Scalar* values = a.values.data() + begin;
+    Scalar first = 0;
+    for (int v = 0; v < NumVectors; ++v) {
+      const Scalar* xv = x.data() + v * x.stride(1);
+      const Scalar sum = level.template sum<Scalar>([&](int lane) { return lane_sum(lane, length, cols, values, xv); });
+      if (v == 0) first = sum;
+      level.region([&](int lane) {
+        if (lane == 0) y(i, v) = beta == Scalar(0) ? alpha * sum : alpha * sum + beta * y(i, v);
+      });
+    }
+    return first;
+  }
+
+  KOKKOS_FUNCTION static Scalar lane_sum(int lane, int length, const int* cols, const Scalar* values,
+                                         const Scalar* xv) {
+    if constexpr (Level::width == 1) {
+      constexpr int parts = SpmvTuning::host_sums;
+      Scalar sums[parts] = {};
+      int k = 0;
+      for (; k + parts <= length; k += parts)
+        for (int p = 0; p < parts; ++p) sums[p] += values[k + p] * xv[cols[k + p]];
+      for (; k < length; ++k) sums[0] += values[k] * xv[cols[k]];
+      return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    } else {
+      Scalar sum = 0;
+#pragma unroll 4
+      for (int k = lane; k < length; k += Level::width) sum += values[k] * xv[cols[k]];
+      return sum;
+    }
+  }
+};
+
+template <int NumVectors, bool WithDot, int VectorLength, class Scalar, class Space>
+void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Scalar, Space>& a,
+            MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
+            std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish) {
+  const std::int64_t teams = (a.num_rows + rows_per_team - 1) / rows_per_team;
+  const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
+  Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
+                       SpmvKernel<Scalar, Space, VectorLength, NumVectors, WithDot>{a, x, y, alpha, beta,
+                                                                                    rows_per_team, finish});
+}
+
+template <int NumVectors, bool WithDot, class Scalar, class Space>
+void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Scalar, Space>& a,
+              MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
+              std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish) {
+  const auto go = [&](auto length) {
+    launch<NumVectors, WithDot, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish);
+  };
+  if constexpr (is_host_space<Space>) {
+    go(std::integral_constant<int, 1>{});
+  } else {
+    switch (spmv_vector_length<Space>(a.num_rows, a.nnz())) {
+      case 1: return go(std::integral_constant<int, 1>{});
+      case 2: return go(std::integral_constant<int, 2>{});
+      case 4: return go(std::integral_constant<int, 4>{});
+      case 8: return go(std::integral_constant<int, 8>{});
+      case 16: return go(std::integral_constant<int, 16>{});
+      default: return go(std::integral_constant<int, 32>{});
+    }
+  }
+}
+
+void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows, std::size_t x_cols,
+                 std::size_t y_cols) {
+  if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows && x_cols == y_cols) return;
+  throw std::invalid_argument("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) +
+                              ", x is " + std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " +
+                              std::to_string(y_rows) + " x " + std::to_string(y_cols));
+}
+
+}  // namespace
+
+template <class Space>
+int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz) {
+  if (is_host_space<Space>) return 1;
+  const std::int64_t mean = num_rows > 0 ? nnz / num_rows : 0;
+  int length = 1;
+  while (length < 32 && length * SpmvTuning::entries_per_lane < mean) length *= 2;
+  return length;
+}
+
+template <class Scalar, class Space>
+void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
+          Scalar beta, MultiVectorView<Scalar, Space> y) {
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
+  if (a.num_rows == 0) return;
+  const std::int64_t rows_per_team =
+      is_host_space<Space> ? 512 : SpmvTuning::team_threads / spmv_vector_length<Space>(a.num_rows, a.nnz()) * 2;
+  constexpr const char* label = "prekond::spmv::apply";
+  const std::size_t k = x.extent(1);
+  for (std::size_t v = 0; v < k; v += SpmvTuning::max_vectors) {
+    const auto group = std::min<std::size_t>(SpmvTuning::max_vectors, k - v);
+    const MultiVectorView<const Scalar, Space> xv = Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + group));
+    const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + group));
+    const FinishReduction<1, Scalar, Space> none{};
+    switch (group) {
+      case 1: dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
+      case 2: dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
+      case 3: dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
+      default: dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
+    }
+  }
+}
+
+template <class Scalar, class Space>
+void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
+              VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
+              const ReduceWorkspace<Scalar, Space>& workspace) {
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
+  if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
+    throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
+  const FinishReduction<1, Scalar, Space> finish{workspace.partials(), workspace.arrived(), dot};
+  dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a, MultiVectorView<const Scalar, Space>(as_multivector(x)),
+                    Scalar(0), MultiVectorView<Scalar, Space>(as_multivector(y)),
+                    ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
+}
+
+#define PREKOND_SPMV(Scalar, Space)                                                                                 \
+  template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,                            \
+                                    MultiVectorView<const Scalar, Space>, Scalar, MultiVectorView<Scalar, Space>);  \
+  template void spmv_dot<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, VectorView<const Scalar, Space>, \
+                                        VectorView<Scalar, Space>, VectorView<Scalar, Space>,                       \
+                                        const ReduceWorkspace<Scalar, Space>&);
+PREKOND_INSTANTIATE(PREKOND_SPMV)
+
+template int spmv_vector_length<Kokkos::DefaultExecutionSpace>(std::int64_t, std::int64_t);
+#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
+template int spmv_vector_length<Kokkos::DefaultHostExecutionSpace>(std::int64_t, std::int64_t);
+#endif
+
+}  // namespace prekond

@@ -1,0 +1,246 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/block_reduce.hpp>
+#include <prekond/matrix/statistics.hpp>
+#include <prekond/matrix/validate.hpp>
+
+#include "instantiate.hpp"
+#include "matrix/row_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace prekond {
+namespace {
+
+template <class Space>
+using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// What takes a look at every entry of a row.
+struct RowFacts {
+  double squares = 0;       // sum of a_ij^2
+  double off_diagonal = 0;  // sum of |a_ij|, j != i
+  double max_abs = 0;
+  double asymmetry = 0;
+  int unmatched = 0;   // entries whose mirror is not stored
+  int asymmetric = 0;  // entries that differ from their mirror
+
+  KOKKOS_FUNCTION RowFacts& operator+=(const RowFacts& other) {
+    off_diagonal += other.off_diagonal;
+    max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
+    asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
+    squares += other.squares;
+    unmatched += other.unmatched;
+    asymmetric += other.asymmetric;
+    return *this;
+  }
+};
+
+template <class Scalar, class Space>
+struct CopyDiagonal {
+  CsrView<Scalar, Space> a;
+  VectorView<double, Space> diagonal;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::size_t place = 0;
+    diagonal(i) = impl::find_entry<Scalar, Space>(a, i, i, place);
+  }
+};
+
+template <class Scalar, class Space>
+struct ScanRows {
+  using Rows = impl::RowBlocks<Space>;
+  CsrView<Scalar, Space> a;
+  VectorView<const double, Space> diagonal;
+  VectorView<RowFacts, Space> facts;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      RowFacts row;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+          [&](std::size_t k, RowFacts& sum) { sum += look_at(i, k); }, row);
+      Kokkos::single(Kokkos::PerThread(team), [&] { facts(i) = row; });
+    });
+  }
+
+  KOKKOS_FUNCTION RowFacts look_at(std::int64_t i, std::size_t k) const {
+    const double value = static_cast<double>(a.values(k));
+    const int j = a.col_idxs(k);
+    RowFacts entry;
+    entry.max_abs = Kokkos::abs(value);
+    entry.squares = value * value;
+    if (j == i) return entry;
+    entry.off_diagonal = entry.max_abs;
+    if (a.num_rows == a.num_cols) compare_with_mirror(i, j, value, entry);
+    return entry;
+  }
+
+  KOKKOS_FUNCTION void compare_with_mirror(std::int64_t i, int j, double value, RowFacts& entry) const {
+    std::size_t place = 0;
+    const double mirror = impl::find_entry<Scalar, Space>(a, j, i, place);
+    const double scale = impl::diagonal_scale(diagonal(i), diagonal(j));
+    entry.unmatched = place == a.row_ptrs(j + 1);
+    entry.asymmetric = !impl::is_symmetric_pair(value, mirror, scale, symmetry_tolerance<Scalar>);
+    if (value == mirror) return;
+    const double larger = Kokkos::fmax(Kokkos::abs(value), Kokkos::abs(mirror));
+    entry.asymmetry = Kokkos::abs(value - mirror) / Kokkos::fmax(scale, larger);
+  }
+};
+
+/// Counts and extrema, in which the order of the rows does not matter.
+struct Summary {
+  std::int64_t length_min, length_max, empty, unmatched, asymmetric;
+  std::int64_t missing, zero, negative, positive, lower, upper, dominant;
+  double asymmetry, diagonal_min, diagonal_max, max_abs;
+};
+
+template <class T>
+KOKKOS_INLINE_FUNCTION void raise(T& largest, T value) {
+  if (largest < value) largest = value;
+}
+template <class T>
+KOKKOS_INLINE_FUNCTION void lower_to(T& smallest, T value) {
+  if (value < smallest) smallest = value;
+}
+
+template <class Scalar, class Space>
+struct Summarise {
+  using value_type = Summary;
+  CsrView<Scalar, Space> a;
+  VectorView<const RowFacts, Space> facts;
+
+  KOKKOS_FUNCTION void init(Summary& sum) const {
+    sum = Summary{};
+    sum.length_min = Kokkos::Experimental::finite_max_v<std::int64_t>;
+    sum.diagonal_min = Kokkos::Experimental::infinity_v<double>;
+  }
+
+  KOKKOS_FUNCTION void join(Summary& sum, const Summary& other) const {
+    lower_to(sum.length_min, other.length_min);
+    lower_to(sum.diagonal_min, other.diagonal_min);
+    raise(sum.length_max, other.length_max);
+    raise(sum.lower, other.lower);
+    raise(sum.upper, other.upper);
+    raise(sum.asymmetry, other.asymmetry);
+    raise(sum.diagonal_max, other.diagonal_max);
+    raise(sum.max_abs, other.max_abs);
+    sum.empty += other.empty;
+    sum.unmatched += other.unmatched;
+    sum.asymmetric += other.asymmetric;
+    sum.missing += other.missing;
+    sum.zero += other.zero;
+    sum.negative += other.negative;
+    sum.positive += other.positive;
+    sum.dominant += other.dominant;
+  }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Summary& sum) const {
+    const std::size_t begin = a.row_ptrs(i);
+    const std::size_t end = a.row_ptrs(i + 1);
+    const std::int64_t length = static_cast<std::int64_t>(end - begin);
+    lower_to(sum.length_min, length);
+    raise(sum.length_max, length);
+    sum.empty += length == 0;
+    if (length > 0) {
+      raise(sum.lower, i - a.col_idxs(begin));
+      raise(sum.upper, a.col_idxs(end - 1) - i);
+    }
+    const RowFacts row = facts(i);
+    raise(sum.max_abs, row.max_abs);
+    raise(sum.asymmetry, row.asymmetry);
+    sum.unmatched += row.unmatched;
+    sum.asymmetric += row.asymmetric;
+    if (i < a.num_cols) add_diagonal(i, row, sum);
+  }
+
+  KOKKOS_FUNCTION void add_diagonal(std::int64_t i, const RowFacts& row, Summary& sum) const {
+    std::size_t place = 0;
+    const double value = impl::find_entry<Scalar, Space>(a, i, i, place);
+    const double magnitude = Kokkos::abs(value);
+    sum.dominant += magnitude >= row.off_diagonal;
+    if (place == a.row_ptrs(i + 1)) {
+      ++sum.missing;
+      return;
+    }
+    sum.zero += value == 0;
+    sum.negative += value < 0;
+    sum.positive += value > 0;
+    lower_to(sum.diagonal_min, magnitude);
+    raise(sum.diagonal_max, magnitude);
+  }
+};
+
+template <class Space>
+struct AddSquares {
+  VectorView<const RowFacts, Space> facts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double* sum) const { sum[0] += facts(i).squares; }
+};
+
+template <class Space>
+double sum_of_squares(const Space& space, const Vector<RowFacts, Space>& facts) {
+  const std::int64_t n = static_cast<std::int64_t>(facts.extent(0));
+  const ReduceWorkspace<double, Space> workspace(space, n);
+  const auto result = allocate<Vector<double, Space>>(space, "prekond::statistics::squares", 1);
+  block_reduce<1>(space, "prekond::statistics::add_squares", n, workspace, VectorView<double, Space>(result),
+                  AddSquares<Space>{facts});
+  double sum = 0;
+  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(&sum, 1), result);
+  space.fence("prekond::statistics::end");
+  return sum;
+}
+
+MatrixStatistics to_statistics(const Summary& sum, MatrixStatistics result) {
+  const bool square = result.num_rows == result.num_cols;
+  result.row_length_min = sum.length_min;
+  result.row_length_max = sum.length_max;
+  result.row_length_mean = static_cast<double>(result.nnz) / static_cast<double>(result.num_rows);
+  result.empty_rows = sum.empty;
+  result.symmetric_pattern = square && sum.unmatched == 0;
+  result.symmetric_values = square && sum.asymmetric == 0;
+  result.max_asymmetry = sum.asymmetry;
+  result.diagonal_missing = sum.missing;
+  result.diagonal_zero = sum.zero;
+  result.diagonal_negative = sum.negative;
+  result.diagonal_positive = sum.positive;
+  result.diagonal_min_abs = std::isfinite(sum.diagonal_min) ? sum.diagonal_min : 0;
+  result.diagonal_max_abs = sum.diagonal_max;
+  result.lower_bandwidth = sum.lower;
+  result.upper_bandwidth = sum.upper;
+  result.diagonally_dominant_rows = sum.dominant;
+  result.max_abs = sum.max_abs;
+  return result;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a) {
+  MatrixStatistics result;
+  result.num_rows = a.num_rows;
+  result.num_cols = a.num_cols;
+  result.nnz = a.nnz();
+  if (a.num_rows == 0) {
+    result.symmetric_pattern = result.symmetric_values = a.num_cols == 0;
+    return result;
+  }
+  const auto diagonal = allocate<Vector<double, Space>>(space, "prekond::statistics::diagonal", a.num_rows);
+  const auto facts = allocate<Vector<RowFacts, Space>>(space, "prekond::statistics::facts", a.num_rows);
+  Kokkos::parallel_for("prekond::statistics::copy_diagonal", RowPolicy<Space>(space, 0, a.num_rows),
+                       CopyDiagonal<Scalar, Space>{a, diagonal});
+  Kokkos::parallel_for("prekond::statistics::scan_rows",
+                       impl::RowBlocks<Space>::policy(space, a.num_rows, a.nnz()),
+                       ScanRows<Scalar, Space>{a, diagonal, facts});
+  Summary sum{};
+  Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),
+                          Summarise<Scalar, Space>{a, facts}, sum);
+  result = to_statistics(sum, result);
+  result.frobenius_norm = std::sqrt(sum_of_squares(space, facts));
+  return result;
+}
+
+#define PREKOND_STATISTICS(Scalar, Space) \
+  template MatrixStatistics statistics<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
+PREKOND_INSTANTIATE(PREKOND_STATISTICS)
+
+}  // namespace prekond

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/jacobi.hpp>
+
+#include "instantiate.hpp"
+
+#include <limits>
+
+namespace prekond {
+namespace {
+
+/// inverse_i = 1 / a_ii, or 1 where that is not a finite number; first is the smallest such row, count their number.
+template <class Scalar, class Space>
+void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> inverse,
+                     std::int64_t& first, std::int64_t& count) {
+  Kokkos::parallel_reduce(
+      "prekond::jacobi::numeric", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+      KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows) {
+        Scalar diagonal = 0;
+        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) <= i; ++k)
+          if (a.col_idxs(k) == i) diagonal = a.values(k);
+        const Scalar value = Scalar(1) / diagonal;
+        const bool sound = diagonal != Scalar(0) && Kokkos::isfinite(value);
+        inverse(i) = sound ? value : Scalar(1);
+        if (!sound) {
+          ++rows;
+          if (i < first_row) first_row = i;
+        }
+      },
+      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count));
+}
+
+template <class Scalar, class Space>
+void scale_rows(const Space& space, VectorView<const Scalar, Space> scale, MultiVectorView<const Scalar, Space> x,
+                MultiVectorView<Scalar, Space> y) {
+  Kokkos::parallel_for(
+      "prekond::jacobi::apply", Kokkos::RangePolicy<Space>(space, 0, scale.extent(0)), KOKKOS_LAMBDA(int i) {
+        for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = scale(i) * x(i, v);
+      });
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+void Jacobi<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
+  m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse", a.num_rows);
+  this->m_num_rows = a.num_rows;
+}
+
+template <class Scalar, class Space>
+void Jacobi<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+  if (this->m_num_rows == 0) symbolic(space, a);
+  if (a.num_rows != this->m_num_rows)
+    throw InputError("jacobi: numeric was given another number of rows than symbolic; call symbolic again");
+  Kokkos::Timer timer;
+  Report report;
+  report.symbolic_seconds = this->m_report.symbolic_seconds;
+  std::int64_t first = 0;
+  invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count);
+  if (report.breakdowns.count > 0) {
+    report.breakdowns.first_row = first;
+    report.breakdowns.action = "rows without a usable diagonal entry are not scaled";
+  }
+  report.fences = 1;
+  report.nnz = a.num_rows;
+  report.bytes = static_cast<std::int64_t>(m_inverse.span() * sizeof(Scalar));
+  report.numeric_seconds = timer.seconds();
+  this->m_report = report;
+}
+
+template <class Scalar, class Space>
+void Jacobi<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                  MultiVectorView<Scalar, Space> y, Workspace&) const {
+  scale_rows<Scalar, Space>(space, m_inverse, x, y);
+}
+
+#define PREKOND_JACOBI(Scalar, Space) template class Jacobi<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_JACOBI)
+
+}  // namespace prekond

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/jacobi.hpp>
+#include <prekond/precond/none.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include "instantiate.hpp"
+
+namespace prekond {
+
+template <class Scalar, class Space>
+const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
+  using Product = MatrixPreconditioner<Scalar, Space>;
+  static const Registry<Product> registry = {
+      registry_line<Product, None<Scalar, Space>>(),
+      registry_line<Product, Jacobi<Scalar, Space>>(),
+      registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
+  };
+  return registry;
+}
+
+#define PREKOND_REGISTRY(Scalar, Space) \
+  template const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry<Scalar, Space>();
+PREKOND_INSTANTIATE(PREKOND_REGISTRY)
+
+}  // namespace prekond

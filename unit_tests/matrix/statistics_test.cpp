@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/statistics.hpp>
+
+#include "testing/host_matrix.hpp"
+#include "testing/spaces.hpp"
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+template <class Space, class Scalar>
+MatrixStatistics measure(const HostMatrix<Scalar>& a) {
+  const auto matrix = to_device<Space>(a);
+  return statistics<Scalar, Space>(Space(), matrix);
+}
+
+template <class Space>
+class Statistics : public ::testing::Test {};
+TYPED_TEST_SUITE(Statistics, TestSpaces, SpaceNames);
+
+TYPED_TEST(Statistics, MixedMatrix) {
+  auto a = sparse<double>({{-4, 1, 0, 0}, {1, 2, 0, 3}, {0, 0, 0, 0}, {5, 4, 0, 8}});
+  a.values[3] = 0;  // (2, 2): stored and zero
+  const auto s = measure<TypeParam>(a);
+  EXPECT_EQ(s.num_rows, 4);
+  EXPECT_EQ(s.num_cols, 4);
+  EXPECT_EQ(s.nnz, 8);
+  EXPECT_EQ(s.row_length_min, 0);
+  EXPECT_EQ(s.row_length_max, 3);
+  EXPECT_DOUBLE_EQ(s.row_length_mean, 2);
+  EXPECT_EQ(s.empty_rows, 1);
+  EXPECT_FALSE(s.symmetric_pattern);
+  EXPECT_FALSE(s.symmetric_values);
+  EXPECT_DOUBLE_EQ(s.max_asymmetry, 5 / std::sqrt(32.0));
+  EXPECT_EQ(s.diagonal_missing, 1);
+  EXPECT_EQ(s.diagonal_zero, 1);
+  EXPECT_EQ(s.diagonal_negative, 1);
+  EXPECT_EQ(s.diagonal_positive, 1);
+  EXPECT_EQ(s.diagonal_min_abs, 0);
+  EXPECT_EQ(s.diagonal_max_abs, 8);
+  EXPECT_EQ(s.lower_bandwidth, 3);
+  EXPECT_EQ(s.upper_bandwidth, 2);
+  EXPECT_EQ(s.diagonally_dominant_rows, 2);
+  EXPECT_DOUBLE_EQ(s.frobenius_norm, std::sqrt(16.0 + 1 + 1 + 9 + 25 + 16 + 64));
+  EXPECT_EQ(s.max_abs, 8);
+}
+
+TYPED_TEST(Statistics, SymmetricPatternWithOtherValues) {
+  const auto s = measure<TypeParam>(sparse<double>({{1, 2}, {3, 4}}));
+  EXPECT_TRUE(s.symmetric_pattern);
+  EXPECT_FALSE(s.symmetric_values);
+  EXPECT_DOUBLE_EQ(s.max_asymmetry, 1.0 / 3);
+  const auto rounded = measure<TypeParam>(sparse<float>({{1, 0.5f}, {0.5f + 1e-7f, 1}}));
+  EXPECT_TRUE(rounded.symmetric_values);
+  EXPECT_GT(rounded.max_asymmetry, 0);
+  // Without a diagonal to compare with, only equal entries are symmetric.
+  const auto no_diagonal = measure<TypeParam>(sparse<double>({{0, 1}, {-1, 0}}));
+  EXPECT_FALSE(no_diagonal.symmetric_values);
+  EXPECT_DOUBLE_EQ(no_diagonal.max_asymmetry, 2);
+  EXPECT_TRUE(measure<TypeParam>(sparse<double>({{0, 1}, {1, 0}})).symmetric_values);
+}
+
+TYPED_TEST(Statistics, RectangularAndEmpty) {
+  const auto wide = measure<TypeParam>(sparse<double>({{1, 0, 7}, {0, 2, 0}}));
+  EXPECT_FALSE(wide.symmetric_pattern);
+  EXPECT_FALSE(wide.symmetric_values);
+  EXPECT_EQ(wide.diagonal_positive, 2);
+  EXPECT_EQ(wide.upper_bandwidth, 2);
+  EXPECT_EQ(wide.lower_bandwidth, 0);
+  const auto tall = measure<TypeParam>(sparse<double>({{1}, {2}, {3}}));
+  EXPECT_EQ(tall.diagonal_positive + tall.diagonal_missing, 1);
+  EXPECT_EQ(tall.lower_bandwidth, 2);
+  const auto empty = measure<TypeParam>(HostMatrix<double>{});
+  EXPECT_EQ(empty.nnz, 0);
+  EXPECT_TRUE(empty.symmetric_values);
+  HostMatrix<double> no_entries;
+  no_entries.num_rows = no_entries.num_cols = 3;
+  no_entries.row_ptrs = {0, 0, 0, 0};
+  EXPECT_EQ(measure<TypeParam>(no_entries).diagonal_missing, 3);
+  EXPECT_EQ(measure<TypeParam>(no_entries).diagonal_min_abs, 0);
+}
+
+TYPED_TEST(Statistics, Poisson) {
+  const int n = 67;
+  const auto a = generate<double>(TypeParam(), "poisson2d:67");
+  const auto s = statistics<double, TypeParam>(TypeParam(), a);
+  EXPECT_EQ(s.num_rows, n * n);
+  EXPECT_EQ(s.nnz, 5 * n * n - 4 * n);
+  EXPECT_EQ(s.row_length_min, 3);
+  EXPECT_EQ(s.row_length_max, 5);
+  EXPECT_TRUE(s.symmetric_pattern);
+  EXPECT_TRUE(s.symmetric_values);
+  EXPECT_EQ(s.max_asymmetry, 0);
+  EXPECT_EQ(s.lower_bandwidth, n);
+  EXPECT_EQ(s.upper_bandwidth, n);
+  EXPECT_EQ(s.diagonally_dominant_rows, n * n);
+  EXPECT_DOUBLE_EQ(s.frobenius_norm, std::sqrt(16.0 * n * n + 4.0 * n * (n - 1)));
+  const auto again = statistics<double, TypeParam>(TypeParam(), a);
+  EXPECT_EQ(s.frobenius_norm, again.frobenius_norm);
+}
+
+TYPED_TEST(Statistics, ConvectionIsUnsymmetricWithASymmetricPattern) {
+  const auto a = generate<float>(TypeParam(), "convection_diffusion3d:5");
+  const auto s = statistics<float, TypeParam>(TypeParam(), a);
+  EXPECT_TRUE(s.symmetric_pattern);
+  EXPECT_FALSE(s.symmetric_values);
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,429 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_matrix.hpp"
+#include "testing/reference_adaptive_fsai.hpp"
+#include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/impl/adaptive_fsai_numeric.hpp>
+
+#include <numeric>
+#include <random>
+
+namespace prekond::testing {
+namespace {
+
+/// A random sparse SPD matrix with no two equal entries: no ties.
+HostMatrix<double> random_spd(int n, double density, unsigned seed, double spread = 1) {
+  std::mt19937_64 engine(seed);
+  const auto uniform = [&] { return static_cast<double>(engine() >> 11) * 0x1p-53; };
+  Dense a(n, std::vector<double>(n, 0.0));
+  std::vector<double> scale(n);
+  for (int i = 0; i < n; ++i) scale[i] = std::pow(10.0, spread * (uniform() - 0.5));
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < i; ++j)
+      if (uniform() < density) a[i][j] = a[j][i] = 2 * uniform() - 1;
+  }
+  for (int i = 0; i < n; ++i) {
+    double sum = 0.05 + 0.1 * uniform();
+    for (int j = 0; j < n; ++j) sum += std::abs(a[i][j]);
+    a[i][i] = sum;
+  }
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) a[i][j] *= scale[i] * scale[j];
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < i; ++j) a[j][i] = a[i][j];
+  return sparse(a);
+}
+
+struct Case {
+  std::string name;
+  HostMatrix<double> matrix;
+};
+
+std::vector<Case> small_matrices() {
+  const Kokkos::DefaultHostExecutionSpace host;
+  std::vector<Case> cases;
+  for (const char* spec : {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9", "poisson3d:5",
+                           "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4", "elasticity3d:4,contrast=1", "circuit:9"})
+    cases.push_back({spec, to_host(generate<double>(host, spec))});
+  for (int n : {1, 2, 3, 17, 33, 67, 129})
+    cases.push_back({"random:" + std::to_string(n), random_spd(n, 0.15, 7u + n)});
+  cases.push_back({"dense:41", random_spd(41, 1.0, 3)});
+  cases.push_back({"scaled:65", random_spd(65, 0.2, 4, 12)});
+  HostMatrix<double> diagonal;
+  diagonal.num_rows = diagonal.num_cols = 19;
+  for (int i = 0; i < 19; ++i) {
+    diagonal.col_idxs.push_back(i);
+    diagonal.values.push_back(std::pow(3.0, i - 9));
+    diagonal.row_ptrs.push_back(i + 1);
+  }
+  cases.push_back({"diagonal:19", diagonal});
+  return cases;
+}
+
+AdaptiveFsaiOptions in_double() {
+  AdaptiveFsaiOptions options;
+  options.setup_scalar = Precision::double_precision;
+  return options;
+}
+
+template <class Space>
+HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options, Report* report = nullptr) {
+  const Space space;
+  const auto device = to_device<Space>(a);
+  AdaptiveFsai<double, Space> fsai(options);
+  fsai.symbolic(space, device);
+  fsai.numeric(space, device);
+  if (report) *report = fsai.report();
+  return to_host(fsai.factor());
+}
+
+/// (G A G^T)_ii of a row, in long double.
+double unit_diagonal(const Dense& a, const HostMatrix<double>& g, std::int64_t i) {
+  long double sum = 0;
+  for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
+    for (std::size_t l = g.row_ptrs[i]; l < g.row_ptrs[i + 1]; ++l)
+      sum += static_cast<long double>(g.values[k]) * g.values[l] * a[g.col_idxs[k]][g.col_idxs[l]];
+  return static_cast<double>(sum);
+}
+
+void expect_sound(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance) {
+  const Dense dense = to_dense(a);
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    ASSERT_GT(g.row_ptrs[i + 1], g.row_ptrs[i]);
+    for (std::size_t k = g.row_ptrs[i] + 1; k < g.row_ptrs[i + 1]; ++k) ASSERT_LT(g.col_idxs[k - 1], g.col_idxs[k]);
+    ASSERT_EQ(g.col_idxs[g.row_ptrs[i + 1] - 1], i) << "the diagonal is last";
+    ASSERT_NEAR(unit_diagonal(dense, g, i), 1, tolerance) << "row " << i;
+  }
+}
+
+void expect_reference(const Case& test, const HostMatrix<double>& g, const ReferenceAdaptiveFsai& parameters) {
+  const Dense dense = to_dense(test.matrix);
+  for (int i = 0; i < test.matrix.num_rows; ++i) {
+    const ReferenceRow reference = grow_row(dense, i, parameters);
+    const std::size_t last = g.row_ptrs[i + 1] - 1;
+    const double psi = 1 / (g.values[last] * g.values[last]);
+    ASSERT_NEAR(psi / reference.psi, 1, 1e-10) << test.name << " row " << i;
+    if (reference.tie) continue;
+    ASSERT_EQ(last - g.row_ptrs[i], reference.pattern.size()) << test.name << " row " << i;
+    for (std::size_t p = 0; p < reference.pattern.size(); ++p) {
+      const double expected = reference.g[p] / std::sqrt(reference.psi);
+      ASSERT_NEAR(g(i, reference.pattern[p]), expected, 1e-9 * std::abs(g.values[last]) * (1 + std::abs(reference.g[p])))
+          << test.name << " row " << i << " column " << reference.pattern[p];
+    }
+  }
+}
+
+template <class Space>
+class AdaptiveFsaiTest : public ::testing::Test {};
+TYPED_TEST_SUITE(AdaptiveFsaiTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(AdaptiveFsaiTest, EqualsTheDenseTextbookAlgorithm) {
+  for (const Case& test : small_matrices()) {
+    const HostMatrix<double> g = factor<TypeParam>(test.matrix, in_double());
+    expect_sound(test.matrix, g, 1e-10);
+    expect_reference(test, g, {});
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, EveryParameterIsTheReferences) {
+  const std::vector<Case> cases = {{"random:67", random_spd(67, 0.2, 11)}, {"random:130", random_spd(130, 0.1, 12)},
+                                   {"elasticity3d:4", to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"))}};
+  std::vector<ReferenceAdaptiveFsai> sets(8);
+  sets[0].k_max = 0;
+  sets[1].k_max = 3;
+  sets[2].s = 2;
+  sets[3].s = 5, sets[3].k_max = 3;
+  sets[4].epsilon = 0.5;
+  sets[5].epsilon = 0, sets[5].k_max = 60;
+  sets[6].step_tolerance = 0.01;
+  sets[7].floor = 0.05;
+  for (const auto& set : sets) {
+    AdaptiveFsaiOptions options = in_double();
+    options.max_steps = set.k_max;
+    options.step_size = set.s;
+    options.tolerance = set.epsilon;
+    options.step_tolerance = set.step_tolerance;
+    options.candidate_floor = set.floor == 1e-12 ? -1 : set.floor;
+    for (const Case& test : cases) {
+      const HostMatrix<double> g = factor<TypeParam>(test.matrix, options);
+      expect_sound(test.matrix, g, 1e-10);
+      // With s > 1 ties within a step decide more than one place: compare where there are none.
+      if (test.name != "elasticity3d:4") expect_reference(test, g, set);
+    }
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
+  for (const Case& test : small_matrices()) {
+    const HostMatrix<double> g = factor<TypeParam>(test.matrix, {});
+    expect_sound(test.matrix, g, 1e-10);  // the scaling is in double
+    const Dense dense = to_dense(test.matrix);
+    for (int i = 0; i < test.matrix.num_rows; ++i) {
+      const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
+      ASSERT_NEAR(psi / grow_row(dense, i, {}).psi, 1, 2e-2) << test.name << " row " << i;
+    }
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(97, 0.1, 5);
+  HostMatrix<float> a_float{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
+  for (int i = 0; i < 97; ++i)  // exactly symmetric after rounding
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) a_float.values[k] = float(a(i, a.col_idxs[k]));
+  HostMatrix<double> rounded = a;
+  rounded.values.assign(a_float.values.begin(), a_float.values.end());
+  const auto device = to_device<TypeParam>(a_float);
+  for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    AdaptiveFsaiOptions options;
+    options.setup_scalar = precision;
+    AdaptiveFsai<float, TypeParam> fsai(options);
+    fsai.symbolic(space, device);
+    fsai.numeric(space, device);
+    const HostMatrix<float> g = to_host(fsai.factor());
+    HostMatrix<double> g_double{g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs, {g.values.begin(), g.values.end()}};
+    expect_sound(rounded, g_double, 1e-4);
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
+  const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:7"));
+  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions{}, in_double()}) {
+    const HostMatrix<double> once = factor<TypeParam>(a, options);
+    EXPECT_TRUE(once == factor<TypeParam>(a, options));
+    options.slab_bytes = 1 << 16;  // 176 rows
+    EXPECT_TRUE(once == factor<TypeParam>(a, options));
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, RowsThatOutgrowTheirWorkspaceLoseNothing) {
+  // Rows of some 576 entries beside rows of five; a long row meets far more columns than its neighbours.
+  const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "circuit:48"));
+  AdaptiveFsaiOptions options = in_double();
+  options.max_steps = 12;
+  ReferenceAdaptiveFsai parameters;
+  parameters.k_max = 12;
+  const HostMatrix<double> g = factor<TypeParam>(a, options);
+  std::vector<int> rows;
+  for (int i = 0; i < a.num_rows; i += 97) rows.push_back(i);
+  for (int i = 0; i < a.num_rows; ++i)
+    if (a.row_ptrs[i + 1] - a.row_ptrs[i] > 300) rows.push_back(i);
+  ASSERT_GT(rows.size(), 22u);
+  const Dense dense = to_dense(a);
+  for (int i : rows) {
+    const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
+    ASSERT_NEAR(psi / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
+  const Case test{"random:400", random_spd(400, 0.05, 21)};
+  AdaptiveFsaiOptions options = in_double();
+  options.max_steps = 380;
+  options.tolerance = 0;
+  const HostMatrix<double> g = factor<TypeParam>(test.matrix, options);
+  expect_sound(test.matrix, g, 1e-10);
+  ReferenceAdaptiveFsai parameters;
+  parameters.k_max = 380;
+  parameters.epsilon = 0;
+  const Dense dense = to_dense(test.matrix);
+  for (int i : {0, 1, 200, 399}) {
+    const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
+    ASSERT_NEAR(psi / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
+  namespace inner = impl::adaptive_fsai;
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(203, 0.08, 31);
+  const auto device = to_device<TypeParam>(a);
+  auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
+  inner::extract_diagonal<double, TypeParam>(space, device, diagonal);
+  const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(), device.values.data(),
+                                             device.values.data(),   diagonal.data(),        a.num_rows};
+  inner::Parameters parameters{20, 20, 1, 1e-3, 0, 1e-12, 1e-15};
+  const auto native = to_host(inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
+  const auto portable = to_host(inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
+  ASSERT_EQ(native.col_idxs, portable.col_idxs);
+  for (std::size_t k = 0; k < native.nnz(); ++k) ASSERT_NEAR(native.values[k], portable.values[k], 1e-12);
+}
+
+TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(150, 0.1, 41);
+  HostMatrix<double> changed = a;
+  std::mt19937_64 engine(1);
+  for (int i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) changed.values[k] *= 1 + static_cast<double>(engine() >> 11) * 0x1p-53;
+  for (Reuse reuse : {Reuse::pattern, Reuse::none}) {
+    AdaptiveFsaiOptions options = in_double();
+    options.reuse = reuse;
+    options.max_steps = 9;
+    AdaptiveFsai<double, TypeParam> fsai(options);
+    fsai.symbolic(space, to_device<TypeParam>(a));
+    fsai.numeric(space, to_device<TypeParam>(a));
+    EXPECT_FALSE(fsai.report().pattern_kept);
+    const auto first = to_host(fsai.factor());
+    fsai.numeric(space, to_device<TypeParam>(a));
+    const auto again = to_host(fsai.factor());
+    ASSERT_EQ(first.col_idxs, again.col_idxs);
+    for (std::size_t k = 0; k < first.nnz(); ++k) ASSERT_NEAR(first.values[k], again.values[k], 1e-12);
+    fsai.numeric(space, to_device<TypeParam>(changed));
+    EXPECT_EQ(fsai.report().pattern_kept, reuse == Reuse::pattern);
+    const auto second = to_host(fsai.factor());
+    expect_sound(changed, second, 1e-10);
+    if (reuse == Reuse::none) {
+      EXPECT_TRUE(second == factor<TypeParam>(changed, options));
+      continue;
+    }
+    EXPECT_EQ(first.col_idxs, second.col_idxs);
+    const Dense dense = to_dense(changed);
+    for (int i = 0; i < a.num_rows; ++i) {
+      const std::vector<int> pattern(first.col_idxs.begin() + first.row_ptrs[i], first.col_idxs.begin() + first.row_ptrs[i + 1] - 1);
+      ASSERT_NEAR(std::pow(second.values[second.row_ptrs[i + 1] - 1], -2), solve_row(dense, i, pattern).psi, 1e-10);
+    }
+    const auto transposed = to_host(fsai.factor_transposed());
+    for (int i = 0; i < a.num_rows; ++i)
+      for (std::size_t k = second.row_ptrs[i]; k < second.row_ptrs[i + 1]; ++k)
+        ASSERT_EQ(transposed(second.col_idxs[k], i), second.values[k]);
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, ColumnsOfOtherRanksAreSkipped) {
+  const HostMatrix<double> a = random_spd(80, 0.1, 51);
+  HostMatrix<double> wide = a;
+  wide.num_cols = 95;
+  wide.col_idxs.clear(), wide.values.clear(), wide.row_ptrs = {0};
+  for (int i = 0; i < 80; ++i) {
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) wide.col_idxs.push_back(a.col_idxs[k]), wide.values.push_back(a.values[k]);
+    for (int j = 80 + i % 5; j < 95; j += 5) wide.col_idxs.push_back(j), wide.values.push_back(-1e3);
+    wide.row_ptrs.push_back(wide.nnz());
+  }
+  EXPECT_TRUE(factor<TypeParam>(a, {}) == factor<TypeParam>(wide, {}));
+}
+
+TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
+  Report report;
+  // Singular: the graph Laplacian of a path, whose last row reaches psi = 0.
+  HostMatrix<double> path = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:40"));
+  path.values.front() = 1;
+  path.values.back() = 1;
+  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions{}, in_double()}) {
+    options.tolerance = 0;
+    options.max_steps = 50;
+    const auto g = factor<TypeParam>(path, options, &report);
+    for (double value : g.values) ASSERT_TRUE(std::isfinite(value));
+  }
+  // Indefinite with a positive diagonal: row 1 meets psi < 0 at once.
+  const auto g = factor<TypeParam>(sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 1}}), {}, &report);
+  EXPECT_EQ(report.breakdowns.count, 1);
+  EXPECT_EQ(report.breakdowns.first_row, 1);
+  EXPECT_LT(report.breakdowns.first_pivot, 0);
+  EXPECT_THAT(report.breakdowns.action, ::testing::HasSubstr("1 fell back to the diagonal"));
+  EXPECT_EQ(g(1, 1), 1);
+  // A pivot under the floor: rows 0 and 1 are parallel, and row 2 wants both.
+  const auto h = factor<TypeParam>(sparse<double>({{1, 1, .5}, {1, 1, .4}, {.5, .4, 1}}), in_double(), &report);
+  EXPECT_GE(report.breakdowns.count, 1);
+  for (double value : h.values) ASSERT_TRUE(std::isfinite(value));
+}
+
+TYPED_TEST(AdaptiveFsaiTest, ExtremeScales) {
+  const HostMatrix<double> a = random_spd(60, 0.2, 61);
+  const auto plain = factor<TypeParam>(a, {});
+  for (double scale : {0x1p-300, 0x1p300}) {
+    HostMatrix<double> scaled = a;
+    for (double& value : scaled.values) value *= scale;
+    const auto g = factor<TypeParam>(scaled, {});
+    ASSERT_EQ(g.col_idxs, plain.col_idxs);
+    for (std::size_t k = 0; k < g.nnz(); ++k) ASSERT_NEAR(g.values[k] * std::sqrt(scale) / plain.values[k], 1, 1e-12);
+  }
+  HostMatrix<double> wide = a;
+  for (int i = 0; i < 60; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      wide.values[k] = std::ldexp(wide.values[k], 4 * (i + a.col_idxs[k] - 60));
+  Report report;
+  expect_sound(wide, factor<TypeParam>(wide, {}, &report), 1e-10);
+  ASSERT_EQ(report.notes.size(), 1u);
+  EXPECT_THAT(report.notes[0], ::testing::HasSubstr("too wide for single precision"));
+}
+
+TYPED_TEST(AdaptiveFsaiTest, AppliesGTransposeGToAnyNumberOfVectorsWithoutFenceOrAllocation) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(211, 0.05, 71);
+  AdaptiveFsai<double, TypeParam> fsai;
+  fsai.symbolic(space, to_device<TypeParam>(a));
+  fsai.numeric(space, to_device<TypeParam>(a));
+  const Dense g = to_dense(to_host(fsai.factor()));
+  const int vectors = 7;
+  MultiVector<double, TypeParam> x("x", 211, vectors), y("y", 211, vectors);
+  auto host_x = Kokkos::create_mirror_view(x);
+  for (int v = 0; v < vectors; ++v)
+    for (int i = 0; i < 211; ++i) host_x(i, v) = std::sin(1.0 + i + 300 * v);
+  Kokkos::deep_copy(x, host_x);
+  Kokkos::deep_copy(y, std::nan(""));
+  auto workspace = fsai.make_workspace(space, vectors);
+  space.fence();
+  {
+    const ToolEvents events;
+    fsai.apply(space, x, y, *workspace);
+    EXPECT_EQ(events.kernels().size(), 4u);  // two products, in groups of four vectors
+    EXPECT_THAT(events.fences(), ::testing::IsEmpty());
+    EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+  }
+  space.fence();
+  const auto host_y = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
+  for (int v = 0; v < vectors; ++v) {
+    std::vector<double> gx(211, 0), expected(211, 0);
+    for (int i = 0; i < 211; ++i)
+      for (int j = 0; j <= i; ++j) gx[i] += g[i][j] * host_x(j, v);
+    for (int i = 0; i < 211; ++i)
+      for (int j = 0; j <= i; ++j) expected[j] += g[i][j] * gx[i];
+    for (int i = 0; i < 211; ++i) ASSERT_NEAR(host_y(i, v), expected[i], 1e-12);
+  }
+}
+
+TYPED_TEST(AdaptiveFsaiTest, EveryKernelAndViewIsLabelled) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(90, 0.1, 81));
+  AdaptiveFsai<double, TypeParam> fsai;
+  const ToolEvents events;
+  fsai.symbolic(space, a);
+  fsai.numeric(space, a);
+  for (const auto& labels : {events.kernels(), events.allocations()})
+    for (const auto& label : labels) EXPECT_THAT(label, ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
+  EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::adaptive_fsai::numeric::grow_row"));
+}
+
+TYPED_TEST(AdaptiveFsaiTest, RefusesBadInput) {
+  const TypeParam space;
+  const auto refuse = [&](const HostMatrix<double>& a) {
+    return message_of<InputError>([&] { factor<TypeParam>(a, {}); });
+  };
+  EXPECT_THAT(refuse(sparse<double>({{1, 0}, {0, -2}})), ::testing::HasSubstr("diagonal entry of row 2 is missing or not positive"));
+  EXPECT_THAT(refuse(sparse<double>({{0, 1}, {1, 2}})), ::testing::HasSubstr("row 1"));
+  EXPECT_THAT(refuse(HostMatrix<double>{}), ::testing::HasSubstr("empty"));
+  EXPECT_THAT(refuse(sparse<double>({{1}, {2}})), ::testing::HasSubstr("2 rows but only 1 columns"));
+  AdaptiveFsai<double, TypeParam> fsai;
+  const auto a = random_spd(10, 0.5, 1);
+  fsai.symbolic(space, to_device<TypeParam>(a));
+  fsai.numeric(space, to_device<TypeParam>(a));
+  const auto before = to_host(fsai.factor());
+  EXPECT_THAT(message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(11, 0.5, 1))); }),
+              ::testing::HasSubstr("call symbolic again"));
+  auto bad = a;
+  bad.values[0] = -1;
+  EXPECT_THROW(fsai.numeric(space, to_device<TypeParam>(bad)), InputError);
+  EXPECT_TRUE(before == to_host(fsai.factor())) << "a failed numeric leaves G as it was";
+}
+
+}  // namespace
+}  // namespace prekond::testing
