@@ -21,7 +21,7 @@ template <class Number>
 bool parse(const std::string& text, Number& number) {
   const char* begin = text.data();
   const char* end = begin + text.size();
-  if (begin != end && *begin == '+') ++begin;
+  if (begin != end && *begin == '+' && text.find('-') != 1) ++begin;
   const auto [rest, error] = std::from_chars(begin, end, number);
   return error == std::errc() && rest == end && begin != end;
 }

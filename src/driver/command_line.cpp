@@ -14,7 +14,9 @@
 namespace prekond::driver {
 namespace {
 
-bool starts_with(const std::string& text, const std::string& prefix) { return text.rfind(prefix, 0) == 0; }
+bool starts_with(const std::string& text, const std::string& prefix) {
+  return text.rfind(prefix, 0) == 0;
+}
 
 /// Does the argument read `key=value`, the key a name with dots?
 bool is_pair(const std::string& argument) {
@@ -24,8 +26,8 @@ bool is_pair(const std::string& argument) {
   return end != argument.begin() && end != argument.end() && *end == '=';
 }
 
-/// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes exactly
-/// one argument and never swallows the matrix behind it.
+/// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes
+/// exactly one argument and never swallows the matrix behind it.
 std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments) {
   const std::vector<std::string> flags = {"-s", "-p", "--solver-options", "--precond-options"};
   std::vector<std::string> spread;
@@ -54,7 +56,8 @@ std::string option_name(const std::string& key) {
 }
 
 const char* const exit_codes =
-    "Exit code: 0 converged or done, 2 command line, 3 input data, 4 not converged in --max-iters, 5 breakdown, "
+    "Exit code: 0 converged or done, 2 command line, 3 input data, 4 not converged in --max-iters, 5 "
+    "breakdown, "
     "1 anything else.";
 
 /// One parse: the CLI11 application and what its callbacks leave.
@@ -63,8 +66,10 @@ class Parser {
   Parser() : m_app("Sparse preconditioners and Krylov solvers on Kokkos.", "prekond") {
     m_app.require_subcommand(1);
     m_app.set_version_flag("--version", [] { return version_text(); });
-    m_app.footer(std::string("Flags of Kokkos, such as --kokkos-num-threads=2, may stand anywhere.\n") + exit_codes);
-    add_settings("solve", "Solve A x = b.", "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
+    m_app.footer(std::string("Flags of Kokkos, such as --kokkos-num-threads=2, may stand anywhere.\n") +
+                 exit_codes);
+    add_settings("solve", "Solve A x = b.",
+                 "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
     add_settings("compare", "Solve with several preconditioners, one row of a table each.",
                  "prekond compare --generate poisson3d:40 --precond none,jacobi,adaptive_fsai");
     add_settings("info", "Sizes, row lengths, symmetry, diagonal and bandwidth of a matrix.",
@@ -76,9 +81,12 @@ class Parser {
   CommandLine parse(const std::vector<std::string>& arguments) {
     std::vector<std::string> reversed;
     for (const auto& argument : spread_pairs(arguments)) {
-      if (starts_with(argument, "--kokkos-")) m_result.kokkos.push_back(argument);
-      else reversed.push_back(argument);
+      if (starts_with(argument, "--kokkos-"))
+        m_result.kokkos.push_back(argument);
+      else
+        reversed.push_back(argument);
     }
+    if (!reversed.empty()) m_first = reversed.front();
     std::reverse(reversed.begin(), reversed.end());
     try {
       m_app.parse(reversed);
@@ -100,11 +108,13 @@ class Parser {
     for (const auto& key : setting_keys(command)) {
       const auto keep = [this, name = key.name](const std::string& value) { m_written.keys[name] = value; };
       if (key.name == "quiet") {
-        sub->add_flag_callback("-q,--quiet", [this] { m_written.keys["quiet"] = true; }, key.doc);
+        sub->add_flag_callback(
+            "-q,--quiet", [this] { m_written.keys["quiet"] = true; }, key.doc);
       } else if (key.name == "matrix") {
         sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
       } else {
-        sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)->option_text(key.placeholder);
+        sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)
+            ->option_text(key.placeholder);
       }
     }
     if (takes_solver_options(command)) {
@@ -113,7 +123,8 @@ class Parser {
           ->option_text("FILE.json");
     }
     if (takes_precond_options(command))
-      add_pairs(sub, "-p,--precond-options", "-p", m_written.precond_options, "options of the preconditioner");
+      add_pairs(sub, "-p,--precond-options", "-p", m_written.precond_options,
+                "options of the preconditioner");
     sub->footer("Example: " + example + "\n" + exit_codes);
   }
 
@@ -131,7 +142,8 @@ class Parser {
     CLI::App* sub = m_app.add_subcommand("list", "The algorithms there are, or the options of one of them.");
     sub->add_option("KIND", m_result.kind, "preconditioners, solvers or generators")
         ->option_text("[preconditioners|solvers|generators]");
-    sub->add_option("NAME", m_result.name, "one of them, with its options and the paper")->option_text("[NAME]");
+    sub->add_option("NAME", m_result.name, "one of them, with its options and the paper")
+        ->option_text("[NAME]");
     sub->footer("Example: prekond list preconditioners adaptive_fsai");
   }
 
@@ -140,10 +152,12 @@ class Parser {
     sub->add_option("SPEC", m_result.spec, "the model problem ('prekond list generators')")
         ->option_text("NAME:SIZE[,key=value...]")
         ->required();
-    sub->add_option("-o,--output", m_result.output, "the file; the lower triangle only if the matrix is symmetric")
+    sub->add_option("-o,--output", m_result.output,
+                    "the file; the lower triangle only if the matrix is symmetric")
         ->option_text("FILE.mtx[.gz]")
         ->required();
-    sub->add_flag_callback("-q,--quiet", [this] { m_quiet = true; }, "print nothing but errors");
+    sub->add_flag_callback(
+        "-q,--quiet", [this] { m_quiet = true; }, "print nothing but errors");
     sub->footer("Example: prekond generate elasticity3d:20,contrast=100 -o elasticity.mtx.gz");
   }
 
@@ -160,18 +174,26 @@ class Parser {
     m_result.settings = to_settings(m_written, m_result.command);
   }
 
+  std::string explain_no_command() const {
+    const std::vector<std::string> commands = {"solve", "compare", "info", "list", "generate"};
+    if (m_first.empty() || starts_with(m_first, "-"))
+      return "a command comes first: solve, compare, info, list or generate; ";
+    return "there is no command '" + m_first + "'; did you mean '" + nearest_word(m_first, commands) + "'? ";
+  }
+
   /// CLI11's message, and what to do: the nearest option, or where the help is.
   std::string explain(const CLI::ParseError& error) const {
     const auto chosen = m_app.get_subcommands();
     const CLI::App& app = chosen.empty() ? m_app : *chosen.front();
-    const std::string help = "see '" + std::string("prekond ") + (chosen.empty() ? "" : command() + " ") + "--help'";
+    const std::string help =
+        "see '" + std::string("prekond ") + (chosen.empty() ? "" : command() + " ") + "--help'";
     const std::string what = error.what();
-    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) {
-      if (!chosen.empty()) return what + "; " + help;
-      return "a command is needed: solve, compare, info, list or generate; " + help;
-    }
+    if (chosen.empty()) return explain_no_command() + help;
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return what + "; " + help;
     const auto extras = m_app.remaining(true);
     const std::string extra = extras.empty() ? "" : extras.front();
+    if (command() == "compare" && (extra == "-p" || starts_with(extra, "--precond-options")))
+      return "compare takes options behind each name: --precond NAME:key=value; " + help;
     if (!starts_with(extra, "-")) return "'" + extra + "' is not expected here; " + help;
     std::vector<std::string> names;
     for (const auto* option : app.get_options()) {
@@ -185,11 +207,14 @@ class Parser {
   CommandLine m_result;
   RawSettings m_written;
   std::string m_config;
+  std::string m_first;  ///< the argument that should be a command
   bool m_quiet = false;
 };
 
 }  // namespace
 
-CommandLine parse_command_line(const std::vector<std::string>& arguments) { return Parser().parse(arguments); }
+CommandLine parse_command_line(const std::vector<std::string>& arguments) {
+  return Parser().parse(arguments);
+}
 
 }  // namespace prekond::driver

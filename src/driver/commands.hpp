@@ -28,7 +28,8 @@ class SolveFailure : public std::runtime_error {
   ExitCode m_code;
 };
 
-/// The commands. All throw OptionError for the command line, InputError for the data; `solve` also SolveFailure.
+/// The commands. All throw OptionError for the command line, InputError for the data; `solve` also
+/// SolveFailure.
 void solve_command(const CommandLine& line);
 void compare_command(const CommandLine& line);
 void info_command(const CommandLine& line);

@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <new>
 
@@ -49,7 +50,8 @@ std::vector<Row> parse_rows(const Settings& settings) {
 }
 
 /// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
-void fill(const Space& space, const Problem& problem, const Settings& settings, Row& row, Progress& progress) {
+void fill(const Space& space, const Problem& problem, const Settings& settings, Row& row,
+          Progress& progress) {
   try {
     // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
     if (row.method.precond_needs_spd && !row.method.solver_needs_spd) {
@@ -69,13 +71,12 @@ void fill(const Space& space, const Problem& problem, const Settings& settings, 
 std::vector<std::string> cells(const Problem& problem, const Row& row) {
   if (!row.error.empty()) return {row.label, "-", "-", "-", "-", "-", "error: " + row.error};
   const Outcome& o = row.outcome;
-  const double density = static_cast<double>(o.setup.nnz) / static_cast<double>(problem.source.a.nnz());
   return {row.label,
           format("%.4f", o.setup_seconds),
           format("%lld", static_cast<long long>(o.solve.iterations)),
           format("%.4f", o.solve.seconds),
           format("%.4f", o.setup_seconds + o.solve.seconds),
-          format("%.3f", density),
+          format("%.3f", density(problem, o)),
           to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")};
 }
 
@@ -95,8 +96,9 @@ void compare_command(const CommandLine& line) {
     Progress progress(!settings.quiet);
     const Problem problem = make_problem(space, settings, rows.front().method.solver_needs_spd, progress);
     title = format("%s: %lld rows, %lld entries; %s, rtol %g", problem.source.name.c_str(),
-                   static_cast<long long>(problem.source.a.num_rows), static_cast<long long>(problem.source.a.nnz()),
-                   settings.solver.c_str(), settings.stopping.rtol);
+                   static_cast<long long>(problem.source.a.num_rows),
+                   static_cast<long long>(problem.source.a.nnz()), settings.solver.c_str(),
+                   settings.stopping.rtol);
     for (auto& row : rows) {
       fill(space, problem, settings, row, progress);
       table.push_back(cells(problem, row));

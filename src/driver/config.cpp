@@ -35,10 +35,11 @@ std::string position(const std::string& text, std::size_t byte) {
   return std::to_string(line) + ":" + std::to_string(newline == std::string::npos ? end + 1 : end - newline);
 }
 
-/// What the parser expected, without its own prefix and position.
+/// What the parser expected, behind its own prefix and position: "[...] parse error at line 1, column 2:
+/// DETAIL".
 std::string parser_detail(const std::string& what) {
-  const std::size_t begin = what.find("syntax error");
-  return begin == std::string::npos ? "syntax error" : what.substr(begin);
+  const std::size_t colon = what.find(": ");
+  return colon == std::string::npos ? "syntax error" : what.substr(colon + 2);
 }
 
 Json parse(const std::string& path) {
@@ -46,7 +47,8 @@ Json parse(const std::string& path) {
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    throw OptionError(path + ":" + position(text, error.byte) + ": not valid JSON: " + parser_detail(error.what()));
+    throw OptionError(path + ":" + position(text, error.byte) +
+                      ": not valid JSON: " + parser_detail(error.what()));
   }
 }
 
@@ -67,7 +69,8 @@ OptionValue joined(const Json& names, const std::string& path) {
 
 void add_options(OptionMap& options, const Json& json, const std::string& path, const std::string& key,
                  const std::string& prefix = "") {
-  if (!json.is_object()) throw OptionError(path + ": '" + key + "' takes an object of options, not " + json.dump());
+  if (!json.is_object())
+    throw OptionError(path + ": '" + key + "' takes an object of options, not " + json.dump());
   for (const auto& [name, value] : json.items()) {
     if (value.is_object()) {
       add_options(options, value, path, key, prefix + name + ".");
@@ -81,15 +84,16 @@ void add_options(OptionMap& options, const Json& json, const std::string& path, 
                              std::vector<std::string> known) {
   if (takes_solver_options(command)) known.push_back("solver_options");
   if (takes_precond_options(command)) known.push_back("precond_options");
-  throw OptionError(path + ": '" + command + "' has no key '" + key + "'; did you mean '" + nearest_word(key, known) +
-                    "'?");
+  throw OptionError(path + ": '" + command + "' has no key '" + key + "'; did you mean '" +
+                    nearest_word(key, known) + "'?");
 }
 
 }  // namespace
 
 RawSettings read_config(const std::string& path, const std::string& command) {
   const Json json = parse(path);
-  if (!json.is_object()) throw OptionError(path + ": a config file holds one JSON object, as in {\"solver\": \"cg\"}");
+  if (!json.is_object())
+    throw OptionError(path + ": a config file holds one JSON object, as in {\"solver\": \"cg\"}");
   std::vector<std::string> known;
   for (const auto& key : setting_keys(command)) known.push_back(key.name);
   RawSettings raw;

@@ -7,8 +7,8 @@ namespace prekond::driver {
 
 /// Reads a config file for a command: a JSON object with the keys of the command line, and the objects
 /// "solver_options" (or "s") and "precond_options" (or "p"). Nested objects there are options nested by dots.
-/// \throws OptionError for a file that cannot be read or is not JSON (with line and column), an unknown key (naming the
-/// nearest), a value that is neither bool, number nor text
+/// \throws OptionError for a file that cannot be read or is not JSON (with line and column), an unknown key
+/// (naming the nearest), a value that is neither bool, number nor text
 RawSettings read_config(const std::string& path, const std::string& command);
 
 }  // namespace prekond::driver

@@ -17,11 +17,13 @@ namespace fs = std::filesystem;
 void check_writable(const std::string& path) {
   if (path.empty()) return;
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) throw InputError(path + ": is a folder; give the name of a file to write");
+  if (fs::is_directory(path, ignored))
+    throw InputError(path + ": is a folder; give the name of a file to write");
   const fs::path parent = fs::path(path).parent_path();
   const fs::path folder = parent.empty() ? fs::path(".") : parent;
   if (!fs::is_directory(folder, ignored))
-    throw InputError(path + ": cannot be written: there is no folder '" + folder.string() + "'; make it first");
+    throw InputError(path + ": cannot be written: there is no folder '" + folder.string() +
+                     "'; make it first");
   const bool exists = fs::exists(path, ignored);
   if (access(exists ? path.c_str() : folder.c_str(), exists ? W_OK : W_OK | X_OK) != 0)
     throw InputError(path + ": cannot be written: " + std::strerror(errno));
@@ -32,7 +34,8 @@ void write_text(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   file.close();
-  if (!file) throw InputError(path + ": cannot be written: " + (errno != 0 ? std::strerror(errno) : "unknown error"));
+  if (!file)
+    throw InputError(path + ": cannot be written: " + (errno != 0 ? std::strerror(errno) : "unknown error"));
 }
 
 }  // namespace prekond::driver

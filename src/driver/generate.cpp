@@ -26,11 +26,13 @@ void generate_command(const CommandLine& line) {
     // Symmetric storage is for what it reproduces to the last bit.
     symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
     progress.phase("writing " + line.output);
-    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(source.a), {symmetric, "prekond generate " + line.spec});
+    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(source.a),
+                        {symmetric, "prekond generate " + line.spec});
   }
   if (line.settings.quiet) return;
-  print_line("matrix", format("%s: %lld rows, %lld entries", source.name.c_str(),
-                              static_cast<long long>(source.a.num_rows), static_cast<long long>(source.a.nnz())));
+  print_line("matrix",
+             format("%s: %lld rows, %lld entries", source.name.c_str(),
+                    static_cast<long long>(source.a.num_rows), static_cast<long long>(source.a.nnz())));
   print_line("written to", line.output + (symmetric ? " (symmetric storage: the lower triangle)" : ""));
 }
 

@@ -10,7 +10,9 @@
 namespace prekond::driver {
 namespace {
 
-long long whole(std::int64_t value) { return static_cast<long long>(value); }
+long long whole(std::int64_t value) {
+  return static_cast<long long>(value);
+}
 
 void print_statistics(const Source& source, const MatrixStatistics& s) {
   print_line("matrix", source.name);
@@ -18,12 +20,15 @@ void print_statistics(const Source& source, const MatrixStatistics& s) {
                             whole(s.nnz), bytes_text(source.a.bytes()).c_str()));
   print_line("row lengths", format("%lld to %lld, mean %.2f, %lld empty rows", whole(s.row_length_min),
                                    whole(s.row_length_max), s.row_length_mean, whole(s.empty_rows)));
-  print_line("symmetry", format("pattern %s, values %s, largest asymmetry %.3g", s.symmetric_pattern ? "yes" : "no",
-                                s.symmetric_values ? "yes" : "no", s.max_asymmetry));
-  print_line("diagonal", format("%lld positive, %lld negative, %lld zero, %lld missing; |a_ii| from %.4g to %.4g",
-                                whole(s.diagonal_positive), whole(s.diagonal_negative), whole(s.diagonal_zero),
-                                whole(s.diagonal_missing), s.diagonal_min_abs, s.diagonal_max_abs));
-  print_line("bandwidth", format("lower %lld, upper %lld", whole(s.lower_bandwidth), whole(s.upper_bandwidth)));
+  print_line("symmetry",
+             format("pattern %s, values %s, largest asymmetry %.3g", s.symmetric_pattern ? "yes" : "no",
+                    s.symmetric_values ? "yes" : "no", s.max_asymmetry));
+  print_line("diagonal",
+             format("%lld positive, %lld negative, %lld zero, %lld missing; |a_ii| from %.4g to %.4g",
+                    whole(s.diagonal_positive), whole(s.diagonal_negative), whole(s.diagonal_zero),
+                    whole(s.diagonal_missing), s.diagonal_min_abs, s.diagonal_max_abs));
+  print_line("bandwidth",
+             format("lower %lld, upper %lld", whole(s.lower_bandwidth), whole(s.upper_bandwidth)));
   print_line("dominance", format("%lld rows are diagonally dominant", whole(s.diagonally_dominant_rows)));
   print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", s.frobenius_norm, s.max_abs));
 }

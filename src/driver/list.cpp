@@ -72,8 +72,8 @@ void print_entry(const Entry& entry) {
   std::printf("options, their defaults and ranges:\n");
   for (const auto& field : entry.fields) {
     const std::string range = field.kind == "bool" ? "true | false" : field.range;
-    std::printf("  %s=%s  (%s)\n      %s\n", field.name.c_str(), to_string(field.get()).c_str(), range.c_str(),
-                field.doc.c_str());
+    std::printf("  %s=%s  (%s)\n      %s\n", field.name.c_str(), to_string(field.get()).c_str(),
+                range.c_str(), field.doc.c_str());
   }
 }
 
@@ -83,8 +83,8 @@ const Section& find_section(const std::vector<Section>& all, const std::string& 
     if (section.kind == kind) return section;
     kinds.push_back(section.kind);
   }
-  throw OptionError("'list' knows preconditioners, solvers and generators, not '" + kind + "'; did you mean '" +
-                    nearest_word(kind, kinds) + "'?");
+  throw OptionError("'list' knows preconditioners, solvers and generators, not '" + kind +
+                    "'; did you mean '" + nearest_word(kind, kinds) + "'?");
 }
 
 const Entry& find_entry(const Section& section, const std::string& name) {
@@ -93,8 +93,8 @@ const Entry& find_entry(const Section& section, const std::string& name) {
     if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
-  throw OptionError("there is no " + section.singular + " '" + name + "'; did you mean '" + nearest_word(name, names) +
-                    "'? ('prekond list " + section.kind + "' lists them)");
+  throw OptionError("there is no " + section.singular + " '" + name + "'; did you mean '" +
+                    nearest_word(name, names) + "'? ('prekond list " + section.kind + "' lists them)");
 }
 
 }  // namespace

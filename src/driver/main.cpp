@@ -23,13 +23,25 @@ int fail(ExitCode code, std::string message) {
   return code;
 }
 
+/// For std::bad_alloc, and for Kokkos, whose exception has another type in every version.
+int fail_for_memory(const std::string& what) {
+  return fail(other_error,
+              "not enough memory (" + what + "): take a smaller matrix or a sparser preconditioner");
+}
+
 void run(const CommandLine& line) {
-  if (line.command == "solve") solve_command(line);
-  else if (line.command == "compare") compare_command(line);
-  else if (line.command == "info") info_command(line);
-  else if (line.command == "list") list_command(line);
-  else if (line.command == "generate") generate_command(line);
-  else std::fputs(line.text.c_str(), stdout);
+  if (line.command == "solve")
+    solve_command(line);
+  else if (line.command == "compare")
+    compare_command(line);
+  else if (line.command == "info")
+    info_command(line);
+  else if (line.command == "list")
+    list_command(line);
+  else if (line.command == "generate")
+    generate_command(line);
+  else
+    std::fputs(line.text.c_str(), stdout);
   // A full disk behind standard output is an error too.
   if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
 }
@@ -45,10 +57,11 @@ int run_safely(const std::vector<std::string>& arguments) {
   } catch (const SolveFailure& failure) {
     return fail(failure.code(), failure.what());
   } catch (const std::bad_alloc& error) {
-    return fail(other_error, "not enough memory (" + std::string(error.what()) +
-                                 "): take a smaller matrix or a sparser preconditioner");
+    return fail_for_memory(error.what());
   } catch (const std::exception& error) {
-    return fail(other_error, error.what());
+    const std::string what = error.what();
+    return what.find("failed to allocate") != std::string::npos ? fail_for_memory(what)
+                                                                : fail(other_error, what);
   }
 }
 

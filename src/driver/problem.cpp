@@ -35,8 +35,8 @@ void check_shape(const Source& source) {
   const Matrix& a = source.a;
   if (a.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
   if (a.num_rows != a.num_cols)
-    throw InputError(source.name + ": a solver needs a square matrix, this one has " + std::to_string(a.num_rows) +
-                     " rows and " + std::to_string(a.num_cols) + " columns");
+    throw InputError(source.name + ": a solver needs a square matrix, this one has " +
+                     std::to_string(a.num_rows) + " rows and " + std::to_string(a.num_cols) + " columns");
 }
 
 /// b_i uniform in (-1, 1], a function of i alone.
@@ -74,7 +74,8 @@ double norm(const Space& space, const Vector<double, Space>& b) {
   const auto n = static_cast<std::int64_t>(b.extent(0));
   const ReduceWorkspace<double, Space> workspace(space, n);
   const auto sum = allocate<Vector<double, Space>>(space, "prekond::driver::norm", 1);
-  block_reduce<1, double, Space>(space, "prekond::driver::norm", n, workspace, sum, prekond::impl::DotBody<double, Space>{b, b});
+  block_reduce<1, double, Space>(space, "prekond::driver::norm", n, workspace, sum,
+                                 prekond::impl::DotBody<double, Space>{b, b});
   double value = 0;
   Kokkos::deep_copy(space, Kokkos::View<double, Kokkos::HostSpace>(&value), Kokkos::subview(sum, 0));
   space.fence("prekond::driver::norm");

@@ -33,8 +33,9 @@ struct Problem {
   double norm_b = 0;
 };
 
-/// The matrix and the vectors that `settings` name. `needs_spd`: refuses what is visibly not symmetric positive definite.
-/// \throws InputError also for a matrix that is empty or not square, and for a vector of another length
+/// The matrix and the vectors that `settings` name. `needs_spd`: refuses what is visibly not symmetric
+/// positive definite. \throws InputError also for a matrix that is empty or not square, and for a vector of
+/// another length
 Problem make_problem(const Space& space, const Settings& settings, bool needs_spd, Progress& progress);
 
 }  // namespace prekond::driver

@@ -11,8 +11,8 @@
 
 namespace prekond::driver {
 
-/// A line on standard error that says what the command is at. It appears when the work has lasted a second, on a
-/// terminal only, ten times a second at most, and is gone when the Progress is.
+/// A line on standard error that says what the command is at. It appears when the work has lasted a second,
+/// on a terminal only, ten times a second at most, and is gone when the Progress is.
 ///
 /// A thread of its own paints it, because reading and setup have no callback.
 class Progress {

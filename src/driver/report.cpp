@@ -11,15 +11,19 @@
 namespace prekond::driver {
 namespace {
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json(nullptr);
+}
 
 Json to_json(const OptionMap& options) {
   Json json = Json::object();
   for (const auto& [name, value] : options) {
     std::visit(
         [&, &key = name](const auto& v) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>) json[key] = number(v);
-          else json[key] = v;
+          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
+            json[key] = number(v);
+          else
+            json[key] = v;
         },
         value);
   }
@@ -35,12 +39,8 @@ Json environment() {
 }
 
 Json matrix_json(const Source& source, bool symmetric) {
-  return {{"source", source.name},
-          {"rows", source.a.num_rows},
-          {"cols", source.a.num_cols},
-          {"nnz", source.a.nnz()},
-          {"symmetric", symmetric},
-          {"seconds", number(source.seconds)}};
+  return {{"source", source.name}, {"rows", source.a.num_rows}, {"cols", source.a.num_cols},
+          {"nnz", source.a.nnz()}, {"symmetric", symmetric},    {"seconds", number(source.seconds)}};
 }
 
 OptionMap all_solver_options(const Method& method, StoppingOptions stopping) {
@@ -65,7 +65,7 @@ Json preconditioner_json(const Problem& problem, const Method& method, const Out
           {"setup_seconds", number(outcome.setup_seconds)},
           {"first_setup_seconds", number(outcome.first_setup_seconds)},
           {"nnz", setup.nnz},
-          {"density", number(static_cast<double>(setup.nnz) / static_cast<double>(problem.source.a.nnz()))},
+          {"density", number(density(problem, outcome))},
           {"bytes", setup.bytes},
           {"fences", setup.fences},
           {"apply_seconds", number(outcome.apply_seconds)},
@@ -97,7 +97,8 @@ Json frame(const Problem& problem, const Settings& settings) {
 
 }  // namespace
 
-Json run_report(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome) {
+Json run_report(const Problem& problem, const Method& method, const Settings& settings,
+                const Outcome& outcome) {
   Json report = frame(problem, settings);
   report["preconditioner"] = preconditioner_json(problem, method, outcome);
   report["solver"] = solver_json(method, settings, outcome.solve);
@@ -105,7 +106,8 @@ Json run_report(const Problem& problem, const Method& method, const Settings& se
   return report;
 }
 
-Json failed_report(const Problem& problem, const Method& method, const Settings& settings, const std::string& error) {
+Json failed_report(const Problem& problem, const Method& method, const Settings& settings,
+                   const std::string& error) {
   Json report = frame(problem, settings);
   report["preconditioner"] = {{"name", method.precond_name}, {"options", to_json(method.precond_options())}};
   report["solver"] = {{"name", method.solver_name},
@@ -118,16 +120,15 @@ Json failed_report(const Problem& problem, const Method& method, const Settings&
 
 Json info_report(const Source& source, const MatrixStatistics& s) {
   Json matrix = matrix_json(source, s.symmetric_values);
-  matrix["row_length"] = {
-      {"min", s.row_length_min}, {"max", s.row_length_max}, {"mean", number(s.row_length_mean)}, {"empty", s.empty_rows}};
+  matrix["row_length"] = {{"min", s.row_length_min},
+                          {"max", s.row_length_max},
+                          {"mean", number(s.row_length_mean)},
+                          {"empty", s.empty_rows}};
   matrix["symmetric_pattern"] = s.symmetric_pattern;
   matrix["max_asymmetry"] = number(s.max_asymmetry);
-  matrix["diagonal"] = {{"missing", s.diagonal_missing},
-                        {"zero", s.diagonal_zero},
-                        {"negative", s.diagonal_negative},
-                        {"positive", s.diagonal_positive},
-                        {"min_abs", number(s.diagonal_min_abs)},
-                        {"max_abs", number(s.diagonal_max_abs)}};
+  matrix["diagonal"] = {{"missing", s.diagonal_missing},         {"zero", s.diagonal_zero},
+                        {"negative", s.diagonal_negative},       {"positive", s.diagonal_positive},
+                        {"min_abs", number(s.diagonal_min_abs)}, {"max_abs", number(s.diagonal_max_abs)}};
   matrix["bandwidth"] = {{"lower", s.lower_bandwidth}, {"upper", s.upper_bandwidth}};
   matrix["diagonally_dominant_rows"] = s.diagonally_dominant_rows;
   matrix["frobenius_norm"] = number(s.frobenius_norm);

@@ -14,10 +14,12 @@ namespace prekond::driver {
 using Json = nlohmann::ordered_json;
 
 /// The report of `solve`, and of a row of `compare`.
-Json run_report(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome);
+Json run_report(const Problem& problem, const Method& method, const Settings& settings,
+                const Outcome& outcome);
 
 /// A row of `compare` that came to nothing: the same keys, no measurements, and "error".
-Json failed_report(const Problem& problem, const Method& method, const Settings& settings, const std::string& error);
+Json failed_report(const Problem& problem, const Method& method, const Settings& settings,
+                   const std::string& error);
 
 /// The report of `info`.
 Json info_report(const Source& source, const MatrixStatistics& statistics);

@@ -38,7 +38,8 @@ void apply(const Space& space, const AnyPreconditioner& preconditioner, const Ve
   preconditioner.apply(space, as_multivector(Vector<const double, Space>(x)), as_multivector(y), workspace);
 }
 
-double time_apply(const Space& space, const AnyPreconditioner& preconditioner, const Vector<double, Space>& x) {
+double time_apply(const Space& space, const AnyPreconditioner& preconditioner,
+                  const Vector<double, Space>& x) {
   constexpr int applications = 5;
   const auto y = allocate<Vector<double, Space>>(space, "prekond::driver::y", x.extent(0));
   const auto workspace = preconditioner.make_workspace(space, 1);
@@ -55,9 +56,15 @@ double time_apply(const Space& space, const AnyPreconditioner& preconditioner, c
 /// The repetitions of one method on one problem.
 class Run {
  public:
-  Run(const Space& space, const Problem& problem, const Method& method, const RunOptions& options, Progress& progress)
-      : m_space(space), m_problem(problem), m_method(method), m_options(options), m_progress(progress),
-        m_solver(method.solver->build()), m_operator(problem.source.a) {
+  Run(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
+      Progress& progress)
+      : m_space(space),
+        m_problem(problem),
+        m_method(method),
+        m_options(options),
+        m_progress(progress),
+        m_solver(method.solver->build()),
+        m_operator(problem.source.a) {
     m_outcome.x = allocate<Vector<double, Space>>(space, "prekond::driver::x", problem.source.a.num_rows);
   }
 
@@ -107,9 +114,11 @@ class Run {
     m_outcome.history.clear();
     const FencedTimer timer;
     initial_vector();
-    // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are measured by.
+    // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
+    // measured by.
     const AnyPreconditioner* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
-    m_outcome.solve = m_solver->solve(m_space, m_operator, m, m_problem.b, m_outcome.x, m_options.stopping, monitor());
+    m_outcome.solve =
+        m_solver->solve(m_space, m_operator, m, m_problem.b, m_outcome.x, m_options.stopping, monitor());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
   }
@@ -126,7 +135,8 @@ class Run {
     return [this](std::int64_t iteration, double norm_r) {
       m_progress.iteration(iteration, m_problem.norm_b > 0 ? norm_r / m_problem.norm_b : norm_r);
       if (!m_options.history) return;
-      // A solver that starts again from the true residual passes the same iteration once more: the true one stays.
+      // A solver that starts again from the true residual passes the same iteration once more: the true one
+      // stays.
       m_outcome.history.resize(static_cast<std::size_t>(iteration) + 1, norm_r);
       m_outcome.history.back() = norm_r;
     };
@@ -163,8 +173,13 @@ Method choose_method(const std::string& solver, const OptionMap& solver_options,
   return method;
 }
 
-Outcome run_method(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
-                   Progress& progress) {
+double density(const Problem& problem, const Outcome& outcome) {
+  const std::int64_t nnz = problem.source.a.nnz();
+  return nnz > 0 ? static_cast<double>(outcome.setup.nnz) / static_cast<double>(nnz) : 0;
+}
+
+Outcome run_method(const Space& space, const Problem& problem, const Method& method,
+                   const RunOptions& options, Progress& progress) {
   return Run(space, problem, method, options, progress)();
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A preconditioner set up and a system solved with it, and the times of both: what `solve` does once and `compare`
-/// once a preconditioner.
+/// A preconditioner set up and a system solved with it, and the times of both: what `solve` does once and
+/// `compare` once a preconditioner.
 #include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/precond/registry.hpp>
@@ -48,6 +48,9 @@ struct Outcome {
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
 };
 
+/// Entries that the preconditioner stores for one of A; 0 where A has none.
+double density(const Problem& problem, const Outcome& outcome);
+
 struct RunOptions {
   std::string x0 = "zero";
   StoppingOptions stopping;
@@ -57,7 +60,7 @@ struct RunOptions {
 
 /// Sets up and solves. A result with a value that is not finite is never a success: its reason is `nan`.
 /// \throws InputError where the preconditioner refuses the matrix
-Outcome run_method(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
-                   Progress& progress);
+Outcome run_method(const Space& space, const Problem& problem, const Method& method,
+                   const RunOptions& options, Progress& progress);
 
 }  // namespace prekond::driver

@@ -6,6 +6,7 @@
 #include <prekond/core/version.hpp>
 #include <prekond/core/views.hpp>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <sstream>
@@ -44,7 +45,9 @@ Session::Session(const std::vector<std::string>& flags) {
   Kokkos::initialize(count, pointers.data());
 }
 
-Session::~Session() { Kokkos::finalize(); }
+Session::~Session() {
+  Kokkos::finalize();
+}
 
 std::string kokkos_version() {
   return std::to_string(KOKKOS_VERSION / 10000) + "." + std::to_string(KOKKOS_VERSION / 100 % 100) + "." +
@@ -70,6 +73,8 @@ std::string device_name() {
   return Space::name();
 }
 
-int host_threads() { return Kokkos::DefaultHostExecutionSpace().concurrency(); }
+int host_threads() {
+  return Kokkos::DefaultHostExecutionSpace().concurrency();
+}
 
 }  // namespace prekond::driver

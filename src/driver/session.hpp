@@ -13,8 +13,8 @@ using Space = Kokkos::DefaultExecutionSpace;
 
 /// Kokkos, initialised with its own flags, until the end of the scope.
 ///
-/// Kokkos's warnings are off unless a flag or KOKKOS_DISABLE_WARNINGS asks for them: what the command writes to
-/// standard error is one line for an error, and nothing else.
+/// Kokkos's warnings are off unless a flag or KOKKOS_DISABLE_WARNINGS asks for them: what the command writes
+/// to standard error is one line for an error, and nothing else.
 class Session {
  public:
   /// \throws OptionError for a number that Kokkos would abort on
@@ -27,7 +27,8 @@ class Session {
 std::string kokkos_version();
 std::string version_text();
 
-/// The name of the device as Kokkos prints it; empty where the execution space is a host space. Within a Session.
+/// The name of the device as Kokkos prints it; empty where the execution space is a host space. Within a
+/// Session.
 std::string device_name();
 
 /// Threads of the host's execution space. Within a Session.

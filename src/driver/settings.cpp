@@ -23,13 +23,14 @@ struct Numbers {
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},       {"x0", &s.x0},
-          {"solver", &s.solver}, {"precond", &s.precond},   {"report", &s.report}, {"history", &s.history},
-          {"solution", &s.solution}};
+  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},
+          {"x0", &s.x0},         {"solver", &s.solver},     {"precond", &s.precond},
+          {"report", &s.report}, {"history", &s.history},   {"solution", &s.solution}};
 }
 
 /// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
-void check_vector_source(const std::string& key, const std::string& value, const std::vector<std::string>& words) {
+void check_vector_source(const std::string& key, const std::string& value,
+                         const std::vector<std::string>& words) {
   if (std::find(words.begin(), words.end(), value) != words.end()) return;
   if (value.find_first_of("./") != std::string::npos) return;
   std::string all;
@@ -40,8 +41,8 @@ void check_vector_source(const std::string& key, const std::string& value, const
 void check_consistent(const Settings& settings, const std::string& command) {
   if (settings.matrix.empty() == settings.generate.empty()) {
     throw OptionError(settings.matrix.empty()
-                          ? "no matrix: give a MATRIX.mtx[.gz] or --generate NAME:SIZE (see 'prekond " + command +
-                                " --help')"
+                          ? "no matrix: give a MATRIX.mtx[.gz] or --generate NAME:SIZE (see 'prekond " +
+                                command + " --help')"
                           : "both a matrix file and --generate: leave one out");
   }
   check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
@@ -79,8 +80,12 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
   return keys;
 }
 
-bool takes_solver_options(const std::string& command) { return command != "info"; }
-bool takes_precond_options(const std::string& command) { return command == "solve"; }
+bool takes_solver_options(const std::string& command) {
+  return command != "info";
+}
+bool takes_precond_options(const std::string& command) {
+  return command == "solve";
+}
 
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag) {
   const std::size_t equals = pair.find('=');

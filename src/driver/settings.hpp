@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What `solve`, `compare` and `info` were asked to do. The command line and a config file speak of the same keys; both
-/// are read into RawSettings, laid over each other, and checked once.
+/// What `solve`, `compare` and `info` were asked to do. The command line and a config file speak of the same
+/// keys; both are read into RawSettings, laid over each other, and checked once.
 #include <prekond/core/options.hpp>
 #include <prekond/krylov/stopping.hpp>
 
@@ -43,7 +43,8 @@ struct SettingKey {
   std::string doc;
 };
 
-/// The keys that a command knows, in the order of its --help. "quiet" is a flag; "matrix" is the positional argument.
+/// The keys that a command knows, in the order of its --help. "quiet" is a flag; "matrix" is the positional
+/// argument.
 std::vector<SettingKey> setting_keys(const std::string& command);
 
 /// Does the command take -s and -p? (`compare` has options behind each name instead of -p)
@@ -53,8 +54,8 @@ bool takes_precond_options(const std::string& command);
 /// Splits `key=value`. \throws OptionError where there is no '=' or no key
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag);
 
-/// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were written beside:
-/// where `over` names another one, those of `under` are dropped.
+/// `over` laid over `under`, key by key. Options belong to the solver or preconditioner that they were
+/// written beside: where `over` names another one, those of `under` are dropped.
 RawSettings laid_over(const RawSettings& over, RawSettings under);
 
 /// Converts and checks everything that can be checked without the data. \throws OptionError

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/io/matrix_market.hpp>
 
-#include <cmath>
-
 #include "commands.hpp"
 #include "files.hpp"
 #include "report.hpp"
@@ -31,8 +29,8 @@ void print_matrix(const Problem& problem) {
 void print_breakdowns(const Breakdowns& b) {
   if (b.count == 0) return;
   print_line("  breakdowns", format("%lld rows; the first is %lld (from 0), pivot %.3g%s%s",
-                                    static_cast<long long>(b.count), static_cast<long long>(b.first_row), b.first_pivot,
-                                    b.action.empty() ? "" : ": ", b.action.c_str()));
+                                    static_cast<long long>(b.count), static_cast<long long>(b.first_row),
+                                    b.first_pivot, b.action.empty() ? "" : ": ", b.action.c_str()));
 }
 
 void print_preconditioner(const Problem& problem, const Method& method, const Settings& settings,
@@ -40,13 +38,14 @@ void print_preconditioner(const Problem& problem, const Method& method, const Se
   const Report& report = outcome.setup;
   const std::string options = options_text(method.precond_options());
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
-  print_line("  setup", format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
-                               seconds_text(outcome.symbolic_seconds).c_str(),
-                               seconds_text(outcome.numeric_seconds).c_str(), median_note(settings, outcome).c_str()));
-  print_line("  stores", format("%lld entries, density %.3f, %s; an application takes %s",
-                                static_cast<long long>(report.nnz),
-                                static_cast<double>(report.nnz) / static_cast<double>(problem.source.a.nnz()),
-                                bytes_text(report.bytes).c_str(), seconds_text(outcome.apply_seconds).c_str()));
+  print_line("  setup",
+             format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
+                    seconds_text(outcome.symbolic_seconds).c_str(),
+                    seconds_text(outcome.numeric_seconds).c_str(), median_note(settings, outcome).c_str()));
+  print_line("  stores",
+             format("%lld entries, density %.3f, %s; an application takes %s",
+                    static_cast<long long>(report.nnz), density(problem, outcome),
+                    bytes_text(report.bytes).c_str(), seconds_text(outcome.apply_seconds).c_str()));
   print_breakdowns(report.breakdowns);
   for (const auto& note : report.notes) print_line("  note", note);
 }
@@ -58,8 +57,8 @@ void print_solver(const Method& method, const Settings& settings, const Outcome&
   options.merge(OptionFields::of(stopping).values());
   print_line("solver", method.solver_name + ": " + options_text(options));
   print_line("  ended", format("%s (%s) after %lld iterations, %lld products with A",
-                               result.converged ? "converged" : "NOT CONVERGED", to_string(result.reason).c_str(),
-                               static_cast<long long>(result.iterations),
+                               result.converged ? "converged" : "NOT CONVERGED",
+                               to_string(result.reason).c_str(), static_cast<long long>(result.iterations),
                                static_cast<long long>(result.matrix_products)));
   if (result.reason != StopReason::nan)
     print_line("  residual", format("%.3e of ||b||, the true one %.3e", result.relative_residual,
@@ -77,7 +76,8 @@ void write_history(const std::string& path, const std::vector<double>& history, 
   write_text(path, text);
 }
 
-void write_files(const Problem& problem, const Method& method, const Settings& settings, const Outcome& outcome) {
+void write_files(const Problem& problem, const Method& method, const Settings& settings,
+                 const Outcome& outcome) {
   write_report(settings.report, run_report(problem, method, settings, outcome));
   if (!settings.history.empty()) {
     auto history = outcome.history;
@@ -91,27 +91,31 @@ void write_files(const Problem& problem, const Method& method, const Settings& s
 }
 
 std::string failure_text(const Method& method, const Settings& settings, const SolveResult& result) {
-  const std::string iterations = format("%lld iterations", static_cast<long long>(result.iterations));
+  const std::string iterations = format("%lld iteration%s", static_cast<long long>(result.iterations),
+                                        result.iterations == 1 ? "" : "s");
   const std::string residual = format("relative residual %.2e", result.true_relative_residual);
   switch (result.reason) {
     case StopReason::max_iters:
-      return format("%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger preconditioner "
-                    "('prekond list preconditioners')",
-                    method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol);
+      return format(
+          "%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger preconditioner "
+          "('prekond list preconditioners')",
+          method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol);
     case StopReason::breakdown_not_spd:
       return method.solver_name + " broke down after " + iterations +
              " (breakdown_not_spd): the matrix is not positive definite; choose a solver for other matrices "
              "('prekond list solvers')";
     case StopReason::breakdown_preconditioner_not_spd:
-      return method.solver_name + " broke down after " + iterations + " (breakdown_preconditioner_not_spd): " +
-             method.precond_name + " is not positive definite here; choose another preconditioner or other options";
+      return method.solver_name + " broke down after " + iterations +
+             " (breakdown_preconditioner_not_spd): " + method.precond_name +
+             " is not positive definite here; choose another preconditioner or other options";
     case StopReason::stagnation:
       return method.solver_name + " stagnated after " + iterations + " (" + residual +
              "): rounding errors keep the true residual above the tolerance; raise --rtol";
     case StopReason::nan:
       return method.solver_name + " met a value that is not finite after " + iterations +
              " (nan): scale the matrix and the right-hand side, or choose another preconditioner";
-    default: return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ")";
+    default:
+      return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ")";
   }
 }
 

@@ -17,14 +17,17 @@ std::string format(const char* pattern, ...) {
   va_start(arguments, pattern);
   std::va_list again;
   va_copy(again, arguments);
-  std::string text(static_cast<std::size_t>(std::max(0, std::vsnprintf(nullptr, 0, pattern, arguments))), '\0');
+  std::string text(static_cast<std::size_t>(std::max(0, std::vsnprintf(nullptr, 0, pattern, arguments))),
+                   '\0');
   std::vsnprintf(text.data(), text.size() + 1, pattern, again);
   va_end(again);
   va_end(arguments);
   return text;
 }
 
-std::string seconds_text(double seconds) { return format("%.4g s", seconds); }
+std::string seconds_text(double seconds) {
+  return format("%.4g s", seconds);
+}
 
 std::string bytes_text(std::int64_t bytes) {
   const char* const units[] = {"B", "kB", "MB", "GB", "TB"};

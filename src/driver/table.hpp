@@ -12,8 +12,8 @@ namespace prekond::driver {
 /// printf into a string.
 [[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...);
 
-std::string seconds_text(double seconds);      ///< "0.0123 s"
-std::string bytes_text(std::int64_t bytes);    ///< "12.3 MB"
+std::string seconds_text(double seconds);            ///< "0.0123 s"
+std::string bytes_text(std::int64_t bytes);          ///< "12.3 MB"
 std::string options_text(const OptionMap& options);  ///< "a=1 b=2"
 
 /// Prints "label    text", the text in a column of its own and folded at blanks.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace prekond {
@@ -36,8 +37,9 @@ Kokkos::complex<T> conjugate(const Kokkos::complex<T>& x) {
   return Kokkos::conj(x);
 }
 
-/// Makes the matrix of the entries of a file: counts the entries of each row, and lets each thread take those of a
-/// range of rows, in the order of the file, so that neither threads nor chance decide the order of duplicates.
+/// Makes the matrix of the entries of a file: counts the entries of each row, and lets each thread take those
+/// of a range of rows, in the order of the file, so that neither threads nor chance decide the order of
+/// duplicates.
 template <class Scalar>
 class CsrAssembly {
  public:
@@ -47,7 +49,8 @@ class CsrAssembly {
       : m_path(path), m_header(header), m_entries(std::move(entries)), m_sign(header.is_skew() ? -1 : 1) {}
 
   Matrix operator()() {
-    check_budget(1, m_header.is_general() ? m_entries.num_entries : 2 * m_entries.num_entries, m_entries.bytes());
+    check_budget(1, m_header.is_general() ? m_entries.num_entries : 2 * m_entries.num_entries,
+                 m_entries.bytes());
     count();
     choose_ranges();
     fill();
@@ -66,10 +69,6 @@ class CsrAssembly {
     std::size_t position;  // in the row, in the order of the file
     Scalar value;
   };
-  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, std::size_t>;
-
-  static Policy one_each(std::size_t n) { return Policy(Host(), 0, n, Kokkos::ChunkSize(1)); }
-
   void check_budget(int copies, std::int64_t nnz, std::int64_t others) const;
   void count();
   void choose_ranges();
@@ -79,6 +78,8 @@ class CsrAssembly {
   std::int64_t longest_unsorted(std::int64_t begin, std::int64_t end) const;
   void sort_range(std::int64_t begin, std::int64_t end, std::vector<Item>& items) const;
   void sum_duplicates();
+  std::int64_t count_duplicates();
+  void close_gaps(const HostVector<std::size_t>& ptrs);
   std::size_t sum_in_row(std::int64_t row) const;
   bool is_in_file(std::int64_t row, int col) const {
     return m_entries.triangle == Triangle::upper ? col >= row : m_header.is_general() || col <= row;
@@ -97,16 +98,17 @@ class CsrAssembly {
   std::int64_t m_duplicates = 0;
 };
 
-/// Is there room for `copies` of a matrix of `nnz` entries besides `others` bytes? That depends on what was read, so
-/// that a size line alone makes nobody allocate.
+/// Is there room for `copies` of a matrix of `nnz` entries besides `others` bytes? That depends on what was
+/// read, so that a size line alone makes nobody allocate.
 template <class Scalar>
 void CsrAssembly<Scalar>::check_budget(int copies, std::int64_t nnz, std::int64_t others) const {
   const std::int64_t per_entry = sizeof(int) + sizeof(Scalar), per_row = sizeof(std::size_t);
   const std::int64_t bytes = others + copies * (nnz * per_entry + (m_header.num_rows + 1) * per_row);
   if (bytes <= base_budget + budget_per_byte * m_entries.inflated_bytes) return;
   fail_in_file(m_path, m_header.size_line,
-               "the header announces " + std::to_string(m_header.num_rows) + " rows while the file holds only " +
-                   std::to_string(m_entries.num_lines) + " entries: no memory is spent on so many empty rows");
+               "the header announces " + std::to_string(m_header.num_rows) +
+                   " rows while the file holds only " + std::to_string(m_entries.num_lines) +
+                   " entries: no memory is spent on so many empty rows");
 }
 
 /// Rows' lengths, with duplicates, and from them where the rows begin.
@@ -116,28 +118,24 @@ void CsrAssembly<Scalar>::count() {
   m_row_ptrs = allocate_zero<HostVector<std::size_t>>(Host(), "prekond::matrix_market::row_ptrs", rows + 1);
   const auto ptrs = m_row_ptrs;
   const bool both = !m_header.is_general();
-  Kokkos::parallel_for("prekond::matrix_market::count", one_each(m_entries.pieces.size()), [&, both](std::size_t p) {
+  parallel_each("prekond::matrix_market::count", m_entries.pieces.size(), [&, both](std::size_t p) {
     for (const auto& entry : m_entries.pieces[p]) {
       Kokkos::atomic_inc(&ptrs(static_cast<std::size_t>(entry.row) + 1));
       if (both && entry.row != entry.col) Kokkos::atomic_inc(&ptrs(static_cast<std::size_t>(entry.col) + 1));
     }
   });
-  Kokkos::parallel_scan("prekond::matrix_market::row_ptrs", Kokkos::RangePolicy<Host>(Host(), 0, rows + 1),
-                        [=](std::int64_t i, std::size_t& sum, bool final) {
-                          sum += ptrs(i);
-                          if (final) ptrs(i) = sum;
-                        });
-  Host().fence();
+  std::partial_sum(ptrs.data(), ptrs.data() + rows + 1, ptrs.data());
 }
 
-/// Ranges of rows with about the same number of entries. Each of them looks at all entries of the file, hence the
-/// limit: 32 looks cost no more than the scattered writes of one fill.
+/// Ranges of rows with about the same number of entries. Each of them looks at all entries of the file, hence
+/// the limit: 32 looks cost no more than the scattered writes of one fill.
 template <class Scalar>
 void CsrAssembly<Scalar>::choose_ranges() {
   const std::size_t* const begin = m_row_ptrs.data();
   const std::size_t* const end = begin + m_row_ptrs.extent(0);
   const std::size_t nnz = *(end - 1);
-  const auto wanted = nnz < 4096 ? std::size_t(1) : static_cast<std::size_t>(std::min(Host().concurrency(), 32));
+  const auto wanted =
+      nnz < 4096 ? std::size_t(1) : static_cast<std::size_t>(std::min(Host().concurrency(), 32));
   m_ranges.assign(1, 0);
   for (std::size_t r = 1; r < wanted; ++r) {
     const std::int64_t row = std::lower_bound(begin, end, nnz / wanted * r) - begin;
@@ -153,9 +151,8 @@ void CsrAssembly<Scalar>::fill() {
   m_values = allocate<HostVector<Scalar>>(Host(), "prekond::matrix_market::values", nnz);
   // The pointers count upwards while the rows are filled: afterwards each one is what the next one was.
   std::size_t* const next = m_row_ptrs.data();
-  Kokkos::parallel_for("prekond::matrix_market::fill", one_each(num_ranges()),
-                       [&](std::size_t r) { fill_range(m_ranges[r], m_ranges[r + 1], next); });
-  Host().fence();
+  parallel_each("prekond::matrix_market::fill", num_ranges(),
+                [&](std::size_t r) { fill_range(m_ranges[r], m_ranges[r + 1], next); });
   std::copy_backward(next, next + rows, next + rows + 1);
   next[0] = 0;
 }
@@ -179,18 +176,16 @@ void CsrAssembly<Scalar>::fill_range(std::int64_t begin, std::int64_t end, std::
 /// Most files list their entries by columns or by rows, and then hardly anything is left to sort.
 template <class Scalar>
 void CsrAssembly<Scalar>::sort() {
-  // Scratch memory is asked for outside of the kernels, where an exception can be thrown. A range's longest row is no
-  // longer than the range: all of it together has no more items than the matrix has entries.
+  // Scratch memory is asked for outside of the kernels, where an exception can be thrown. A range's longest
+  // row is no longer than the range: all of it together has no more items than the matrix has entries.
   std::vector<std::int64_t> longest(num_ranges());
-  Kokkos::parallel_for("prekond::matrix_market::longest_unsorted", one_each(num_ranges()),
-                       [&](std::size_t r) { longest[r] = longest_unsorted(m_ranges[r], m_ranges[r + 1]); });
-  Host().fence();
+  parallel_each("prekond::matrix_market::longest_unsorted", num_ranges(),
+                [&](std::size_t r) { longest[r] = longest_unsorted(m_ranges[r], m_ranges[r + 1]); });
   std::vector<std::vector<Item>> items(num_ranges());
   for (std::size_t r = 0; r < num_ranges(); ++r) items[r].resize(static_cast<std::size_t>(longest[r]));
-  Kokkos::parallel_for("prekond::matrix_market::sort_rows", one_each(num_ranges()), [&](std::size_t r) {
+  parallel_each("prekond::matrix_market::sort_rows", num_ranges(), [&](std::size_t r) {
     if (longest[r] > 0) sort_range(m_ranges[r], m_ranges[r + 1], items[r]);
   });
-  Host().fence();
 }
 
 template <class Scalar>
@@ -226,53 +221,66 @@ void CsrAssembly<Scalar>::sort_range(std::int64_t begin, std::int64_t end, std::
 
 template <class Scalar>
 void CsrAssembly<Scalar>::sum_duplicates() {
-  const std::int64_t rows = m_header.num_rows;
-  const Kokkos::RangePolicy<Host> all(Host(), 0, rows);
-  std::int64_t merged = 0;
-  Kokkos::parallel_reduce(
-      "prekond::matrix_market::count_duplicates", all,
-      [this](std::int64_t i, std::int64_t& all_merged, std::int64_t& in_file) {
-        for (std::size_t k = m_row_ptrs(i) + 1; k < m_row_ptrs(i + 1); ++k) {
-          const bool duplicate = m_col_idxs(k) == m_col_idxs(k - 1);
-          all_merged += duplicate;
-          in_file += duplicate && is_in_file(i, m_col_idxs(k));
-        }
-      },
-      merged, m_duplicates);
+  const std::int64_t merged = count_duplicates();
   if (merged == 0) return;
-
-  const std::size_t old_nnz = m_col_idxs.extent(0), nnz = old_nnz - static_cast<std::size_t>(merged);
-  check_budget(2, static_cast<std::int64_t>(old_nnz), 0);
-  HostVector<std::size_t> ptrs =
+  const std::int64_t rows = m_header.num_rows;
+  check_budget(2, static_cast<std::int64_t>(m_col_idxs.extent(0)), 0);
+  const auto ptrs =
       allocate_zero<HostVector<std::size_t>>(Host(), "prekond::matrix_market::row_ptrs", rows + 1);
-  std::int64_t bad_row = rows;
-  Kokkos::parallel_reduce(
-      "prekond::matrix_market::sum_duplicates", all,
-      [=, this](std::int64_t i, std::int64_t& bad) {
-        ptrs(i + 1) = sum_in_row(i);
-        for (std::size_t k = m_row_ptrs(i); k < m_row_ptrs(i) + ptrs(i + 1); ++k) {
-          if (!is_finite(m_values(k))) bad = std::min(bad, i);
-        }
-      },
-      Kokkos::Min<std::int64_t>(bad_row));
-  if (bad_row < rows) {
-    fail_in_file(m_path, 0, "entries of row " + std::to_string(bad_row + 1) +
-                                " stand in the file more than once, and their sum is too large for a number");
-  }
-  Kokkos::parallel_scan("prekond::matrix_market::row_ptrs", Kokkos::RangePolicy<Host>(Host(), 0, rows + 1),
-                        [=](std::int64_t i, std::size_t& sum, bool final) {
-                          sum += ptrs(i);
-                          if (final) ptrs(i) = sum;
-                        });
-  const auto cols = allocate<HostVector<int>>(Host(), "prekond::matrix_market::col_idxs", nnz);
-  const auto values = allocate<HostVector<Scalar>>(Host(), "prekond::matrix_market::values", nnz);
-  Kokkos::parallel_for("prekond::matrix_market::close_gaps", all, [=, this](std::int64_t i) {
-    for (std::size_t k = 0; k < ptrs(i + 1) - ptrs(i); ++k) {
-      cols(ptrs(i) + k) = m_col_idxs(m_row_ptrs(i) + k);
-      values(ptrs(i) + k) = m_values(m_row_ptrs(i) + k);
+  std::vector<std::int64_t> bad_row(num_ranges(), rows);
+  parallel_each("prekond::matrix_market::sum_duplicates", num_ranges(), [&](std::size_t r) {
+    for (std::int64_t i = m_ranges[r]; i < m_ranges[r + 1]; ++i) {
+      const std::size_t first = m_row_ptrs(i), length = sum_in_row(i);
+      ptrs(i + 1) = length;
+      const Scalar* const values = m_values.data() + first;
+      if (!std::all_of(values, values + length, [](const Scalar& x) { return is_finite(x); })) {
+        bad_row[r] = std::min(bad_row[r], i);
+      }
     }
   });
-  Host().fence();
+  const std::int64_t bad = *std::min_element(bad_row.begin(), bad_row.end());
+  if (bad < rows) {
+    fail_in_file(m_path, 0,
+                 "entries of row " + std::to_string(bad + 1) +
+                     " stand in the file more than once, and their sum is too large for a number");
+  }
+  std::partial_sum(ptrs.data(), ptrs.data() + rows + 1, ptrs.data());
+  close_gaps(ptrs);
+}
+
+/// How many entries of the matrix repeat the one before; sets m_duplicates.
+template <class Scalar>
+std::int64_t CsrAssembly<Scalar>::count_duplicates() {
+  std::vector<std::int64_t> merged(num_ranges()), in_file(num_ranges());
+  parallel_each("prekond::matrix_market::count_duplicates", num_ranges(), [&](std::size_t r) {
+    std::int64_t all = 0, stored = 0;  // not counted in the vectors, whose elements share a cache line
+    for (std::int64_t i = m_ranges[r]; i < m_ranges[r + 1]; ++i) {
+      for (std::size_t k = m_row_ptrs(i) + 1; k < m_row_ptrs(i + 1); ++k) {
+        if (m_col_idxs(k) != m_col_idxs(k - 1)) continue;
+        ++all;
+        if (is_in_file(i, m_col_idxs(k))) ++stored;
+      }
+    }
+    merged[r] = all;
+    in_file[r] = stored;
+  });
+  m_duplicates = std::accumulate(in_file.begin(), in_file.end(), std::int64_t(0));
+  return std::accumulate(merged.begin(), merged.end(), std::int64_t(0));
+}
+
+/// Moves the sums of all rows together; `ptrs` says where the rows begin then.
+template <class Scalar>
+void CsrAssembly<Scalar>::close_gaps(const HostVector<std::size_t>& ptrs) {
+  const std::size_t nnz = ptrs(ptrs.extent(0) - 1);
+  const auto cols = allocate<HostVector<int>>(Host(), "prekond::matrix_market::col_idxs", nnz);
+  const auto values = allocate<HostVector<Scalar>>(Host(), "prekond::matrix_market::values", nnz);
+  parallel_each("prekond::matrix_market::close_gaps", num_ranges(), [&](std::size_t r) {
+    for (std::int64_t i = m_ranges[r]; i < m_ranges[r + 1]; ++i) {
+      const std::size_t length = ptrs(i + 1) - ptrs(i);
+      std::copy_n(m_col_idxs.data() + m_row_ptrs(i), length, cols.data() + ptrs(i));
+      std::copy_n(m_values.data() + m_row_ptrs(i), length, values.data() + ptrs(i));
+    }
+  });
   m_row_ptrs = ptrs;
   m_col_idxs = cols;
   m_values = values;
@@ -302,7 +310,8 @@ void check_vector_header(const std::string& path, const MarketHeader& header, st
   if (is_vector && (any || length == expected_length)) return;
   const std::string wanted = any ? "a vector" : "a vector of length " + std::to_string(expected_length);
   fail_in_file(path, header.size_line,
-               (is_vector ? "holds a vector of length " + std::to_string(length) : "holds " + header.size_text() + " numbers") +
+               (is_vector ? "holds a vector of length " + std::to_string(length)
+                          : "holds " + header.size_text() + " numbers") +
                    ", but " + wanted + " is wanted");
 }
 
@@ -319,7 +328,11 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blo
     entries = reader.read_entries();
     header = reader.header();
   }  // frees the reader's buffers
-  MatrixMarketInfo found{header.coordinate ? "coordinate" : "array", header.field, header.symmetry, entries.num_lines, 0,
+  MatrixMarketInfo found{header.coordinate ? "coordinate" : "array",
+                         header.field,
+                         header.symmetry,
+                         entries.num_lines,
+                         0,
                          entries.inflated_bytes};
   CsrAssembly<Scalar> assembly(path, header, std::move(entries));
   const auto matrix = assembly();
@@ -333,12 +346,13 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blo
 template <class Scalar>
 CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
                                                                           MatrixMarketInfo* info) {
-  return impl::read_matrix_market_by_blocks<Scalar>(path, impl::MarketReader<Scalar>::default_block_size, info);
+  return impl::read_matrix_market_by_blocks<Scalar>(path, impl::MarketReader<Scalar>::default_block_size,
+                                                    info);
 }
 
 template <class Scalar>
-Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(const std::string& path,
-                                                                                std::int64_t expected_length) {
+Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
+    const std::string& path, std::int64_t expected_length) {
   impl::MarketReader<Scalar> reader(path, impl::MarketReader<Scalar>::default_block_size);
   const impl::MarketHeader& header = reader.header();
   impl::check_vector_header(path, header, expected_length);
@@ -347,17 +361,20 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
   if (entries.bytes() + length * static_cast<std::int64_t>(sizeof(Scalar)) >
       impl::base_budget + impl::budget_per_byte * entries.inflated_bytes) {
     impl::fail_in_file(path, header.size_line,
-                       "the header announces a vector of length " + std::to_string(length) + " while the file holds only " +
-                           std::to_string(entries.num_lines) + " entries: no memory is spent on so many zeros");
+                       "the header announces a vector of length " + std::to_string(length) +
+                           " while the file holds only " + std::to_string(entries.num_lines) +
+                           " entries: no memory is spent on so many zeros");
   }
-  const auto x = allocate_zero<impl::HostVector<Scalar>>(impl::Host(), "prekond::matrix_market::vector", length);
+  const auto x =
+      allocate_zero<impl::HostVector<Scalar>>(impl::Host(), "prekond::matrix_market::vector", length);
   for (const auto& piece : entries.pieces) {
     for (const auto& entry : piece) {
       Scalar& sum = x(static_cast<std::size_t>(entry.row) + static_cast<std::size_t>(entry.col));
       sum += entry.value;
       if (!impl::is_finite(sum)) {
-        impl::fail_in_file(path, 0, "entry " + std::to_string(entry.row + entry.col + 1) +
-                                        " stands in the file more than once, and the sum is too large for a number");
+        impl::fail_in_file(path, 0,
+                           "entry " + std::to_string(entry.row + entry.col + 1) +
+                               " stands in the file more than once, and the sum is too large for a number");
       }
     }
   }
@@ -369,19 +386,20 @@ template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> impl::read_matri
 template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> impl::read_matrix_market_by_blocks<float>(
     const std::string&, std::size_t, MatrixMarketInfo*);
 template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
-impl::read_matrix_market_by_blocks<Kokkos::complex<double>>(const std::string&, std::size_t, MatrixMarketInfo*);
+impl::read_matrix_market_by_blocks<Kokkos::complex<double>>(const std::string&, std::size_t,
+                                                            MatrixMarketInfo*);
 
 template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> read_matrix_market<double>(const std::string&,
-                                                                                          MatrixMarketInfo*);
+                                                                                           MatrixMarketInfo*);
 template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> read_matrix_market<float>(const std::string&,
-                                                                                        MatrixMarketInfo*);
+                                                                                         MatrixMarketInfo*);
 template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
 read_matrix_market<Kokkos::complex<double>>(const std::string&, MatrixMarketInfo*);
 
-template Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<double>(const std::string&,
-                                                                                                std::int64_t);
-template Kokkos::View<float*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<float>(const std::string&,
-                                                                                              std::int64_t);
+template Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<double>(
+    const std::string&, std::int64_t);
+template Kokkos::View<float*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<float>(
+    const std::string&, std::int64_t);
 template Kokkos::View<Kokkos::complex<double>*, Kokkos::LayoutLeft, Kokkos::HostSpace>
 read_vector_market<Kokkos::complex<double>>(const std::string&, std::int64_t);
 

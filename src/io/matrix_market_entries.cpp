@@ -28,7 +28,9 @@ class EntryParser {
 
   explicit EntryParser(const MarketHeader& header)
       : m_header(header),
-        m_num_values(header.field == "complex" ? 2 : header.field == "pattern" ? 0 : 1),
+        m_num_values(header.field == "complex"   ? 2
+                     : header.field == "pattern" ? 0
+                                                 : 1),
         m_whole(header.field == "integer"),
         m_skew(header.is_skew()),
         m_hermitian(header.is_hermitian()) {}
@@ -38,14 +40,16 @@ class EntryParser {
     if (m_header.coordinate) parse_indices(line, entry);
     if (m_num_values > 0) parse_value(line, entry.value);
     const std::string_view junk = take_token(line);
-    if (!junk.empty()) throw LineError("unexpected " + quoted(junk) + " behind the entry: a line holds " + wanted());
+    if (!junk.empty())
+      throw LineError("unexpected " + quoted(junk) + " behind the entry: a line holds " + wanted());
     if (m_header.coordinate && entry.row == entry.col) check_diagonal(entry);
     return entry;
   }
 
   /// A hermitian matrix has a real diagonal, a skew-symmetric one a zero diagonal.
   void check_diagonal(const MarketEntry<Scalar>& entry) const {
-    const std::string where = "entry (" + std::to_string(entry.row + 1) + ", " + std::to_string(entry.row + 1) + ")";
+    const std::string where =
+        "entry (" + std::to_string(entry.row + 1) + ", " + std::to_string(entry.row + 1) + ")";
     if (m_skew && entry.value != Scalar(0)) {
       throw LineError(where + " of a skew-symmetric matrix must be zero");
     }
@@ -59,7 +63,9 @@ class EntryParser {
 
  private:
   std::string wanted() const {
-    const std::string value = m_num_values == 2 ? "real part, imaginary part" : m_num_values == 1 ? "value" : "";
+    const std::string value = m_num_values == 2   ? "real part, imaginary part"
+                              : m_num_values == 1 ? "value"
+                                                  : "";
     if (!m_header.coordinate) return value;
     return value.empty() ? "row, column" : "row, column, " + value;
   }
@@ -73,12 +79,15 @@ class EntryParser {
   void parse_indices(std::string_view& line, MarketEntry<Scalar>& entry) const {
     const std::string_view row_text = token(line), col_text = token(line);
     std::int64_t row = 0, col = 0;
-    if (!parse_whole(row_text, row)) throw LineError(quoted(row_text) + " is not a whole number (a row is wanted)");
-    if (!parse_whole(col_text, col)) throw LineError(quoted(col_text) + " is not a whole number (a column is wanted)");
+    if (!parse_whole(row_text, row))
+      throw LineError(quoted(row_text) + " is not a whole number (a row is wanted)");
+    if (!parse_whole(col_text, col))
+      throw LineError(quoted(col_text) + " is not a whole number (a column is wanted)");
     if (row < 1 || row > m_header.num_rows || col < 1 || col > m_header.num_cols) {
-      throw LineError("entry (" + std::to_string(row) + ", " + std::to_string(col) + ") lies outside of the " +
-                       m_header.size_text() + " matrix: rows are 1 to " + std::to_string(m_header.num_rows) +
-                       ", columns 1 to " + std::to_string(m_header.num_cols));
+      throw LineError("entry (" + std::to_string(row) + ", " + std::to_string(col) +
+                      ") lies outside of the " + m_header.size_text() + " matrix: rows are 1 to " +
+                      std::to_string(m_header.num_rows) + ", columns 1 to " +
+                      std::to_string(m_header.num_cols));
     }
     entry.row = static_cast<int>(row - 1);
     entry.col = static_cast<int>(col - 1);
@@ -100,15 +109,21 @@ class EntryParser {
       throw LineError(quoted(text) + " is not a whole number, but the field of the file is 'integer'");
     }
     switch (parse_real(text, value)) {
-      case NumberStatus::ok: break;
-      case NumberStatus::not_a_number: throw LineError(quoted(text) + " is not a number");
-      case NumberStatus::not_finite: throw LineError("the value " + quoted(text) + " is not finite");
-      case NumberStatus::overflow: throw LineError("the number " + quoted(text) + " is too large" + precision());
+      case NumberStatus::ok:
+        break;
+      case NumberStatus::not_a_number:
+        throw LineError(quoted(text) + " is not a number");
+      case NumberStatus::not_finite:
+        throw LineError("the value " + quoted(text) + " is not finite");
+      case NumberStatus::overflow:
+        throw LineError("the number " + quoted(text) + " is too large" + precision());
     }
     return value;
   }
 
-  static std::string precision() { return sizeof(Real) == 4 ? " for single precision" : " for double precision"; }
+  static std::string precision() {
+    return sizeof(Real) == 4 ? " for single precision" : " for double precision";
+  }
 
   const MarketHeader& m_header;
   int m_num_values;
@@ -138,7 +153,8 @@ struct MarketReader<Scalar>::Piece {
       for (; !rest.empty(); ++line_number) {
         const std::string_view line = take_line(rest);
         if (has_nul) check_nul(line);
-        if (is_overlong(line)) throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
+        if (is_overlong(line))
+          throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
         if (has_no_data(line)) continue;
         error_in_entry = true;
         const auto entry = parse_entry(line);
@@ -155,12 +171,14 @@ struct MarketReader<Scalar>::Piece {
   }
 
   static void check_nul(std::string_view line) {
-    if (line.find('\0') != line.npos) throw LineError("a NUL byte: this is not a text file, or it is damaged");
+    if (line.find('\0') != line.npos)
+      throw LineError("a NUL byte: this is not a text file, or it is damaged");
   }
 };
 
 template <class Scalar>
-MarketReader<Scalar>::MarketReader(const std::string& path, std::size_t block_size) : m_input(path, block_size) {
+MarketReader<Scalar>::MarketReader(const std::string& path, std::size_t block_size)
+    : m_input(path, block_size) {
   try {
     read_header();
   } catch (const LineError& e) {
@@ -180,7 +198,8 @@ std::optional<std::string_view> MarketReader<Scalar>::next_header_line() {
   if (m_rest.empty()) return std::nullopt;
   const std::string_view line = take_line(m_rest);
   ++m_line;
-  if (is_overlong(line)) throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
+  if (is_overlong(line))
+    throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
   return line;
 }
 
@@ -195,7 +214,8 @@ void MarketReader<Scalar>::read_header() {
   for (;;) {
     const auto line = next_header_line();
     if (!line) fail(0, "the file ends before its size line");
-    if (line->find('\0') != line->npos) throw LineError("a NUL byte: this is not a text file, or it is damaged");
+    if (line->find('\0') != line->npos)
+      throw LineError("a NUL byte: this is not a text file, or it is damaged");
     if (has_no_data(*line)) continue;
     parse_size_line(*line, m_header);
     m_header.size_line = m_line;
@@ -207,11 +227,14 @@ template <class Scalar>
 MarketEntries<Scalar> MarketReader<Scalar>::read_entries() {
   if (m_header.is_skew() && !m_header.coordinate) m_array_row = 1;
   if (!m_header.coordinate && !m_header.is_general()) m_entries.triangle = Triangle::lower;
-  for (std::string_view text = m_rest; !text.empty() || !(text = m_input.next()).empty(); text = {}) read_block(text);
+  for (std::string_view text = m_rest; !text.empty() || !(text = m_input.next()).empty(); text = {})
+    read_block(text);
   if (m_entries.num_lines < m_header.num_entries) {
-    fail(0, "line " + std::to_string(m_header.size_line) + " announces " + std::to_string(m_header.num_entries) +
-                " entries" + (m_header.coordinate ? "" : " (" + m_header.size_text() + ")") + ", but the file holds only " +
-                std::to_string(m_entries.num_lines) + ": it is cut off, or that line is wrong");
+    fail(0, "line " + std::to_string(m_header.size_line) + " announces " +
+                std::to_string(m_header.num_entries) + " entries" +
+                (m_header.coordinate ? "" : " (" + m_header.size_text() + ")") +
+                ", but the file holds only " + std::to_string(m_entries.num_lines) +
+                ": it is cut off, or that line is wrong");
   }
   m_entries.inflated_bytes = m_input.bytes();
   return std::move(m_entries);
@@ -235,22 +258,20 @@ auto MarketReader<Scalar>::split(std::string_view text) const -> std::vector<Pie
 template <class Scalar>
 void MarketReader<Scalar>::read_block(std::string_view text) {
   std::vector<Piece> pieces = split(text);
-  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>>;
-  const Policy policy(Host(), 0, pieces.size(), Kokkos::ChunkSize(1));
-  Kokkos::parallel_for("prekond::matrix_market::count_lines", policy, [&pieces](std::size_t p) {
+  parallel_each("prekond::matrix_market::count_lines", pieces.size(), [&pieces](std::size_t p) {
     const std::string_view piece = pieces[p].text;
     pieces[p].num_lines = std::count(piece.begin(), piece.end(), '\n') + (piece.back() != '\n');
   });
-  // An entry has at least "1 1" or "1" and its line end, whatever the number of lines. Memory is asked for here, where
-  // an exception can be thrown.
+  // An entry has at least "1 1" or "1" and its line end, whatever the number of lines. Memory is asked for
+  // here, where an exception can be thrown.
   for (Piece& piece : pieces) {
     const std::size_t most = piece.text.size() / (m_header.coordinate ? 4 : 2) + 1;
     piece.entries.reserve(std::min(most, static_cast<std::size_t>(piece.num_lines)));
   }
   const EntryParser<Scalar> parser(m_header);
   const bool coordinate = m_header.coordinate;
-  Kokkos::parallel_for("prekond::matrix_market::parse", policy,
-                       [&, coordinate](std::size_t p) { pieces[p].parse(parser, coordinate); });
+  parallel_each("prekond::matrix_market::parse", pieces.size(),
+                [&, coordinate](std::size_t p) { pieces[p].parse(parser, coordinate); });
   for (Piece& piece : pieces) accept(piece);
 }
 
@@ -285,10 +306,11 @@ void MarketReader<Scalar>::accept_triangle(const Piece& piece) {
   if (wrong < 0 || wrong >= m_header.num_entries - m_entries.num_lines) return;
   const auto& entry = piece.entries[static_cast<std::size_t>(wrong)];
   const bool is_lower = triangle == Triangle::lower;
-  fail(line_of(piece, wrong), "entry (" + std::to_string(entry.row + 1) + ", " + std::to_string(entry.col + 1) +
-                                  ") lies " + (is_lower ? "above" : "below") +
-                                  " the diagonal and an earlier one " + (is_lower ? "below" : "above") + " it: a " +
-                                  m_header.symmetry + " file holds one triangle; leave the other out, or say 'general'");
+  fail(line_of(piece, wrong), "entry (" + std::to_string(entry.row + 1) + ", " +
+                                  std::to_string(entry.col + 1) + ") lies " + (is_lower ? "above" : "below") +
+                                  " the diagonal and an earlier one " + (is_lower ? "below" : "above") +
+                                  " it: a " + m_header.symmetry +
+                                  " file holds one triangle; leave the other out, or say 'general'");
 }
 
 /// Values come by columns, with symmetric storage those of the lower triangle. Zeros are dropped.
@@ -298,7 +320,8 @@ void MarketReader<Scalar>::place_array_values(Piece& piece) {
   const int below = m_header.is_skew() ? 1 : 0;
   std::size_t kept = 0;
   for (std::size_t k = 0; k < piece.entries.size(); ++k) {
-    const MarketEntry<Scalar> entry{static_cast<int>(m_array_row), static_cast<int>(m_array_col), piece.entries[k].value};
+    const MarketEntry<Scalar> entry{static_cast<int>(m_array_row), static_cast<int>(m_array_col),
+                                    piece.entries[k].value};
     if (entry.row == entry.col && parser.checks_diagonal()) {
       try {
         parser.check_diagonal(entry);

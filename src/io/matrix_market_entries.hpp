@@ -37,6 +37,16 @@ struct MarketEntries {
   }
 };
 
+/// f(0), ..., f(n - 1) in parallel, each being much work; a single one without waking the other threads.
+template <class Function>
+void parallel_each(const char* label, std::size_t n, const Function& f) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, std::size_t>;
+  if (n == 1) return f(0);
+  Kokkos::parallel_for(label, Policy(Host(), 0, n, Kokkos::ChunkSize(1)), f);
+  Host().fence();
+}
+
 /// Reads and checks a whole file: first the header, then, if the caller still wants them, the entries.
 template <class Scalar>
 class MarketReader {
@@ -53,7 +63,6 @@ class MarketReader {
 
  private:
   struct Piece;
-  using Host = Kokkos::DefaultHostExecutionSpace;
 
   void read_header();
   std::optional<std::string_view> next_header_line();

@@ -25,7 +25,8 @@ void check_combination(const MarketHeader& header) {
     throw LineError("a pattern cannot be " + header.symmetry + ": it is 'general' or 'symmetric'");
   }
   if (header.is_hermitian() && header.field != "complex") {
-    throw LineError("only complex matrices are hermitian: write 'symmetric' for the field '" + header.field + "'");
+    throw LineError("only complex matrices are hermitian: write 'symmetric' for the field '" + header.field +
+                    "'");
   }
 }
 
@@ -44,9 +45,11 @@ MarketHeader parse_banner(std::string_view line) {
   for (std::string& word : words) word = lower_case(take_token(line));
   const auto& [banner, object, format, field, symmetry] = words;
   if (banner != "%%matrixmarket") {
-    throw LineError("not a Matrix Market file: it begins with " + quoted(whole) + " instead of '%%MatrixMarket'");
+    throw LineError("not a Matrix Market file: it begins with " + quoted(whole) +
+                    " instead of '%%MatrixMarket'");
   }
-  if (object != "matrix") throw LineError("holds the object " + quoted(object) + "; only 'matrix' can be read");
+  if (object != "matrix")
+    throw LineError("holds the object " + quoted(object) + "; only 'matrix' can be read");
   if (format != "coordinate" && format != "array") {
     throw LineError("unknown format " + quoted(format) + ": it is 'coordinate' or 'array'");
   }
@@ -55,13 +58,14 @@ MarketHeader parse_banner(std::string_view line) {
   header.field = field == "double" ? "real" : field;
   const std::array fields = {"real", "integer", "pattern", "complex"};
   if (std::find(fields.begin(), fields.end(), header.field) == fields.end()) {
-    throw LineError("unknown field " + quoted(field) + ": it is 'real', 'double', 'integer', 'pattern' or 'complex'");
+    throw LineError("unknown field " + quoted(field) +
+                    ": it is 'real', 'double', 'integer', 'pattern' or 'complex'");
   }
   header.symmetry = symmetry;
   const std::array symmetries = {"general", "symmetric", "skew-symmetric", "hermitian"};
   if (std::find(symmetries.begin(), symmetries.end(), symmetry) == symmetries.end()) {
     throw LineError("unknown symmetry " + quoted(symmetry) +
-                     ": it is 'general', 'symmetric', 'skew-symmetric' or 'hermitian'");
+                    ": it is 'general', 'symmetric', 'skew-symmetric' or 'hermitian'");
   }
   const std::string_view junk = take_token(line);
   if (!junk.empty()) throw LineError("unexpected " + quoted(junk) + " at the end of the banner");
@@ -83,11 +87,12 @@ void parse_size_line(std::string_view line, MarketHeader& header) {
   header.num_rows = take_size();
   header.num_cols = take_size();
   if (header.coordinate) header.num_entries = take_size();
-  if (!take_token(line).empty()) throw LineError("bad size line " + quoted(whole) + ": it has to be " + wanted);
+  if (!take_token(line).empty())
+    throw LineError("bad size line " + quoted(whole) + ": it has to be " + wanted);
   constexpr int max = std::numeric_limits<int>::max();
   if (header.num_rows > max || header.num_cols > max) {
     throw LineError("a matrix of " + header.size_text() + " is too large: at most " + std::to_string(max) +
-                     " rows and columns are supported");
+                    " rows and columns are supported");
   }
   if (!header.is_general() && header.num_rows != header.num_cols) {
     throw LineError("a " + header.symmetry + " matrix must be square, this one is " + header.size_text());

@@ -37,8 +37,7 @@ class TextOutput {
     return *this;
   }
   template <class Number>
-    requires std::is_arithmetic_v<Number>
-  TextOutput& operator<<(Number number) {
+  requires std::is_arithmetic_v<Number> TextOutput& operator<<(Number number) {
     char text[64];
     const auto end = std::to_chars(text, text + sizeof text, number).ptr;
     return *this << std::string_view(text, static_cast<std::size_t>(end - text));
@@ -94,9 +93,10 @@ void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::Host
       const int *begin = cols + a.row_ptrs(j), *end = cols + a.row_ptrs(j + 1);
       const int* found = std::lower_bound(begin, end, static_cast<int>(i));
       if (found == end || *found != i || a.values(static_cast<std::size_t>(found - cols)) != a.values(k)) {
-        fail_in_file(path, 0, "symmetric storage is for symmetric matrices: entries (" + std::to_string(i + 1) + ", " +
-                                  std::to_string(j + 1) + ") and (" + std::to_string(j + 1) + ", " +
-                                  std::to_string(i + 1) + ") differ");
+        fail_in_file(path, 0,
+                     "symmetric storage is for symmetric matrices: entries (" + std::to_string(i + 1) + ", " +
+                         std::to_string(j + 1) + ") and (" + std::to_string(j + 1) + ", " +
+                         std::to_string(i + 1) + ") differ");
       }
     }
   }
@@ -108,13 +108,16 @@ template <class Scalar>
 void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a,
                          const MatrixMarketWriteOptions& options) {
   if (options.symmetric) check_symmetric<Scalar>(path, a);
-  const auto is_written = [&](std::int64_t i, std::size_t k) { return !options.symmetric || a.col_idxs(k) <= i; };
+  const auto is_written = [&](std::int64_t i, std::size_t k) {
+    return !options.symmetric || a.col_idxs(k) <= i;
+  };
   std::int64_t entries = 0;
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) entries += is_written(i, k);
   }
   TextOutput out(path);
-  out << "%%MatrixMarket matrix coordinate " << field<Scalar> << (options.symmetric ? " symmetric\n" : " general\n");
+  out << "%%MatrixMarket matrix coordinate "
+      << field<Scalar> << (options.symmetric ? " symmetric\n" : " general\n");
   write_comment(out, options.comment);
   out << a.num_rows << " " << a.num_cols << " " << entries << "\n";
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
@@ -142,12 +145,15 @@ template <class Scalar>
 using HostVector = VectorView<const Scalar, Kokkos::HostSpace>;
 using Complex = Kokkos::complex<double>;
 
-template void write_matrix_market<double>(const std::string&, const HostMatrix<double>&, const MatrixMarketWriteOptions&);
-template void write_matrix_market<float>(const std::string&, const HostMatrix<float>&, const MatrixMarketWriteOptions&);
+template void write_matrix_market<double>(const std::string&, const HostMatrix<double>&,
+                                          const MatrixMarketWriteOptions&);
+template void write_matrix_market<float>(const std::string&, const HostMatrix<float>&,
+                                         const MatrixMarketWriteOptions&);
 template void write_matrix_market<Complex>(const std::string&, const HostMatrix<Complex>&,
                                            const MatrixMarketWriteOptions&);
 template void write_vector_market<double>(const std::string&, const HostVector<double>&, const std::string&);
 template void write_vector_market<float>(const std::string&, const HostVector<float>&, const std::string&);
-template void write_vector_market<Complex>(const std::string&, const HostVector<Complex>&, const std::string&);
+template void write_vector_market<Complex>(const std::string&, const HostVector<Complex>&,
+                                           const std::string&);
 
 }  // namespace prekond::impl

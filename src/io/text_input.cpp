@@ -68,7 +68,8 @@ bool is_overlong(std::string_view line) {
   return begin == max_line_length || line[begin] != '%';
 }
 
-// ----------------------------------------------------------------------------------------------------- numbers
+// -----------------------------------------------------------------------------------------------------
+// numbers
 
 namespace {
 
@@ -134,21 +135,27 @@ bool parse_whole(std::string_view token, std::int64_t& value) {
   const auto [stop, error] = std::from_chars(token.data(), end, value);
   if (error == std::errc::invalid_argument || stop != end) return false;
   if (error == std::errc::result_out_of_range) {
-    value = token[0] == '-' ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
+    value =
+        token[0] == '-' ? std::numeric_limits<std::int64_t>::min() : std::numeric_limits<std::int64_t>::max();
   }
   return true;
 }
 
-// ----------------------------------------------------------------------------------------------------- blocks
+// -----------------------------------------------------------------------------------------------------
+// blocks
 
-void TextInput::Close::operator()(gzFile_s* file) const { gzclose_r(file); }
+void TextInput::Close::operator()(gzFile_s* file) const {
+  gzclose_r(file);
+}
 
-TextInput::TextInput(std::string path, std::size_t block_size) : m_path(std::move(path)), m_block_size(block_size) {
+TextInput::TextInput(std::string path, std::size_t block_size)
+    : m_path(std::move(path)), m_block_size(block_size) {
   std::error_code ignored;  // what cannot be looked at cannot be opened either, and that error is reported
   if (std::filesystem::is_directory(m_path, ignored)) fail_in_file(m_path, 0, "is a directory, not a file");
   errno = 0;
   m_file.reset(gzopen(m_path.c_str(), "rbe"));
-  if (!m_file) fail_in_file(m_path, 0, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : ENOMEM));
+  if (!m_file)
+    fail_in_file(m_path, 0, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : ENOMEM));
   gzbuffer(m_file.get(), 1 << 17);
 }
 
@@ -161,7 +168,8 @@ void TextInput::make_room(Buffer& buffer, std::size_t bytes) {
   buffer.capacity = capacity;
 }
 
-/// Keeps the first bytes of the buffer, which is a part of one comment; and one NUL if there was any behind them.
+/// Keeps the first bytes of the buffer, which is a part of one comment; and one NUL if there was any behind
+/// them.
 void TextInput::shorten_comment(Buffer& buffer) {
   char* const text = buffer.data.get();
   const auto* sign = static_cast<const char*>(std::memchr(text, '%', buffer.size));
@@ -178,15 +186,19 @@ std::size_t TextInput::read(char* to, std::size_t bytes) {
   int error = Z_OK;
   std::string_view text = gzerror(m_file.get(), &error);
   if (text.starts_with(m_path)) text.remove_prefix(std::min(text.size(), m_path.size() + 2));  // "PATH: "
-  const std::string behind = " behind byte " + std::to_string(m_bytes + std::max(got, 0)) + " of its text";
   switch (error) {
     case Z_OK:
-    case Z_STREAM_END: break;
-    case Z_BUF_ERROR: fail_in_file(m_path, 0, "the gzip file is truncated" + behind + ": fetch or compress it again");
-    case Z_ERRNO: fail_in_file(m_path, 0, std::string("cannot be read: ") + std::strerror(saved));
-    case Z_MEM_ERROR: fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
+    case Z_STREAM_END:
+      break;
+    case Z_BUF_ERROR:
+      fail_in_file(m_path, 0, "the gzip file is truncated: fetch or compress it again");
+    case Z_ERRNO:
+      fail_in_file(m_path, 0, std::string("cannot be read: ") + std::strerror(saved));
+    case Z_MEM_ERROR:
+      fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
     default:
-      fail_in_file(m_path, 0, "the gzip file is corrupt" + behind + " (" + std::string(text) + "): fetch or compress it again");
+      fail_in_file(m_path, 0,
+                   "the gzip file is corrupt (" + std::string(text) + "): fetch or compress it again");
   }
   if (got < 0) fail_in_file(m_path, 0, "cannot be read");
   m_bytes += got;

@@ -21,7 +21,9 @@ inline constexpr std::size_t max_line_length = 65536;
 /// 'text', unprintable bytes as \xNN, cut off after 40 bytes.
 std::string quoted(std::string_view text);
 
-inline bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+inline bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 /// Takes the first line, without its end, off `text`.
 std::string_view take_line(std::string_view& text);
@@ -37,22 +39,23 @@ bool is_overlong(std::string_view line);
 
 enum class NumberStatus { ok, not_a_number, not_finite, overflow };
 
-/// The real number in all of `token`: decimal, with an optional '+' and with e, E, d or D before the exponent. What is
-/// too small for `Real` becomes zero.
+/// The real number in all of `token`: decimal, with an optional '+' and with e, E, d or D before the
+/// exponent. What is too small for `Real` becomes zero.
 template <class Real>
 NumberStatus parse_real(std::string_view token, Real& value);
 
 /// The whole number in all of `token`; numbers beyond 64 bits become the nearest of 64 bits.
 bool parse_whole(std::string_view token, std::int64_t& value);
 
-/// A text file, plain or gzip, in blocks of whole lines. The next block is read while the caller works on one.
+/// A text file, plain or gzip, in blocks of whole lines. The next block is read while the caller works on
+/// one.
 class TextInput {
  public:
   /// \throws InputError
   TextInput(std::string path, std::size_t block_size);
 
-  /// The next lines; empty at the end of the file. Valid until the next call. Each line is whole, but of an overlong
-  /// one it may be the beginning, and of a comment of more than max_line_length the end is left out.
+  /// The next lines; empty at the end of the file. Valid until the next call. Each line is whole, but of an
+  /// overlong one it may be the beginning, and of a comment of more than max_line_length the end is left out.
   /// \throws InputError when the file cannot be read or its gzip stream is truncated or corrupt
   std::string_view next();
 

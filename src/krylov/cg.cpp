@@ -138,17 +138,20 @@ void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorVie
                   VectorView<const Scalar, Space> before, bool first) {
   const VectorView<Scalar, Space> x = v.x, r = v.r, p = v.p, s = v.s;
   const VectorView<const Scalar, Space> z = v.z, q = v.q;
+  const int n = static_cast<int>(r.extent(0));
+  // Index 0 runs on a rank without rows as well: the host looks at alpha.
   Kokkos::parallel_for(
-      "prekond::cg::fused_update", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)), KOKKOS_LAMBDA(int i) {
+      "prekond::cg::fused_update", Kokkos::RangePolicy<Space>(space, 0, std::max(n, 1)), KOKKOS_LAMBDA(int i) {
         const Scalar rz = now(Place::rz);
         const Scalar beta = first ? Scalar(0) : rz / before(Place::rz);
         const Scalar curvature = now(Place::curvature) - (first ? Scalar(0) : beta * rz / before(Place::alpha));
         const Scalar alpha = safe_ratio(rz, curvature);
+        if (i == 0) now(Place::alpha) = alpha;
+        if (i >= n) return;
         p(i) = first ? z(i) : z(i) + beta * p(i);
         s(i) = first ? q(i) : q(i) + beta * s(i);
         x(i) += alpha * p(i);
         r(i) -= alpha * s(i);
-        if (i == 0) now(Place::alpha) = alpha;
       });
 }
 
@@ -288,11 +291,17 @@ class CgRun {
       m_reason = StopReason::nan;
       return true;
     }
-    const bool curvature_known = m_single || m_result.iterations > 0;
     if (m_norm_r <= m_threshold) return true;
-    if (curvature_known && !(curvature > 0)) m_reason = StopReason::breakdown_not_spd;
-    else if (!(rz > 0)) m_reason = StopReason::breakdown_preconditioner_not_spd;
+    if (!(rz > 0)) m_reason = StopReason::breakdown_preconditioner_not_spd;
+    else if (!curvature_positive(curvature)) m_reason = StopReason::breakdown_not_spd;
     return m_reason != StopReason::rtol;
+  }
+
+  /// With one reduction, (A z, z) is looked at before a step, and (p, A p) after it: alpha = 0 where it was not positive.
+  bool curvature_positive(double curvature) const {
+    const bool stepped = m_result.iterations > 0;
+    if (!m_single) return !stepped || curvature > 0;
+    return curvature > 0 && (!stepped || m_scalars.host_before(Place::alpha) > 0);
   }
 
   const Space& m_space;
@@ -325,6 +334,8 @@ SolveResult Cg<Scalar, Space>::solve(const Space& space, const Operator<Scalar, 
   if (b.extent(0) != n || x.extent(0) != n)
     throw InputError("cg: A has " + std::to_string(n) + " rows, b " + std::to_string(b.extent(0)) + " entries, x " +
                      std::to_string(x.extent(0)));
+  if (a.num_cols() != a.num_rows())
+    throw InputError("cg: A is " + std::to_string(n) + " x " + std::to_string(a.num_cols()) + ", not square");
   if (preconditioner && preconditioner->num_rows() != a.num_rows())
     throw InputError("cg: the preconditioner has " + std::to_string(preconditioner->num_rows()) + " rows, A has " +
                      std::to_string(n));

@@ -23,9 +23,6 @@ PREKOND_INSTANTIATE(PREKOND_SORT_ROWS)
   PREKOND_SORT_ROWS(std::int64_t, Space)                                                           \
   template void sort_columns<Space>(const Space&, std::int64_t, const Vector<std::size_t, Space>&, \
                                     const Vector<int, Space>&);
-PREKOND_SORT_SPACE(Kokkos::DefaultExecutionSpace)
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-PREKOND_SORT_SPACE(Kokkos::DefaultHostExecutionSpace)
-#endif
+PREKOND_INSTANTIATE_SPACES(PREKOND_SORT_SPACE)
 
 }  // namespace prekond

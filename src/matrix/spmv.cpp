@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include "instantiate.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -91,7 +93,8 @@ template <int NumVectors, bool WithDot, int VectorLength, class Scalar, class Sp
 void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Scalar, Space>& a,
             MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
             std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish) {
-  const std::int64_t teams = (a.num_rows + rows_per_team - 1) / rows_per_team;
+  // At least one team: a dot over no rows is zero, and somebody has to write it.
+  const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
   const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
                        SpmvKernel<Scalar, Space, VectorLength, NumVectors, WithDot>{a, x, y, alpha, beta,
@@ -122,9 +125,9 @@ void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView
 void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows, std::size_t x_cols,
                  std::size_t y_cols) {
   if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows && x_cols == y_cols) return;
-  throw std::invalid_argument("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) +
-                              ", x is " + std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " +
-                              std::to_string(y_rows) + " x " + std::to_string(y_cols));
+  throw InputError("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) + ", x is " +
+                   std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " + std::to_string(y_rows) +
+                   " x " + std::to_string(y_cols));
 }
 
 }  // namespace
@@ -182,9 +185,7 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
                                         const ReduceWorkspace<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_SPMV)
 
-template int spmv_vector_length<Kokkos::DefaultExecutionSpace>(std::int64_t, std::int64_t);
-#if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
-template int spmv_vector_length<Kokkos::DefaultHostExecutionSpace>(std::int64_t, std::int64_t);
-#endif
+#define PREKOND_SPMV_LENGTH(Space) template int spmv_vector_length<Space>(std::int64_t, std::int64_t);
+PREKOND_INSTANTIATE_SPACES(PREKOND_SPMV_LENGTH)
 
 }  // namespace prekond

@@ -10,7 +10,7 @@
 namespace prekond {
 namespace {
 
-/// inverse_i = 1 / a_ii, or 1 where that is not a finite number; first is the smallest such row, count their number.
+/// inverse_i = 1 / a_ii, or 1 where one of the two is not finite; first is the smallest such row, count their number.
 template <class Scalar, class Space>
 void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> inverse,
                      std::int64_t& first, std::int64_t& count) {
@@ -21,7 +21,7 @@ void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, Vector
         for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) <= i; ++k)
           if (a.col_idxs(k) == i) diagonal = a.values(k);
         const Scalar value = Scalar(1) / diagonal;
-        const bool sound = diagonal != Scalar(0) && Kokkos::isfinite(value);
+        const bool sound = Kokkos::isfinite(diagonal) && Kokkos::isfinite(value);
         inverse(i) = sound ? value : Scalar(1);
         if (!sound) {
           ++rows;

@@ -17,9 +17,13 @@ class ToolEvents {
     Tools::set_begin_parallel_for_callback(&kernel);
     Tools::set_begin_parallel_reduce_callback(&kernel);
     Tools::set_begin_parallel_scan_callback(&kernel);
-    Tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) { events().fences.push_back(name); });
+    Tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
+      // Kokkos fences around kernels for the sake of a tool that listens, as this one does.
+      if (std::string(name).find("Kokkos Profile Tool Fence") == std::string::npos) events().fences.push_back(name);
+    });
     Tools::set_allocate_data_callback(
         [](Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {
+          if (bytes == 0) return;  // CUDA's launch of a team kernel asks for scratch, even for none
           events().allocations.push_back(label);
           events().allocated_bytes += bytes;
         });

@@ -19,6 +19,7 @@ class Configurator {
   virtual std::unique_ptr<Product> build() const = 0;
 };
 
+/// What the factory, the driver, the tests and the documentation know of an algorithm.
 template <class Product>
 struct RegistryLine {
   std::string name;

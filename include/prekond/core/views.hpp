@@ -5,6 +5,7 @@
 #include <Kokkos_Core.hpp>
 #include <cstddef>
 #include <string>
+#include <type_traits>
 
 namespace prekond {
 
@@ -45,10 +46,13 @@ auto as_multivector(const ViewType& x) {
 }
 
 /// Column k of a multivector.
-template <class T, class Memory, class Traits>
-auto column(const Kokkos::View<T**, Kokkos::LayoutLeft, Memory, Traits>& x, std::size_t k) {
-  return Kokkos::View<T*, Kokkos::LayoutLeft, Memory, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-      x.data() + k * x.stride(1), x.extent(0));
+template <class ViewType>
+auto column(const ViewType& x, std::size_t k) {
+  using T = typename ViewType::value_type;
+  static_assert(ViewType::rank() == 2, "column takes a rank-2 view");
+  static_assert(std::is_same_v<typename ViewType::array_layout, Kokkos::LayoutLeft>, "a column has to be contiguous");
+  return Kokkos::View<T*, Kokkos::LayoutLeft, typename ViewType::memory_space,
+                      Kokkos::MemoryTraits<Kokkos::Unmanaged>>(x.data() + k * x.stride(1), x.extent(0));
 }
 
 template <class Space>

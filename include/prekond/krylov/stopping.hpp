@@ -35,6 +35,7 @@ struct StoppingOptions {
   }
 };
 
+/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several.
 struct SolveResult {
   StopReason reason = StopReason::max_iters;
   bool converged = false;

@@ -82,11 +82,20 @@ class HashedColumnSet : public impl::ColumnList {
   /// where the set is full (then `overflowed()`).
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = Kokkos::atomic_fetch_add(count, 1);
-    if (slot >= capacity) return -1;
+    if (slot < capacity) {
+      file(col, slot, [](unsigned* word, unsigned expected, unsigned desired) {
+        return Kokkos::atomic_compare_exchange(word, expected, desired);
+      });
+    }
+    return slot < capacity ? slot : -1;
+  }
+
+  /// Files a column under a slot that the caller took from the list; `exchange` is the atomic compare-exchange.
+  template <class Exchange>
+  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const Exchange& exchange) const {
     cols[slot] = col;
     unsigned b = hash(col);
-    while (!claim(b, static_cast<Bucket>(slot))) b = (b + 1) & m_mask;
-    return slot;
+    while (!claim(b, static_cast<Bucket>(slot), exchange)) b = (b + 1) & m_mask;
   }
 
  private:
@@ -95,15 +104,16 @@ class HashedColumnSet : public impl::ColumnList {
   }
 
   // 16-bit buckets are claimed through the 32-bit word they lie in.
-  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot) const {
+  template <class Exchange>
+  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot, const Exchange& exchange) const {
     constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
     unsigned* word = reinterpret_cast<unsigned*>(m_buckets) + b / per_word;
     const unsigned shift = (b % per_word) * 16u * (per_word - 1u);
     const unsigned field = static_cast<unsigned>(empty) << shift;
-    unsigned seen = Kokkos::atomic_load(word);
+    unsigned seen = ~0u;  // a guess, right where both buckets of the word are empty
     while ((seen & field) == field) {
       const unsigned wanted = (seen & ~field) | (static_cast<unsigned>(slot) << shift);
-      const unsigned before = Kokkos::atomic_compare_exchange(word, seen, wanted);
+      const unsigned before = exchange(word, seen, wanted);
       if (before == seen) return true;
       seen = before;
     }

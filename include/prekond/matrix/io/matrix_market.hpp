@@ -21,13 +21,13 @@ struct MatrixMarketInfo {
 
 /// Reads a matrix from a Matrix Market file, plain or gzip (told by its content, not by its name).
 ///
-/// Coordinate and array; real, double, integer, pattern (value 1) and complex; general, symmetric, skew-symmetric and
-/// hermitian. One triangle in the file becomes both in the matrix. Duplicates are summed in the order of the file.
-/// Explicit zeros are kept in coordinate format and dropped in array format. The result has the same bits for any
-/// number of threads.
+/// Coordinate and array; real, double, integer, pattern (value 1) and complex; general, symmetric,
+/// skew-symmetric and hermitian. One triangle in the file becomes both in the matrix. Duplicates are summed
+/// in the order of the file. Explicit zeros are kept in coordinate format and dropped in array format. The
+/// result has the same bits for any number of threads.
 ///
-/// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the result: at most
-/// 64 MB + 40 bytes a byte of text; nothing is allocated on the word of the size line.
+/// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the
+/// result: at most 64 MB + 40 bytes a byte of text; nothing is allocated on the word of the size line.
 /// Scalar: double, float, Kokkos::complex<double>.
 /// \throws InputError "PATH:LINE: ..." for everything that is not exactly a matrix with finite entries
 template <class Scalar>
@@ -38,8 +38,8 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const 
 /// Scalar and memory as for matrices.
 /// \throws InputError also when `expected_length >= 0` and n is another number
 template <class Scalar>
-Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(const std::string& path,
-                                                                                std::int64_t expected_length = -1);
+Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
+    const std::string& path, std::int64_t expected_length = -1);
 
 struct MatrixMarketWriteOptions {
   bool symmetric = false;  ///< write only the lower triangle; the matrix must be symmetric to the last bit
@@ -47,7 +47,8 @@ struct MatrixMarketWriteOptions {
 };
 
 namespace impl {
-/// The reader with another block size (bytes of text that are held at once), so that tests cross block limits.
+/// The reader with another block size (bytes of text that are held at once), so that tests cross block
+/// limits.
 template <class Scalar>
 CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blocks(const std::string& path,
                                                                                     std::size_t block_size,
@@ -60,11 +61,13 @@ void write_vector_market(const std::string& path, const VectorView<const Scalar,
                          const std::string& comment);
 }  // namespace impl
 
-/// Writes a host matrix in coordinate format, row by row; gzip when the name ends in ".gz". Numbers are the shortest
-/// that read back as the same bits. (A value that is not finite is written, but read_matrix_market refuses it.)
-/// \throws InputError when the file cannot be written, or `options.symmetric` and the matrix is not symmetric
+/// Writes a host matrix in coordinate format, row by row; gzip when the name ends in ".gz". Numbers are the
+/// shortest that read back as the same bits. (A value that is not finite is written, but read_matrix_market
+/// refuses it.) \throws InputError when the file cannot be written, or `options.symmetric` and the matrix is
+/// not symmetric
 template <class Matrix>
-void write_matrix_market(const std::string& path, const Matrix& a, const MatrixMarketWriteOptions& options = {}) {
+void write_matrix_market(const std::string& path, const Matrix& a,
+                         const MatrixMarketWriteOptions& options = {}) {
   using Scalar = typename Matrix::scalar_type;
   static_assert(std::is_same_v<typename Matrix::memory_space, Kokkos::HostSpace>,
                 "write_matrix_market takes a matrix in host memory: use copy_to<Kokkos::HostSpace>");

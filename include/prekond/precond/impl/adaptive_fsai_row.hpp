@@ -40,6 +40,17 @@ struct Parameters {
   double pivot_floor;
 };
 
+/// A row of A whose entries left of column i have their slots remembered.
+template <class Real>
+struct alignas(16) RememberedRow {
+  const Real* values;  ///< of the row in A
+  int length;          ///< entries left of column i
+  int slots;           ///< where their slots begin in the pool
+};
+
+/// Lanes without an entry work on a slot of their own behind the others: cheaper than a branch.
+inline constexpr int trash_slots = 32;
+
 /// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first.
 template <class Real, class Slot, class Set>
 struct Layout {
@@ -47,8 +58,8 @@ struct Layout {
   int capacity;     ///< columns it can meet
   int pool;         ///< entries of A's rows it can remember
 
-  std::size_t row_begin, gradient, factor, a, l, step, g, y, cols, member_cols, member_slots, buckets,
-      num_buckets, row_length, row_slots, slots, count, bytes;
+  std::size_t rows, gradient, factor, a, l, step, g, y, cols, member_cols, member_slots, buckets, num_buckets, slots,
+      count, bytes;
 
   Layout() = default;
   Layout(int members, int columns, int entries) : max_members(members), capacity(columns), pool((entries + 1) / 2 * 2) {
@@ -59,19 +70,17 @@ struct Layout {
       return begin;
     };
     const std::size_t m = static_cast<std::size_t>(members);
-    row_begin = place(m + 1, sizeof(std::size_t));
+    rows = place(m + 1, sizeof(RememberedRow<Real>));
     a = place(m + 1, sizeof(Real));
     l = place(m, sizeof(Real));
     step = place(m, sizeof(Real));
     g = place(m, sizeof(Real));
     y = place(m, sizeof(Real));
-    gradient = place(static_cast<std::size_t>(capacity) + 1, sizeof(Real));
+    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, sizeof(Real));
     factor = place(InverseFactor<Real>::size(m), sizeof(Real));
     cols = place(capacity, sizeof(int));
     member_cols = place(m, sizeof(int));
     member_slots = place(m, sizeof(int));
-    row_length = place(m + 1, sizeof(int));
-    row_slots = place(m + 1, sizeof(int));
     count = place(1, sizeof(int));
     num_buckets = 0;
     buckets = end;
@@ -79,7 +88,7 @@ struct Layout {
       num_buckets = Set::num_buckets(capacity);
       buckets = place(num_buckets * sizeof(typename Set::bucket_type) / sizeof(unsigned), sizeof(unsigned));
     }
-    slots = place((static_cast<std::size_t>(pool) * sizeof(Slot) + 3) / 4, sizeof(unsigned));
+    slots = place((static_cast<std::size_t>(pool) * sizeof(Slot) + 7) / 8, 8);
     bytes = (end + 15) / 16 * 16;
   }
 };
@@ -108,13 +117,17 @@ class Row {
  public:
   using RowLayout = Layout<Real, Slot, Set>;
   static constexpr int width = Level::width;
+  /// Entries are met with lanes in step and their data in registers.
+  static constexpr bool in_step = Level::keeps_registers && Set::shared_insertion && width == 32;
   static constexpr Slot missing = static_cast<Slot>(~Slot(0));
+  struct alignas(2 * sizeof(Slot)) SlotPair {
+    Slot first, second;
+  };
 
   KOKKOS_FUNCTION Row(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
                       const RowLayout& layout, const Set& set, char* base, int i)
       : m_level(level), m_a(a), m_p(parameters), m_layout(layout), m_set(set), m_i(i),
-        m_row_begin(at<std::size_t>(base, layout.row_begin)), m_member_slots(at<int>(base, layout.member_slots)),
-        m_row_length(at<int>(base, layout.row_length)), m_row_slots(at<int>(base, layout.row_slots)),
+        m_rows(at<RememberedRow<Real>>(base, layout.rows)), m_member_slots(at<int>(base, layout.member_slots)),
         m_slots(at<Slot>(base, layout.slots)), m_r(at<Real>(base, layout.gradient)),
         m_column(at<Real>(base, layout.a)), m_l(at<Real>(base, layout.l)), m_step(at<Real>(base, layout.step)),
         m_g(at<Real>(base, layout.g)), m_y(at<Real>(base, layout.y)), m_w{at<Real>(base, layout.factor)} {}
@@ -148,35 +161,25 @@ class Row {
   }
 
   /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under the floor is
-  /// left out.
+  /// left out. No gradient is needed: r_j = a_ij + l . y for the y so far.
   KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) {
     m_set.clear(m_level);
-    m_level.region([&](int lane) {
-      for (int k = lane; k < n; k += width) insert(cols[k]);
-    });
+    for_each(n, [&](int k) { insert(cols[k]); });
     m_kept = true;
     if (!begin_row()) return RowStatus::overflow;
     RowStatus status = RowStatus::done;
     for (int k = 0; k < n; ++k) {
-      const int first = m_members;
-      const RowStatus added = add_member(m_set.find(cols[k]).slot, first);
+      const RowStatus added = add_member(m_set.find(cols[k]).slot, 0);
       if (added == RowStatus::overflow) return added;
       if (added == RowStatus::pivot) status = added;
-      else if (k + 1 < n) update_gradient();
     }
     return status;
   }
 
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
   KOKKOS_FUNCTION double exact_psi() {
-    const int used = slots_used();
-    m_level.region([&](int lane) {
-      for (int s = lane; s < used; s += width) m_r[s] = 0;
-      if (lane == 0) m_r[trash()] = 0;
-    });
-    m_level.region([&](int lane) {
-      for (int p = lane; p < m_members; p += width) m_r[m_member_slots[p]] = m_g[p];
-    });
+    zero_gradient();
+    for_each(m_members, [&](int p) { m_r[m_member_slots[p]] = m_g[p]; });
     const double sum = m_level.template sum<double>([&](int lane) {
       double total = 2 * row_product(own_row(), lane);
       for (int p = 0; p < m_members; ++p) total += double(m_g[p]) * row_product(p, lane);
@@ -189,11 +192,11 @@ class Row {
   KOKKOS_FUNCTION int member_column(int p) const { return m_set.member_cols[p]; }
   KOKKOS_FUNCTION Real value(int p) const { return m_g[p]; }
   KOKKOS_FUNCTION Real pivot() const { return m_pivot; }
-  KOKKOS_FUNCTION int slots_used() const { return m_set.size() < m_layout.capacity ? m_set.size() : m_layout.capacity; }
+  KOKKOS_FUNCTION int slots_used() const { return met() < m_layout.capacity ? met() : m_layout.capacity; }
   KOKKOS_FUNCTION int entries_used() const { return m_next; }
   /// Where a_ii stands: right behind the row's remembered prefix.
   KOKKOS_FUNCTION std::size_t diagonal_entry() const {
-    return m_row_begin[own_row()] + static_cast<std::size_t>(m_row_length[own_row()]);
+    return index_of(m_rows[own_row()]) + static_cast<std::size_t>(m_rows[own_row()].length);
   }
 
  private:
@@ -202,6 +205,11 @@ class Row {
     return reinterpret_cast<T*>(base + offset);
   }
   KOKKOS_FUNCTION int own_row() const { return m_layout.max_members; }
+  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow<Real>& row) const {
+    return static_cast<std::size_t>(row.values - m_a.values);
+  }
+  /// Columns met so far; more than the capacity where the set overflowed.
+  KOKKOS_FUNCTION int met() const { return in_step && !m_kept ? m_met : m_set.size(); }
   KOKKOS_FUNCTION int trash() const { return m_layout.capacity; }
 
   KOKKOS_FUNCTION bool begin() {
@@ -213,23 +221,30 @@ class Row {
   KOKKOS_FUNCTION bool begin_row() {
     m_scale = inverse_power_of_two(m_a.diagonal[m_i]);
     m_psi = m_scale * m_a.diagonal[m_i];
-    if (m_kept) zero_gradient();
     if (!remember_row(m_i, own_row())) return false;
-    const std::size_t begin = m_row_begin[own_row()];
-    const int length = m_row_length[own_row()];
-    const Slot* slots = m_slots + m_row_slots[own_row()];
-    m_level.region([&](int lane) {
-      for (int e = lane; e < length; e += width)
-        if (int(slots[e]) != trash()) m_r[slots[e]] = m_scale * m_a.values[begin + e];
+    const RememberedRow<Real> own = m_rows[own_row()];
+    const Slot* slots = m_slots + own.slots;
+    for_each(own.length, [&](int e) {
+      if (int(slots[e]) != trash()) m_r[slots[e]] = m_scale * own.values[e];
     });
     return true;
   }
 
+  /// f(0), ..., f(n - 1), each by one lane, with the lanes in step (a loop whose end differs between lanes costs a
+  /// reconvergence each time).
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each(int n, const F& f) const {
+    m_level.region([&](int lane) { each_of_lane(n, lane, f); });
+  }
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION static void each_of_lane(int n, int lane, const F& f) {
+    for (int first = 0; first < n; first += width)
+      if (first + lane < n) f(first + lane);
+  }
+
   KOKKOS_FUNCTION void zero_gradient() {
-    const int used = slots_used();
-    m_level.region([&](int lane) {
-      for (int s = lane; s < used; s += width) m_r[s] = 0;
-    });
+    for_each(slots_used(), [&](int s) { m_r[s] = 0; });
+    m_level.once([&] { m_r[trash()] = 0; });
   }
 
   /// Meets the entries of row j left of column i: looks their columns up, adds the new ones, and remembers every
@@ -237,33 +252,83 @@ class Row {
   KOKKOS_FUNCTION bool remember_row(int j, int position) {
     const std::size_t begin = m_a.row_ptrs[j];
     const int full = static_cast<int>(m_a.row_ptrs[j + 1] - begin);
+    const int* cols = m_a.col_idxs + begin;
+    const Real* values = m_a.values + begin;
     Slot* slots = m_slots + m_next;
     const int room = m_layout.pool - m_next;
+    int length = 0;
+    if constexpr (in_step) {
+      length = meet_in_step(cols, values, full, slots, room);
+    } else {
+      length = meet(cols, values, full, slots, room);
+    }
+    if (length > room) return false;
+    m_level.once([&] {
+      if (length % 2 != 0) slots[length] = static_cast<Slot>(trash());
+      m_rows[position] = {values, length, m_next};
+    });
+    m_longest = length > m_longest ? length : m_longest;
+    m_next += (length + 1) / 2 * 2;
+    return met() <= m_layout.capacity;
+  }
+
+  /// Looks up all entries, then adds what was missing. \returns the number of entries left of column i
+  KOKKOS_FUNCTION int meet(const int* cols, const Real* values, int full, Slot* slots, int room) {
     const int length = m_level.template sum<int>([&](int lane) {
       int seen = 0;
       for (int e = lane; e < full; e += width) {
-        const int col = m_a.col_idxs[begin + e];
+        const int col = cols[e];
         if (col >= m_i) break;
         const ColumnPlace place = m_set.find(col);
-        if (place.position >= 0) m_column[place.position] = m_scale * m_a.values[begin + e];
+        if (place.position >= 0) m_column[place.position] = m_scale * values[e];
         if (e < room) slots[e] = place.slot < 0 ? missing : static_cast<Slot>(place.slot);
         ++seen;
       }
       return seen;
     });
-    if (length > room) return false;
-    m_level.region([&](int lane) {
-      for (int e = lane; e < length; e += width)
-        if (slots[e] == missing) slots[e] = static_cast<Slot>(m_kept ? trash() : insert(m_a.col_idxs[begin + e]));
-      if (lane == 0) {
-        if (length % 2 != 0) slots[length] = static_cast<Slot>(trash());
-        m_row_begin[position] = begin;
-        m_row_length[position] = length;
-        m_row_slots[position] = m_next;
-      }
+    for_each(length < room ? length : room, [&](int e) {
+      if (slots[e] == missing) slots[e] = static_cast<Slot>(m_kept ? trash() : insert(cols[e]));
     });
-    m_next += (length + 1) / 2 * 2;
-    return !m_set.overflowed();
+    return length;
+  }
+
+  /// The same with a lane's entry in its registers: 32 entries at a time are looked up, and the missing ones take the
+  /// next places of the list in the order of the lanes.
+  KOKKOS_FUNCTION int meet_in_step(const int* cols, const Real* values, int full, Slot* slots, int room) {
+    const int lane = m_level.lane();
+    int length = 0;
+    int next = lane < full ? cols[lane] : m_i;
+    for (int first = 0; first < full; first += width) {
+      const int e = first + lane;
+      const int col = next;
+      next = e + width < full ? cols[e + width] : m_i;
+      const bool left = col < m_i;
+      int slot = trash();
+      if (left) {
+        const ColumnPlace place = m_set.find(col);
+        slot = place.slot;
+        if (place.position >= 0) m_column[place.position] = m_scale * values[e];
+      }
+      const unsigned lefts = m_level.vote(left);
+      const unsigned news = m_kept ? 0u : m_level.vote(slot < 0);
+      m_level.barrier();
+      if (slot < 0) slot = m_kept ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)));
+      m_met += Kokkos::popcount(news);
+      if (left && e < room) slots[e] = static_cast<Slot>(slot);
+      length += Kokkos::popcount(lefts);
+      m_level.barrier();
+      if (lefts != ~0u) break;
+    }
+    return length;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int take(int col, int slot) const {
+    if (slot >= m_layout.capacity) return trash();
+    m_r[slot] = 0;
+    m_set.file(col, slot, [](unsigned* word, unsigned expected, unsigned desired) {
+      return Level::atomic_compare_exchange(word, expected, desired);
+    });
+    return slot;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
@@ -291,25 +356,27 @@ class Row {
     if constexpr (sizeof(Real) == 4) {
       const Bits best = m_level.template max<Bits>([&](int lane) {
         Bits mine = 0;
-        for (int s = lane; s < used; s += width) {
+        each_of_lane(used, lane, [&](int s) {
           const Bits key = Bits(magnitude(m_r[s])) << 32 | (0xffffffffu - unsigned(m_set.cols[s]));
           if (key > mine && filter(s)) mine = key;
-        }
+        });
         return mine;
       });
       return (best >> 32) == 0 ? -1 : int(0xffffffffu - unsigned(best));
     } else {
       const Bits best = m_level.template max<Bits>([&](int lane) {
         Bits mine = 0;
-        for (int s = lane; s < used; s += width)
+        each_of_lane(used, lane, [&](int s) {
           if (magnitude(m_r[s]) > mine && filter(s)) mine = magnitude(m_r[s]);
+        });
         return mine;
       });
       if (best == 0) return -1;
       return int(m_level.template min<unsigned>([&](int lane) {
         unsigned mine = ~0u;
-        for (int s = lane; s < used; s += width)
+        each_of_lane(used, lane, [&](int s) {
           if (magnitude(m_r[s]) == best && unsigned(m_set.cols[s]) < mine && filter(s)) mine = unsigned(m_set.cols[s]);
+        });
         return mine;
       }));
     }
@@ -327,9 +394,7 @@ class Row {
     if (m == m_layout.max_members) return RowStatus::overflow;
     const int j = m_set.cols[slot];
     Real r_j = m_r[slot];
-    m_level.region([&](int lane) {
-      for (int p = lane; p < m; p += width) m_column[p] = 0;
-    });
+    for_each(m, [&](int p) { m_column[p] = 0; });
     m_level.once([&] { m_set.make_member(slot, m); });
     if (!remember_row(j, m)) return RowStatus::overflow;
     m_w.multiply(m_level, m, m_column, m_l);
@@ -347,11 +412,11 @@ class Row {
     const Real y = -r_j * scale;
     const Real* w = m_w.w + m_w.row(m);
     m_level.region([&](int lane) {
-      for (int p = lane; p <= m; p += width) {
+      each_of_lane(m + 1, lane, [&](int p) {
         const Real d = y * w[p];
         m_step[p] = m == first || p == m ? d : m_step[p] + d;
         m_g[p] = p == m ? d : m_g[p] + d;
-      }
+      });
       if (lane == 0) {
         m_y[m] = y;
         m_r[slot] = 0;
@@ -365,49 +430,92 @@ class Row {
 
   KOKKOS_FORCEINLINE_FUNCTION Real lane_square(int lane, int m) const {
     Real sum = 0;
-    for (int p = lane; p < m; p += width) sum += m_l[p] * m_l[p];
+    each_of_lane(m, lane, [&](int p) { sum += m_l[p] * m_l[p]; });
     return sum;
   }
 
   /// r += A[:, P] d for the step's direction d: one matrix row after another, lanes over its remembered entries, two
   /// at a time. No two lanes meet in a slot, and every slot's sum has one order.
   KOKKOS_FUNCTION void update_gradient() {
-    for (int p = 0; p < m_members; ++p) {
-      const Real d = m_step[p] * m_scale;
-      const int length = m_row_length[p];
-      const Real* values = m_a.values + m_row_begin[p];
-      const Slot* slots = m_slots + m_row_slots[p];
-      if constexpr (width == 1) {
-        for (int e = 0; e < length; ++e) m_r[slots[e]] += d * values[e];
-      } else if (m_kept) {
-        m_level.region([&](int lane) {  // entries outside the pattern share one slot, which nobody reads
-          for (int e = lane; e < length; e += width)
-            if (int(slots[e]) != trash()) m_r[slots[e]] += d * values[e];
-        });
-      } else {
-        m_level.region([&](int lane) {
-          for (int e = 2 * lane; e < length; e += 2 * width) {
-            const Slot s0 = slots[e];
-            const Slot s1 = slots[e + 1];
-            const Real v0 = values[e];
-            const Real v1 = values[e + 1];
-            m_r[s0] += d * v0;
-            m_r[s1] += d * v1;
-          }
-        });
+    if constexpr (width == 1) {
+      for (int p = 0; p < m_members; ++p) {
+        const RememberedRow<Real> row = m_rows[p];
+        const Slot* slots = m_slots + row.slots;
+        const Real d = m_step[p] * m_scale;
+        for (int e = 0; e < row.length; ++e) m_r[slots[e]] += d * row.values[e];
       }
+    } else if constexpr (Level::keeps_registers) {
+      if (m_longest <= 2 * width) {
+        update_gradient_in_step();
+      } else {
+        update_gradient_in_regions();
+      }
+    } else {
+      update_gradient_in_regions();
     }
-    m_level.region([&](int lane) {
-      for (int p = lane; p < m_members; p += width) m_r[m_member_slots[p]] = 0;
-    });
+    for_each(m_members, [&](int p) { m_r[m_member_slots[p]] = 0; });
+  }
+
+  KOKKOS_FUNCTION void update_gradient_in_regions() {
+    for (int p = 0; p < m_members; ++p) {
+      const RememberedRow<Real> row = m_rows[p];
+      for (int first = 0; first < row.length; first += 2 * width)
+        m_level.region([&](int lane) { add_two(fetch_two(p, first + 2 * lane, lane)); });
+    }
+  }
+
+  /// Rows of at most two entries a lane: the loads of the next two rows are under way while a row is added.
+  KOKKOS_FUNCTION void update_gradient_in_step() {
+    const int lane = m_level.lane();
+    const int last = m_members - 1;
+    TwoEntries now = fetch_two(0, 2 * lane, lane);
+    TwoEntries next = fetch_two(last < 1 ? last : 1, 2 * lane, lane);
+#pragma unroll 3
+    for (int p = 0; p <= last; ++p) {
+      const TwoEntries after = fetch_two(p + 2 < last ? p + 2 : last, 2 * lane, lane);
+      add_two(now);
+      m_level.barrier();
+      now = next;
+      next = after;
+    }
+  }
+
+  struct TwoEntries {
+    int s0, s1;
+    Real v0, v1, d;
+  };
+
+  /// Entries e and e + 1 of a remembered row. The entry behind an odd end counts into the trash; so do both of a lane
+  /// that has none.
+  KOKKOS_FORCEINLINE_FUNCTION TwoEntries fetch_two(int p, int e, int lane) const {
+    const RememberedRow<Real> row = m_rows[p];
+    TwoEntries two;
+    two.s0 = two.s1 = trash() + 1 + lane % trash_slots;
+    two.v0 = two.v1 = 0;
+    two.d = m_step[p] * m_scale;
+    if (e < row.length) {
+      const SlotPair pair = *reinterpret_cast<const SlotPair*>(m_slots + row.slots + e);
+      two.s0 = pair.first;
+      two.s1 = pair.second;
+      two.v0 = row.values[e];
+      two.v1 = row.values[e + 1];
+    }
+    return two;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void add_two(const TwoEntries& two) const {
+    const Real r0 = m_r[two.s0] + two.d * two.v0;
+    const Real r1 = m_r[two.s1] + two.d * two.v1;
+    m_r[two.s0] = r0;
+    m_r[two.s1] = r1;
   }
 
   /// One lane's part of sum_e a_e g(slot of e) over a remembered row.
   KOKKOS_FORCEINLINE_FUNCTION double row_product(int position, int lane) const {
-    const Slot* slots = m_slots + m_row_slots[position];
-    const Scalar* values = m_a.original + m_row_begin[position];
+    const RememberedRow<Real> row = m_rows[position];
+    const Slot* slots = m_slots + row.slots;
+    const Scalar* values = m_a.original + index_of(row);
     double sum = 0;
-    for (int e = lane; e < m_row_length[position]; e += width) sum += double(values[e]) * double(m_r[slots[e]]);
+    each_of_lane(row.length, lane, [&](int e) { sum += double(values[e]) * double(m_r[slots[e]]); });
     return sum;
   }
 
@@ -417,10 +525,8 @@ class Row {
   const RowLayout& m_layout;
   Set m_set;
   int m_i;
-  std::size_t* m_row_begin;
+  RememberedRow<Real>* m_rows;
   int* m_member_slots;
-  int* m_row_length;
-  int* m_row_slots;
   Slot* m_slots;
   Real* m_r;
   Real* m_column;
@@ -432,6 +538,8 @@ class Row {
 
   int m_members = 0;
   int m_next = 0;
+  int m_longest = 0;
+  int m_met = 0;
   Real m_scale = 1;
   Real m_psi = 0;
   Real m_pivot = 0;

@@ -17,7 +17,10 @@ namespace prekond::impl::adaptive_fsai {
 struct Tuning {
   static constexpr int vector_length = 32;          // half-warps were 1.7 times slower
   static constexpr int max_rows_per_team = 4;
-  static constexpr std::size_t scratch_limit = 48 << 10;  // a team's level-0 scratch on CUDA
+  static constexpr int scratch_per_processor = 224256;  // of an H200's 227 kB, less what Kokkos keeps
+  static constexpr int few_teams = 6;   // 80 registers a lane: rows with large workspaces are limited to 6 teams anyway
+  static constexpr int many_teams = 8;  // 64 registers, no spills in single precision: pays for small workspaces
+  static constexpr std::size_t scratch_limit = scratch_per_processor / few_teams;
   static constexpr int sample_rows = 2048;
   static constexpr double sample_quantile = 0.998;  // rows beyond it go on in a larger workspace
   static constexpr int slab_rows_per_fetch = 16;    // host threads take rows in groups
@@ -60,9 +63,10 @@ struct Usage {
   VectorView<int, Space> entries;
 };
 
-/// Grows (or, on a kept pattern, solves) rows. With `in_scratch` a workspace lies in the team's scratch and the league
-/// covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row after row.
-template <class Scalar, class Real, class Space, class Set, class Slot, bool Portable = false>
+/// Grows (or, on a kept pattern, solves) rows. With `InScratch` a workspace lies in the team's scratch and the league
+/// covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row after row. (Two kernels
+/// and not one with a branch: a compiler that cannot tell scratch from global memory needs twice the instructions.)
+template <class Scalar, class Real, class Space, class Set, class Slot, bool InScratch, bool Portable>
 struct GrowRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
@@ -80,26 +84,26 @@ struct GrowRows {
   VectorView<Scalar, Space> g_values;
   VectorView<Outcome, Space> outcome;
   Usage<Space> usage;
-  VectorView<char, Space> workspaces;  ///< empty: in scratch
+  VectorView<char, Space> workspaces;  ///< where not in scratch
   VectorView<int, Space> markers;      ///< num_rows a workspace, zero
   VectorView<int, Space> next;         ///< the next row to fetch
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int unit = team.league_rank() * team.team_size() + team.team_rank();
-    if (workspaces.extent(0) == 0) {
+    if constexpr (InScratch) {
       char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * team.team_size(), 16)) +
                    layout.bytes * team.team_rank();
       if (unit < rows.count) do_row(team, base, unit, unit);
-      return;
-    }
-    char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(unit);
-    constexpr int group = is_host_space<Space> ? Tuning::slab_rows_per_fetch : 1;
-    while (true) {
-      int k = 0;
-      Kokkos::single(
-          Kokkos::PerThread(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
-      if (k >= rows.count) break;
-      for (int end = k + group; k < end && k < rows.count; ++k) do_row(team, base, k, unit);
+    } else {
+      char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(unit);
+      constexpr int group = is_host_space<Space> ? Tuning::slab_rows_per_fetch : 1;
+      while (true) {
+        int k = 0;
+        Kokkos::single(
+            Kokkos::PerThread(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
+        if (k >= rows.count) break;
+        for (int end = k + group; k < end && k < rows.count; ++k) do_row(team, base, k, unit);
+      }
     }
   }
 
@@ -213,8 +217,8 @@ class Setup {
   using SmallSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned short>>;
   using LargeSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
   using SmallSlot = std::conditional_t<is_host_space<Space>, unsigned, unsigned short>;
-  using SmallKernel = GrowRows<Scalar, Real, Space, SmallSet, SmallSlot, Portable>;
-  using LargeKernel = GrowRows<Scalar, Real, Space, LargeSet, unsigned, Portable>;
+  using SmallKernel = GrowRows<Scalar, Real, Space, SmallSet, SmallSlot, true, Portable>;
+  using LargeKernel = GrowRows<Scalar, Real, Space, LargeSet, unsigned, false, Portable>;
 
   Setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
         std::int64_t slab_bytes)
@@ -254,7 +258,9 @@ class Setup {
 
   template <class Kernel>
   void run_in_slab(Kernel kernel, const char* label);
-  void run_in_scratch(SmallKernel kernel, const char* label);
+  void run_in_scratch(const SmallKernel& kernel, const char* label);
+  template <int Teams>
+  void launch_in_scratch(const SmallKernel& kernel, int team, const char* label);
   void choose_scratch_layout(LargeKernel sample);
   void do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype, const char* label);
   std::int64_t outgrown(std::int64_t first, std::int64_t count, VectorView<const int, Space> length,
@@ -309,13 +315,24 @@ void Setup<Scalar, Real, Space, Portable>::run_in_slab(Kernel kernel, const char
 }
 
 template <class Scalar, class Real, class Space, bool Portable>
-void Setup<Scalar, Real, Space, Portable>::run_in_scratch(SmallKernel kernel, const char* label) {
-  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Tuning::max_rows_per_team * Tuning::vector_length, 6>>;
+void Setup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel& kernel, const char* label) {
   const std::size_t bytes = kernel.layout.bytes;
   const int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
+  const std::size_t resident_rows = Tuning::scratch_per_processor / (bytes * team + 1024) * team;
+  if (resident_rows > Tuning::few_teams * Tuning::max_rows_per_team) {
+    launch_in_scratch<Tuning::many_teams>(kernel, team, label);
+  } else {
+    launch_in_scratch<Tuning::few_teams>(kernel, team, label);
+  }
+}
+
+template <class Scalar, class Real, class Space, bool Portable>
+template <int Teams>
+void Setup<Scalar, Real, Space, Portable>::launch_in_scratch(const SmallKernel& kernel, int team, const char* label) {
+  using Bounds = Kokkos::LaunchBounds<Tuning::max_rows_per_team * Tuning::vector_length, Teams>;
   const int league = static_cast<int>((kernel.rows.count + team - 1) / team);
-  Policy policy(m_space, league, team, SmallKernel::width);
-  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes * team + 16)));
+  Kokkos::TeamPolicy<Space, Bounds> policy(m_space, league, team, SmallKernel::width);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));
   Kokkos::parallel_for(label, policy, kernel);
 }
 
@@ -379,7 +396,7 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
   LargeKernel large = prototype;
   large.rows = {first, count, {}};
   if (m_use_scratch) {
-    SmallKernel small{large.a, large.parameters, m_scratch_layout, large.rows, large.slab, large.pattern,
+    const SmallKernel small{large.a, large.parameters, m_scratch_layout, large.rows, large.slab, large.pattern,
                       large.g_values, large.outcome, {}, {}, {}, large.next};
     run_in_scratch(small, label);
   } else {

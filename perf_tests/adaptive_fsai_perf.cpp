@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "benchmark_main.hpp"
+#include "kernel_times.hpp"
+
+#include <prekond/matrix/generate.hpp>
+#include <prekond/precond/adaptive_fsai.hpp>
+
+#include <memory>
+
+/// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3] [--steps=10,20,30]
+/// [--repetitions=5] [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every allocation, cast and G^T.
+namespace {
+
+using namespace prekond;
+using perf::Space;
+using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
+
+std::vector<int> numbers(const std::string& text) {
+  std::vector<int> list;
+  for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
+    list.push_back(std::stoi(text.substr(at)));
+  return list;
+}
+
+double set_up(benchmark::State& state, const Matrix& a, const AdaptiveFsaiOptions& options) {
+  const Space space;
+  AdaptiveFsai<double, Space> fsai(options);
+  const double time = perf::seconds(space, [&] {
+    fsai.symbolic(space, a);
+    fsai.numeric(space, a);
+  });
+  state.counters["rows"] = double(a.num_rows);
+  state.counters["nnz"] = double(a.nnz());
+  state.counters["nnz_g"] = double(fsai.report().nnz);
+  state.counters["density"] = double(fsai.report().nnz) / double(a.nnz());
+  state.counters["rows_per_second"] = double(a.num_rows) / time;
+  state.counters["breakdowns"] = double(fsai.report().breakdowns.count);
+  state.counters["fences"] = fsai.report().fences;
+  return time;
+}
+
+double set_up_again(const Matrix& a, const AdaptiveFsaiOptions& options) {
+  const Space space;
+  AdaptiveFsai<double, Space> fsai(options);
+  fsai.symbolic(space, a);
+  fsai.numeric(space, a);
+  return perf::seconds(space, [&] { fsai.numeric(space, a); });
+}
+
+void print_kernels(const Matrix& a, const AdaptiveFsaiOptions& options, const std::string& title) {
+  const Space space;
+  AdaptiveFsai<double, Space> fsai(options);
+  fsai.symbolic(space, a);
+  fsai.numeric(space, a);
+  fsai.symbolic(space, a);
+  const perf::KernelTimes times;
+  fsai.numeric(space, a);
+  times.print(title.c_str());
+}
+
+void register_all(int& argc, char** argv) {
+  const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
+  const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
+  AdaptiveFsaiOptions options;
+  options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
+  options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
+  const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
+  const auto steps = numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
+  const auto a = std::make_shared<Matrix>(generate<double>(Space(), spec));
+  Kokkos::push_finalize_hook([a] { *a = {}; });
+  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    options.setup_scalar = precision;
+    const std::string word = precision == Precision::single_precision ? "single" : "double";
+    for (int k : steps) {
+      options.max_steps = k;
+      if (kernels) print_kernels(*a, options, spec + " " + word + " " + std::to_string(k));
+      perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
+                [=](benchmark::State& state) { return set_up(state, *a, options); });
+    }
+    perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps), repetitions,
+              [=](benchmark::State&) { return set_up_again(*a, options); });
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <Kokkos_Core.hpp>
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+namespace prekond::perf {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+/// Takes --NAME=VALUE out of the arguments.
+inline std::string take_flag(int& argc, char** argv, const std::string& name, const std::string& fallback) {
+  const std::string prefix = "--" + name + "=";
+  std::string value = fallback;
+  int kept = 1;
+  for (int k = 1; k < argc; ++k) {
+    const std::string argument = argv[k];
+    if (argument.rfind(prefix, 0) == 0) value = argument.substr(prefix.size());
+    else argv[kept++] = argv[k];
+  }
+  argc = kept;
+  return value;
+}
+
+/// Fenced wall seconds of `work`.
+template <class Work>
+double seconds(const Space& space, const Work& work) {
+  space.fence();
+  const Kokkos::Timer timer;
+  work();
+  space.fence();
+  return timer.seconds();
+}
+
+/// Registers a benchmark whose time is the fenced wall time of `work(state)`, in medians of `repetitions`.
+template <class Work>
+void add(const std::string& name, int repetitions, const Work& work) {
+  benchmark::RegisterBenchmark(name.c_str(),
+                               [work](benchmark::State& state) {
+                                 for (auto _ : state) state.SetIterationTime(work(state));
+                               })
+      ->UseManualTime()
+      ->Iterations(1)
+      ->Repetitions(repetitions)
+      ->ReportAggregatesOnly()
+      ->Unit(benchmark::kMillisecond);
+}
+
+/// Runs what `register_all(argc, argv)` registers, between Kokkos's initialisation and its end.
+template <class Register>
+int run(int argc, char** argv, const Register& register_all) {
+  Kokkos::ScopeGuard guard(argc, argv);
+  register_all(argc, argv);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::AddCustomContext("backend", Space::name());
+  benchmark::AddCustomContext("concurrency", std::to_string(Space().concurrency()));
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace prekond::perf

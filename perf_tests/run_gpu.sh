@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# Tests and performance tests on a machine with an NVIDIA GPU.
+#   perf_tests/run_gpu.sh BUILD_OR_KOKKOS_SOURCE [OUT_DIR] [PART...]
+# BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
+# KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
+#   the other dependencies by CMAKE_PREFIX_PATH.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, sanitize; default all, each takes less than 9 minutes.
+# SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
+# LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
+
+set -eu
+
+source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
+part_seconds=530
+failures=0
+
+usage() { sed -n '5,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+say() { printf '== %s\n' "$*"; }
+failed() {
+  printf 'FAILED: %s\n' "$*" >&2
+  failures=$((failures + 1))
+}
+
+# ------------------------------------------------------------------------------------------------------- building
+
+# kokkos_arch CAPABILITY: the option that names the architecture.
+kokkos_arch() {
+  case $1 in
+    7.0) echo VOLTA70 ;;
+    7.5) echo TURING75 ;;
+    8.0) echo AMPERE80 ;;
+    8.6) echo AMPERE86 ;;
+    8.9) echo ADA89 ;;
+    10.0) echo BLACKWELL100 ;;
+    12.0) echo BLACKWELL120 ;;
+    *) echo HOPPER90 ;;
+  esac
+}
+
+# build_with KOKKOS: configures and builds build/cuda.
+build_with() {
+  local kokkos=$1 capability='' args=()
+  if command -v nvidia-smi >/dev/null; then
+    capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1) || capability=''
+  fi
+  capability=${capability:-9.0}
+  # The wrapper's own default may be an architecture that this CUDA no longer knows.
+  export NVCC_WRAPPER_DEFAULT_ARCH=sm_${capability/./}
+  export NVCC_WRAPPER=$kokkos/bin/nvcc_wrapper KOKKOS_SOURCE=$kokkos
+  args=("-DKokkos_ARCH_$(kokkos_arch "$capability")=ON")
+  # That snapshot's mdspan-based View misbehaves with nvcc.
+  if grep -Eqi 'set *\( *Kokkos_VERSION_PATCH +99 *\)' "$kokkos/CMakeLists.txt"; then
+    args+=(-DKokkos_ENABLE_IMPL_VIEW_LEGACY=ON)
+  fi
+  command -v ninja >/dev/null || args+=(-G "Unix Makefiles")
+  (cd "$source_dir" && cmake --preset cuda "${args[@]}" && cmake --build build/cuda --parallel "$(nproc)")
+}
+
+# program NAME: its path in the build folder, empty where it is missing.
+program() { find "$build" -type f -name "$1" -perm -u+x -print -quit; }
+
+# ------------------------------------------------------------------------------------------------------- parts
+
+# left: seconds that the current part still has.
+left() {
+  local seconds=$((part_seconds - (SECONDS - part_start)))
+  echo $((seconds > 1 ? seconds : 1))
+}
+
+part_tests() {
+  local file name found=0
+  while IFS= read -r file; do
+    found=1
+    name=$(basename "$file")
+    say "$name"
+    if ! timeout "$(left)" "$file" --kokkos-num-threads=2 --gtest_brief=1 --gtest_output="xml:$out/$name.xml" \
+      >"$out/$name.log" 2>&1; then
+      failed "$name: see $out/$name.log"
+      grep -E 'FAILED|Failure|rror' "$out/$name.log" | head -n 20 || true
+    fi
+    tail -n 3 "$out/$name.log"
+  done < <(find "$build" -type f -name 'test_*' ! -name '*.*' -perm -u+x | sort)
+  [[ $found == 1 ]] || failed "no test_* programs below $build"
+}
+
+# measure NAME PROGRAM ARGUMENT...: one performance test, its results in OUT/NAME.json.
+measure() {
+  local name=$1 file
+  file=$(program "$2")
+  shift 2
+  say "$name"
+  [[ -n $file ]] || { failed "$name: no such program below $build" && return 0; }
+  if timeout "$(left)" "$file" "$@" "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
+    >"$out/$name.log" 2>&1; then
+    rm -f "$out/$name.log"
+    tables+=("$out/$name.json")
+  else
+    failed "$name: the end of $out/$name.log:"
+    tail -n 5 "$out/$name.log" >&2
+    rm -f "$out/$name.json" # cut short
+  fi
+}
+
+part_perf() {
+  local matrix word
+  for matrix in ${SETUP_MATRICES:-elasticity3d:100 elasticity3d:60 poisson3d:160}; do
+    measure "adaptive_fsai_${matrix//[:,=]/_}" perf_adaptive_fsai "--matrix=$matrix"
+  done
+  for word in spmv cg; do
+    for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
+      measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix"
+    done
+  done
+}
+
+# sanitize NAME TOOL PROGRAM ARGUMENT...: prints the tool's summary; errors and hazards are failures.
+sanitize() {
+  local name=$1 tool=$2 file=$3 log=$out/$1.log code=0
+  shift 3
+  say "$name"
+  [[ -n $file ]] || { failed "$name: no such program below $build" && return 0; }
+  timeout "$(left)" compute-sanitizer --tool "$tool" --print-limit 20 --error-exitcode 99 "$file" "$@" >"$log" 2>&1 || code=$?
+  grep -E 'SUMMARY' "$log" || true
+  # 4: the solver was given 20 iterations on purpose.
+  if [[ $code == 124 ]]; then
+    failed "$name: ran out of time"
+  elif [[ $code != 0 && $code != 4 ]] || ! grep -Eq 'SUMMARY: 0 (errors|hazards)' "$log"; then
+    failed "$name: exit code $code, see $log"
+    grep -E 'Error|Warning|hazard|Hazard|FAILED' "$log" | head -n 10 || true
+  fi
+}
+
+part_sanitize() {
+  local tool filter='*AdaptiveFsai*Textbook*:*AdaptiveFsai*Outgrow*:*AdaptiveFsai*Scratch*:*AdaptiveFsai*PatternFound*'
+  command -v compute-sanitizer >/dev/null || { failed "compute-sanitizer is not in PATH" && return 0; }
+  for tool in memcheck racecheck; do
+    sanitize "${tool}_solve" "$tool" "$(program prekond)" solve --generate elasticity3d:8 --precond adaptive_fsai \
+      --max-iters 20
+  done
+  for tool in memcheck racecheck; do
+    sanitize "${tool}_test_precond" "$tool" "$(program test_precond)" "--gtest_filter=$filter"
+  done
+}
+
+# ------------------------------------------------------------------------------------------------------- main
+
+[[ $# -ge 1 && -d $1 ]] || usage
+build=$(cd "$1" && pwd -P)
+out=${2:-$source_dir/perf_tests/results/h200}
+parts=("${@:3}")
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf sanitize)
+mkdir -p "$out"
+out=$(cd "$out" && pwd -P)
+tables=()
+
+if [[ -e $build/bin/nvcc_wrapper && -e $build/core/src ]]; then
+  build_with "$build"
+  build=$source_dir/build/cuda
+fi
+# Bound threads of several programs would share cores.
+export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
+
+for part in "${parts[@]}"; do
+  part_start=$SECONDS
+  case $part in
+    tests | perf | sanitize) "part_$part" ;;
+    *) usage ;;
+  esac
+done
+
+if [[ ${#tables[@]} -gt 0 ]]; then python3 "$source_dir/perf_tests/table.py" "${tables[@]}"; fi
+[[ $failures == 0 ]] || { say "$failures failed" && exit 1; }

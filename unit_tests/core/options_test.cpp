@@ -1,0 +1,374 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/options.hpp>
+#include <prekond/core/registry.hpp>
+#include <prekond/krylov/solver.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+enum class Mode { fast, safe, both };
+
+struct InnermostOptions {
+  double shift = 0;
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("shift", shift, -1.0, 1.0, "added to the diagonal");
+  }
+};
+
+struct LocalOptions {
+  int fill = 2;
+  bool exact = true;
+  InnermostOptions inner;
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("fill", fill, 0, 9, "levels of fill");
+    visit.nested("inner", inner);
+    visit("exact", exact, "no approximation");
+  }
+};
+
+struct ToyOptions {
+  static constexpr const char* name = "toy";
+  static constexpr const char* summary = "a toy";
+  static constexpr const char* paper = "Toymaker 1901";
+  static constexpr bool needs_spd = true;
+
+  int steps = 30;
+  std::int64_t bytes = std::int64_t(1) << 33;
+  double tolerance = 1e-3;
+  bool flag = false;
+  Mode mode = Mode::safe;
+  LocalOptions local;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("steps", steps, 0, std::int64_t(1) << 40, "steps of a row");
+    visit("bytes", bytes, 1, std::int64_t(1) << 40, "budget");
+    visit("tolerance", tolerance, 0.0, 1.0, "where it stops");
+    visit("flag", flag, "a switch");
+    visit("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}, {"both", Mode::both}}, "how it works");
+    visit.nested("local", local);
+  }
+};
+
+bool same(const ToyOptions& a, const ToyOptions& b) {
+  return a.steps == b.steps && a.bytes == b.bytes && a.tolerance == b.tolerance && a.flag == b.flag &&
+         a.mode == b.mode && a.local.fill == b.local.fill && a.local.exact == b.local.exact &&
+         a.local.inner.shift == b.local.inner.shift;
+}
+
+void set(ToyOptions& options, const OptionMap& values) {
+  OptionFields::of(options).set(values, "toy");
+}
+
+/// The message of the error that these values cause; they must leave all options as they were.
+std::string refused(const OptionMap& values) {
+  ToyOptions options;
+  const std::string message = message_of<OptionError>([&] { set(options, values); });
+  EXPECT_TRUE(same(options, ToyOptions())) << "a part was committed: " << message;
+  return message;
+}
+
+TEST(OptionsTest, FieldsAreListedInTheOrderOfTheirDescription) {
+  ToyOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  std::vector<std::string> names, kinds, ranges;
+  for (const OptionField& field : fields.list()) {
+    names.push_back(field.name);
+    kinds.push_back(field.kind);
+    ranges.push_back(field.range);
+    EXPECT_FALSE(field.doc.empty()) << field.name;
+  }
+  EXPECT_THAT(names, ElementsAre("steps", "bytes", "tolerance", "flag", "mode", "local.fill",
+                                 "local.inner.shift", "local.exact"));
+  EXPECT_THAT(kinds, ElementsAre("int", "int", "real", "bool", "choice", "int", "real", "bool"));
+  EXPECT_THAT(ranges, ElementsAre("0 .. 2147483647", "1 .. 1099511627776", "0 .. 1", "", "fast | safe | both",
+                                  "0 .. 9", "-1 .. 1", ""));
+  EXPECT_EQ(fields.list()[0].doc, "steps of a row");
+}
+
+TEST(OptionsTest, ValuesAreThoseInForce) {
+  ToyOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  EXPECT_THAT(
+      fields.values(),
+      UnorderedElementsAre(
+          Pair("steps", OptionValue(std::int64_t(30))), Pair("bytes", OptionValue(std::int64_t(1) << 33)),
+          Pair("tolerance", OptionValue(1e-3)), Pair("flag", OptionValue(false)),
+          Pair("mode", OptionValue(std::string("safe"))), Pair("local.fill", OptionValue(std::int64_t(2))),
+          Pair("local.inner.shift", OptionValue(0.0)), Pair("local.exact", OptionValue(true))));
+  options.steps = 7;
+  options.mode = Mode::both;
+  EXPECT_EQ(fields.values().at("steps"), OptionValue(std::int64_t(7)));
+  EXPECT_EQ(fields.values().at("mode"), OptionValue(std::string("both")));
+}
+
+TEST(OptionsTest, SetsTypedValuesAndLeavesTheOthers) {
+  ToyOptions options;
+  set(options, {{"steps", std::int64_t(3)},
+                {"tolerance", 0.25},
+                {"flag", true},
+                {"mode", std::string("both")},
+                {"local.fill", std::int64_t(9)},
+                {"local.inner.shift", -1.0}});
+  ToyOptions expected;
+  expected.steps = 3;
+  expected.tolerance = 0.25;
+  expected.flag = true;
+  expected.mode = Mode::both;
+  expected.local.fill = 9;
+  expected.local.inner.shift = -1;
+  EXPECT_TRUE(same(options, expected));
+  set(options, {});
+  EXPECT_TRUE(same(options, expected));
+}
+
+TEST(OptionsTest, TextBecomesTheFieldsType) {
+  const auto text = [](const char* value) { return OptionValue(std::string(value)); };
+  ToyOptions options;
+  set(options, {{"steps", text("12")}, {"bytes", text("+1099511627776")}, {"tolerance", text("2.5e-1")}});
+  EXPECT_EQ(options.steps, 12);
+  EXPECT_EQ(options.bytes, std::int64_t(1) << 40);
+  EXPECT_EQ(options.tolerance, 0.25);
+  set(options, {{"tolerance", text("1")}, {"local.inner.shift", text("-.5")}, {"local.fill", text("0")}});
+  EXPECT_EQ(options.tolerance, 1);
+  EXPECT_EQ(options.local.inner.shift, -0.5);
+  EXPECT_EQ(options.local.fill, 0);
+  for (const char* yes : {"true", "on", "1"}) {
+    options.flag = false;
+    set(options, {{"flag", text(yes)}});
+    EXPECT_TRUE(options.flag) << yes;
+  }
+  for (const char* no : {"false", "off", "0"}) {
+    options.flag = true;
+    set(options, {{"flag", text(no)}});
+    EXPECT_FALSE(options.flag) << no;
+  }
+}
+
+TEST(OptionsTest, NumbersOfTheOtherKindAreTakenWhereNothingIsLost) {
+  ToyOptions options;
+  set(options, {{"steps", 4.0}, {"tolerance", std::int64_t(1)}});
+  EXPECT_EQ(options.steps, 4);
+  EXPECT_EQ(options.tolerance, 1);
+}
+
+TEST(OptionsTest, AnUnknownNameIsRefusedAndTheNearestNamed) {
+  EXPECT_EQ(refused({{"step", std::int64_t(1)}}), "'toy' has no option 'step'; did you mean 'steps'?");
+  EXPECT_EQ(refused({{"tolerence", 0.5}}), "'toy' has no option 'tolerence'; did you mean 'tolerance'?");
+  EXPECT_EQ(refused({{"local.fil", std::int64_t(1)}}),
+            "'toy' has no option 'local.fil'; did you mean 'local.fill'?");
+  EXPECT_EQ(refused({{"inner.shift", 0.5}}),
+            "'toy' has no option 'inner.shift'; did you mean 'local.inner.shift'?");
+  EXPECT_THAT(refused({{"fill", std::int64_t(1)}}), HasSubstr("has no option 'fill'"));
+  EXPECT_THAT(refused({{"", true}}), HasSubstr("has no option ''"));
+  EXPECT_THAT(refused({{"Steps", std::int64_t(1)}}), HasSubstr("'steps'"));
+}
+
+TEST(OptionsTest, AWrongTypeIsRefused) {
+  const auto text = [](const char* value) { return OptionValue(std::string(value)); };
+  const std::vector<std::pair<OptionMap, std::string>> cases = {
+      {{{"steps", true}}, "option 'steps' takes a whole number, not 'true'"},
+      {{{"steps", 1.5}}, "option 'steps' takes a whole number, not '1.5'"},
+      {{{"steps", 1e300}}, "option 'steps' takes a whole number, not '1e+300'"},
+      {{{"steps", std::nan("")}}, "option 'steps' takes a whole number, not 'nan'"},
+      {{{"steps", text("many")}}, "option 'steps' takes a whole number, not 'many'"},
+      {{{"steps", text("12x")}}, "option 'steps' takes a whole number, not '12x'"},
+      {{{"steps", text("")}}, "option 'steps' takes a whole number, not ''"},
+      {{{"steps", text("+")}}, "option 'steps' takes a whole number, not '+'"},
+      {{{"steps", text("+-5")}}, "option 'steps' takes a whole number, not '+-5'"},
+      {{{"steps", text(" 5")}}, "option 'steps' takes a whole number, not ' 5'"},
+      {{{"steps", text("99999999999999999999")}},
+       "option 'steps' takes a whole number, not '99999999999999999999'"},
+      {{{"tolerance", false}}, "option 'tolerance' takes a number, not 'false'"},
+      {{{"tolerance", text("small")}}, "option 'tolerance' takes a number, not 'small'"},
+      {{{"tolerance", text("0.5 ")}}, "option 'tolerance' takes a number, not '0.5 '"},
+      {{{"flag", std::int64_t(1)}}, "option 'flag' takes true or false, not '1'"},
+      {{{"flag", 0.0}}, "option 'flag' takes true or false, not '0'"},
+      {{{"flag", text("yes")}}, "option 'flag' takes true or false, not 'yes'"},
+      {{{"mode", std::int64_t(0)}}, "option 'mode' is one of fast | safe | both, not '0'"},
+      {{{"mode", text("Fast")}}, "option 'mode' is one of fast | safe | both, not 'Fast'"},
+      {{{"mode", text("")}}, "option 'mode' is one of fast | safe | both, not ''"},
+      {{{"local.exact", text("maybe")}}, "option 'local.exact' takes true or false, not 'maybe'"},
+  };
+  for (const auto& [values, message] : cases) EXPECT_EQ(refused(values), message);
+}
+
+TEST(OptionsTest, RangesIncludeTheirEnds) {
+  ToyOptions options;
+  set(options, {{"steps", std::int64_t(0)}, {"bytes", std::int64_t(1)}, {"tolerance", 0.0}});
+  EXPECT_EQ(options.steps, 0);
+  EXPECT_EQ(options.bytes, 1);
+  EXPECT_EQ(options.tolerance, 0);
+  set(options, {{"steps", std::int64_t(2147483647)}, {"bytes", std::int64_t(1) << 40}, {"tolerance", 1.0}});
+  EXPECT_EQ(options.steps, 2147483647);
+  EXPECT_EQ(options.bytes, std::int64_t(1) << 40);
+  EXPECT_EQ(options.tolerance, 1);
+  EXPECT_EQ(refused({{"steps", std::int64_t(-1)}}),
+            "option 'steps' = -1 is out of its range 0 .. 2147483647");
+  EXPECT_EQ(refused({{"steps", std::int64_t(2147483648)}}),
+            "option 'steps' = 2147483648 is out of its range 0 .. 2147483647");
+  EXPECT_EQ(refused({{"bytes", std::string("0")}}),
+            "option 'bytes' = 0 is out of its range 1 .. 1099511627776");
+  EXPECT_EQ(refused({{"tolerance", 1.5}}), "option 'tolerance' = 1.5 is out of its range 0 .. 1");
+  EXPECT_EQ(refused({{"local.inner.shift", -1.01}}),
+            "option 'local.inner.shift' = -1.01 is out of its range -1 .. 1");
+  for (const char* text : {"nan", "inf", "-inf"})
+    EXPECT_THAT(refused({{"tolerance", std::string(text)}}), HasSubstr("option 'tolerance'"));
+  EXPECT_THAT(refused({{"tolerance", std::nan("")}}), HasSubstr("out of its range"));
+}
+
+TEST(OptionsTest, NothingIsCommittedUnlessAllIsValid) {
+  // The map hands the names over in alphabetical order: the valid ones come before, after and on both sides.
+  refused({{"bytes", std::int64_t(5)}, {"flag", true}, {"tolerance", 2.0}});
+  refused({{"bytes", std::int64_t(0)}, {"flag", true}, {"tolerance", 0.5}});
+  refused({{"bytes", std::int64_t(5)}, {"mode", std::string("slow")}, {"tolerance", 0.5}});
+  refused({{"flag", true}, {"local.fill", std::int64_t(3)}, {"nothing", true}, {"steps", std::int64_t(3)}});
+}
+
+TEST(OptionsTest, ValuesAsText) {
+  EXPECT_EQ(to_string(OptionValue(true)), "true");
+  EXPECT_EQ(to_string(OptionValue(false)), "false");
+  EXPECT_EQ(to_string(OptionValue(std::int64_t(-7))), "-7");
+  EXPECT_EQ(to_string(OptionValue(0.1)), "0.1");
+  EXPECT_EQ(to_string(OptionValue(1e-30)), "1e-30");
+  EXPECT_EQ(to_string(OptionValue(std::string("word"))), "word");
+}
+
+TEST(OptionsTest, NearestWordIsThatOfTheSmallestEditDistance) {
+  const std::vector<std::string> words = {"jacobi", "ilu0", "adaptive_fsai", "none"};
+  EXPECT_EQ(nearest_word("jakobi", words), "jacobi");
+  EXPECT_EQ(nearest_word("ilu", words), "ilu0");
+  EXPECT_EQ(nearest_word("lu0", words), "ilu0");
+  EXPECT_EQ(nearest_word("adaptive-fsai", words), "adaptive_fsai");
+  EXPECT_EQ(nearest_word("none", words), "none");
+  EXPECT_EQ(nearest_word("", words), "ilu0") << "of equally near words, the first";
+  EXPECT_EQ(nearest_word("anything", {}), "");
+}
+
+/// What the toy registry builds.
+struct Product {
+  virtual ~Product() = default;
+  virtual std::string text() const = 0;
+};
+struct Toy : Product {
+  using options_type = ToyOptions;
+  explicit Toy(const ToyOptions& o) : options(o) {}
+  std::string text() const override { return "toy " + std::to_string(options.steps); }
+  ToyOptions options;
+};
+struct PlainOptions {
+  static constexpr const char* name = "plain";
+  static constexpr const char* summary = "takes no options";
+  static constexpr const char* paper = "";
+  static constexpr bool needs_spd = false;
+  template <class Visitor>
+  void describe(Visitor&) {}
+};
+struct Plain : Product {
+  using options_type = PlainOptions;
+  explicit Plain(const PlainOptions&) {}
+  std::string text() const override { return "plain"; }
+};
+
+Registry<Product> toy_registry() {
+  return {registry_line<Product, Toy>(), registry_line<Product, Plain>()};
+}
+
+TEST(RegistryTest, ALineSaysWhatItsOptionStructSays) {
+  const Registry<Product> registry = toy_registry();
+  EXPECT_EQ(registry[0].name, "toy");
+  EXPECT_EQ(registry[0].summary, "a toy");
+  EXPECT_EQ(registry[0].paper, "Toymaker 1901");
+  EXPECT_TRUE(registry[0].needs_spd);
+  EXPECT_FALSE(registry[1].needs_spd);
+  EXPECT_EQ(&find_line(registry, "plain", "toy"), &registry[1]);
+}
+
+TEST(RegistryTest, CreatesByNameWithOptions) {
+  const Registry<Product> registry = toy_registry();
+  EXPECT_EQ(create(registry, "toy", "toy", {{"steps", std::string("5")}})->text(), "toy 5");
+  EXPECT_EQ(create(registry, "toy", "toy", {})->text(), "toy 30")
+      << "options of one product reached the next";
+  EXPECT_EQ(create(registry, "toy", "plain", {})->text(), "plain");
+}
+
+TEST(RegistryTest, ConfigureSetBuildKeepsWhatWasSet) {
+  const Registry<Product> registry = toy_registry();
+  const auto configurator = registry[0].configure();
+  configurator->fields().set({{"steps", std::int64_t(6)}}, "toy");
+  EXPECT_EQ(configurator->fields().values().at("steps"), OptionValue(std::int64_t(6)));
+  EXPECT_EQ(configurator->build()->text(), "toy 6");
+  EXPECT_EQ(registry[0].configure()->build()->text(), "toy 30");
+}
+
+TEST(RegistryTest, ErrorsNameTheNearestAndAll) {
+  const Registry<Product> registry = toy_registry();
+  const auto refuse = [&](const std::string& name, const OptionMap& options) {
+    return message_of<OptionError>([&] { create(registry, "gadget", name, options); });
+  };
+  EXPECT_EQ(refuse("plane", {}), "there is no gadget 'plane'; did you mean 'plain'? (toy, plain)");
+  EXPECT_EQ(refuse("toys", {}), "there is no gadget 'toys'; did you mean 'toy'? (toy, plain)");
+  EXPECT_EQ(refuse("toy", {{"stepz", true}}), "'toy' has no option 'stepz'; did you mean 'steps'?");
+  EXPECT_EQ(refuse("plain", {{"steps", true}}), "'plain' has no option 'steps'; it takes none");
+  EXPECT_THAT(refuse("toy", {{"tolerance", 7.0}}), HasSubstr("out of its range 0 .. 1"));
+  EXPECT_THAT(message_of<OptionError>([] { create(Registry<Product>(), "gadget", "toy", {}); }),
+              HasSubstr("no gadget 'toy'"));
+}
+
+/// Names differ, every field is documented, and the defaults lie in their own ranges and survive as text.
+template <class SomeRegistry>
+void expect_sound(const SomeRegistry& registry) {
+  ASSERT_FALSE(registry.empty());
+  std::map<std::string, int> seen;
+  for (const auto& line : registry) {
+    EXPECT_EQ(++seen[line.name], 1) << line.name;
+    EXPECT_FALSE(line.summary.empty()) << line.name;
+    const auto configurator = line.configure();
+    const OptionFields fields = configurator->fields();
+    const OptionMap defaults = fields.values();
+    EXPECT_EQ(defaults.size(), fields.list().size()) << line.name << " names two options alike";
+    OptionMap texts;
+    for (const auto& field : fields.list()) {
+      EXPECT_FALSE(field.doc.empty()) << line.name << ' ' << field.name;
+      texts[field.name] = to_string(field.get());
+    }
+    EXPECT_NO_THROW(fields.set(defaults, line.name)) << line.name;
+    EXPECT_NO_THROW(fields.set(texts, line.name)) << line.name;
+    EXPECT_EQ(fields.values(), defaults) << line.name;
+    EXPECT_NE(configurator->build(), nullptr) << line.name;
+  }
+}
+
+TEST(RegistryTest, DefaultsOfEveryAlgorithmAreValid) {
+  expect_sound(preconditioner_registry<double, Kokkos::DefaultExecutionSpace>());
+  expect_sound(preconditioner_registry<float, Kokkos::DefaultHostExecutionSpace>());
+  expect_sound(solver_registry<double, Kokkos::DefaultExecutionSpace>());
+  expect_sound(solver_registry<float, Kokkos::DefaultHostExecutionSpace>());
+}
+
+TEST(RegistryTest, ThePreconditionersAndSolversErrorsSayTheirKind) {
+  using Space = Kokkos::DefaultExecutionSpace;
+  EXPECT_THAT(message_of<OptionError>([] { create_preconditioner<double, Space>("jacobbi"); }),
+              AllOf(HasSubstr("there is no preconditioner 'jacobbi'"), HasSubstr("did you mean 'jacobi'")));
+  EXPECT_THAT(message_of<OptionError>([] { create_solver<double, Space>("gc"); }),
+              AllOf(HasSubstr("there is no solver 'gc'"), HasSubstr("did you mean 'cg'")));
+}
+
+}  // namespace
+}  // namespace prekond::testing

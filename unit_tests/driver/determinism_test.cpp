@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace prekond::testing {
+namespace {
+
+std::string contents(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  EXPECT_TRUE(file.good()) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// History and solution of a run, byte by byte.
+std::string run(const TemporaryFolder& folder, const std::string& problem, int threads) {
+  const std::string history = folder / "history.csv";
+  const std::string solution = folder / "solution.mtx";
+  const std::string command = std::string("OMP_PROC_BIND=false '") + PREKOND_DRIVER_PATH + "' solve " + problem +
+                              " --quiet --history '" + history + "' --solution '" + solution +
+                              "' --kokkos-num-threads=" + std::to_string(threads);
+  const int status = std::system(command.c_str());
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
+  return contents(history) + contents(solution);
+}
+
+TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
+  const TemporaryFolder folder;
+  for (const std::string problem :
+       {"--generate elasticity3d:9 --precond adaptive_fsai", "--generate elasticity3d:9 --precond adaptive_fsai -p setup_scalar=double",
+        "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 step_size=3", "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
+        "--generate poisson2d:50 --precond adaptive_fsai --rhs random --x0 precond"}) {
+    const std::string once = run(folder, problem, 1);
+    EXPECT_GT(once.size(), 1000u);
+    EXPECT_EQ(once, run(folder, problem, 1)) << problem << ": a repeat differs";
+    for (int threads : {2, 3}) EXPECT_EQ(once, run(folder, problem, threads)) << problem << " on " << threads << " threads";
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing

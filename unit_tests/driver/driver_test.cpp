@@ -1,0 +1,552 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The command `prekond`, run as a process: exit codes, messages, files.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+extern char** environ;
+
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string read_file(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+struct Result {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+/// A folder of its own for the tests of a suite, with the command run in it.
+class DriverTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string name = (fs::temp_directory_path() / "prekond_driver_XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    s_folder = name;
+    // Hundreds of short runs: they are not to compete with each other's spinning threads.
+    setenv("KOKKOS_NUM_THREADS", "1", 1);
+    write_matrices();
+  }
+  static void TearDownTestSuite() {
+    std::error_code ignored;
+    fs::remove_all(s_folder, ignored);
+  }
+
+  static fs::path file(const std::string& name) { return s_folder / name; }
+
+  static void write(const std::string& name, const std::string& text) {
+    std::ofstream(file(name), std::ios::binary) << text;
+  }
+
+  static void write_matrices() {
+    const std::string general = "%%MatrixMarket matrix coordinate real general\n";
+    const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
+    const std::string vector = "%%MatrixMarket matrix array real general\n";
+    write("spd.mtx", symmetric + "2 2 3\n1 1 2\n2 1 -1\n2 2 2\n");
+    write("bad_header.mtx", "%%NotMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
+    write("bad_index.mtx", general + "2 2 2\n1 1 1\n3 2 1\n");
+    write("more_entries.mtx", general + "2 2 2\n1 1 1\n2 2 1\n2 1 1\n");
+    write("fewer_entries.mtx", general + "2 2 3\n1 1 1\n2 2 1\n");
+    write("nan.mtx", general + "2 2 2\n1 1 1\n2 2 NaN\n");
+    write("rectangular.mtx", general + "2 3 2\n1 1 1\n2 2 1\n");
+    write("nonsymmetric.mtx", general + "2 2 3\n1 1 2\n1 2 1\n2 2 2\n");
+    write("zero_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 0\n");
+    write("negative_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 -3\n");
+    write("missing_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 1 0.5\n");
+    write("empty.mtx", symmetric + "0 0 0\n");
+    write("indefinite.mtx", symmetric + "2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
+    write("huge_values.mtx", symmetric + "2 2 2\n1 1 1e300\n2 2 1e300\n");
+    write("vector2.mtx", vector + "2 1\n1\n2\n");
+    write("vector3.mtx", vector + "3 1\n1\n2\n3\n");
+    write("zero2.mtx", vector + "2 1\n0\n0\n");
+    write("unknown_key.json", R"({"generate": "poisson2d:5", "slver": "cg"})");
+    write("malformed.json", "{\"generate\": \"poisson2d:5\",\n \"rtol\": }");
+    write("bad_type.json", R"({"generate": "poisson2d:5", "rtol": [1]})");
+    write("config.json", R"({"generate": "poisson2d:12", "rhs": "ones", "precond": "adaptive_fsai",)"
+                         R"( "p": {"max_steps": 3, "setup_scalar": "double"}, "rtol": 1e-4,)"
+                         R"( "solver_options": {"single_reduction": true}, "repeat": 2})");
+  }
+
+  /// Runs the command in the folder, with its output caught.
+  static Result run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), PREKOND_DRIVER_PATH);
+    std::vector<char*> pointers;
+    for (auto& argument : arguments) pointers.push_back(argument.data());
+    pointers.push_back(nullptr);
+    const std::string out = file("stdout").string();
+    const std::string err = file("stderr").string();
+    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
+    const fs::path before = fs::current_path();
+    fs::current_path(s_folder);
+    pid_t child = 0;
+    const int spawned = posix_spawn(&child, PREKOND_DRIVER_PATH, &actions, nullptr, pointers.data(), environ);
+    fs::current_path(before);
+    posix_spawn_file_actions_destroy(&actions);
+    if (spawned != 0) return {};
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out), read_file(err)};
+  }
+
+  /// Runs what has to succeed, with a report.
+  static Json report_of(std::vector<std::string> arguments, int code = 0) {
+    arguments.insert(arguments.end(), {"--report", "report.json"});
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, code) << result.err;
+    return Json::parse(read_file(file("report.json")), nullptr, false);
+  }
+
+ private:
+  static inline fs::path s_folder;
+};
+
+// ------------------------------------------------------------------------------------------------ errors
+
+struct ErrorCase {
+  const char* name;
+  std::vector<std::string> arguments;
+  int code;
+  std::vector<std::string> texts;  ///< parts of the message
+};
+
+void PrintTo(const ErrorCase& error, std::ostream* out) {
+  *out << error.name;
+}
+
+class DriverErrorTest : public DriverTest, public ::testing::WithParamInterface<ErrorCase> {};
+
+TEST_P(DriverErrorTest, ExitsWithCodeAndOneLine) {
+  const ErrorCase& expected = GetParam();
+  const Result result = run(expected.arguments);
+  EXPECT_EQ(result.code, expected.code);
+  EXPECT_THAT(result.err, StartsWith("prekond: error: "));
+  EXPECT_EQ(lines_of(result.err).size(), 1u) << result.err;
+  EXPECT_TRUE(!result.err.empty() && result.err.back() == '\n');
+  for (const auto& text : expected.texts) EXPECT_THAT(result.err, HasSubstr(text));
+}
+
+const std::vector<ErrorCase> data_errors = {
+    {"missing_file", {"solve", "missing.mtx"}, 3, {"missing.mtx"}},
+    {"folder", {"solve", "."}, 3, {"directory"}},
+    {"wrong_header", {"solve", "bad_header.mtx"}, 3, {"bad_header.mtx:1"}},
+    {"index_out_of_range", {"solve", "bad_index.mtx"}, 3, {"bad_index.mtx:4"}},
+    {"more_entries", {"solve", "more_entries.mtx"}, 3, {"more_entries.mtx:5"}},
+    {"fewer_entries", {"solve", "fewer_entries.mtx"}, 3, {"fewer_entries.mtx"}},
+    {"nan_entry", {"solve", "nan.mtx"}, 3, {"nan.mtx:4"}},
+    {"not_square", {"solve", "rectangular.mtx"}, 3, {"rectangular.mtx", "square"}},
+    {"not_symmetric", {"solve", "nonsymmetric.mtx"}, 3, {"nonsymmetric.mtx", "not symmetric"}},
+    {"zero_diagonal", {"solve", "zero_diagonal.mtx"}, 3, {"diagonal", "row 2"}},
+    {"negative_diagonal", {"solve", "negative_diagonal.mtx"}, 3, {"diagonal", "-3"}},
+    {"missing_diagonal", {"solve", "missing_diagonal.mtx"}, 3, {"diagonal", "missing"}},
+    {"empty_matrix", {"solve", "empty.mtx"}, 3, {"empty"}},
+    {"rhs_length", {"solve", "spd.mtx", "--rhs", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
+    {"x0_length", {"solve", "spd.mtx", "--x0", "vector3.mtx"}, 3, {"vector3.mtx", "length 2"}},
+    {"rhs_missing", {"solve", "spd.mtx", "--rhs", "missing.mtx"}, 3, {"missing.mtx"}},
+    {"report_folder", {"solve", "spd.mtx", "--report", "nowhere/r.json"}, 3, {"nowhere"}},
+    {"history_folder", {"solve", "spd.mtx", "--history", "nowhere/h.csv"}, 3, {"nowhere"}},
+    {"report_is_folder", {"solve", "spd.mtx", "--report", "."}, 3, {"folder"}},
+    {"solution_folder", {"solve", "spd.mtx", "--solution", "nowhere/x.mtx"}, 3, {"nowhere"}},
+    {"generate_folder", {"generate", "poisson2d:3", "-o", "nowhere/a.mtx"}, 3, {"nowhere"}},
+    {"info_missing_file", {"info", "missing.mtx"}, 3, {"missing.mtx"}},
+    {"compare_not_symmetric", {"compare", "nonsymmetric.mtx", "--precond", "none"}, 3, {"not symmetric"}},
+};
+
+const std::vector<ErrorCase> command_line_errors = {
+    {"no_command", {}, 2, {"--help"}},
+    {"no_command_but_a_flag", {"--rtol", "1"}, 2, {"solve, compare"}},
+    {"unknown_command", {"solv"}, 2, {"'solv'", "'solve'"}},
+    {"no_matrix", {"solve"}, 2, {"MATRIX", "--generate"}},
+    {"two_matrices", {"solve", "spd.mtx", "--generate", "poisson2d:3"}, 2, {"leave one out"}},
+    {"extra_argument", {"solve", "spd.mtx", "more"}, 2, {"'more'"}},
+    {"unknown_flag", {"solve", "spd.mtx", "--max-iter", "3"}, 2, {"--max-iter'", "--max-iters"}},
+    {"missing_value", {"solve", "spd.mtx", "--rtol"}, 2, {"--rtol"}},
+    {"unknown_solver", {"solve", "spd.mtx", "--solver", "gg"}, 2, {"'gg'", "'cg'"}},
+    {"unknown_solver_option", {"solve", "spd.mtx", "-s", "restart=3"}, 2, {"'restart'"}},
+    {"unknown_preconditioner", {"solve", "spd.mtx", "--precond", "jacoby"}, 2, {"'jacoby'", "'jacobi'"}},
+    {"unknown_precond_option",
+     {"solve", "spd.mtx", "--precond", "adaptive_fsai", "-p", "max_step=3"},
+     2,
+     {"'max_step'", "'max_steps'"}},
+    {"option_out_of_range",
+     {"solve", "spd.mtx", "--precond", "adaptive_fsai", "-p", "max_steps=-1"},
+     2,
+     {"max_steps", "range"}},
+    {"option_of_wrong_type",
+     {"solve", "spd.mtx", "--precond", "adaptive_fsai", "-p", "max_steps=many"},
+     2,
+     {"max_steps", "'many'"}},
+    {"option_not_a_choice",
+     {"solve", "spd.mtx", "--precond", "adaptive_fsai", "-p", "setup_scalar=half"},
+     2,
+     {"single | double", "'half'"}},
+    {"pair_without_equals", {"solve", "spd.mtx", "-p", "max_steps"}, 2, {"key=value", "'max_steps'"}},
+    {"rtol_not_a_number", {"solve", "spd.mtx", "--rtol", "small"}, 2, {"rtol", "'small'"}},
+    {"rtol_negative", {"solve", "spd.mtx", "--rtol=-1"}, 2, {"rtol", "range"}},
+    {"rtol_nan", {"solve", "spd.mtx", "--rtol", "nan"}, 2, {"rtol"}},
+    {"max_iters_fraction", {"solve", "spd.mtx", "--max-iters", "1.5"}, 2, {"max_iters"}},
+    {"repeat_zero", {"solve", "spd.mtx", "--repeat", "0"}, 2, {"repeat"}},
+    {"rhs_slip", {"solve", "spd.mtx", "--rhs", "one"}, 2, {"'one'", "a_ones"}},
+    {"unknown_generator", {"solve", "--generate", "poisson2e:5"}, 2, {"'poisson2e'", "'poisson2d'"}},
+    {"generator_size", {"solve", "--generate", "poisson2d:five"}, 2, {"'five'"}},
+    {"generator_no_size", {"solve", "--generate", "poisson2d"}, 2, {"SIZE"}},
+    {"generator_option", {"solve", "--generate", "anisotropic2d:5,epsilom=2"}, 2, {"'epsilon'"}},
+    {"config_key", {"solve", "--config", "unknown_key.json"}, 2, {"unknown_key.json", "'slver'", "'solver'"}},
+    {"config_malformed", {"solve", "--config", "malformed.json"}, 2, {"malformed.json:2:10"}},
+    {"config_type", {"solve", "--config", "bad_type.json"}, 2, {"bad_type.json", "'rtol'"}},
+    {"config_missing", {"solve", "--config", "missing.json"}, 2, {"missing.json"}},
+    {"kokkos_threads", {"solve", "spd.mtx", "--kokkos-num-threads=0"}, 2, {"--kokkos-num-threads"}},
+    {"compare_unknown", {"compare", "spd.mtx", "--precond", "none,jacoby"}, 2, {"'jacobi'"}},
+    {"compare_pairs", {"compare", "spd.mtx", "-p", "max_steps=2"}, 2, {"NAME:key=value"}},
+    {"compare_option",
+     {"compare", "spd.mtx", "--precond", "adaptive_fsai:max_step=2"},
+     2,
+     {"'max_step'", "'max_steps'"}},
+    {"list_kind", {"list", "solver"}, 2, {"'solvers'"}},
+    {"list_name", {"list", "solvers", "cq"}, 2, {"'cg'"}},
+    {"generate_no_output", {"generate", "poisson2d:3"}, 2, {"--output"}},
+    {"generate_unknown", {"generate", "poisson:3", "-o", "a.mtx"}, 2, {"'poisson'"}},
+};
+
+const std::vector<ErrorCase> solve_errors = {
+    {"max_iters", {"solve", "--generate", "poisson2d:20", "--max-iters", "1"}, 4, {"--max-iters"}},
+    {"max_iters_quiet",
+     {"solve", "--generate", "poisson2d:20", "--max-iters", "1", "-q"},
+     4,
+     {"--max-iters"}},
+    {"indefinite", {"solve", "indefinite.mtx", "--rhs", "random"}, 5, {"breakdown_not_spd"}},
+    {"overflow", {"solve", "huge_values.mtx"}, 5, {"not finite"}},
+};
+
+std::string case_name(const ::testing::TestParamInfo<ErrorCase>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Data, DriverErrorTest, ::testing::ValuesIn(data_errors), case_name);
+INSTANTIATE_TEST_SUITE_P(CommandLine, DriverErrorTest, ::testing::ValuesIn(command_line_errors), case_name);
+INSTANTIATE_TEST_SUITE_P(Solve, DriverErrorTest, ::testing::ValuesIn(solve_errors), case_name);
+
+TEST_F(DriverTest, TruncatedGzip) {
+  ASSERT_EQ(run({"generate", "poisson2d:30", "-o", "whole.mtx.gz"}).code, 0);
+  const std::string whole = read_file(file("whole.mtx.gz"));
+  write("truncated.mtx.gz", whole.substr(0, whole.size() / 2));
+  const Result result = run({"solve", "truncated.mtx.gz"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_EQ(lines_of(result.err).size(), 1u);
+  EXPECT_THAT(result.err, HasSubstr("truncated.mtx.gz"));
+}
+
+TEST_F(DriverTest, RefusedInputLeavesNoReport) {
+  EXPECT_EQ(run({"solve", "nonsymmetric.mtx", "--report", "none.json"}).code, 3);
+  EXPECT_FALSE(fs::exists(file("none.json")));
+}
+
+// ------------------------------------------------------------------------------------------------ help
+
+TEST_F(DriverTest, HelpAndVersion) {
+  const std::vector<std::vector<std::string>> questions = {
+      {"--help"},         {"--version"},      {"solve", "--help"},   {"compare", "--help"},
+      {"info", "--help"}, {"list", "--help"}, {"generate", "--help"}};
+  for (const auto& question : questions) {
+    const Result result = run(question);
+    EXPECT_EQ(result.code, 0) << question.front();
+    EXPECT_FALSE(result.out.empty());
+    EXPECT_EQ(result.err, "");
+  }
+  EXPECT_THAT(run({"--version"}).out, StartsWith("prekond "));
+  const std::string help = run({"solve", "--help"}).out;
+  for (const char* option :
+       {"--rhs", "--x0", "--solver", "-s", "--precond", "-p", "--rtol", "--atol", "--max-iters", "--config",
+        "--report", "--history", "--solution", "--repeat", "--quiet", "--generate"}) {
+    EXPECT_THAT(help, HasSubstr(option));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ solve
+
+TEST_F(DriverTest, EveryRhsAndInitialVector) {
+  ASSERT_EQ(run({"generate", "poisson2d:20", "-o", "poisson.mtx"}).code, 0);
+  ASSERT_EQ(run({"solve", "poisson.mtx", "--rhs", "random", "--solution", "vector400.mtx"}).code, 0);
+  for (const char* rhs : {"a_ones", "ones", "random", "vector400.mtx"}) {
+    for (const char* x0 : {"zero", "precond", "vector400.mtx"}) {
+      const Json report =
+          report_of({"solve", "poisson.mtx", "--rhs", rhs, "--x0", x0, "--precond", "jacobi"});
+      EXPECT_TRUE(report["solver"]["converged"].get<bool>()) << rhs << " " << x0;
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1e-6 * 1.01);
+      EXPECT_EQ(report["rhs"], rhs);
+      EXPECT_EQ(report["x0"], x0);
+    }
+  }
+}
+
+TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
+  const Json report = report_of({"solve", "--generate", "poisson2d:20", "--precond", "adaptive_fsai", "-p",
+                                 "max_steps=4", "tolerance=0.01", "--kokkos-num-threads=2"});
+  const Json& prekond = report["prekond"];
+  for (const char* key : {"version", "backend", "kokkos", "device"})
+    EXPECT_TRUE(prekond[key].is_string()) << key;
+  EXPECT_TRUE(prekond["threads"].is_number_integer());
+  const Json& matrix = report["matrix"];
+  EXPECT_EQ(matrix["source"], "poisson2d:20");
+  EXPECT_EQ(matrix["rows"], 400);
+  EXPECT_EQ(matrix["cols"], 400);
+  EXPECT_EQ(matrix["nnz"], 1920);
+  EXPECT_EQ(matrix["symmetric"], true);
+  const Json& precond = report["preconditioner"];
+  EXPECT_EQ(precond["name"], "adaptive_fsai");
+  EXPECT_EQ(precond["options"]["max_steps"], 4);
+  EXPECT_EQ(precond["options"]["tolerance"], 0.01);
+  EXPECT_TRUE(precond["options"]["setup_scalar"].is_string());
+  for (const char* key : {"symbolic_seconds", "numeric_seconds", "setup_seconds", "density", "apply_seconds"})
+    EXPECT_TRUE(precond[key].is_number_float()) << key;
+  EXPECT_GT(precond["setup_seconds"].get<double>(), 0);
+  EXPECT_GT(precond["nnz"].get<std::int64_t>(), 400);
+  EXPECT_GT(precond["bytes"].get<std::int64_t>(), 400 * 8);
+  EXPECT_NEAR(precond["density"].get<double>(), precond["nnz"].get<double>() / 1920, 1e-12);
+  EXPECT_TRUE(precond["breakdowns"]["count"].is_number_integer());
+  EXPECT_TRUE(precond["breakdowns"]["first_row"].is_number_integer());
+  EXPECT_TRUE(precond["breakdowns"]["action"].is_string());
+  const Json& solver = report["solver"];
+  EXPECT_EQ(solver["name"], "cg");
+  EXPECT_EQ(solver["options"]["rtol"], 1e-6);
+  EXPECT_EQ(solver["converged"], true);
+  EXPECT_EQ(solver["reason"], "rtol");
+  EXPECT_GT(solver["iterations"].get<std::int64_t>(), 0);
+  EXPECT_GE(solver["matrix_products"].get<std::int64_t>(), solver["iterations"].get<std::int64_t>());
+  for (const char* key : {"relative_residual", "true_relative_residual", "seconds"})
+    EXPECT_TRUE(solver[key].is_number_float()) << key;
+  EXPECT_NEAR(report["total_seconds"].get<double>(),
+              precond["setup_seconds"].get<double>() + solver["seconds"].get<double>(), 1e-12);
+}
+
+TEST_F(DriverTest, HistoryHasARowAnIterationAndOneMore) {
+  for (const char* repeat : {"1", "2"}) {
+    const Json report =
+        report_of({"solve", "--generate", "poisson2d:20", "--history", "h.csv", "--repeat", repeat});
+    const auto rows = lines_of(read_file(file("h.csv")));
+    ASSERT_EQ(rows.size(), report["solver"]["iterations"].get<std::size_t>() + 2);
+    EXPECT_EQ(rows[0], "iteration,residual_norm,relative_residual");
+    EXPECT_THAT(rows[1], StartsWith("0,"));
+    EXPECT_NEAR(std::stod(rows[1].substr(rows[1].rfind(',') + 1)), 1, 1e-14);
+    const double last = std::stod(rows.back().substr(rows.back().rfind(',') + 1));
+    EXPECT_NEAR(last, report["solver"]["relative_residual"].get<double>(), 1e-6 * last);
+  }
+}
+
+TEST_F(DriverTest, RepeatReportsMedians) {
+  const Json report =
+      report_of({"solve", "--generate", "poisson2d:20", "--precond", "jacobi", "--repeat", "3"});
+  EXPECT_EQ(report["repeat"], 3);
+  EXPECT_GT(report["preconditioner"]["first_setup_seconds"].get<double>(), 0);
+  EXPECT_EQ(report["solver"]["converged"], true);
+}
+
+TEST_F(DriverTest, SolutionSolvesTheSystem) {
+  for (const char* name : {"x.mtx", "x.mtx.gz"}) {
+    ASSERT_EQ(run({"solve", "--generate", "poisson2d:20", "--rtol", "1e-9", "--solution", name}).code, 0);
+    // As the initial vector of the same system it leaves nothing to do.
+    const Json again = report_of({"solve", "--generate", "poisson2d:20", "--rtol", "1e-8", "--x0", name});
+    EXPECT_EQ(again["solver"]["iterations"], 0);
+  }
+  const auto lines = lines_of(read_file(file("x.mtx")));
+  std::vector<double> x;
+  for (const auto& line : lines) {
+    if (line.front() != '%' && line.find(' ') == std::string::npos) x.push_back(std::stod(line));
+  }
+  ASSERT_EQ(x.size(), 400u);
+  for (const double value : x) EXPECT_NEAR(value, 1, 1e-5);  // b = A*1
+}
+
+TEST_F(DriverTest, RandomRhsIsTheSameEveryTime) {
+  for (const char* name : {"r1.mtx", "r2.mtx"})
+    ASSERT_EQ(run({"solve", "--generate", "poisson2d:20", "--rhs", "random", "--solution", name}).code, 0);
+  EXPECT_EQ(read_file(file("r1.mtx")), read_file(file("r2.mtx")));
+}
+
+TEST_F(DriverTest, ZeroRhsHasTheZeroSolution) {
+  const Json report = report_of({"solve", "spd.mtx", "--rhs", "zero2.mtx", "--x0", "vector2.mtx", "--history",
+                                 "h.csv", "--solution", "x0.mtx"});
+  EXPECT_EQ(report["solver"]["reason"], "zero_rhs");
+  EXPECT_EQ(report["solver"]["iterations"], 0);
+  EXPECT_EQ(lines_of(read_file(file("h.csv"))).size(), 2u);
+  EXPECT_EQ(lines_of(read_file(file("x0.mtx"))).back(), "0");
+}
+
+TEST_F(DriverTest, FailuresAreReported) {
+  const Json stopped =
+      report_of({"solve", "--generate", "poisson2d:20", "--max-iters", "1", "--history", "h.csv"}, 4);
+  EXPECT_EQ(stopped["solver"]["converged"], false);
+  EXPECT_EQ(stopped["solver"]["reason"], "max_iters");
+  EXPECT_EQ(stopped["solver"]["iterations"], 1);
+  EXPECT_EQ(lines_of(read_file(file("h.csv"))).size(), 3u);
+  const Json indefinite = report_of({"solve", "indefinite.mtx", "--rhs", "random"}, 5);
+  EXPECT_EQ(indefinite["solver"]["converged"], false);
+  EXPECT_EQ(indefinite["solver"]["reason"], "breakdown_not_spd");
+}
+
+TEST_F(DriverTest, OverflowIsNullInTheReportAndNoSolution) {
+  const Json report = report_of({"solve", "huge_values.mtx", "--solution", "never.mtx"}, 5);
+  EXPECT_EQ(report["solver"]["reason"], "nan");
+  EXPECT_EQ(report["solver"]["converged"], false);
+  EXPECT_TRUE(report["solver"]["true_relative_residual"].is_null());
+  EXPECT_FALSE(fs::exists(file("never.mtx")));
+}
+
+TEST_F(DriverTest, PairsDoNotSwallowTheMatrix) {
+  const Json report = report_of({"solve", "--precond", "adaptive_fsai", "-p", "max_steps=2", "step_size=2",
+                                 "spd.mtx", "-p", "tolerance=0"});
+  EXPECT_EQ(report["matrix"]["source"], "spd.mtx");
+  EXPECT_EQ(report["preconditioner"]["options"]["step_size"], 2);
+  EXPECT_EQ(report["preconditioner"]["options"]["tolerance"], 0.0);
+}
+
+TEST_F(DriverTest, OutputIsATableOrNothing) {
+  const std::vector<std::string> solve = {"solve",     "--generate",    "poisson2d:20",
+                                          "--precond", "adaptive_fsai", "--kokkos-num-threads=2"};
+  const Result loud = run(solve);
+  EXPECT_EQ(loud.err, "");
+  for (const char* part : {"poisson2d:20", "adaptive_fsai", "max_steps=30", "setup", "density", "cg",
+                           "iterations", "rtol", "residual", "total"}) {
+    EXPECT_THAT(loud.out, HasSubstr(part));
+  }
+  auto quiet = solve;
+  quiet.push_back("--quiet");
+  const Result silent = run(quiet);
+  EXPECT_EQ(silent.code, 0);
+  EXPECT_EQ(silent.out + silent.err, "");
+}
+
+TEST_F(DriverTest, CommandLineWinsOverConfig) {
+  const Json config = report_of({"solve", "--config", "config.json"});
+  EXPECT_EQ(config["matrix"]["source"], "poisson2d:12");
+  EXPECT_EQ(config["rhs"], "ones");
+  EXPECT_EQ(config["repeat"], 2);
+  EXPECT_EQ(config["preconditioner"]["options"]["max_steps"], 3);
+  EXPECT_EQ(config["preconditioner"]["options"]["setup_scalar"], "double");
+  EXPECT_EQ(config["solver"]["options"]["rtol"], 1e-4);
+  EXPECT_EQ(config["solver"]["options"]["single_reduction"], true);
+
+  const Json over =
+      report_of({"solve", "spd.mtx", "--config", "config.json", "--rtol", "1e-9", "-p", "max_steps=1"});
+  EXPECT_EQ(over["matrix"]["source"], "spd.mtx");
+  EXPECT_EQ(over["solver"]["options"]["rtol"], 1e-9);
+  EXPECT_EQ(over["preconditioner"]["options"]["max_steps"], 1);
+  EXPECT_EQ(over["preconditioner"]["options"]["setup_scalar"], "double");
+
+  // The options in the file belong to the preconditioner in the file.
+  const Json other = report_of({"solve", "--config", "config.json", "--precond", "jacobi"});
+  EXPECT_EQ(other["preconditioner"]["name"], "jacobi");
+  EXPECT_TRUE(other["preconditioner"]["options"].empty());
+}
+
+// ------------------------------------------------------------------------------------------------ the others
+
+TEST_F(DriverTest, CompareMakesARowEach) {
+  const std::vector<std::string> arguments = {"compare", "--generate", "poisson2d:20", "--precond",
+                                              "none,jacobi,adaptive_fsai:max_steps=3"};
+  const Result result = run(arguments);
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"setup", "iterations", "solve", "total", "density", "reason", "none", "jacobi",
+                           "adaptive_fsai:max_steps=3"}) {
+    EXPECT_THAT(result.out, HasSubstr(part));
+  }
+  const Json reports = report_of(arguments);
+  ASSERT_TRUE(reports.is_array());
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[1]["preconditioner"]["name"], "jacobi");
+  EXPECT_EQ(reports[2]["preconditioner"]["options"]["max_steps"], 3);
+  for (const auto& report : reports) EXPECT_EQ(report["solver"]["converged"], true);
+}
+
+TEST_F(DriverTest, CompareGoesOnAfterAFailure) {
+  const Json reports =
+      report_of({"compare", "indefinite.mtx", "--rhs", "random", "--precond", "none,jacobi"});
+  ASSERT_EQ(reports.size(), 2u);
+  for (const auto& report : reports) EXPECT_EQ(report["solver"]["reason"], "breakdown_not_spd");
+}
+
+TEST_F(DriverTest, InfoMeasures) {
+  const Result result = run({"info", "--generate", "poisson2d:20", "--report", "info.json"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  for (const char* part : {"400 rows", "1920 entries", "symmetry", "diagonal", "bandwidth"})
+    EXPECT_THAT(result.out, HasSubstr(part));
+  const Json matrix = Json::parse(read_file(file("info.json")))["matrix"];
+  EXPECT_EQ(matrix["nnz"], 1920);
+  EXPECT_EQ(matrix["symmetric"], true);
+  EXPECT_EQ(matrix["row_length"]["max"], 5);
+  EXPECT_EQ(matrix["bandwidth"]["upper"], 20);
+  EXPECT_EQ(run({"info", "rectangular.mtx"}).code, 0);
+  EXPECT_EQ(run({"info", "nonsymmetric.mtx"}).code, 0);
+}
+
+TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
+  std::vector<std::string> names;
+  for (const auto& line : lines_of(run({"list", "preconditioners"}).out))
+    names.push_back(line.substr(0, line.find(' ')));
+  for (const char* name : {"none", "jacobi", "adaptive_fsai"})
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  EXPECT_THAT(run({"list", "solvers"}).out, StartsWith("cg "));
+  EXPECT_THAT(run({"list", "generators"}).out, HasSubstr("elasticity3d"));
+  const std::string fsai = run({"list", "preconditioners", "adaptive_fsai"}).out;
+  for (const char* part :
+       {"paper:", "Bernaschi", "max_steps=30", "0 .. 1000000", "single | double", "growth steps"})
+    EXPECT_THAT(fsai, HasSubstr(part));
+  EXPECT_THAT(run({"list", "generators", "circuit"}).out, HasSubstr("hubs=4"));
+  EXPECT_EQ(run({"list"}).code, 0);
+}
+
+TEST_F(DriverTest, GeneratedFilesAreTheGeneratedMatrix) {
+  for (const char* spec : {"poisson2d:9", "elasticity3d:4,contrast=100", "convection_diffusion3d:4"}) {
+    const Result written = run({"generate", spec, "-o", "made.mtx.gz"});
+    ASSERT_EQ(written.code, 0) << written.err;
+    EXPECT_EQ(written.err, "");
+    Json from_file = report_of({"info", "made.mtx.gz"})["matrix"];
+    Json direct = report_of({"info", "--generate", spec})["matrix"];
+    for (const char* key : {"source", "seconds"}) {
+      from_file.erase(key);
+      direct.erase(key);
+    }
+    EXPECT_EQ(from_file, direct) << spec;
+  }
+  ASSERT_EQ(run({"generate", "poisson2d:9", "-o", "made.mtx"}).code, 0);
+  EXPECT_THAT(read_file(file("made.mtx")), StartsWith("%%MatrixMarket matrix coordinate real symmetric\n"));
+  ASSERT_EQ(run({"generate", "convection_diffusion3d:3", "-o", "made.mtx"}).code, 0);
+  EXPECT_THAT(read_file(file("made.mtx")), StartsWith("%%MatrixMarket matrix coordinate real general\n"));
+}
+
+}  // namespace

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_matrix.hpp"
+#include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <set>
+
+namespace prekond::testing {
+namespace {
+
+constexpr double pad = -4321;  // in what nobody may write
+
+/// Rows of the given lengths: unique sorted columns spread over num_cols, values in [-1, 1).
+template <class Scalar>
+HostMatrix<Scalar> matrix_of(const std::vector<int>& lengths, int num_cols) {
+  std::mt19937 random(unsigned(lengths.size()) + unsigned(num_cols));
+  HostMatrix<Scalar> a;
+  a.num_rows = static_cast<std::int64_t>(lengths.size());
+  a.num_cols = num_cols;
+  for (const int length : lengths) {
+    int wanted = length;
+    for (int j = 0; j < num_cols && wanted > 0; ++j) {
+      if (int(random() % unsigned(num_cols - j)) >= wanted) continue;  // each set of columns is as likely
+      --wanted;
+      a.col_idxs.push_back(j);
+      a.values.push_back(Scalar(random()) / Scalar(1u << 31) - 1);
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  return a;
+}
+
+std::vector<int> random_lengths(int num_rows, int low, int high) {
+  std::mt19937 random(unsigned(num_rows) * 31u + unsigned(high));
+  std::vector<int> lengths(num_rows);
+  for (int& length : lengths) length = low + int(random() % unsigned(high - low + 1));
+  return lengths;
+}
+
+template <class Scalar>
+struct Case {
+  std::string name;
+  HostMatrix<Scalar> matrix;
+};
+
+template <class Scalar>
+std::vector<Case<Scalar>> make_cases() {
+  std::vector<Case<Scalar>> all;
+  const auto add = [&](const char* name, const std::vector<int>& lengths, int num_cols) {
+    all.push_back({name, matrix_of<Scalar>(lengths, num_cols)});
+  };
+  add("1 x 1", {1}, 1);
+  add("1 x 1, empty", {0}, 1);
+  add("no entries", std::vector<int>(37, 0), 37);
+  add("1 x 700", {600}, 700);
+  add("more columns than rows", random_lengths(513, 0, 9), 900);
+  add("more rows than columns", random_lengths(777, 0, 3), 5);
+  add("0 to 600", random_lengths(601, 0, 600), 601);
+  // Mean lengths on both sides of each bound between two vector lengths.
+  for (int mean : {1, 2, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 150})
+    add(("mean " + std::to_string(mean)).c_str(), random_lengths(1031, 0, 2 * mean), 1031);
+  std::vector<int> one_long(1500, 1);
+  one_long[1499] = 600;
+  one_long[0] = 0;
+  add("one long row", one_long, 1500);
+  return all;
+}
+
+template <class Scalar>
+const std::vector<Case<Scalar>>& cases() {
+  static const std::vector<Case<Scalar>> all = make_cases<Scalar>();
+  return all;
+}
+
+template <class Scalar>
+std::vector<Scalar> values_at(std::size_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Scalar> x(n);
+  for (Scalar& value : x) value = Scalar(random()) / Scalar(1u << 31) - 1;
+  return x;
+}
+
+/// A multivector of rows x k in memory with `extra` rows between the columns.
+template <class Scalar, class Space>
+struct Strided {
+  Strided(std::size_t rows, int k, int extra)
+      : whole("prekond::testing::strided", rows + extra, k),
+        part(Kokkos::subview(whole, std::make_pair(std::size_t(0), rows), Kokkos::ALL)) {
+    Kokkos::deep_copy(whole, Scalar(pad));
+  }
+  void fill(const std::vector<std::vector<Scalar>>& columns) {
+    const auto host = Kokkos::create_mirror_view(whole);
+    Kokkos::deep_copy(host, Scalar(pad));
+    for (std::size_t v = 0; v < columns.size(); ++v)
+      for (std::size_t i = 0; i < columns[v].size(); ++i) host(i, v) = columns[v][i];
+    Kokkos::deep_copy(whole, host);
+  }
+  std::vector<std::vector<Scalar>> columns() const {
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
+    std::vector<std::vector<Scalar>> result(whole.extent(1), std::vector<Scalar>(part.extent(0)));
+    for (std::size_t v = 0; v < result.size(); ++v) {
+      for (std::size_t i = 0; i < part.extent(0); ++i) result[v][i] = host(i, v);
+      for (std::size_t i = part.extent(0); i < whole.extent(0); ++i)
+        EXPECT_EQ(host(i, v), Scalar(pad)) << "wrote between the columns";
+    }
+    return result;
+  }
+  MultiVector<Scalar, Space> whole;
+  MultiVectorView<Scalar, Space> part;
+};
+
+/// |y - (alpha A x + beta y_before)| to rounding, in long double.
+template <class Scalar>
+void expect_product(const std::string& name, const HostMatrix<Scalar>& a, Scalar alpha,
+                    const std::vector<Scalar>& x, Scalar beta, const std::vector<Scalar>& before,
+                    const std::vector<Scalar>& y) {
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    long double sum = 0, size = 0;
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      const long double term = static_cast<long double>(a.values[k]) * x[a.col_idxs[k]];
+      sum += term;
+      size += std::abs(term);
+    }
+    const long double expected =
+        alpha * sum + (beta == Scalar(0) ? 0 : beta * static_cast<long double>(before[i]));
+    if (beta != Scalar(0)) size += std::abs(before[i]);
+    ASSERT_NEAR(y[i], double(expected), double(30 * size * std::numeric_limits<Scalar>::epsilon()))
+        << name << " row " << i;
+  }
+}
+
+template <class Scalar, class Space>
+void check_products(const Case<Scalar>& test, int k, Scalar alpha, Scalar beta, int extra) {
+  const Space space;
+  const HostMatrix<Scalar>& a = test.matrix;
+  const auto device = to_device<Space>(a);
+  Strided<Scalar, Space> x(a.num_cols, k, extra), y(a.num_rows, k, extra);
+  std::vector<std::vector<Scalar>> x_values, y_values;
+  for (int v = 0; v < k; ++v) {
+    x_values.push_back(values_at<Scalar>(a.num_cols, 100u + v));
+    // With beta = 0, y is not read: NaN there stays without consequence.
+    y_values.push_back(beta == Scalar(0)
+                           ? std::vector<Scalar>(a.num_rows, std::numeric_limits<Scalar>::quiet_NaN())
+                           : values_at<Scalar>(a.num_rows, 200u + v));
+  }
+  x.fill(x_values);
+  y.fill(y_values);
+  spmv<Scalar, Space>(space, alpha, device, x.part, beta, y.part);
+  space.fence();
+  const auto once = y.columns();
+  EXPECT_EQ(x.columns(), x_values);
+  for (int v = 0; v < k; ++v)
+    expect_product(test.name + ", vector " + std::to_string(v) + " of " + std::to_string(k), a, alpha,
+                   x_values[v], beta, y_values[v], once[v]);
+  y.fill(y_values);
+  spmv<Scalar, Space>(space, alpha, device, x.part, beta, y.part);
+  space.fence();
+  ASSERT_EQ(once, y.columns()) << test.name << ": other bits in the second run";
+}
+
+template <class Space>
+class SpmvTest : public ::testing::Test {};
+TYPED_TEST_SUITE(SpmvTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(SpmvTest, OneVectorOfEveryShape) {
+  for (const auto& test : cases<double>()) check_products<double, TypeParam>(test, 1, 1, 0, 0);
+  for (const auto& test : cases<float>()) check_products<float, TypeParam>(test, 1, 1, 0, 0);
+}
+
+TYPED_TEST(SpmvTest, AlphaAndBeta) {
+  const Case<double> test{"0 to 40", matrix_of<double>(random_lengths(301, 0, 40), 333)};
+  for (double alpha : {0.0, 1.0, -1.0, 2.5})
+    for (double beta : {0.0, 1.0, -1.0, 0.3}) check_products<double, TypeParam>(test, 2, alpha, beta, 0);
+  const Case<float> single{"0 to 40", matrix_of<float>(random_lengths(301, 0, 40), 333)};
+  check_products<float, TypeParam>(single, 3, -1.5f, 0.25f, 5);
+}
+
+TYPED_TEST(SpmvTest, OneToNineVectorsWithAStride) {
+  const Case<double> test{"0 to 70", matrix_of<double>(random_lengths(203, 0, 70), 300)};
+  for (int k = 1; k <= 9; ++k) {
+    check_products<double, TypeParam>(test, k, 1.5, 0, 0);
+    check_products<double, TypeParam>(test, k, -1, 1, 11);
+  }
+  for (const auto& other : cases<double>()) check_products<double, TypeParam>(other, 5, 1, 0.5, 3);
+}
+
+TYPED_TEST(SpmvTest, NoVectorAndNoRowAreNoWork) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(matrix_of<double>({1, 2}, 2));
+  EXPECT_NO_THROW((spmv<double, TypeParam>(space, 1.0, a, MultiVector<double, TypeParam>("x", 2, 0), 0.0,
+                                           MultiVector<double, TypeParam>("y", 2, 0))));
+  const auto none = to_device<TypeParam>(matrix_of<double>({}, 3));
+  EXPECT_NO_THROW((spmv<double, TypeParam>(space, 1.0, none, MultiVector<double, TypeParam>("x", 3, 1), 0.0,
+                                           MultiVector<double, TypeParam>("y", 0, 1))));
+  space.fence();
+}
+
+TYPED_TEST(SpmvTest, TheVectorLengthFollowsTheMeanRowLength) {
+  std::set<int> lengths;
+  for (const auto& test : cases<double>()) {
+    const std::int64_t mean = static_cast<std::int64_t>(test.matrix.nnz()) / test.matrix.num_rows;
+    const int length =
+        spmv_vector_length<TypeParam>(test.matrix.num_rows, static_cast<std::int64_t>(test.matrix.nnz()));
+    lengths.insert(length);
+    if (is_host_space<TypeParam>) continue;
+    EXPECT_TRUE(length == 32 || 4 * length >= mean) << test.name;
+    EXPECT_TRUE(length == 1 || 2 * length < mean) << test.name;
+  }
+  // So that the tests above, which use the same matrices, have run every kernel there is.
+  EXPECT_EQ(lengths, is_host_space<TypeParam> ? std::set<int>{1} : (std::set<int>{1, 2, 4, 8, 16, 32}));
+  EXPECT_EQ(spmv_vector_length<TypeParam>(0, 0), 1);
+  EXPECT_GE(spmv_vector_length<TypeParam>(1000000000, std::int64_t(1000000000) * 100), 1);
+}
+
+template <class Scalar, class Space>
+void check_dot() {
+  const Space space;
+  for (const auto& test : cases<Scalar>()) {
+    const HostMatrix<Scalar>& a = test.matrix;
+    if (a.num_cols < a.num_rows) continue;
+    const auto device = to_device<Space>(a);
+    const auto x_values = values_at<Scalar>(a.num_cols, 5);
+    const auto x = to_device<Space>(x_values);
+    Vector<Scalar, Space> y("y", a.num_rows), plain("plain", a.num_rows), dots("dots", 3);
+    Kokkos::deep_copy(y, std::numeric_limits<Scalar>::quiet_NaN());
+    Kokkos::deep_copy(dots, Scalar(pad));
+    const ReduceWorkspace<Scalar, Space> workspace(space, a.num_rows);
+    for (int k = 0; k < 2; ++k)
+      spmv_dot<Scalar, Space>(space, device, x, y, VectorView<Scalar, Space>(dots.data() + k, 1), workspace);
+    spmv<Scalar, Space>(space, Scalar(1), device, as_multivector(x), Scalar(0), as_multivector(plain));
+    space.fence();
+    const auto y_values = to_vector(y);
+    EXPECT_EQ(y_values, to_vector(plain)) << test.name;
+    long double expected = 0, size = 0;
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      expected += static_cast<long double>(x_values[i]) * y_values[i];
+      size += std::abs(static_cast<long double>(x_values[i]) * y_values[i]);
+    }
+    const auto found = to_vector(dots);
+    ASSERT_NEAR(found[0], double(expected), double(30 * size * std::numeric_limits<Scalar>::epsilon()))
+        << test.name;
+    ASSERT_EQ(std::memcmp(&found[0], &found[1], sizeof(Scalar)), 0)
+        << test.name << ": other bits in the second run";
+    ASSERT_EQ(found[2], Scalar(pad)) << "wrote behind the dot";
+  }
+}
+
+TYPED_TEST(SpmvTest, ProductAndDotInOnePass) {
+  check_dot<double, TypeParam>();
+  check_dot<float, TypeParam>();
+}
+
+TYPED_TEST(SpmvTest, TheDotOverNoRowsIsZero) {
+  const TypeParam space;
+  const auto none = to_device<TypeParam>(matrix_of<double>({}, 3));
+  Vector<double, TypeParam> x("x", 3), y("y", 0), dot("dot", 1);
+  Kokkos::deep_copy(dot, pad);
+  spmv_dot<double, TypeParam>(space, none, x, y, dot, ReduceWorkspace<double, TypeParam>(space, 0));
+  space.fence();
+  EXPECT_EQ(to_vector(dot)[0], 0);
+}
+
+TYPED_TEST(SpmvTest, NoAllocationNoFenceAndOneKernelForFourVectors) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(matrix_of<double>(random_lengths(1000, 0, 20), 1000));
+  const MultiVector<double, TypeParam> x("x", 1000, 9), y("y", 1000, 9);
+  const Vector<double, TypeParam> dot("dot", 1);
+  const ReduceWorkspace<double, TypeParam> workspace(space, 1000);
+  space.fence();
+  const ToolEvents events;
+  spmv<double, TypeParam>(space, 1.0, a, x, 0.0, y);
+  EXPECT_THAT(events.kernels(),
+              ::testing::ElementsAre("prekond::spmv::apply", "prekond::spmv::apply", "prekond::spmv::apply"));
+  spmv_dot<double, TypeParam>(space, a, column(x, 0), column(y, 0), dot, workspace);
+  EXPECT_EQ(events.kernels().size(), 4u);
+  EXPECT_EQ(events.kernels().back(), "prekond::spmv::apply_dot");
+  EXPECT_THAT(events.fences(), ::testing::IsEmpty());
+  EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+}
+
+TYPED_TEST(SpmvTest, WrongSizesThrow) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(matrix_of<double>({1, 2, 3}, 4));
+  const auto product = [&](int x_rows, int x_cols, int y_rows, int y_cols) {
+    return message_of<InputError>([&] {
+      spmv<double, TypeParam>(space, 1.0, a, MultiVector<double, TypeParam>("x", x_rows, x_cols), 0.0,
+                              MultiVector<double, TypeParam>("y", y_rows, y_cols));
+    });
+  };
+  EXPECT_THAT(product(3, 1, 3, 1), ::testing::HasSubstr("the matrix is 3 x 4, x is 3 x 1, y is 3 x 1"));
+  EXPECT_THAT(product(4, 1, 2, 1), ::testing::HasSubstr("y is 2 x 1"));
+  EXPECT_THAT(product(4, 2, 3, 1), ::testing::HasSubstr("x is 4 x 2"));
+  EXPECT_THAT(product(4, 1, 3, 2), ::testing::HasSubstr("y is 3 x 2"));
+  const auto with_dot = [&](int x_rows, int y_rows, int workspace_rows) {
+    spmv_dot<double, TypeParam>(space, a, Vector<double, TypeParam>("x", x_rows),
+                                Vector<double, TypeParam>("y", y_rows), Vector<double, TypeParam>("dot", 1),
+                                ReduceWorkspace<double, TypeParam>(space, workspace_rows));
+  };
+  EXPECT_THROW(with_dot(3, 3, 3), InputError);
+  EXPECT_THROW(with_dot(4, 2, 3), InputError);
+  const auto large = to_device<TypeParam>(matrix_of<double>(std::vector<int>(513, 1), 513));
+  const Vector<double, TypeParam> x("x", 513), y("y", 513), dot("dot", 1);
+  EXPECT_THROW(
+      (spmv_dot<double, TypeParam>(space, large, x, y, dot, ReduceWorkspace<double, TypeParam>(space, 512))),
+      std::logic_error);
+}
+
+/// An operator of a user who overrides nothing that need not be.
+template <class Scalar, class Space>
+class PlainOperator : public Operator<Scalar, Space> {
+ public:
+  explicit PlainOperator(const CsrOperator<Scalar, Space>& inner) : m_inner(inner) {}
+  std::int64_t num_rows() const override { return m_inner.num_rows(); }
+  std::int64_t num_cols() const override { return m_inner.num_cols(); }
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Scalar alpha, Scalar beta) const override {
+    m_inner.apply(space, x, y, alpha, beta);
+  }
+
+ private:
+  CsrOperator<Scalar, Space> m_inner;
+};
+
+TYPED_TEST(SpmvTest, TheOperatorOfAMatrix) {
+  const TypeParam space;
+  const HostMatrix<double> a = matrix_of<double>(random_lengths(1111, 0, 12), 1200);
+  const CsrOperator<double, TypeParam> fused(to_device<TypeParam>(a));
+  const PlainOperator<double, TypeParam> plain(fused);
+  EXPECT_EQ(fused.num_rows(), 1111);
+  EXPECT_EQ(fused.num_cols(), 1200);
+  EXPECT_EQ(to_vector(fused.matrix().values), a.values);
+  const auto x_values = values_at<double>(1200, 3), before = values_at<double>(1111, 4);
+  const auto x = to_device<TypeParam>(x_values);
+  auto y = to_device<TypeParam>(before);
+  const VectorView<const double, TypeParam> x_view = x;
+  const Operator<double, TypeParam>& base = fused;
+  base.apply(space, as_multivector(x_view), as_multivector(y), -2, 0.5);
+  space.fence();
+  expect_product<double>("operator", a, -2, x_values, 0.5, before, to_vector(y));
+  const ReduceWorkspace<double, TypeParam> workspace(space, 1111);
+  Vector<double, TypeParam> y_plain("y_plain", 1111), dots("dots", 2);
+  fused.apply_dot(space, x, y, VectorView<double, TypeParam>(dots.data(), 1), workspace);
+  plain.apply_dot(space, x, y_plain, VectorView<double, TypeParam>(dots.data() + 1, 1), workspace);
+  space.fence();
+  EXPECT_EQ(to_vector(y), to_vector(y_plain));
+  const auto found = to_vector(dots);
+  EXPECT_NEAR(found[0], found[1], 1e-11);
+  double expected = 0;
+  for (int i = 0; i < 1111; ++i) expected += x_values[i] * to_vector(y)[i];
+  EXPECT_NEAR(found[1], expected, 1e-11);
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,311 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks what compilers do not: the direction of includes and a few rules of form.
+
+    layers_test.py ROOT
+
+First it proves on small made-up trees that it finds every kind of violation, then it looks at the tree ROOT.
+"""
+
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+# A layer may include itself and what stands on a lower line.
+RANKS = [("core",), ("matrix",), ("pattern", "dense"), ("krylov", "batched"), ("precond",)]
+RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
+SEES_ALL = {"adapters", "driver"}
+# Files of src/ that are of another layer than their folder says.
+SOURCE_LAYERS = {"src/options.cpp": "core", "src/instantiate.hpp": "core", "src/io": "matrix"}
+FOREIGN = re.compile(r"^(Tpetra|Teuchos|Ifpack2|Belos|Xpetra|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|"
+                     r"KokkosBatched|KokkosLapack|KokkosOde|CLI/|CLI11|nlohmann/|HYPRE|mpi\.h|gtest/|gmock/|benchmark/)")
+BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
+                     r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
+BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp"}
+MOST_LINES = 800
+SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
+CODE_FOLDERS = ("include", "src", "unit_tests", "perf_tests", "examples", "cmake", "scripts")
+CODE_SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+
+
+def layer_of(path):
+    """The layer of a file, given by its path from the root."""
+    for prefix, layer in SOURCE_LAYERS.items():
+        if path == prefix or path.startswith(prefix + "/"):
+            return layer
+    parts = path.split("/")
+    if path.startswith("include/prekond/") and len(parts) > 3:
+        return parts[2]
+    if path.startswith("src/") and len(parts) > 2:
+        return parts[1]
+    return None
+
+
+def without_comments(text):
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), text, flags=re.DOTALL)
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def files_of(root, folders, suffixes):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts and suffixes(path):
+                yield path, path.relative_to(root).as_posix()
+
+
+def library_files(root):
+    return files_of(root, ("include", "src"), lambda path: path.suffix in (".hpp", ".cpp"))
+
+
+def resolve(root, path, name, kind, quoted):
+    """The file that an include line names, from the root; None for one of another library. Raises ValueError."""
+    if name.startswith("prekond/"):
+        if quoted:
+            raise ValueError(f'"{name}" is written <{name}>')
+        found = "include/" + name
+        if not (root / found).is_file() and not (root / (found + ".in")).is_file():
+            raise ValueError(f"<{name}> does not exist")
+        return found
+    if not quoted:
+        return None
+    if kind == "include":
+        raise ValueError(f'"{name}" is not qualified: write <prekond/...>')
+    for base in (path.parent, root / "src"):
+        found = (base / name).resolve()
+        if found.is_file():
+            return found.relative_to(root.resolve()).as_posix()
+    raise ValueError(f'"{name}" does not exist')
+
+
+def wrong_arrow(layer, target):
+    """Why `layer` may not include the file `target`, or None."""
+    other = layer_of(target)
+    if layer in SEES_ALL or other == layer:
+        return None
+    if layer not in RANK:
+        return f"is in no layer that {Path(__file__).name} knows"
+    if other not in RANK:
+        return f"layer {layer} may not include {target}"
+    if RANK[other] >= RANK[layer]:
+        return f"layer {layer} may not include {target} of layer {other}"
+    return None
+
+
+def check_includes(root):
+    for path, name in library_files(root):
+        layer, kind = layer_of(name), name.split("/")[0]
+        if layer is None:
+            yield f"{name}: is in no layer: a folder of its own under {kind}/, or a line in SOURCE_LAYERS"
+            continue
+        if layer not in RANK and layer not in SEES_ALL:
+            yield f"{name}: is in no layer: '{layer}' is unknown"
+            continue
+        for bracket, included in INCLUDE.findall(path.read_text()):
+            try:
+                target = resolve(root, path, included, kind, bracket == '"')
+            except ValueError as error:
+                yield f"{name}: {error}"
+                continue
+            if target is None:
+                if layer not in SEES_ALL and FOREIGN.match(included):
+                    yield f"{name}: only adapters, the driver and tests include <{included}>"
+                continue
+            if kind == "include" and not target.startswith("include/"):
+                yield f"{name}: a public header includes {target}"
+                continue
+            reason = wrong_arrow(layer, target)
+            if reason:
+                yield f"{name}: {reason}"
+
+
+def check_backends(root):
+    for path, name in library_files(root):
+        found = BACKEND.search(without_comments(path.read_text()))
+        if found and name not in BACKEND_FILES:
+            yield f"{name}: {found.group()} belongs in {' or '.join(sorted(BACKEND_FILES))}"
+
+
+def is_code(path):
+    return (path.suffix in CODE_SUFFIXES or path.name == "CMakeLists.txt" or path.name.endswith(".hpp.in") or
+            (path.parent.name == "scripts" and not path.suffix))
+
+
+def check_form(root):
+    for path, name in files_of(root, CODE_FOLDERS, is_code):
+        lines = path.read_text().splitlines()
+        if not all(any(text in line for line in lines[:4]) for text in SPDX):
+            yield f"{name}: lacks the two SPDX lines at its beginning"
+        if ".hpp" in path.name and "#pragma once" not in lines:
+            yield f"{name}: lacks #pragma once"
+        if name.startswith(("include/", "src/")) and len(lines) > MOST_LINES:
+            yield f"{name}: has {len(lines)} lines, more than {MOST_LINES}"
+
+
+def undocumented_classes(lines):
+    """Classes at namespace scope, outside of any namespace impl, that no `///` precedes."""
+    namespaces = []
+    for i, line in enumerate(lines):
+        opened = re.match(r"(?:inline )?namespace\s*([\w:]*)\s*\{", line)
+        if opened and not line.rstrip().endswith("}"):
+            namespaces.append(opened.group(1))
+        elif line.startswith("}") and not line.startswith("};") and re.match(r"\}\s*// namespace", line) and namespaces:
+            namespaces.pop()
+        declared = re.match(r"(?:template\s*<.*>\s*)?(?:class|struct)\s+(?:\w+\(.*\)\s+)?(\w+)[^;]*$", line)
+        if not declared or any(part in ("impl", "") for space in namespaces for part in space.split("::")):
+            continue
+        first = i
+        while first > 0 and re.match(r"\s*(template\b|requires\b)|\s{4,}\S", lines[first - 1]):
+            first -= 1
+        if first == 0 or not lines[first - 1].startswith("///"):
+            yield declared.group(1)
+
+
+def check_docstrings(root):
+    for path, name in library_files(root):
+        if not name.startswith("include/") or "/impl/" in name:
+            continue
+        for class_name in undocumented_classes(path.read_text().splitlines()):
+            # The fields of an option struct are documented one by one, where they are described.
+            if not class_name.endswith("Options"):
+                yield f"{name}: {class_name} has no docstring (///)"
+
+
+CHECKS = (check_includes, check_backends, check_form, check_docstrings)
+
+
+def violations(root):
+    return [text for check in CHECKS for text in check(root)]
+
+
+# ----------------------------------------------------------------------------------------------------------- self-test
+
+HEAD = "".join(f"// {line}\n" for line in SPDX)
+
+
+def header(*lines):
+    return HEAD + "#pragma once\n" + "".join(line + "\n" for line in lines)
+
+
+def source(*lines):
+    return HEAD + "".join(line + "\n" for line in lines)
+
+
+GOOD = {
+    "include/prekond/core/views.hpp": header("#include <vector>"),
+    "include/prekond/core/version.hpp.in": header(),
+    "include/prekond/core/levels.hpp": header("#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
+    "include/prekond/matrix/csr.hpp": header("#include <prekond/core/version.hpp>", "#include <prekond/core/views.hpp>"),
+    "include/prekond/matrix/io/mm.hpp": header("#include <prekond/matrix/csr.hpp>"),
+    "include/prekond/pattern/graph.hpp": header("#include <prekond/matrix/csr.hpp>"),
+    "include/prekond/dense/qr.hpp": header("#include <prekond/core/views.hpp>"),
+    "include/prekond/krylov/cg.hpp": header("#include <prekond/core/views.hpp>", "namespace prekond {", "/// Solves.",
+                                            "template <class T>", "class Cg {", "};", "struct Later;",
+                                            "struct CgOptions {", "};", "namespace impl {", "struct Hidden {", "};",
+                                            "}  // namespace impl", "}  // namespace prekond"),
+    "include/prekond/batched/lu.hpp": header("#include <prekond/dense/qr.hpp>"),
+    "include/prekond/precond/ilu.hpp": header("#include <prekond/krylov/cg.hpp>", "#include <prekond/dense/qr.hpp>",
+                                              "// KOKKOS_ENABLE_CUDA in a comment"),
+    "include/prekond/adapters/tpetra.hpp": header("#include <Tpetra_CrsMatrix.hpp>", "#include <prekond/precond/ilu.hpp>"),
+    "src/instantiate.hpp": header("#ifdef KOKKOS_ENABLE_HIP", "#endif"),
+    "src/options.cpp": source("#include <prekond/core/views.hpp>"),
+    "src/io/mm.cpp": source('#include "instantiate.hpp"', '#include "parts.hpp"', "#include <prekond/matrix/io/mm.hpp>"),
+    "src/io/parts.hpp": header(),
+    "src/precond/ilu.cpp": source("#include <prekond/precond/ilu.hpp>", '#include "instantiate.hpp"'),
+    "src/driver/main.cpp": source("#include <CLI/CLI.hpp>", "#include <prekond/precond/ilu.hpp>"),
+    "unit_tests/a_test.cpp": source("#include <nlohmann/json.hpp>", "#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
+    "scripts/build": "#!/bin/sh\n" + source().replace("//", "#"),
+}
+
+# What is wrong, where, with what text, and what the message has to say.
+BAD = [
+    ("upward", "include/prekond/core/views.hpp", header("#include <prekond/matrix/csr.hpp>"), "core may not include"),
+    ("upward", "include/prekond/matrix/csr.hpp", header("#include <prekond/pattern/graph.hpp>"), "matrix may not include"),
+    ("upward", "include/prekond/krylov/cg.hpp", header("# include <prekond/precond/ilu.hpp>"), "krylov may not include"),
+    ("upward", "include/prekond/precond/ilu.hpp", header("#include <prekond/adapters/tpetra.hpp>"), "precond may not"),
+    ("sideways", "include/prekond/dense/qr.hpp", header("#include <prekond/pattern/graph.hpp>"), "dense may not include"),
+    ("sideways", "include/prekond/batched/lu.hpp", header("#include <prekond/krylov/cg.hpp>"), "batched may not include"),
+    ("upward in src", "src/io/mm.cpp", source("#include <prekond/dense/qr.hpp>"), "matrix may not include"),
+    ("upward in src", "src/options.cpp", source("#include <prekond/matrix/csr.hpp>"), "core may not include"),
+    ("upward by quotes", "src/matrix/a.cpp", source('#include "precond/b.hpp"'), "matrix may not include src/precond/b.hpp"),
+    ("the driver", "src/precond/ilu.cpp", source('#include "driver/run.hpp"'), "precond may not include src/driver"),
+    ("a header from src", "include/prekond/precond/ilu.hpp", header('#include "../../../src/instantiate.hpp"'), "not qualified"),
+    ("quotes", "include/prekond/matrix/csr.hpp", header('#include "io/mm.hpp"'), "not qualified"),
+    ("quotes", "src/io/mm.cpp", source('#include "prekond/core/views.hpp"'), "is written <"),
+    ("missing", "include/prekond/matrix/csr.hpp", header("#include <prekond/core/view.hpp>"), "does not exist"),
+    ("missing", "src/io/mm.cpp", source('#include "part.hpp"'), "does not exist"),
+    ("no layer", "include/prekond/utils/a.hpp", header(), "'utils' is unknown"),
+    ("no layer", "include/prekond/a.hpp", header(), "in no layer"),
+    ("no layer", "src/a.cpp", source(), "in no layer"),
+    ("Tpetra", "include/prekond/precond/ilu.hpp", header("#include <Tpetra_CrsMatrix.hpp>"), "only adapters"),
+    ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosSparse_spmv.hpp>"), "only adapters"),
+    ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosBlas1_dot.hpp>"), "only adapters"),
+    ("CLI11", "src/io/mm.cpp", source("#include <CLI/CLI.hpp>"), "only adapters"),
+    ("JSON", "include/prekond/core/views.hpp", header("#include <nlohmann/json.hpp>"), "only adapters"),
+    ("a backend", "src/precond/ilu.cpp", source("#if defined(KOKKOS_ENABLE_CUDA)", "#endif"), "KOKKOS_ENABLE_CUDA belongs"),
+    ("a backend", "include/prekond/dense/qr.hpp", header("#ifdef __CUDA_ARCH__", "#endif"), "__CUDA_ARCH__ belongs"),
+    ("a backend", "src/driver/main.cpp", source("#ifdef KOKKOS_ENABLE_OPENMP", "#endif"), "KOKKOS_ENABLE_OPENMP belongs"),
+    ("SPDX", "include/prekond/dense/qr.hpp", "#pragma once\n", "SPDX"),
+    ("SPDX", "src/io/mm.cpp", HEAD.splitlines()[0] + "\n", "SPDX"),
+    ("SPDX", "unit_tests/a_test.cpp", "", "SPDX"),
+    ("SPDX", "scripts/build", "#!/bin/sh\n", "SPDX"),
+    ("SPDX", "examples/CMakeLists.txt", "", "SPDX"),
+    ("guard", "include/prekond/dense/qr.hpp", HEAD, "#pragma once"),
+    ("guard", "src/io/parts.hpp", HEAD, "#pragma once"),
+    ("length", "src/io/mm.cpp", source(*[""] * (MOST_LINES - 1)), "801 lines"),
+    ("docstring", "include/prekond/dense/qr.hpp", header("namespace prekond {", "class Qr {", "};"), "Qr has no docstring"),
+    ("docstring", "include/prekond/dense/qr.hpp",
+     header("namespace prekond {", "namespace impl {", "struct Hidden {", "};", "}  // namespace impl", "", "template <class T>",
+            "  requires true", "struct Qr : Base<T> {", "};"), "Qr has no docstring"),
+]
+
+
+def write(root, files):
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def self_test():
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write(root, GOOD)
+        found = violations(root)
+        if found:
+            failures.append(f"violations in a tree that has none: {found}")
+    for what, name, text, message in BAD:
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            write(root, {**GOOD, "src/precond/b.hpp": header(), "src/driver/run.hpp": header(), name: text})
+            found = violations(root)
+            if not any(line.startswith(name + ":") and message in line for line in found):
+                failures.append(f"{what}: expected '{name}: ...{message}...', found {found}")
+            strangers = [line for line in found if not line.startswith(name + ":")]
+            if strangers:
+                failures.append(f"{what}: also found {strangers}")
+    return failures
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = Path(sys.argv[1]).resolve()
+    failures = self_test()
+    for text in failures:
+        print("self-test:", text)
+    found = violations(root)
+    for text in found:
+        print(text)
+    looked_at = sum(1 for _ in library_files(root))
+    print(f"{looked_at} files of the library: {len(found)} violations")
+    if looked_at < 20:
+        print(f"self-test: {root} is not the tree")
+    return 1 if failures or found or looked_at < 20 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
