@@ -34,7 +34,7 @@ std::string run(const TemporaryFolder& folder, const std::string& problem, int t
 }
 
 TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
-  const TemporaryFolder folder;
+  const TemporaryFolder folder("determinism");
   for (const std::string problem :
        {"--generate elasticity3d:9 --precond adaptive_fsai", "--generate elasticity3d:9 --precond adaptive_fsai -p setup_scalar=double",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 step_size=3", "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
