@@ -33,18 +33,25 @@ hypre() {
     "$folder/perf_tests/peers/peer_hypre_fsai" "$matrix" "$2" "$3" "$4" "$repeats" </dev/null >>"$work/hypre.jsonl"
 }
 
-# ours THREADS: setup times by the performance test; iterations and CG by the command.
+# ours THREADS: setup times of 30 steps of 1 by the performance test; iterations, CG, and hypre's default settings in
+# Prekond's words by the command.
 ours() {
   local precision
-  say "round $round: Prekond, 30 steps of 1, tolerance 0, $1 thread(s)"
+  say "round $round: Prekond, $1 thread(s)"
   with_toolchain env OMP_NUM_THREADS="$1" "$folder/perf_tests/perf_adaptive_fsai" "--matrix=$matrix" --steps=30 \
-    --tolerance=0 "--repetitions=$repeats" '--benchmark_filter=^setup/' "--benchmark_out=$work/setup-$1-$round.json" \
+    --tolerance=0 "--repetitions=$repeats" '--benchmark_filter=^setup/' "--benchmark_out=$work/setup_$1_$round.json" \
     --benchmark_out_format=json </dev/null >"$work/log" 2>&1 || { tail "$work/log" >&2 && return 1; }
   for precision in single double; do
-    with_toolchain env OMP_NUM_THREADS="$1" "$folder/src/driver/prekond" solve --generate "$matrix" --quiet \
-      --precond adaptive_fsai -p max_steps=30 -p step_size=1 -p tolerance=0 -p step_tolerance=0 \
-      -p "setup_scalar=$precision" --repeat "$repeats" --report "$work/solve-$precision-$1-$round.json" </dev/null
+    solve "$1" "$precision" 30 1 0
+    solve "$1" "$precision" 3 5 1e-3
   done
+}
+
+# solve THREADS PRECISION STEPS STEP_SIZE STEP_TOLERANCE
+solve() {
+  with_toolchain env OMP_NUM_THREADS="$1" "$folder/src/driver/prekond" solve --generate "$matrix" --quiet \
+    --precond adaptive_fsai -p setup_scalar="$2" -p max_steps="$3" -p step_size="$4" -p step_tolerance="$5" \
+    -p tolerance=0 --repeat "$repeats" --report "$work/solve_$2_$3_$1_$round.json" </dev/null
 }
 
 for round in $(seq "$rounds"); do
@@ -81,8 +88,8 @@ with open(os.path.join(work, "hypre.jsonl"), encoding="utf-8") as file:
         add(method, run["processes"], setup=run["setup_seconds"], solve=run["solve_seconds"], density=run["density"],
             iterations=run["iterations"])
 
-for path in sorted(glob.glob(os.path.join(work, "setup-*.json"))):
-    cores = int(os.path.basename(path).split("-")[1])
+for path in sorted(glob.glob(os.path.join(work, "setup_*.json"))):
+    cores = int(os.path.basename(path).split("_")[1])
     with open(path, encoding="utf-8") as file:
         runs = json.load(file)["benchmarks"]
     # Without repetitions Google Benchmark writes no median.
@@ -94,18 +101,23 @@ for path in sorted(glob.glob(os.path.join(work, "setup-*.json"))):
 
 rows = 0
 environment = {}
-for path in sorted(glob.glob(os.path.join(work, "solve-*.json"))):
-    precision, cores = os.path.basename(path).split("-")[1:3]
+for path in sorted(glob.glob(os.path.join(work, "solve_*.json"))):
+    precision, steps, cores = os.path.basename(path).split("_")[1:4]
     with open(path, encoding="utf-8") as file:
         report = json.load(file)
     rows, environment = report["matrix"]["rows"], report["prekond"]
-    add(f"Prekond {precision}, 30 steps of 1", int(cores), solve=report["solver"]["seconds"],
-        iterations=report["solver"]["iterations"])
+    if steps == "30":
+        method, more = f"Prekond {precision}, 30 steps of 1", {}
+    else:
+        precond = report["preconditioner"]
+        method = f"Prekond {precision}, 3 steps of 5, step_tolerance 0.001"
+        more = {"setup": precond["setup_seconds"], "density": precond["density"]}
+    add(method, int(cores), solve=report["solver"]["seconds"], iterations=report["solver"]["iterations"], **more)
 
 results = {key: {quantity: statistics.median(values) for quantity, values in of.items()} for key, of in samples.items()}
 for result in results.values():
     result["total"] = result["setup"] + result["solve"]
-order = ["hypre, 30", "Prekond double", "Prekond single", "hypre, 3 "]
+order = ["hypre, 30 ", "Prekond double, 30 ", "Prekond single, 30 ", "hypre, 3 ", "Prekond double, 3 ", "Prekond single, 3 "]
 methods = sorted({method for method, _ in results}, key=lambda m: next(i for i, o in enumerate(order) if m.startswith(o)))
 
 cpu = ""
@@ -115,12 +127,12 @@ try:
 except OSError:
     pass
 
-base = next(m for m in methods if m.startswith("hypre, 30"))
-default = next(m for m in methods if m.startswith("hypre, 3 "))
-mine = [m for m in methods if m.startswith("Prekond")]
-ratios = [{"cores": cores, "of": f"{theirs} / {method}", "setup": results[theirs, cores]["setup"] / results[method, cores]["setup"],
-           "total": results[theirs, cores]["total"] / results[method, cores]["total"]}
-          for cores in (1, 2) for method in mine for theirs in (base, default)]
+# The same settings beside each other.
+pairs = [(theirs, mine) for theirs in methods if theirs.startswith("hypre") for mine in methods
+         if mine.startswith("Prekond") and re.search(r"\d+ steps", mine).group() == re.search(r"\d+ steps", theirs).group()]
+ratios = [{"cores": cores, "of": f"{theirs} / {mine}", **{q: results[theirs, cores][q] / results[mine, cores][q]
+                                                         for q in ("setup", "total")}}
+          for cores in (1, 2) for theirs, mine in pairs]
 efficiency = {m: {q: results[m, 1][q] / (2 * results[m, 2][q]) for q in ("setup", "solve")} for m in methods}
 
 with open(os.path.join(out, "hypre.json"), "w", encoding="utf-8") as file:
@@ -142,7 +154,7 @@ for method in methods:
         r = results[method, cores]
         lines.append(f"| {method} | {cores} | {r['setup']:.3f} | {rows / r['setup'] / cores:,.0f} | {r['density']:.3f} | "
                      f"{r['iterations']:.0f} | {r['solve']:.3f} | {r['total']:.3f} |")
-lines += ["", "hypre's time over Prekond's (above 1: Prekond is faster):", "", "| | cores | setup | setup + CG |",
+lines += ["", "hypre's time over Prekond's with the same settings (above 1: Prekond is faster):", "", "| | cores | setup | setup + CG |",
           "|---|---:|---:|---:|"]
 lines += [f"| {r['of']} | {r['cores']} | {r['setup']:.2f} | {r['total']:.2f} |" for r in ratios]
 lines += ["", "Parallel efficiency on two cores, t1 / (2 t2):", "", "| | setup | CG |", "|---|---:|---:|"]

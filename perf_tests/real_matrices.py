@@ -79,12 +79,14 @@ def run(arguments, path, method):
         code, errors = call(command, arguments.timeout, arguments.threads)
         lines = [line for line in errors.splitlines() if line.startswith("prekond: error: ")]
         error = lines[-1][len("prekond: error: "):] if lines else errors.strip().splitlines()[-1:]
-        result = {"exit_code": code, "error": error if isinstance(error, str) else " ".join(error)}
+        error = error if isinstance(error, str) else " ".join(error)
+        result = {"exit_code": code, "error": error.replace(os.path.dirname(path) + os.sep, "")}
         if code is None:
             result["error"] = f"timeout ({arguments.timeout:g} s)"
         elif os.path.exists(file):
             with open(file, encoding="utf-8") as report:
                 result["report"] = json.load(report)
+            result["report"]["matrix"]["source"] = os.path.basename(path)
         return result
 
 

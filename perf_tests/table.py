@@ -59,6 +59,12 @@ def number(value):
     return f"{value:.3e}" if abs(value) < 1e-3 or abs(value) >= 1e7 else f"{value:.4g}"
 
 
+def milliseconds(value):
+    if value is None:
+        return ""
+    return f"{value:.2f}" if value >= 1 else f"{value:.4f}"
+
+
 def column(key, values):
     """Title and cells of a counter."""
     if key == "bytes":
@@ -77,9 +83,9 @@ def print_table(path):
     for _, _, counters, _ in results:
         keys += [key for key in counters if key not in keys]
     columns = [("name", [name for name, *_ in results]),
-               ("median ms", [error or ("" if time is None else f"{time:.2f}") for _, time, _, error in results])]
+               ("median ms", [error or milliseconds(time) for _, time, _, error in results])]
     columns += [column(key, [counters.get(key) for _, _, counters, _ in results]) for key in keys]
-    where = ", ".join(str(context[key]) for key in ("backend", "concurrency", "device", "host_name") if context.get(key))
+    where = ", ".join(f"{key} {context[key]}" for key in ("backend", "concurrency") if context.get(key))
     print(f"### {os.path.splitext(os.path.basename(path))[0]}\n")
     if where:
         print(f"{where}\n")

@@ -3,6 +3,7 @@
 #pragma once
 /// Walking over all entries of a matrix, and finding single ones.
 #include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/find_entry.hpp>
 
 #include <cstdint>
 
@@ -35,26 +36,6 @@ struct RowBlocks {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), body);
   }
 };
-
-/// The value of entry (row, col), 0 where it is not stored; `place` is where it stands, or the end of its
-/// row.
-template <class Scalar, class Space>
-KOKKOS_INLINE_FUNCTION double find_entry(const CsrView<Scalar, Space>& a, std::int64_t row, std::int64_t col,
-                                         std::size_t& place) {
-  std::size_t begin = a.row_ptrs(row);
-  const std::size_t row_end = a.row_ptrs(row + 1);
-  std::size_t end = row_end;
-  while (begin < end) {
-    const std::size_t middle = begin + (end - begin) / 2;
-    if (a.col_idxs(middle) < col)
-      begin = middle + 1;
-    else
-      end = middle;
-  }
-  const bool found = begin < row_end && a.col_idxs(begin) == col;
-  place = found ? begin : row_end;
-  return found ? static_cast<double>(a.values(begin)) : 0.0;
-}
 
 /// sqrt(|a_ii a_jj|), which neither overflows nor underflows on the way.
 KOKKOS_INLINE_FUNCTION double diagonal_scale(double a_ii, double a_jj) {

@@ -43,7 +43,7 @@ struct CopyDiagonal {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    diagonal(i) = impl::find_entry<Scalar, Space>(a, i, i, place);
+    diagonal(i) = find_entry(a, i, i, place);
   }
 };
 
@@ -78,7 +78,7 @@ struct ScanRows {
 
   KOKKOS_FUNCTION void compare_with_mirror(std::int64_t i, int j, double value, RowFacts& entry) const {
     std::size_t place = 0;
-    const double mirror = impl::find_entry<Scalar, Space>(a, j, i, place);
+    const double mirror = find_entry(a, j, i, place);
     const double scale = impl::diagonal_scale(diagonal(i), diagonal(j));
     entry.unmatched = place == a.row_ptrs(j + 1);
     entry.asymmetric = !impl::is_symmetric_pair(value, mirror, scale, symmetry_tolerance<Scalar>);
@@ -156,7 +156,7 @@ struct Summarise {
 
   KOKKOS_FUNCTION void add_diagonal(std::int64_t i, const RowFacts& row, Summary& sum) const {
     std::size_t place = 0;
-    const double value = impl::find_entry<Scalar, Space>(a, i, i, place);
+    const double value = find_entry(a, i, i, place);
     const double magnitude = Kokkos::abs(value);
     sum.dominant += magnitude >= row.off_diagonal;
     if (place == a.row_ptrs(i + 1)) {

@@ -128,7 +128,7 @@ struct ReadOffender {
     found.value = static_cast<double>(a.values(k));
     if (!with_mirror) return;
     std::size_t place = 0;
-    found.mirror = impl::find_entry<Scalar, Space>(a, found.col, low, place);
+    found.mirror = find_entry(a, found.col, low, place);
     found.has_mirror = place < a.row_ptrs(found.col + 1);
   }
 };
@@ -213,7 +213,7 @@ struct CheckDiagonal {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    const double value = impl::find_entry<Scalar, Space>(a, i, i, place);
+    const double value = find_entry(a, i, i, place);
     diagonal(i) = value;
     if (!(value > 0)) report<Space>(first, static_cast<Place>(i));
   }
@@ -228,7 +228,7 @@ struct ReadDiagonal {
 
   KOKKOS_FUNCTION void operator()(std::int64_t) const {
     std::size_t place = 0;
-    value(0) = impl::find_entry<Scalar, Space>(a, row, row, place);
+    value(0) = find_entry(a, row, row, place);
     if (place == a.row_ptrs(row + 1)) value(0) = Kokkos::Experimental::quiet_NaN_v<double>;
   }
 };
@@ -253,7 +253,7 @@ struct CheckSymmetry {
     const int j = a.col_idxs(k);
     if (j == i) return true;
     std::size_t place = 0;
-    const double mirror = impl::find_entry<Scalar, Space>(a, j, i, place);
+    const double mirror = find_entry(a, j, i, place);
     return impl::is_symmetric_pair(static_cast<double>(a.values(k)), mirror,
                                    impl::diagonal_scale(diagonal(i), diagonal(j)),
                                    symmetry_tolerance<Scalar>);

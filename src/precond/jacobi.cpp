@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/jacobi.hpp>
 
 #include "instantiate.hpp"
@@ -17,9 +18,8 @@ void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, Vector
   Kokkos::parallel_reduce(
       "prekond::jacobi::numeric", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
       KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows) {
-        Scalar diagonal = 0;
-        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) <= i; ++k)
-          if (a.col_idxs(k) == i) diagonal = a.values(k);
+        std::size_t place = 0;
+        const Scalar diagonal = find_entry(a, i, i, place);
         const Scalar value = Scalar(1) / diagonal;
         const bool sound = Kokkos::isfinite(diagonal) && Kokkos::isfinite(value);
         inverse(i) = sound ? value : Scalar(1);
@@ -46,6 +46,7 @@ template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
   m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse", a.num_rows);
   this->m_num_rows = a.num_rows;
+  this->m_report = {};
 }
 
 template <class Scalar, class Space>

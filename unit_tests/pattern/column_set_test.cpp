@@ -289,8 +289,10 @@ void check_file() {
   };
   for (int slot = 0; slot < slots; slot += 2) {
     bool ahead = false;
-    set.file(cols[slot], slot, [&](unsigned* word, unsigned expected, unsigned desired) {
-      if (!std::exchange(ahead, true)) set.file(cols[slot + 1], slot + 1, exchange);
+    const ColumnPlace first = set.find(cols[slot]);
+    const ColumnPlace second = set.find(cols[slot + 1]);
+    set.file(cols[slot], slot, first, [&](unsigned* word, unsigned expected, unsigned desired) {
+      if (!std::exchange(ahead, true)) set.file(cols[slot + 1], slot + 1, second, exchange);
       return exchange(word, expected, desired);
     });
   }

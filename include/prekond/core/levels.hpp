@@ -14,7 +14,7 @@
 /// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `atomic_compare_exchange` on scratch.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `broadcast`, `atomic_compare_exchange`.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -129,6 +129,12 @@ class CudaVectorLevel {
     unsigned result = yes;
     KOKKOS_IF_ON_DEVICE((result = __ballot_sync(0xffffffffu, yes);))
     return result;
+  }
+  /// The value that `from` has.
+  KOKKOS_FORCEINLINE_FUNCTION static int broadcast(int value, int from) {
+    KOKKOS_IF_ON_DEVICE((value = __shfl_sync(mask(), value, from, Width);))
+    (void)from;
+    return value;
   }
   /// Kokkos's own reaches scratch by generic addresses, which costs twice the time.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected, unsigned desired) {

@@ -14,6 +14,8 @@ namespace prekond {
 struct ColumnPlace {
   int slot = -1;
   int position = -1;
+  unsigned bucket = 0;  ///< hash tables: where the search ended, and the word that was there
+  unsigned word = ~0u;
 };
 
 namespace impl {
@@ -70,8 +72,9 @@ class HashedColumnSet : public impl::ColumnList {
 
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
     for (unsigned b = hash(col);; b = (b + 1) & m_mask) {
-      const Bucket slot = m_buckets[b];
-      if (slot == empty) return {};
+      const unsigned word = reinterpret_cast<const unsigned*>(m_buckets)[b / per_word];
+      const Bucket slot = static_cast<Bucket>(word >> shift_of(b));
+      if (slot == empty) return {-1, -1, b, word};
       const int key = cols[slot];
       if (key == col) return {int(slot), -1};
       if (key < 0 && member_cols[~key] == col) return {int(slot), ~key};
@@ -83,19 +86,20 @@ class HashedColumnSet : public impl::ColumnList {
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = Kokkos::atomic_fetch_add(count, 1);
     if (slot < capacity) {
-      file(col, slot, [](unsigned* word, unsigned expected, unsigned desired) {
+      file(col, slot, {-1, -1, hash(col), ~0u}, [](unsigned* word, unsigned expected, unsigned desired) {
         return Kokkos::atomic_compare_exchange(word, expected, desired);
       });
     }
     return slot < capacity ? slot : -1;
   }
 
-  /// Files a column under a slot that the caller took from the list; `exchange` is the atomic compare-exchange.
+  /// Files a column under a slot that the caller took from the list, in the first bucket that is free from where the
+  /// search for it ended; `exchange` is the atomic compare-exchange.
   template <class Exchange>
-  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const Exchange& exchange) const {
+  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const ColumnPlace& ended, const Exchange& exchange) const {
     cols[slot] = col;
-    unsigned b = hash(col);
-    while (!claim(b, static_cast<Bucket>(slot), exchange)) b = (b + 1) & m_mask;
+    unsigned seen = ended.word;
+    for (unsigned b = ended.bucket; !claim(b, static_cast<Bucket>(slot), seen, exchange); b = (b + 1) & m_mask) seen = ~0u;
   }
 
  private:
@@ -103,14 +107,15 @@ class HashedColumnSet : public impl::ColumnList {
     return (static_cast<unsigned>(col) * 0x9E3779B1u) >> m_shift;
   }
 
-  // 16-bit buckets are claimed through the 32-bit word they lie in.
+  static constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned shift_of(unsigned b) { return (b % per_word) * 16u * (per_word - 1u); }
+
+  // 16-bit buckets are claimed through the 32-bit word they lie in; `seen` is a guess of it that need not be right.
   template <class Exchange>
-  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot, const Exchange& exchange) const {
-    constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
+  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot, unsigned seen, const Exchange& exchange) const {
     unsigned* word = reinterpret_cast<unsigned*>(m_buckets) + b / per_word;
-    const unsigned shift = (b % per_word) * 16u * (per_word - 1u);
+    const unsigned shift = shift_of(b);
     const unsigned field = static_cast<unsigned>(empty) << shift;
-    unsigned seen = ~0u;  // a guess, right where both buckets of the word are empty
     while ((seen & field) == field) {
       const unsigned wanted = (seen & ~field) | (static_cast<unsigned>(slot) << shift);
       const unsigned before = exchange(word, seen, wanted);

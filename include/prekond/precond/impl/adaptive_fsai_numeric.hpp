@@ -3,6 +3,7 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/find_entry.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
@@ -28,15 +29,8 @@ DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar,
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::diagonal", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
       KOKKOS_LAMBDA(int i, Scalar& min, Scalar& max, std::int64_t& bad) {
-        std::size_t low = a.row_ptrs(i);
-        std::size_t high = a.row_ptrs(i + 1);
-        while (low < high) {
-          const std::size_t middle = (low + high) / 2;
-          if (a.col_idxs(middle) < i) low = middle + 1;
-          else high = middle;
-        }
-        const bool stored = low < a.row_ptrs(i + 1) && a.col_idxs(low) == i;
-        const Scalar value = stored ? a.values(low) : Scalar(0);
+        std::size_t place = 0;
+        const Scalar value = find_entry(a, i, i, place);
         diagonal(i) = value;
         if (!(value > 0) || !Kokkos::isfinite(value)) {
           if (i < bad) bad = i;

@@ -304,15 +304,16 @@ class Row {
       next = e + width < full ? cols[e + width] : m_i;
       const bool left = col < m_i;
       int slot = trash();
+      ColumnPlace place;
       if (left) {
-        const ColumnPlace place = m_set.find(col);
+        place = m_set.find(col);
         slot = place.slot;
         if (place.position >= 0) m_column[place.position] = m_scale * values[e];
       }
       const unsigned lefts = m_level.vote(left);
       const unsigned news = m_kept ? 0u : m_level.vote(slot < 0);
       m_level.barrier();
-      if (slot < 0) slot = m_kept ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)));
+      if (slot < 0) slot = m_kept ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
       m_met += Kokkos::popcount(news);
       if (left && e < room) slots[e] = static_cast<Slot>(slot);
       length += Kokkos::popcount(lefts);
@@ -322,10 +323,10 @@ class Row {
     return length;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int take(int col, int slot) const {
+  KOKKOS_FORCEINLINE_FUNCTION int take(int col, int slot, const ColumnPlace& ended) const {
     if (slot >= m_layout.capacity) return trash();
     m_r[slot] = 0;
-    m_set.file(col, slot, [](unsigned* word, unsigned expected, unsigned desired) {
+    m_set.file(col, slot, ended, [](unsigned* word, unsigned expected, unsigned desired) {
       return Level::atomic_compare_exchange(word, expected, desired);
     });
     return slot;
@@ -340,12 +341,9 @@ class Row {
   /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go to the
   /// smaller column. -1 where there is none.
   KOKKOS_FUNCTION int best_candidate() const {
-    const int col = arg_max([](int) { return true; });
-    if (col < 0) return -1;
-    const int slot = m_set.find(col).slot;
-    if (above_floor(m_r[slot], col)) return slot;
-    const int next = arg_max([this](int s) { return m_set.cols[s] >= 0 && above_floor(m_r[s], m_set.cols[s]); });
-    return next < 0 ? -1 : m_set.find(next).slot;
+    const int slot = arg_max([](int) { return true; });
+    if (slot < 0 || above_floor(m_r[slot], m_set.cols[slot])) return slot;
+    return arg_max([this](int s) { return m_set.cols[s] >= 0 && above_floor(m_r[s], m_set.cols[s]); });
   }
 
   // Single precision packs magnitude and column into one key; double needs two sweeps.
@@ -354,15 +352,27 @@ class Row {
     using Bits = unsigned long long;
     const int used = slots_used();
     if constexpr (sizeof(Real) == 4) {
-      const Bits best = m_level.template max<Bits>([&](int lane) {
+      int slot = -1;
+      const auto lane_max = [&](int lane) {
         Bits mine = 0;
         each_of_lane(used, lane, [&](int s) {
           const Bits key = Bits(magnitude(m_r[s])) << 32 | (0xffffffffu - unsigned(m_set.cols[s]));
-          if (key > mine && filter(s)) mine = key;
+          if (key > mine && filter(s)) {
+            mine = key;
+            slot = s;
+          }
         });
         return mine;
-      });
-      return (best >> 32) == 0 ? -1 : int(0xffffffffu - unsigned(best));
+      };
+      if constexpr (Level::keeps_registers) {
+        const Bits mine = lane_max(m_level.lane());
+        const Bits best = m_level.template max<Bits>([&](int) { return mine; });
+        if ((best >> 32) == 0) return -1;
+        return m_level.broadcast(slot, Kokkos::countr_zero(m_level.vote(mine == best)));
+      } else {
+        const Bits best = m_level.template max<Bits>(lane_max);
+        return (best >> 32) == 0 ? -1 : m_set.find(int(0xffffffffu - unsigned(best))).slot;
+      }
     } else {
       const Bits best = m_level.template max<Bits>([&](int lane) {
         Bits mine = 0;
@@ -372,13 +382,14 @@ class Row {
         return mine;
       });
       if (best == 0) return -1;
-      return int(m_level.template min<unsigned>([&](int lane) {
+      const unsigned col = m_level.template min<unsigned>([&](int lane) {
         unsigned mine = ~0u;
         each_of_lane(used, lane, [&](int s) {
           if (magnitude(m_r[s]) == best && unsigned(m_set.cols[s]) < mine && filter(s)) mine = unsigned(m_set.cols[s]);
         });
         return mine;
-      }));
+      });
+      return m_set.find(int(col)).slot;
     }
   }
 
