@@ -318,8 +318,8 @@ template <class Scalar, class Real, class Space, bool Portable>
 void Setup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel& kernel, const char* label) {
   const std::size_t bytes = kernel.layout.bytes;
   const int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
-  const std::size_t resident_rows = Tuning::scratch_per_processor / (bytes * team + 1024) * team;
-  if (resident_rows > Tuning::few_teams * Tuning::max_rows_per_team) {
+  // Fewer than 8 full teams in a processor's scratch: the registers are better spent on those that are.
+  if (team == Tuning::max_rows_per_team && (bytes * team + 1024) * Tuning::many_teams <= Tuning::scratch_per_processor) {
     launch_in_scratch<Tuning::many_teams>(kernel, team, label);
   } else {
     launch_in_scratch<Tuning::few_teams>(kernel, team, label);
