@@ -98,7 +98,7 @@ struct Life {
       if (set.find(present(t, k)).slot >= 0) overflow(t, 3) = 2;
     });
     level.once([&] { overflow(t, 2) = set.overflowed() || set.size() != 0 ? 1 : 0; });
-    set.release(level, num_members);
+    set.release(level);
   }
 };
 
@@ -256,7 +256,7 @@ void check_against_a_map(const Set& set, int num_cols, unsigned seed) {
   }
   ASSERT_EQ(set.size(), set.capacity) << "the test filled the set";
   ASSERT_GT(members.size(), 5u);
-  set.release(host_level, int(members.size()));
+  set.release(host_level);
 }
 
 TEST(HostColumnSetTest, HashedEqualsAMap) {
@@ -332,7 +332,7 @@ TEST(HostColumnSetTest, MarkersEndAsZerosAfterAnOverflow) {
   EXPECT_EQ(set.find(20).position, 0);
   EXPECT_EQ(set.find(30).slot, 3);
   EXPECT_EQ(std::count(marker.begin(), marker.end(), 0), 46);
-  set.release(host_level, 1);
+  set.release(host_level);
   EXPECT_EQ(marker, std::vector<int>(50, 0));
 }
 

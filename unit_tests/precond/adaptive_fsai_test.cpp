@@ -223,6 +223,42 @@ TYPED_TEST(AdaptiveFsaiTest, RowsThatOutgrowTheirWorkspaceLoseNothing) {
   }
 }
 
+TYPED_TEST(AdaptiveFsaiTest, ADenseRowLeavesItsNeighboursAlone) {
+  // Rows of three entries, and a last one of 20,000: longer than any workspace that a mean row would ask for.
+  const HostMatrix<double> path = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:20000"));
+  const int n = 20000;
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    for (std::size_t k = path.row_ptrs[i]; i + 1 < n && k < path.row_ptrs[i + 1]; ++k) {
+      if (path.col_idxs[k] == n - 1) continue;
+      a.col_idxs.push_back(path.col_idxs[k]);
+      a.values.push_back(path.values[k]);
+    }
+    for (int j = 0; i + 1 == n && j + 1 < n; ++j) {
+      a.col_idxs.push_back(j);
+      a.values.push_back(1e-4 + 1e-9 * j);
+    }
+    a.col_idxs.push_back(n - 1);
+    a.values.push_back(i + 1 == n ? 4 : 1e-4 + 1e-9 * i);
+    a.row_ptrs.push_back(a.nnz());
+  }
+  const HostMatrix<double> g = factor<TypeParam>(a, in_double());
+  const HostMatrix<double> g_path = factor<TypeParam>(path, in_double());
+  for (int i = 0; i + 1 < n; ++i) ASSERT_EQ(g.values[g.row_ptrs[i + 1] - 1], g_path.values[g_path.row_ptrs[i + 1] - 1]) << "row " << i;
+  EXPECT_EQ(g.row_ptrs[n] - g.row_ptrs[n - 1], 31u);
+  EXPECT_TRUE(g == factor<TypeParam>(a, in_double()));
+}
+
+TYPED_TEST(AdaptiveFsaiTest, AWideDiagonalLosesNoCandidateInSinglePrecision) {
+  for (int exponent : {-180, -90, -60, 60, 90, 180}) {
+    const double ratio = std::ldexp(1.0, exponent);
+    const double coupling = 0.9 * std::sqrt(ratio);
+    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{ratio, coupling}, {coupling, 1}}), {});
+    EXPECT_EQ(g.nnz(), 3u) << "2^" << exponent;
+  }
+}
+
 TYPED_TEST(AdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
   const Case test{"random:400", random_spd(400, 0.05, 21)};
   AdaptiveFsaiOptions options = in_double();
@@ -415,7 +451,11 @@ TYPED_TEST(AdaptiveFsaiTest, RefusesBadInput) {
   AdaptiveFsai<double, TypeParam> fsai;
   const auto a = random_spd(10, 0.5, 1);
   fsai.symbolic(space, to_device<TypeParam>(a));
+  MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
+  auto workspace = fsai.make_workspace(space, 1);
+  EXPECT_THROW(fsai.apply(space, x, y, *workspace), std::logic_error) << "apply before numeric";
   fsai.numeric(space, to_device<TypeParam>(a));
+  EXPECT_THROW(fsai.apply(space, x, y, *workspace), std::logic_error) << "a workspace for one vector";
   const auto before = to_host(fsai.factor());
   EXPECT_THAT(message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(11, 0.5, 1))); }),
               ::testing::HasSubstr("call symbolic again"));

@@ -14,7 +14,7 @@
 /// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `broadcast`, `atomic_compare_exchange`.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `atomic_compare_exchange` on scratch.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -130,12 +130,6 @@ class CudaVectorLevel {
     KOKKOS_IF_ON_DEVICE((result = __ballot_sync(0xffffffffu, yes);))
     return result;
   }
-  /// The value that `from` has.
-  KOKKOS_FORCEINLINE_FUNCTION static int broadcast(int value, int from) {
-    KOKKOS_IF_ON_DEVICE((value = __shfl_sync(mask(), value, from, Width);))
-    (void)from;
-    return value;
-  }
   /// Kokkos's own reaches scratch by generic addresses, which costs twice the time.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected, unsigned desired) {
     unsigned before = expected;
@@ -186,10 +180,15 @@ class CudaVectorLevel {
 
  private:
   // A whole warp reduces 32-bit integers in one instruction, and a 64-bit key by its halves.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+  static constexpr bool has_reduce = false;
+#else
+  static constexpr bool has_reduce = Width == 32;
+#endif
   template <class T>
-  static constexpr bool hardware_reduces = Width == 32 && (std::is_same_v<T, unsigned> || std::is_same_v<T, int>);
+  static constexpr bool hardware_reduces = has_reduce && (std::is_same_v<T, unsigned> || std::is_same_v<T, int>);
   template <class T>
-  static constexpr bool is_key = Width == 32 && std::is_same_v<T, unsigned long long>;
+  static constexpr bool is_key = has_reduce && std::is_same_v<T, unsigned long long>;
 
   KOKKOS_FORCEINLINE_FUNCTION static unsigned long long max_of_key(unsigned long long key) {
     unsigned long long result = 0;
@@ -226,7 +225,7 @@ struct vector_level {
   using type = PortableVectorLevel<Member, Width>;
 };
 template <class Space, class Member, int Width>
-  requires(bool(Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible))
+  requires(bool(Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible))
 struct vector_level<Space, Member, Width> {
   using type = HostVectorLevel<Member>;
 };

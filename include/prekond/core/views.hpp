@@ -57,6 +57,6 @@ auto column(const ViewType& x, std::size_t k) {
 
 template <class Space>
 inline constexpr bool is_host_space =
-    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::accessible;
+    Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
 
 }  // namespace prekond

@@ -14,8 +14,7 @@ namespace prekond {
 struct ColumnPlace {
   int slot = -1;
   int position = -1;
-  unsigned bucket = 0;  ///< hash tables: where the search ended, and the word that was there
-  unsigned word = ~0u;
+  unsigned bucket = 0;  ///< of a hash table, where the search ended
 };
 
 namespace impl {
@@ -68,13 +67,12 @@ class HashedColumnSet : public impl::ColumnList {
     });
   }
   template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&, int) const {}
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {}
 
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
     for (unsigned b = hash(col);; b = (b + 1) & m_mask) {
-      const unsigned word = reinterpret_cast<const unsigned*>(m_buckets)[b / per_word];
-      const Bucket slot = static_cast<Bucket>(word >> shift_of(b));
-      if (slot == empty) return {-1, -1, b, word};
+      const Bucket slot = m_buckets[b];
+      if (slot == empty) return {-1, -1, b};
       const int key = cols[slot];
       if (key == col) return {int(slot), -1};
       if (key < 0 && member_cols[~key] == col) return {int(slot), ~key};
@@ -86,7 +84,7 @@ class HashedColumnSet : public impl::ColumnList {
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = Kokkos::atomic_fetch_add(count, 1);
     if (slot < capacity) {
-      file(col, slot, {-1, -1, hash(col), ~0u}, [](unsigned* word, unsigned expected, unsigned desired) {
+      file(col, slot, {-1, -1, hash(col)}, [](unsigned* word, unsigned expected, unsigned desired) {
         return Kokkos::atomic_compare_exchange(word, expected, desired);
       });
     }
@@ -98,8 +96,8 @@ class HashedColumnSet : public impl::ColumnList {
   template <class Exchange>
   KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const ColumnPlace& ended, const Exchange& exchange) const {
     cols[slot] = col;
-    unsigned seen = ended.word;
-    for (unsigned b = ended.bucket; !claim(b, static_cast<Bucket>(slot), seen, exchange); b = (b + 1) & m_mask) seen = ~0u;
+    unsigned b = ended.bucket;
+    while (!claim(b, static_cast<Bucket>(slot), exchange)) b = (b + 1) & m_mask;
   }
 
  private:
@@ -107,15 +105,14 @@ class HashedColumnSet : public impl::ColumnList {
     return (static_cast<unsigned>(col) * 0x9E3779B1u) >> m_shift;
   }
 
-  static constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned shift_of(unsigned b) { return (b % per_word) * 16u * (per_word - 1u); }
-
-  // 16-bit buckets are claimed through the 32-bit word they lie in; `seen` is a guess of it that need not be right.
+  // 16-bit buckets are claimed through the 32-bit word they lie in.
   template <class Exchange>
-  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot, unsigned seen, const Exchange& exchange) const {
+  KOKKOS_FORCEINLINE_FUNCTION bool claim(unsigned b, Bucket slot, const Exchange& exchange) const {
+    constexpr unsigned per_word = sizeof(unsigned) / sizeof(Bucket);
     unsigned* word = reinterpret_cast<unsigned*>(m_buckets) + b / per_word;
-    const unsigned shift = shift_of(b);
+    const unsigned shift = (b % per_word) * 16u * (per_word - 1u);
     const unsigned field = static_cast<unsigned>(empty) << shift;
+    unsigned seen = ~0u;  // a guess, right where both buckets of the word are empty
     while ((seen & field) == field) {
       const unsigned wanted = (seen & ~field) | (static_cast<unsigned>(slot) << shift);
       const unsigned before = exchange(word, seen, wanted);
@@ -142,13 +139,11 @@ class MarkerColumnSet : public impl::ColumnList {
   KOKKOS_FORCEINLINE_FUNCTION void clear(const Level&) const {
     *count = 0;
   }
-  /// Leaves the markers as they were found. `members` is the number of members.
+  /// Leaves the markers as they were found.
   template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&, int members) const {
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {
     const int used = *count < capacity ? *count : capacity;
-    for (int slot = 0; slot < used; ++slot)
-      if (cols[slot] >= 0) m_marker[cols[slot]] = 0;
-    for (int p = 0; p < members; ++p) m_marker[member_cols[p]] = 0;
+    for (int slot = 0; slot < used; ++slot) m_marker[cols[slot] >= 0 ? cols[slot] : member_cols[~cols[slot]]] = 0;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {

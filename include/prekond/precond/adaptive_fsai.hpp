@@ -50,7 +50,8 @@ struct AdaptiveFsaiOptions {
 /// but bordered, in the form of its inverse, and r is updated along the new direction.
 ///
 /// Cost: O(k^2 nnz(A)/n) a row for k entries. Memory beyond G and G^T: one copy of A's values where the setup's
-/// precision is not A's, G once more in the setup's chunks, and two slabs of `slab_bytes`.
+/// precision is not A's, G once more in the setup's chunks, and two slabs of `slab_bytes`; on the host also a marker array
+/// of n ints a thread. A numeric phase that fails leaves G as it was.
 /// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back to
 /// 1/sqrt(a_ii). Both are counted in the report. Where A's range is too wide for single precision, the setup is double,
 /// and the report says so.

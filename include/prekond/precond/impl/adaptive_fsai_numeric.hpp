@@ -10,6 +10,7 @@
 #include <prekond/precond/impl/adaptive_fsai_setup.hpp>
 
 #include <limits>
+#include <stdexcept>
 
 namespace prekond {
 namespace impl::adaptive_fsai {
@@ -76,7 +77,8 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     // The matrix is centred in Real's range by a power of two; each row then has its own.
     const int centre = (std::ilogb(range.min) + std::ilogb(range.max)) / 2;
     const int half_width = (std::ilogb(range.max) - std::ilogb(range.min)) / 2;
-    if (half_width > std::numeric_limits<Real>::max_exponent - 28) return false;
+    // floor^2 a_jj / a_ii has to stay a normal number: 2^-126 for single precision and a floor of 1e-5.
+    if (half_width > 46) return false;
     const Scalar scale = std::ldexp(Scalar(1), -centre);
     values = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_values", a.values.extent(0));
     real_diagonal = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
@@ -142,7 +144,10 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   const bool kept = m_options.reuse == Reuse::pattern && m_g.num_rows > 0;
   const std::int64_t most = std::int64_t(m_options.max_steps) * m_options.step_size;
   inner::Parameters parameters{};
-  parameters.max_members = static_cast<int>(std::min(most, a.num_rows - 1));
+  constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
+  if (std::min(most, a.num_rows - 1) > packed_limit)
+    report.notes.push_back("a row gets 46340 off-diagonal entries at most");
+  parameters.max_members = static_cast<int>(std::min({most, a.num_rows - 1, packed_limit}));
   parameters.max_steps = m_options.max_steps;
   parameters.step_size = m_options.step_size;
   parameters.tolerance = m_options.tolerance;
@@ -150,16 +155,17 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   parameters.candidate_floor = m_options.candidate_floor;
 
   matrix_type g = m_g;
+  if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", m_g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
     done = inner::set_up<float, Scalar, Space>(space, a, diagonal, range, parameters, m_options.slab_bytes, kept, g, report);
     if (!done) report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
   if (!done) inner::set_up<double, Scalar, Space>(space, a, diagonal, range, parameters, m_options.slab_bytes, kept, g, report);
-  m_g = g;
-  m_gt = {};
-  m_gt = transpose<Scalar, Space>(space, m_g);
+  const auto gt = transpose<Scalar, Space>(space, g);
   space.fence("prekond::adaptive_fsai::numeric::end");
+  m_g = g;
+  m_gt = gt;
   report.fences += 2;
   report.pattern_kept = kept;
   report.nnz = m_g.nnz();
@@ -186,6 +192,8 @@ template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   const auto& gx = static_cast<impl::adaptive_fsai::ApplyWorkspace<Scalar, Space>&>(workspace).gx;
+  if (m_gt.num_rows != this->m_num_rows) throw std::logic_error("adaptive_fsai: apply before numeric");
+  if (x.extent(1) > gx.extent(1)) throw std::logic_error("adaptive_fsai: the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
   spmv<Scalar, Space>(space, Scalar(1), m_g, x, Scalar(0), z);
   spmv<Scalar, Space>(space, Scalar(1), m_gt, z, Scalar(0), y);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the adaptive FSAI's setup: rows in chunks, each chunk's rows into a slab, the slab appended to G.
+#include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
@@ -45,7 +46,7 @@ struct RowSlab {
   std::int64_t width = 0;
   VectorView<int, Space> cols;
   VectorView<Scalar, Space> values;
-  VectorView<int, Space> length;  ///< of the row; -1: it outgrew its workspace
+  VectorView<int, Space> length;  ///< of the row; negative: it outgrew its workspace, see Shortage
   KOKKOS_FUNCTION std::int64_t place(int i, std::int64_t k) const { return first < 0 ? k : i - first; }
 };
 
@@ -130,7 +131,7 @@ struct GrowRows {
       status = row.grow();
     }
     if (status == RowStatus::overflow) {
-      level.once([&] { slab.length(slab.place(i, k)) = -1; });
+      level.once([&] { slab.length(slab.place(i, k)) = -static_cast<int>(row.shortage()); });
     } else {
       finish(level, row, i, slab.place(i, k), status, kept);
     }
@@ -140,7 +141,7 @@ struct GrowRows {
         usage.entries(k) = status == RowStatus::overflow ? layout.pool + 1 : row.entries_used();
       });
     }
-    set.release(level, status == RowStatus::overflow ? row.members() + 1 : row.members());
+    set.release(level);
   }
 
   KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status, bool kept) const {
@@ -292,6 +293,16 @@ class Setup {
   int m_fences = 0;
 };
 
+/// Bits of the shortages among the listed rows.
+template <class Space>
+int shortages_of(const Space& space, std::int64_t first, VectorView<const int, Space> list, VectorView<const int, Space> length) {
+  int bits = 0;
+  Kokkos::parallel_reduce(
+      "prekond::adaptive_fsai::numeric::shortages", Kokkos::RangePolicy<Space>(space, 0, list.extent(0)),
+      KOKKOS_LAMBDA(int k, int& seen) { seen |= 1 << -length(list(k) - first); }, Kokkos::BOr<int>(bits));
+  return bits;
+}
+
 /// Rows one by one, each vector of lanes in its own workspace of a slab within the budget.
 template <class Scalar, class Real, class Space, bool Portable>
 template <class Kernel>
@@ -340,8 +351,9 @@ void Setup<Scalar, Real, Space, Portable>::launch_in_scratch(const SmallKernel& 
 template <class Scalar, class Real, class Space, bool Portable>
 void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sample) {
   const std::int64_t n = m_a.num_rows;
-  const int count = static_cast<int>(std::min<std::int64_t>(n, Tuning::sample_rows));
   const std::int64_t width = sample.slab.width;
+  const std::int64_t row_bytes = std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
+  const int count = static_cast<int>(std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
   auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::rows", count);
   const VectorView<int, Space> rows = list;
   Kokkos::parallel_for(
@@ -364,7 +376,7 @@ void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sam
   };
   const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
-  const int members = std::clamp(quantile(length) - 1, 1, sample.layout.max_members);
+  const int members = std::clamp(quantile(length) - 1, 1, std::max(1, sample.layout.max_members));
   m_fences += 3;
   m_scratch_layout = {members, capacity, pool};
   m_use_scratch = capacity < 65000 && pool < (1 << 16) && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
@@ -388,14 +400,15 @@ std::int64_t Setup<Scalar, Real, Space, Portable>::outgrown(std::int64_t first, 
   return total;
 }
 
-/// All rows of a chunk: in scratch where that was chosen, then those that outgrew it in workspaces four times larger
-/// each time, until none is left.
+/// All rows of a chunk: in scratch where that was chosen, then those that outgrew it in workspaces of which what was
+/// short is four times larger each time, until none is left.
 template <class Scalar, class Real, class Space, bool Portable>
 void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype,
                                                    const char* label) {
   LargeKernel large = prototype;
   large.rows = {first, count, {}};
-  if (m_use_scratch) {
+  bool in_scratch = m_use_scratch;
+  if (in_scratch) {
     const SmallKernel small{large.a, large.parameters, m_scratch_layout, large.rows, large.slab, large.pattern,
                       large.g_values, large.outcome, {}, {}, {}, large.next};
     run_in_scratch(small, label);
@@ -405,10 +418,19 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
   while (const std::int64_t left = outgrown(first, count, large.slab.length, {})) {
     auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::outgrown", left);
     outgrown(first, count, large.slab.length, list);
-    const auto grown = [](std::int64_t size, std::int64_t limit) { return static_cast<int>(std::min(4 * size, limit)); };
+    // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it is.
+    const int shortages = in_scratch ? 0 : shortages_of<Space>(m_space, first, list, large.slab.length);
+    ++m_fences;
+    const auto grown = [&](Shortage shortage, std::int64_t size, std::int64_t limit) {
+      if ((shortages & (1 << static_cast<int>(shortage))) == 0) return static_cast<int>(size);
+      if (size >= limit) throw InputError("adaptive_fsai: a row meets more entries of the matrix than 31 bits can count; lower max_steps");
+      return static_cast<int>(std::min(4 * size, limit));
+    };
     const auto& now = large.layout;
-    large.layout = {grown(now.max_members, m_parameters.max_members), grown(now.capacity, std::max<std::int64_t>(64, m_a.num_rows)),
-                    grown(now.pool, (std::int64_t(1) << 31) - 64)};
+    large.layout = {grown(Shortage::members, now.max_members, m_parameters.max_members),
+                    grown(Shortage::capacity, now.capacity, std::max<std::int64_t>(64, m_a.num_rows)),
+                    grown(Shortage::pool, now.pool, (std::int64_t(1) << 31) - 64)};
+    in_scratch = false;
     large.rows = {first, left, list};
     run_in_slab(large, label);
   }
