@@ -38,3 +38,24 @@ function(prekond_add_layer name)
   install(TARGETS ${target} EXPORT prekond_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
+
+# prekond_add_adapter(NAME SOURCES ... LIBRARIES ...): what joins the library to another package, as target
+# prekond::NAME and as component NAME of the installed package.
+function(prekond_add_adapter name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  set(target prekond_${name})
+  if(arg_SOURCES)
+    add_library(${target} ${arg_SOURCES})
+    target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:prekond_build_flags>)
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(prekond::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_link_libraries(${target} ${scope} prekond ${arg_LIBRARIES})
+  install(TARGETS ${target} EXPORT prekond_${name}_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+                                                           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set_property(GLOBAL APPEND PROPERTY PREKOND_ADAPTERS ${name})
+endfunction()

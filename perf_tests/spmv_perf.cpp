@@ -7,10 +7,16 @@
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
+#ifdef PREKOND_HAS_KOKKOSKERNELS
+#include <prekond/adapters/kokkoskernels.hpp>
+#endif
+
 #include <memory>
 
 /// Bandwidth of the products beside that of a copy: perf_spmv --matrix=elasticity3d:100. `bytes_per_second` counts what
-/// must move: values, columns and row pointers once, x and y once.
+/// must move: values, columns and row pointers once, x and y once. Where Kokkos Kernels is
+/// found, its products stand beside ours: `kokkoskernels` is its default, `_int` has int row pointers, which is what it
+/// gives to cuSPARSE where it was built with it.
 namespace {
 
 using namespace prekond;
@@ -24,7 +30,8 @@ struct Data {
   ReduceWorkspace<double, Space> workspace;
 };
 
-double product_bytes(const Matrix& a) { return double(a.bytes()) + 8.0 * double(a.num_rows + a.num_cols); }
+template <class AnyMatrix>
+double product_bytes(const AnyMatrix& a) { return double(a.bytes()) + 8.0 * double(a.num_rows + a.num_cols); }
 
 template <class Work>
 double repeat(benchmark::State& state, double bytes, const Work& work) {
@@ -40,6 +47,35 @@ double copy(benchmark::State& state, std::size_t n) {
   Vector<double, Space> from("from", n), to("to", n);
   return repeat(state, 16.0 * double(n), [&] { Kokkos::deep_copy(Space(), to, from); });
 }
+
+#ifdef PREKOND_HAS_KOKKOSKERNELS
+CsrMatrix<double, int, int, Space::memory_space> with_int_offsets(const Matrix& a) {
+  CsrMatrix<double, int, int, Space::memory_space> copy(a.num_rows, a.num_cols, {}, a.col_idxs, a.values);
+  copy.row_ptrs = decltype(copy.row_ptrs)("row_ptrs", a.row_ptrs.extent(0));
+  Kokkos::deep_copy(copy.row_ptrs, a.row_ptrs);
+  return copy;
+}
+
+/// The cases of one matrix; each makes its operator, which owns a handle, when it runs.
+void register_kokkoskernels(const std::string& name, int repetitions, const std::shared_ptr<Data>& data,
+                            Matrix Data::*m) {
+  const auto add = [=](const std::string& kind, const auto& convert, kokkoskernels::SpmvAlgorithm algorithm) {
+    perf::add("spmv_" + kind + "/" + name, repetitions, [=](benchmark::State& state) {
+      const auto a = convert((*data).*m);
+      using Offset = typename decltype(a)::offset_type;
+      const kokkoskernels::SpmvOperator<double, Space, Offset> op(a, {algorithm});
+      const VectorView<const double, Space> x = data->x;
+      return repeat(state, product_bytes(a), [&] { op.apply(Space(), as_multivector(x), as_multivector(data->y)); });
+    });
+  };
+  using enum kokkoskernels::SpmvAlgorithm;
+  const auto as_is = [](const Matrix& a) { return a; };
+  add("kokkoskernels", as_is, automatic);
+  add("kokkoskernels_merge_path", as_is, merge_path);
+  add("kokkoskernels_int", with_int_offsets, automatic);
+  add("kokkoskernels_int_merge_path", with_int_offsets, merge_path);
+}
+#endif
 
 void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
@@ -72,6 +108,11 @@ void register_all(int& argc, char** argv) {
   product("A", &Data::a);
   product("G", &Data::g);
   product("G^T", &Data::gt);
+#ifdef PREKOND_HAS_KOKKOSKERNELS
+  register_kokkoskernels("A/" + spec, repetitions, data, &Data::a);
+  register_kokkoskernels("G/" + spec, repetitions, data, &Data::g);
+  register_kokkoskernels("G^T/" + spec, repetitions, data, &Data::gt);
+#endif
   perf::add("spmv_dot/A/" + spec, repetitions, [=](benchmark::State& state) {
     return repeat(state, product_bytes(data->a), [&] {
       spmv_dot<double, Space>(Space(), data->a, data->x, data->y, data->dot, data->workspace);

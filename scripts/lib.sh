@@ -9,6 +9,10 @@
 #   fetch   this machine has CMake and a C++20 compiler; CMake downloads the dependencies
 #   root    a Debian machine, as root user: compiler and dependencies live in a Debian sid folder, used by chroot
 # PREKOND_TOOLCHAIN=native|fetch|root allows only that one; PREKOND_CACHE says where roots and ccache are kept.
+#
+# There are two suites, that is two builds: `openmp`, everything with Kokkos's OpenMP, and `trilinos`, the library with
+# the adapters for Trilinos, on Trilinos's own Kokkos: always in a root, a second one, because Debian's Trilinos and its
+# Kokkos own the same files.
 
 set -euo pipefail
 
@@ -18,6 +22,8 @@ mkdir -p "$CACHE/ccache"
 CACHE=$(cd "$CACHE" && pwd -P)
 readonly SOURCE_DIR CACHE
 readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
+
+SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
@@ -36,10 +42,11 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # in_root ROOT COMMAND...: runs COMMAND in ROOT, in the source tree. The mounts belong to a private mount namespace:
 # they end with the command, however it ends, and the machine never sees them.
 in_root() {
-  # What names this machine's compilers and libraries would mislead a command inside.
+  # What names this machine's compilers and libraries would mislead a command inside. OpenMPI asks root twice.
   env -u CC -u CXX -u CPATH -u CPLUS_INCLUDE_PATH -u LIBRARY_PATH -u LD_LIBRARY_PATH -u LD_PRELOAD -u TMPDIR \
     -u PKG_CONFIG_PATH -u PYTHONPATH -u CMAKE_PREFIX_PATH -u Kokkos_ROOT -u Kokkos_DIR \
-    LANG=C.UTF-8 LC_ALL=C.UTF-8 CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$SOURCE_DIR" CCACHE_NOHASHDIR=1 \
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LANG=C.UTF-8 LC_ALL=C.UTF-8 \
+    CCACHE_DIR="$CACHE/ccache" CCACHE_BASEDIR="$SOURCE_DIR" CCACHE_NOHASHDIR=1 \
     unshare --mount --propagation private -- \
     bash -c "$(declare -f enter_root); enter_root \"\$@\"" in_root "$SOURCE_DIR" "$CACHE/ccache" "$@"
 }
@@ -210,6 +217,7 @@ add_packages() {
   hash=$(list_hash "$@")
   stamped "$root" "$stage" "$hash" && return 0
   say "installing in $root: $*"
+  rm -f "$root/.prekond/checked"
   twice install_packages "$root" "$log" "$@" ||
     { say "if it goes on failing, remove $root and start again" && return 1; }
   add_empty_kokkos_archives "$root" || return 1
@@ -239,7 +247,7 @@ get_debootstrap() {
   logged "$1" sh -ec 'apt-get update; DEBIAN_FRONTEND=noninteractive apt-get install -y debootstrap'
 }
 
-# ensure_root NAME PACKAGE...: the folder $CACHE/NAME-root, made or repaired.
+# ensure_root NAME PACKAGE...: the folder $CACHE/NAME-root, made or repaired, and able to build a program.
 ensure_root() {
   local root=$CACHE/$1-root
   shift
@@ -253,15 +261,17 @@ ensure_root_locked() {
     remove_root "$root" || return 1
     twice get_debootstrap "$root.log" && twice make_base "$root" "$root.log" || return 1
   fi
-  add_packages "$root" packages "$@"
+  add_packages "$root" packages "$@" && check_root "$root"
 }
 
 # ---------------------------------------------------------------------------------------------- choosing a toolchain
 
-# probe FOLDER [RUNNER...]: do CMake and the compiler find all dependencies and link a Kokkos program?
+# probe SUITE FOLDER [RUNNER...]: do CMake and the compiler find all dependencies and link a Kokkos program? For the suite
+# trilinos one with Tpetra, Ifpack2 and Belos, which also has to run on two ranks.
 probe() {
-  local folder=$1 generator=(-G Ninja)
-  shift
+  local folder=$2 options=(-G Ninja)
+  [[ $1 != trilinos ]] || options+=(-DTRILINOS=ON)
+  shift 2
   cat >"$folder/CMakeLists.txt" <<'CMAKE'
 cmake_minimum_required(VERSION 3.25)
 project(probe LANGUAGES C CXX)
@@ -279,6 +289,16 @@ find_package(benchmark QUIET)
 add_executable(probe probe.cpp)
 target_link_libraries(probe Kokkos::kokkos GTest::gtest CLI11::CLI11 nlohmann_json::nlohmann_json ZLIB::ZLIB)
 message(STATUS "prekond probe: benchmark_FOUND=${benchmark_FOUND}")
+if(TRILINOS)
+  find_package(Tpetra REQUIRED)
+  find_package(Ifpack2 REQUIRED)
+  find_package(Belos REQUIRED)
+  find_package(MPI REQUIRED COMPONENTS CXX)
+  add_executable(probe_trilinos trilinos.cpp)
+  target_link_libraries(probe_trilinos Tpetra::all_libs Ifpack2::all_libs Belos::all_libs MPI::MPI_CXX)
+  add_custom_command(TARGET probe_trilinos POST_BUILD VERBATIM
+    COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 --oversubscribe $<TARGET_FILE:probe_trilinos>)
+endif()
 CMAKE
   cat >"$folder/probe.cpp" <<'CPP'
 #include <Kokkos_Core.hpp>
@@ -288,8 +308,33 @@ int main(int argc, char** argv) {
   Kokkos::deep_copy(x, 1.0);
 }
 CPP
-  [[ $# -gt 0 ]] || have ninja || generator=(-G "Unix Makefiles")
-  "$@" cmake -S "$folder" -B "$folder/build" "${generator[@]}" >"$folder/log" 2>&1 &&
+  cat >"$folder/trilinos.cpp" <<'CPP'
+#include <BelosSolverFactory_Tpetra.hpp>
+#include <BelosTpetraAdapter.hpp>
+#include <Ifpack2_Factory.hpp>
+#include <Tpetra_Core.hpp>
+#include <Tpetra_CrsMatrix.hpp>
+int main(int argc, char** argv) {
+  const Tpetra::ScopeGuard guard(&argc, &argv);
+  using Matrix = Tpetra::CrsMatrix<>;
+  using Vector = Tpetra::MultiVector<>;
+  const auto map = Teuchos::rcp(new Tpetra::Map<>(10, 0, Tpetra::getDefaultComm()));
+  const auto matrix = Teuchos::rcp(new Matrix(map, 1));
+  for (int i = 0; i < static_cast<int>(map->getLocalNumElements()); ++i) {
+    const auto row = map->getGlobalElement(i);
+    matrix->insertGlobalValues(row, Teuchos::tuple(row), Teuchos::tuple(2.0));
+  }
+  matrix->fillComplete();
+  const auto preconditioner = Ifpack2::Factory::create<Tpetra::RowMatrix<>>("RILUK", matrix);
+  preconditioner->initialize();
+  preconditioner->compute();
+  Belos::SolverFactory<double, Vector, Tpetra::Operator<>> factory;
+  const auto solver = factory.create("CG", Teuchos::parameterList());
+  return solver.is_null() || matrix->getGlobalNumRows() != 10;
+}
+CPP
+  [[ $# -gt 0 ]] || have ninja || options+=(-G "Unix Makefiles")
+  "$@" cmake -S "$folder" -B "$folder/build" "${options[@]}" >"$folder/log" 2>&1 &&
     "$@" cmake --build "$folder/build" >>"$folder/log" 2>&1
 }
 
@@ -326,7 +371,7 @@ try_native() {
   local folder ok=1
   allowed native && has_new_cmake || return 1
   folder=$(mktemp -d)
-  if probe "$folder"; then
+  if probe openmp "$folder"; then
     ok=0
     grep -q 'benchmark_FOUND=1' "$folder/log" && PERF_TESTS=ON || PERF_TESTS=OFF
   fi
@@ -334,13 +379,18 @@ try_native() {
   return $ok
 }
 
-# check_root ROOT: sid changes daily, so say at once when its Kokkos does not work, not somewhere in a build.
+# check_root ROOT: sid and experimental change daily, so say at once when their Kokkos or Trilinos does not work, not
+# somewhere in a build. Stamped: once after each change of the root.
 check_root() {
-  local folder ok=0
+  local root=$1 folder ok=0 suite=openmp
+  [[ ! -e $root/.prekond/checked ]] || return 0
+  [[ $root != */trilinos-root ]] || suite=trilinos
   folder=$(mktemp -d -p /tmp)
-  if ! probe "$folder" in_root "$1"; then
+  if probe "$suite" "$folder" in_root "$root"; then
+    touch "$root/.prekond/checked"
+  else
     ok=1
-    say "Debian's Kokkos in $1 does not build a program:"
+    say "Debian's libraries in $root do not build a program:"
     tail -n 20 "$folder/log" >&2
   fi
   rm -rf "$folder"
@@ -385,7 +435,7 @@ setup() {
     say "no Kokkos here; CMake will download the dependencies"
     write_state fetch ''
   elif allowed root && can_make_roots; then
-    ensure_root openmp "${OPENMP_PACKAGES[@]}" && check_root "$CACHE/openmp-root" || return 1
+    ensure_root openmp "${OPENMP_PACKAGES[@]}" || return 1
     say "ready: $CACHE/openmp-root"
     write_state root "$CACHE/openmp-root"
   else
@@ -400,19 +450,31 @@ setup() {
 setup_peers() {
   setup || return 1
   [[ $MODE == root ]] || { say "peers: install hypre and MPI on this machine; CMake finds them" && return 0; }
-  with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}"
+  with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}" && check_root "$ROOT"
 }
 
+# setup_trilinos: like setup, for the suite trilinos.
 setup_trilinos() {
-  can_make_roots || { say "the Trilinos root needs Debian, the root user and mount rights" && return 1; }
-  ensure_root trilinos "${TRILINOS_PACKAGES[@]}" && say "ready: $CACHE/trilinos-root"
+  local root=$CACHE/trilinos-root
+  if ! allowed root; then
+    say "the Trilinos suite is built in a Debian root, which PREKOND_TOOLCHAIN=$PREKOND_TOOLCHAIN does not allow"
+    return 1
+  fi
+  if ! stamped "$root" packages "$(list_hash "${TRILINOS_PACKAGES[@]}")" || [[ ! -e $root/.prekond/checked ]]; then
+    can_make_roots || { say "the Trilinos suite's Debian root needs Debian, the root user and mount rights" && return 1; }
+    ensure_root trilinos "${TRILINOS_PACKAGES[@]}" || return 1
+  fi
+  SUITE=trilinos MODE=root ROOT=$root PERF_TESTS=OFF
 }
+
+# setup_suite openmp|trilinos: setup, or setup_trilinos.
+setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
 
 # ---------------------------------------------------------------------------------------------- building and running
 
 # The functions below need a setup.
 
-build_folder() { if [[ $MODE == root ]]; then echo "$SOURCE_DIR/build/openmp"; else echo "$SOURCE_DIR/build/native"; fi; }
+build_folder() { if [[ $MODE == root ]]; then echo "$SOURCE_DIR/build/$SUITE"; else echo "$SOURCE_DIR/build/native"; fi; }
 
 # with_toolchain COMMAND...: in the root, or here.
 with_toolchain() {
@@ -433,12 +495,13 @@ jobs_at_once() {
   echo "$jobs"
 }
 
-# configure: one configuration for every script, so that none of them compiles again what another one has.
+# configure: one configuration a suite for every script, so that none of them compiles again what another one has.
 configure() {
   local folder args wanted found=''
   folder=$(build_folder)
-  args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS"
-    -DPREKOND_ENABLE_NATIVE=ON)
+  args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
+  # The suite trilinos is compiled as an application on an installed Trilinos is.
+  [[ $SUITE == trilinos ]] || args+=(-DPREKOND_ENABLE_NATIVE=ON)
   [[ $MODE == root ]] || have ninja || args+=(-G "Unix Makefiles")
   [[ " ${args[*]} " == *" -G "* ]] || args+=(-G Ninja)
   [[ $MODE == fetch ]] && args+=(-DPREKOND_FETCH_DEPENDENCIES=ON) || args+=(-DPREKOND_FETCH_DEPENDENCIES=OFF)

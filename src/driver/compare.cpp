@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/validate.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <new>
 
 #include "commands.hpp"
 #include "files.hpp"
 #include "report.hpp"
+#include "spmv_choice.hpp"
 #include "table.hpp"
 
 namespace prekond::driver {
@@ -50,22 +49,29 @@ std::vector<Row> parse_rows(const Settings& settings) {
 }
 
 /// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
-void fill(const Space& space, const Problem& problem, const Settings& settings, Row& row,
-          Progress& progress) {
+void fill(const Space& space, const Processes& processes, const Problem& problem, const Settings& settings,
+          Row& row, Progress& progress) {
   try {
     // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
-    if (row.method.precond_needs_spd && !row.method.solver_needs_spd) {
-      progress.phase(row.method.precond_name + ": checking the matrix");
-      check_spd_input<double, Space>(space, problem.source.a);
-    }
+    processes.only_first([&] {
+      if (row.method.precond_needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
+    });
     const RunOptions options{settings.x0, settings.stopping, settings.repeat, false};
-    row.outcome = run_method(space, problem, row.method, options, progress);
+    row.outcome = run_method(space, processes, problem, row.method, options, progress);
     row.outcome.x = {};
-  } catch (const std::bad_alloc&) {
-    row.error = "not enough memory";
-  } catch (const std::exception& error) {
-    row.error = error.what();
+  } catch (const Failure& failure) {
+    row.error = failure.what();
+  } catch (...) {
+    if (!processes.alone()) throw;  // the others do not know of it
+    row.error = failure_of(std::current_exception()).what();
   }
+}
+
+/// What the solver needs of the matrix, or else some preconditioner.
+SpdCheck spd_check(const std::vector<Row>& rows) {
+  if (rows.front().method.solver_needs_spd) return SpdCheck::require;
+  const auto needs_spd = [](const Row& row) { return row.method.precond_needs_spd; };
+  return std::any_of(rows.begin(), rows.end(), needs_spd) ? SpdCheck::report : SpdCheck::none;
 }
 
 std::vector<std::string> cells(const Problem& problem, const Row& row) {
@@ -80,37 +86,47 @@ std::vector<std::string> cells(const Problem& problem, const Row& row) {
           to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")};
 }
 
+std::string title_of(const Problem& problem, const Settings& settings) {
+  return format("%s: %lld rows, %lld entries; %s, rtol %g", problem.source.name.c_str(),
+                static_cast<long long>(problem.source.num_rows), static_cast<long long>(problem.source.nnz),
+                settings.solver.c_str(), settings.stopping.rtol);
+}
+
 }  // namespace
 
-void compare_command(const CommandLine& line) {
+void compare_command(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  std::vector<Row> rows = parse_rows(settings);
-  check_writable(settings.report);
-  const Session session(line.kokkos);
+  std::vector<Row> rows;
+  processes.together([&] {
+    rows = parse_rows(settings);
+    check_spmv(settings.spmv, processes);
+  });
+  processes.only_first([&] { check_writable(settings.report); });
+  const Session session(line.kokkos, processes);
   const Space space;
   Json reports = Json::array();
   std::vector<std::vector<std::string>> table = {
       {"preconditioner", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
   std::string title;
   {
-    Progress progress(!settings.quiet);
-    const Problem problem = make_problem(space, settings, rows.front().method.solver_needs_spd, progress);
-    title = format("%s: %lld rows, %lld entries; %s, rtol %g", problem.source.name.c_str(),
-                   static_cast<long long>(problem.source.a.num_rows),
-                   static_cast<long long>(problem.source.a.nnz()), settings.solver.c_str(),
-                   settings.stopping.rtol);
+    Progress progress(!settings.quiet && processes.first());
+    const Problem problem = make_problem(space, processes, settings, spd_check(rows), progress);
+    title = title_of(problem, settings);
     for (auto& row : rows) {
-      fill(space, problem, settings, row, progress);
+      fill(space, processes, problem, settings, row, progress);
       table.push_back(cells(problem, row));
-      reports.push_back(row.error.empty() ? run_report(problem, row.method, settings, row.outcome)
-                                          : failed_report(problem, row.method, settings, row.error));
+      reports.push_back(row.error.empty()
+                            ? run_report(processes, problem, row.method, settings, row.outcome)
+                            : failed_report(processes, problem, row.method, settings, row.error));
     }
   }
-  if (!settings.quiet) {
-    std::printf("%s\n\n", title.c_str());
-    print_table(table);
-  }
-  write_report(settings.report, reports);
+  processes.only_first([&] {
+    if (!settings.quiet) {
+      std::printf("%s\n\n", title.c_str());
+      print_table(table);
+    }
+    write_report(settings.report, reports);
+  });
 }
 
 }  // namespace prekond::driver

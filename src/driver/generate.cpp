@@ -17,22 +17,22 @@ void generate_command(const CommandLine& line) {
   const Space space;
   Settings settings;
   settings.generate = line.spec;
-  Source source;
+  LoadedMatrix loaded;
   bool symmetric = false;
   {
     Progress progress(!line.settings.quiet);
-    source = load_matrix(space, settings, progress);
-    const MatrixStatistics measured = statistics<double, Space>(space, source.a);
+    loaded = load_matrix(space, settings, progress);
+    const MatrixStatistics measured = statistics<double, Space>(space, loaded.a);
     // Symmetric storage is for what it reproduces to the last bit.
     symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
     progress.phase("writing " + line.output);
-    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(source.a),
+    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(loaded.a),
                         {symmetric, "prekond generate " + line.spec});
   }
   if (line.settings.quiet) return;
-  print_line("matrix",
-             format("%s: %lld rows, %lld entries", source.name.c_str(),
-                    static_cast<long long>(source.a.num_rows), static_cast<long long>(source.a.nnz())));
+  print_line("matrix", format("%s: %lld rows, %lld entries", loaded.source.name.c_str(),
+                              static_cast<long long>(loaded.source.num_rows),
+                              static_cast<long long>(loaded.source.nnz)));
   print_line("written to", line.output + (symmetric ? " (symmetric storage: the lower triangle)" : ""));
 }
 

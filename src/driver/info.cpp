@@ -14,10 +14,10 @@ long long whole(std::int64_t value) {
   return static_cast<long long>(value);
 }
 
-void print_statistics(const Source& source, const MatrixStatistics& s) {
-  print_line("matrix", source.name);
+void print_statistics(const LoadedMatrix& loaded, const MatrixStatistics& s) {
+  print_line("matrix", loaded.source.name);
   print_line("size", format("%lld rows, %lld columns, %lld entries, %s", whole(s.num_rows), whole(s.num_cols),
-                            whole(s.nnz), bytes_text(source.a.bytes()).c_str()));
+                            whole(s.nnz), bytes_text(loaded.a.bytes()).c_str()));
   print_line("row lengths", format("%lld to %lld, mean %.2f, %lld empty rows", whole(s.row_length_min),
                                    whole(s.row_length_max), s.row_length_mean, whole(s.empty_rows)));
   print_line("symmetry",
@@ -40,16 +40,16 @@ void info_command(const CommandLine& line) {
   check_writable(settings.report);
   const Session session(line.kokkos);
   const Space space;
-  Source source;
+  LoadedMatrix loaded;
   MatrixStatistics measured;
   {
     Progress progress(!settings.quiet);
-    source = load_matrix(space, settings, progress);
-    progress.phase("measuring " + source.name);
-    measured = statistics<double, Space>(space, source.a);
+    loaded = load_matrix(space, settings, progress);
+    progress.phase("measuring " + loaded.source.name);
+    measured = statistics<double, Space>(space, loaded.a);
   }
-  if (!settings.quiet) print_statistics(source, measured);
-  write_report(settings.report, info_report(source, measured));
+  if (!settings.quiet) print_statistics(loaded, measured);
+  write_report(settings.report, info_report(loaded.source, measured));
 }
 
 }  // namespace prekond::driver

@@ -13,6 +13,7 @@
 #include <prekond/matrix/validate.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace prekond::driver {
 namespace {
@@ -32,11 +33,11 @@ void named(const std::string& name, Check check) {
 }
 
 void check_shape(const Source& source) {
-  const Matrix& a = source.a;
-  if (a.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
-  if (a.num_rows != a.num_cols)
+  if (source.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
+  if (source.num_rows != source.num_cols)
     throw InputError(source.name + ": a solver needs a square matrix, this one has " +
-                     std::to_string(a.num_rows) + " rows and " + std::to_string(a.num_cols) + " columns");
+                     std::to_string(source.num_rows) + " rows and " + std::to_string(source.num_cols) +
+                     " columns");
 }
 
 /// b_i uniform in (-1, 1], a function of i alone.
@@ -82,41 +83,88 @@ double norm(const Space& space, const Vector<double, Space>& b) {
   return std::sqrt(value);
 }
 
+/// What one process reads or makes before the rows are handed out.
+struct WholeProblem {
+  LoadedMatrix matrix;
+  bool symmetric = false;
+  std::string not_spd;
+  double norm_b = 0;
+  Vector<double, Space> b;
+  Vector<double, Space> x0;
+};
+
+bool is_file(const std::string& x0) {
+  return x0 != "zero" && x0 != "precond";
+}
+
+/// Is the matrix symmetric, and nothing against its being positive definite?
+void check_symmetry(const Space& space, SpdCheck check, WholeProblem& problem) {
+  const Matrix& a = problem.matrix.a;
+  const std::string& name = problem.matrix.source.name;
+  if (check == SpdCheck::require) {
+    named(name, [&] { check_spd_input<double, Space>(space, a); });
+    problem.symmetric = true;
+    return;
+  }
+  problem.symmetric = statistics<double, Space>(space, a).symmetric_values;
+  if (check == SpdCheck::none) return;
+  try {
+    check_spd_input<double, Space>(space, a);
+  } catch (const InputError& error) {
+    problem.not_spd = error.what();
+  }
+}
+
+WholeProblem make_whole(const Space& space, const Settings& settings, SpdCheck check, Progress& progress) {
+  WholeProblem problem;
+  problem.matrix = load_matrix(space, settings, progress);
+  const Source& source = problem.matrix.source;
+  check_shape(source);
+  progress.phase("checking " + source.name);
+  check_symmetry(space, check, problem);
+  problem.b = make_rhs(space, problem.matrix.a, settings.rhs);
+  if (is_file(settings.x0)) problem.x0 = read_vector(settings.x0, source.num_rows);
+  problem.norm_b = norm(space, problem.b);
+  return problem;
+}
+
 }  // namespace
 
-Source load_matrix(const Space& space, const Settings& settings, Progress& progress) {
+LoadedMatrix load_matrix(const Space& space, const Settings& settings, Progress& progress) {
   const Kokkos::Timer timer;
   Source source;
+  Matrix a;
   if (settings.matrix.empty()) {
     source.name = settings.generate;
     progress.phase("generating " + source.name);
-    source.a = generate<double, Space>(space, settings.generate);
+    a = generate<double, Space>(space, settings.generate);
   } else {
     source.name = settings.matrix;
     progress.phase("reading " + source.name);
-    source.a = copy_to<Space>(read_matrix_market<double>(settings.matrix));
-    named(source.name, [&] { validate<double, Space>(space, source.a); });
+    a = copy_to<Space>(read_matrix_market<double>(settings.matrix));
+    named(source.name, [&] { validate<double, Space>(space, a); });
   }
   space.fence("prekond::driver::load_matrix");
+  source.num_rows = a.num_rows;
+  source.num_cols = a.num_cols;
+  source.nnz = a.nnz();
   source.seconds = timer.seconds();
-  return source;
+  return {source, a};
 }
 
-Problem make_problem(const Space& space, const Settings& settings, bool needs_spd, Progress& progress) {
+Problem make_problem(const Space& space, const Processes& processes, const Settings& settings, SpdCheck check,
+                     Progress& progress) {
+  WholeProblem whole;
+  processes.only_first([&] { whole = make_whole(space, settings, check, progress); });
   Problem problem;
-  problem.source = load_matrix(space, settings, progress);
-  const Matrix& a = problem.source.a;
-  check_shape(problem.source);
-  progress.phase("checking " + problem.source.name);
-  if (needs_spd) {
-    named(problem.source.name, [&] { check_spd_input<double, Space>(space, a); });
-    problem.symmetric = true;
-  } else {
-    problem.symmetric = statistics<double, Space>(space, a).symmetric_values;
-  }
-  problem.b = make_rhs(space, a, settings.rhs);
-  if (settings.x0 != "zero" && settings.x0 != "precond") problem.x0 = read_vector(settings.x0, a.num_rows);
-  problem.norm_b = norm(space, problem.b);
+  problem.source = whole.matrix.source;
+  problem.symmetric = whole.symmetric;
+  problem.not_spd = whole.not_spd;
+  problem.norm_b = whole.norm_b;
+  if (!processes.alone()) progress.phase("distributing " + problem.source.name);
+  problem.a = distribute(space, processes, std::move(whole.matrix.a), settings.spmv);
+  problem.b = problem.a->scatter(space, whole.b);
+  if (is_file(settings.x0)) problem.x0 = problem.a->scatter(space, whole.x0);
   return problem;
 }
 

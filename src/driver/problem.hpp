@@ -1,41 +1,53 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/views.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
-
+#include <memory>
 #include <string>
 
 #include "progress.hpp"
-#include "session.hpp"
+#include "row_blocks.hpp"
 #include "settings.hpp"
 
 namespace prekond::driver {
 
-using Matrix = CsrMatrix<const double, const int, const std::size_t, Space::memory_space>;
-
-/// A matrix where it is computed with, and where it came from.
+/// Where a matrix came from, and its size.
 struct Source {
   std::string name;  ///< the path, or NAME:SIZE[,key=value...]
-  Matrix a;
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t nnz = 0;
   double seconds = 0;  ///< to read or generate it, copy to the device included
 };
 
-/// Reads or generates the matrix. \throws InputError
-Source load_matrix(const Space& space, const Settings& settings, Progress& progress);
+/// A whole matrix where it is computed with.
+struct LoadedMatrix {
+  Source source;
+  Matrix a;
+};
 
-/// A x = b.
+/// Reads or generates the matrix. \throws InputError
+LoadedMatrix load_matrix(const Space& space, const Settings& settings, Progress& progress);
+
+/// A x = b, in blocks of rows. What describes the whole of it is known on rank 0 only.
 struct Problem {
   Source source;
   bool symmetric = false;
+  std::string not_spd;  ///< why a method for positive definite matrices must refuse this one
+  double norm_b = 0;
+
+  std::unique_ptr<RowBlocks> a;
   Vector<double, Space> b;
   Vector<double, Space> x0;  ///< of a file; empty for the initial vectors that have a name
-  double norm_b = 0;
 };
 
-/// The matrix and the vectors that `settings` name. `needs_spd`: refuses what is visibly not symmetric
-/// positive definite. \throws InputError also for a matrix that is empty or not square, and for a vector of
-/// another length
-Problem make_problem(const Space& space, const Settings& settings, bool needs_spd, Progress& progress);
+/// What has to be looked at while one process has the whole matrix.
+enum class SpdCheck { none, report, require };
+
+/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, so that they
+/// do not depend on the number of processes. `check`: what is visibly not symmetric positive definite is
+/// refused, or noted in `not_spd`. \throws InputError also for a matrix that is empty or not square, and for
+/// a vector of another length
+Problem make_problem(const Space& space, const Processes& processes, const Settings& settings, SpdCheck check,
+                     Progress& progress);
 
 }  // namespace prekond::driver

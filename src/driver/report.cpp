@@ -30,17 +30,14 @@ Json to_json(const OptionMap& options) {
   return json;
 }
 
-Json environment() {
-  return {{"version", version},
-          {"backend", Space::name()},
-          {"threads", host_threads()},
-          {"kokkos", kokkos_version()},
-          {"device", device_name()}};
+Json environment(int processes) {
+  return {{"version", version},     {"backend", Space::name()},   {"threads", host_threads()},
+          {"processes", processes}, {"kokkos", kokkos_version()}, {"device", device_name()}};
 }
 
 Json matrix_json(const Source& source, bool symmetric) {
-  return {{"source", source.name}, {"rows", source.a.num_rows}, {"cols", source.a.num_cols},
-          {"nnz", source.a.nnz()}, {"symmetric", symmetric},    {"seconds", number(source.seconds)}};
+  return {{"source", source.name}, {"rows", source.num_rows}, {"cols", source.num_cols},
+          {"nnz", source.nnz},     {"symmetric", symmetric},  {"seconds", number(source.seconds)}};
 }
 
 OptionMap all_solver_options(const Method& method, StoppingOptions stopping) {
@@ -67,6 +64,8 @@ Json preconditioner_json(const Problem& problem, const Method& method, const Out
           {"nnz", setup.nnz},
           {"density", number(density(problem, outcome))},
           {"bytes", setup.bytes},
+          {"foreign_columns", setup.foreign_columns},
+          {"foreign_entries", setup.foreign_entries},
           {"fences", setup.fences},
           {"apply_seconds", number(outcome.apply_seconds)},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
@@ -87,28 +86,29 @@ Json solver_json(const Method& method, const Settings& settings, const SolveResu
           {"seconds", number(result.seconds)}};
 }
 
-Json frame(const Problem& problem, const Settings& settings) {
-  return {{"prekond", environment()},
+Json frame(const Processes& processes, const Problem& problem, const Settings& settings) {
+  return {{"prekond", environment(processes.size())},
           {"matrix", matrix_json(problem.source, problem.symmetric)},
           {"rhs", settings.rhs},
           {"x0", settings.x0},
+          {"spmv", settings.spmv},
           {"repeat", settings.repeat}};
 }
 
 }  // namespace
 
-Json run_report(const Problem& problem, const Method& method, const Settings& settings,
-                const Outcome& outcome) {
-  Json report = frame(problem, settings);
+Json run_report(const Processes& processes, const Problem& problem, const Method& method,
+                const Settings& settings, const Outcome& outcome) {
+  Json report = frame(processes, problem, settings);
   report["preconditioner"] = preconditioner_json(problem, method, outcome);
   report["solver"] = solver_json(method, settings, outcome.solve);
   report["total_seconds"] = number(outcome.setup_seconds + outcome.solve.seconds);
   return report;
 }
 
-Json failed_report(const Problem& problem, const Method& method, const Settings& settings,
-                   const std::string& error) {
-  Json report = frame(problem, settings);
+Json failed_report(const Processes& processes, const Problem& problem, const Method& method,
+                   const Settings& settings, const std::string& error) {
+  Json report = frame(processes, problem, settings);
   report["preconditioner"] = {{"name", method.precond_name}, {"options", to_json(method.precond_options())}};
   report["solver"] = {{"name", method.solver_name},
                       {"options", to_json(all_solver_options(method, settings.stopping))},
@@ -133,7 +133,7 @@ Json info_report(const Source& source, const MatrixStatistics& s) {
   matrix["diagonally_dominant_rows"] = s.diagonally_dominant_rows;
   matrix["frobenius_norm"] = number(s.frobenius_norm);
   matrix["max_abs"] = number(s.max_abs);
-  return {{"prekond", environment()}, {"matrix", matrix}};
+  return {{"prekond", environment(1)}, {"matrix", matrix}};
 }
 
 void write_report(const std::string& path, const Json& report) {

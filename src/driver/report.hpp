@@ -14,14 +14,14 @@ namespace prekond::driver {
 using Json = nlohmann::ordered_json;
 
 /// The report of `solve`, and of a row of `compare`.
-Json run_report(const Problem& problem, const Method& method, const Settings& settings,
-                const Outcome& outcome);
+Json run_report(const Processes& processes, const Problem& problem, const Method& method,
+                const Settings& settings, const Outcome& outcome);
 
 /// A row of `compare` that came to nothing: the same keys, no measurements, and "error".
-Json failed_report(const Problem& problem, const Method& method, const Settings& settings,
-                   const std::string& error);
+Json failed_report(const Processes& processes, const Problem& problem, const Method& method,
+                   const Settings& settings, const std::string& error);
 
-/// The report of `info`.
+/// The report of `info`, which one process makes.
 Json info_report(const Source& source, const MatrixStatistics& statistics);
 
 /// Writes a report, indented. \throws InputError

@@ -3,7 +3,6 @@
 #include "run.hpp"
 
 #include <prekond/core/workspace.hpp>
-#include <prekond/matrix/spmv.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -17,19 +16,22 @@ double median(std::vector<double> values) {
   return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/// Wall time, with everything that was launched before its reading included.
+/// Wall time of the slowest process, with everything that was launched before its reading included. Made and
+/// read by all processes.
 class FencedTimer {
  public:
-  FencedTimer() {
+  explicit FencedTimer(const Processes& processes) : m_processes(processes) {
     Kokkos::fence("prekond::driver::start");
+    m_processes.barrier();
     m_timer.reset();
   }
   double seconds() const {
     Kokkos::fence("prekond::driver::stop");
-    return m_timer.seconds();
+    return m_processes.max(m_timer.seconds());
   }
 
  private:
+  const Processes& m_processes;
   Kokkos::Timer m_timer;
 };
 
@@ -38,15 +40,19 @@ void apply(const Space& space, const AnyPreconditioner& preconditioner, const Ve
   preconditioner.apply(space, as_multivector(Vector<const double, Space>(x)), as_multivector(y), workspace);
 }
 
-double time_apply(const Space& space, const AnyPreconditioner& preconditioner,
+double time_apply(const Space& space, const Processes& processes, const AnyPreconditioner& preconditioner,
                   const Vector<double, Space>& x) {
   constexpr int applications = 5;
-  const auto y = allocate<Vector<double, Space>>(space, "prekond::driver::y", x.extent(0));
-  const auto workspace = preconditioner.make_workspace(space, 1);
-  apply(space, preconditioner, x, y, *workspace);
+  Vector<double, Space> y;
+  std::unique_ptr<Workspace> workspace;
+  processes.together([&] {
+    y = allocate<Vector<double, Space>>(space, "prekond::driver::y", x.extent(0));
+    workspace = preconditioner.make_workspace(space, 1);
+    apply(space, preconditioner, x, y, *workspace);
+  });
   std::vector<double> seconds;
   for (int k = 0; k < applications; ++k) {
-    const FencedTimer timer;
+    const FencedTimer timer(processes);
     apply(space, preconditioner, x, y, *workspace);
     seconds.push_back(timer.seconds());
   }
@@ -56,43 +62,44 @@ double time_apply(const Space& space, const AnyPreconditioner& preconditioner,
 /// The repetitions of one method on one problem.
 class Run {
  public:
-  Run(const Space& space, const Problem& problem, const Method& method, const RunOptions& options,
-      Progress& progress)
+  Run(const Space& space, const Processes& processes, const Problem& problem, const Method& method,
+      const RunOptions& options, Progress& progress)
       : m_space(space),
+        m_processes(processes),
         m_problem(problem),
         m_method(method),
         m_options(options),
         m_progress(progress),
-        m_solver(method.solver->build()),
-        m_operator(problem.source.a) {
-    m_outcome.x = allocate<Vector<double, Space>>(space, "prekond::driver::x", problem.source.a.num_rows);
-  }
+        m_solver(method.solver->build()) {}
 
   Outcome operator()() {
+    m_processes.together([&] {
+      m_outcome.x = allocate<Vector<double, Space>>(m_space, "prekond::driver::x", m_problem.b.extent(0));
+    });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
       m_preconditioner = m_method.precond->build();
       set_up();
       solve();
     }
-    m_outcome.setup = m_preconditioner->report();
+    m_outcome.setup = m_problem.a->merged(m_space, m_preconditioner->report());
     m_outcome.symbolic_seconds = median(m_symbolic);
     m_outcome.numeric_seconds = median(m_numeric);
     m_outcome.setup_seconds = median(m_setup);
     m_outcome.first_setup_seconds = m_setup.front();
     m_outcome.solve.seconds = median(m_solve);
     m_progress.phase(m_method.precond_name + ": timing its application");
-    m_outcome.apply_seconds = time_apply(m_space, *m_preconditioner, m_problem.b);
+    m_outcome.apply_seconds = time_apply(m_space, m_processes, *m_preconditioner, m_problem.b);
     return std::move(m_outcome);
   }
 
  private:
   void set_up() {
     m_progress.phase(m_method.precond_name + ": setup");
-    const FencedTimer timer;
-    m_preconditioner->symbolic(m_space, m_problem.source.a);
+    const FencedTimer timer(m_processes);
+    m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a->rows()); });
     m_symbolic.push_back(timer.seconds());
-    m_preconditioner->numeric(m_space, m_problem.source.a);
+    m_processes.together([&] { m_preconditioner->numeric(m_space, m_problem.a->rows()); });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
   }
@@ -112,13 +119,13 @@ class Run {
   void solve() {
     m_progress.phase(m_method.solver_name + " with " + m_method.precond_name);
     m_outcome.history.clear();
-    const FencedTimer timer;
+    const FencedTimer timer(m_processes);
     initial_vector();
     // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
     // measured by.
     const AnyPreconditioner* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
-    m_outcome.solve =
-        m_solver->solve(m_space, m_operator, m, m_problem.b, m_outcome.x, m_options.stopping, monitor());
+    m_outcome.solve = m_solver->solve(m_space, m_problem.a->product(), m, m_problem.b, m_outcome.x,
+                                      m_options.stopping, monitor(), m_problem.a->reducer());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
   }
@@ -143,12 +150,12 @@ class Run {
   }
 
   const Space& m_space;
+  const Processes& m_processes;
   const Problem& m_problem;
   const Method& m_method;
   const RunOptions& m_options;
   Progress& m_progress;
   std::unique_ptr<AnySolver> m_solver;
-  CsrOperator<double, Space> m_operator;
   std::unique_ptr<AnyPreconditioner> m_preconditioner;
   Outcome m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
@@ -174,13 +181,13 @@ Method choose_method(const std::string& solver, const OptionMap& solver_options,
 }
 
 double density(const Problem& problem, const Outcome& outcome) {
-  const std::int64_t nnz = problem.source.a.nnz();
+  const std::int64_t nnz = problem.source.nnz;
   return nnz > 0 ? static_cast<double>(outcome.setup.nnz) / static_cast<double>(nnz) : 0;
 }
 
-Outcome run_method(const Space& space, const Problem& problem, const Method& method,
-                   const RunOptions& options, Progress& progress) {
-  return Run(space, problem, method, options, progress)();
+Outcome run_method(const Space& space, const Processes& processes, const Problem& problem,
+                   const Method& method, const RunOptions& options, Progress& progress) {
+  return Run(space, processes, problem, method, options, progress)();
 }
 
 }  // namespace prekond::driver

@@ -35,7 +35,8 @@ struct Method {
 Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
                      const OptionMap& precond_options);
 
-/// What was measured. Times are medians over the repetitions.
+/// What was measured. Times are medians over the repetitions, and of each repetition the slowest process's;
+/// sizes and breakdowns are those of all processes.
 struct Outcome {
   Report setup;
   double symbolic_seconds = 0;
@@ -44,7 +45,7 @@ struct Outcome {
   double first_setup_seconds = 0;
   double apply_seconds = 0;
   SolveResult solve;
-  Vector<double, Space> x;
+  Vector<double, Space> x;      ///< this process's part
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
 };
 
@@ -58,9 +59,11 @@ struct RunOptions {
   bool history = false;
 };
 
-/// Sets up and solves. A result with a value that is not finite is never a success: its reason is `nan`.
-/// \throws InputError where the preconditioner refuses the matrix
-Outcome run_method(const Space& space, const Problem& problem, const Method& method,
-                   const RunOptions& options, Progress& progress);
+/// All processes: sets up and solves. A result with a value that is not finite is never a success: its reason
+/// is `nan`. \throws InputError where the preconditioner refuses the matrix; with several processes, a
+/// Failure that all know of, or, where a process fails while the others wait for its part of a product, what
+/// has to end them
+Outcome run_method(const Space& space, const Processes& processes, const Problem& problem,
+                   const Method& method, const RunOptions& options, Progress& progress);
 
 }  // namespace prekond::driver

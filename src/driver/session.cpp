@@ -29,6 +29,14 @@ void check_number(const std::string& flag, const std::string& name, int min) {
 }  // namespace
 
 Session::Session(const std::vector<std::string>& flags) {
+  start(flags);
+}
+
+Session::Session(const std::vector<std::string>& flags, const Processes& processes) {
+  processes.together([&] { start(flags); });
+}
+
+void Session::start(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {"prekond"};
   bool about_warnings = std::getenv("KOKKOS_DISABLE_WARNINGS") != nullptr;
   for (const auto& flag : flags) {

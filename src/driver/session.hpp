@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "processes.hpp"
+
 namespace prekond::driver {
 
 /// Everything the command computes, it computes here.
@@ -19,9 +21,14 @@ class Session {
  public:
   /// \throws OptionError for a number that Kokkos would abort on
   explicit Session(const std::vector<std::string>& flags);
+  /// All processes.
+  Session(const std::vector<std::string>& flags, const Processes& processes);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+ private:
+  void start(const std::vector<std::string>& flags);
 };
 
 std::string kokkos_version();

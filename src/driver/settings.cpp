@@ -23,9 +23,9 @@ struct Numbers {
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},
-          {"x0", &s.x0},         {"solver", &s.solver},     {"precond", &s.precond},
-          {"report", &s.report}, {"history", &s.history},   {"solution", &s.solution}};
+  return {{"matrix", &s.matrix},   {"generate", &s.generate}, {"rhs", &s.rhs},   {"x0", &s.x0},
+          {"solver", &s.solver},   {"precond", &s.precond},   {"spmv", &s.spmv}, {"report", &s.report},
+          {"history", &s.history}, {"solution", &s.solution}};
 }
 
 /// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
@@ -45,6 +45,8 @@ void check_consistent(const Settings& settings, const std::string& command) {
                                 command + " --help')"
                           : "both a matrix file and --generate: leave one out");
   }
+  if (settings.spmv != "native" && settings.spmv != "kokkoskernels")
+    throw OptionError("--spmv takes native or kokkoskernels, not '" + settings.spmv + "'");
   check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
   check_vector_source("x0", settings.x0, {"zero", "precond"});
 }
@@ -64,6 +66,7 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
        command == "compare" ? "preconditioners, one row of the table each; options behind colons, as in "
                               "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01"
                             : "see 'prekond list preconditioners' (default none)"},
+      {"spmv", "native|kokkoskernels", "whose product with A (default native)"},
       {"rtol", "NUMBER", "stop at ||b - A x|| <= max(rtol ||b||, atol) (default 1e-6)"},
       {"atol", "NUMBER", "(default 0)"},
       {"max_iters", "NUMBER", "(default 10000)"},

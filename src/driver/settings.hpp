@@ -19,6 +19,7 @@ struct Settings {
   std::string x0 = "zero";
   std::string solver = "cg";
   std::string precond = "none";
+  std::string spmv = "native";  ///< whose product with A: "native" or "kokkoskernels"
   OptionMap solver_options;
   OptionMap precond_options;
   StoppingOptions stopping;

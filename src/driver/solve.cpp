@@ -5,6 +5,7 @@
 #include "commands.hpp"
 #include "files.hpp"
 #include "report.hpp"
+#include "spmv_choice.hpp"
 #include "table.hpp"
 
 namespace prekond::driver {
@@ -16,14 +17,19 @@ std::string median_note(const Settings& settings, const Outcome& outcome) {
                 seconds_text(outcome.first_setup_seconds).c_str());
 }
 
-void print_matrix(const Problem& problem) {
-  const Matrix& a = problem.source.a;
-  print_line("matrix", format("%s: %lld rows, %lld entries, %s", problem.source.name.c_str(),
-                              static_cast<long long>(a.num_rows), static_cast<long long>(a.nnz()),
-                              problem.symmetric ? "symmetric" : "not symmetric"));
+/// "Serial, 1 threads, 4 processes"
+std::string computed_on(const Processes& processes) {
   const std::string device = device_name();
-  print_line("computed on", device.empty() ? format("%s, %d threads", Space::name(), host_threads())
-                                           : format("%s, %s", Space::name(), device.c_str()));
+  const std::string threads = format("%d threads", host_threads());
+  return std::string(Space::name()) + ", " + (device.empty() ? threads : device) +
+         (processes.alone() ? "" : format(", %d processes", processes.size()));
+}
+
+void print_matrix(const Problem& problem) {
+  const Source& source = problem.source;
+  print_line("matrix", format("%s: %lld rows, %lld entries, %s", source.name.c_str(),
+                              static_cast<long long>(source.num_rows), static_cast<long long>(source.nnz),
+                              problem.symmetric ? "symmetric" : "not symmetric"));
 }
 
 void print_breakdowns(const Breakdowns& b) {
@@ -76,17 +82,21 @@ void write_history(const std::string& path, const std::vector<double>& history, 
   write_text(path, text);
 }
 
-void write_files(const Problem& problem, const Method& method, const Settings& settings,
-                 const Outcome& outcome) {
-  write_report(settings.report, run_report(problem, method, settings, outcome));
+/// There is no vector to write where it may have NaN in it.
+bool has_solution(const Settings& settings, const Outcome& outcome) {
+  return !settings.solution.empty() && outcome.solve.reason != StopReason::nan;
+}
+
+void write_files(const Processes& processes, const Problem& problem, const Method& method,
+                 const Settings& settings, const Outcome& outcome, const Vector<double, Space>& solution) {
+  write_report(settings.report, run_report(processes, problem, method, settings, outcome));
   if (!settings.history.empty()) {
     auto history = outcome.history;
     if (history.empty()) history.push_back(problem.norm_b);  // b = 0: the solver had nothing to iterate on
     write_history(settings.history, history, problem.norm_b);
   }
-  // There is no vector to write where it may have NaN in it.
-  if (settings.solution.empty() || outcome.solve.reason == StopReason::nan) return;
-  const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), outcome.x);
+  if (!has_solution(settings, outcome)) return;
+  const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
   write_vector_market(settings.solution, x, "prekond solve " + problem.source.name);
 }
 
@@ -121,30 +131,43 @@ std::string failure_text(const Method& method, const Settings& settings, const S
 
 }  // namespace
 
-void solve_command(const CommandLine& line) {
+void solve_command(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  const Method method =
-      choose_method(settings.solver, settings.solver_options, settings.precond, settings.precond_options);
-  for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
-  const Session session(line.kokkos);
+  Method method;
+  processes.together([&] {
+    method =
+        choose_method(settings.solver, settings.solver_options, settings.precond, settings.precond_options);
+    check_spmv(settings.spmv, processes);
+  });
+  processes.only_first([&] {
+    for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
+  });
+  const Session session(line.kokkos, processes);
   const Space space;
   const RunOptions options{settings.x0, settings.stopping, settings.repeat, !settings.history.empty()};
   Problem problem;
   Outcome outcome;
   {
-    Progress progress(!settings.quiet);
-    problem = make_problem(space, settings, method.solver_needs_spd || method.precond_needs_spd, progress);
-    outcome = run_method(space, problem, method, options, progress);
+    Progress progress(!settings.quiet && processes.first());
+    const bool needs_spd = method.solver_needs_spd || method.precond_needs_spd;
+    problem =
+        make_problem(space, processes, settings, needs_spd ? SpdCheck::require : SpdCheck::none, progress);
+    outcome = run_method(space, processes, problem, method, options, progress);
   }
-  if (!settings.quiet) {
-    print_matrix(problem);
-    print_preconditioner(problem, method, settings, outcome);
-    print_solver(method, settings, outcome);
-  }
-  write_files(problem, method, settings, outcome);
+  Vector<double, Space> solution;
+  if (has_solution(settings, outcome)) solution = problem.a->gather(space, outcome.x);
+  processes.only_first([&] {
+    if (!settings.quiet) {
+      print_matrix(problem);
+      print_line("computed on", computed_on(processes));
+      print_preconditioner(problem, method, settings, outcome);
+      print_solver(method, settings, outcome);
+    }
+    write_files(processes, problem, method, settings, outcome, solution);
+  });
   if (outcome.solve.converged) return;
-  throw SolveFailure(outcome.solve.reason == StopReason::max_iters ? not_converged : breakdown,
-                     failure_text(method, settings, outcome.solve));
+  throw Failure(outcome.solve.reason == StopReason::max_iters ? not_converged : breakdown,
+                failure_text(method, settings, outcome.solve));
 }
 
 }  // namespace prekond::driver

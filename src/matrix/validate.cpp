@@ -251,7 +251,7 @@ struct CheckSymmetry {
   }
   KOKKOS_FUNCTION bool is_symmetric(std::int64_t i, std::size_t k) const {
     const int j = a.col_idxs(k);
-    if (j == i) return true;
+    if (j == i || j >= a.num_rows) return true;
     std::size_t place = 0;
     const double mirror = find_entry(a, j, i, place);
     return impl::is_symmetric_pair(static_cast<double>(a.values(k)), mirror,
@@ -315,6 +315,15 @@ void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a) {
     throw InputError("CG needs a square matrix, this one has " + std::to_string(a.num_rows) + " rows and " +
                      std::to_string(a.num_cols) + " columns");
   if (a.num_rows == 0) throw InputError("the matrix is empty: it has no rows");
+  check_local_spd_input<Scalar, Space>(space, a);
+}
+
+template <class Scalar, class Space>
+void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) {
+  if (a.num_cols < a.num_rows)
+    throw InputError("a rank's part of a square matrix has at least as many columns as rows, this one has " +
+                     std::to_string(a.num_rows) + " rows and " + std::to_string(a.num_cols) + " columns");
+  if (a.num_rows == 0) return;
   const auto diagonal =
       allocate<Vector<double, Space>>(space, "prekond::check_spd_input::diagonal", a.num_rows);
   check_diagonal(space, a, diagonal);
@@ -323,7 +332,8 @@ void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a) {
 
 #define PREKOND_VALIDATE(Scalar, Space)                                               \
   template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
-  template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
+  template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
+  template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_VALIDATE)
 
 }  // namespace prekond

@@ -65,6 +65,7 @@ void Jacobi<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   }
   report.fences = 1;
   report.nnz = a.num_rows;
+  report.numeric_flops = report.apply_flops = static_cast<double>(a.num_rows);
   report.bytes = static_cast<std::int64_t>(m_inverse.span() * sizeof(Scalar));
   report.numeric_seconds = timer.seconds();
   this->m_report = report;

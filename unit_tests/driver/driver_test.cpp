@@ -57,6 +57,9 @@ class DriverTest : public ::testing::Test {
     s_folder = name;
     // Hundreds of short runs: they are not to compete with each other's spinning threads.
     setenv("KOKKOS_NUM_THREADS", "1", 1);
+    // Starting takes OpenMPI, in builds that have it, a second where it looks for networks.
+    setenv("OMPI_MCA_pml", "ob1", 0);
+    setenv("OMPI_MCA_btl", "self", 0);
     write_matrices();
   }
   static void TearDownTestSuite() {
@@ -221,6 +224,7 @@ const std::vector<ErrorCase> command_line_errors = {
     {"rtol_nan", {"solve", "spd.mtx", "--rtol", "nan"}, 2, {"rtol"}},
     {"max_iters_fraction", {"solve", "spd.mtx", "--max-iters", "1.5"}, 2, {"max_iters"}},
     {"repeat_zero", {"solve", "spd.mtx", "--repeat", "0"}, 2, {"repeat"}},
+    {"spmv_slip", {"solve", "spd.mtx", "--spmv", "kokos"}, 2, {"native or kokkoskernels", "'kokos'"}},
     {"rhs_slip", {"solve", "spd.mtx", "--rhs", "one"}, 2, {"'one'", "a_ones"}},
     {"unknown_generator", {"solve", "--generate", "poisson2e:5"}, 2, {"'poisson2e'", "'poisson2d'"}},
     {"generator_size", {"solve", "--generate", "poisson2d:five"}, 2, {"'five'"}},
@@ -292,7 +296,7 @@ TEST_F(DriverTest, HelpAndVersion) {
   const std::string help = run({"solve", "--help"}).out;
   for (const char* option :
        {"--rhs", "--x0", "--solver", "-s", "--precond", "-p", "--rtol", "--atol", "--max-iters", "--config",
-        "--report", "--history", "--solution", "--repeat", "--quiet", "--generate"}) {
+        "--report", "--history", "--solution", "--repeat", "--quiet", "--generate", "--spmv"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
 }
@@ -321,6 +325,8 @@ TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
   for (const char* key : {"version", "backend", "kokkos", "device"})
     EXPECT_TRUE(prekond[key].is_string()) << key;
   EXPECT_TRUE(prekond["threads"].is_number_integer());
+  EXPECT_EQ(prekond["processes"], 1);
+  EXPECT_EQ(report["spmv"], "native");
   const Json& matrix = report["matrix"];
   EXPECT_EQ(matrix["source"], "poisson2d:20");
   EXPECT_EQ(matrix["rows"], 400);
@@ -366,6 +372,22 @@ TEST_F(DriverTest, HistoryHasARowAnIterationAndOneMore) {
     const double last = std::stod(rows.back().substr(rows.back().rfind(',') + 1));
     EXPECT_NEAR(last, report["solver"]["relative_residual"].get<double>(), 1e-6 * last);
   }
+}
+
+TEST_F(DriverTest, KokkosKernelsMultipliesOrIsNotThere) {
+  const std::vector<std::string> solve = {"solve", "--generate", "poisson2d:20", "--precond", "jacobi"};
+  auto other = solve;
+  other.insert(other.end(), {"--spmv", "kokkoskernels", "--report", "report.json"});
+  const Result result = run(other);
+  if (result.code != 0) {
+    EXPECT_EQ(result.code, 2);
+    EXPECT_THAT(result.err, HasSubstr("this build has no Kokkos Kernels"));
+    return;
+  }
+  const Json theirs = Json::parse(read_file(file("report.json")));
+  EXPECT_EQ(theirs["spmv"], "kokkoskernels");
+  EXPECT_NEAR(theirs["solver"]["iterations"].get<int>(), report_of(solve)["solver"]["iterations"].get<int>(),
+              1);
 }
 
 TEST_F(DriverTest, RepeatReportsMedians) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <gmock/gmock.h>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/validate.hpp>
 
@@ -148,6 +149,25 @@ TYPED_TEST(Validate, RefusesShapesThatCannotBeSpd) {
   EXPECT_EQ(spd_refusal<Space>(small_matrix()),
             "CG needs a square matrix, this one has 3 rows and 4 columns");
   EXPECT_EQ(spd_refusal<Space>(HostMatrix<double>{}), "the matrix is empty: it has no rows");
+}
+
+TYPED_TEST(Validate, LooksAtARanksOwnColumnsOnly) {
+  using Space = TypeParam;
+  const auto refusal_of_part = [](const HostMatrix<double>& a) -> std::string {
+    try {
+      check_local_spd_input<double, Space>(Space(), to_device<Space>(a));
+      return "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(refusal_of_part(sparse<double>({{2, -1, 7, 0}, {-1, 2, 0, 9}})), "");
+  EXPECT_THAT(refusal_of_part(sparse<double>({{2, -1, 7}, {1, 2, 0}})), ::testing::HasSubstr("not symmetric: entry (1, 2)"));
+  EXPECT_THAT(refusal_of_part(sparse<double>({{2, 0, 7}, {0, 0, 5}})), ::testing::HasSubstr("row 2 is missing"));
+  EXPECT_THAT(refusal_of_part(sparse<double>({{2}, {1}})), ::testing::HasSubstr("2 rows and 1 columns"));
+  HostMatrix<double> no_rows;
+  no_rows.num_cols = 5;
+  EXPECT_EQ(refusal_of_part(no_rows), "");
 }
 
 TYPED_TEST(Validate, RefusesDiagonalsThatCannotBeSpd) {

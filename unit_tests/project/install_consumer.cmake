@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# Installs the tree BUILD into a prefix under WORK, then configures, builds and runs EXAMPLES against that prefix.
+# Installs the tree BUILD into a prefix under WORK, then configures, builds and runs EXAMPLES against that prefix; with
+# TRILINOS also the project EXAMPLES/trilinos, which uses the package's component of that name.
 function(run)
   list(JOIN ARGN " " text)
   message(STATUS "${text}")
@@ -25,12 +26,21 @@ if(KOKKOS)
   list(APPEND options -DKokkos_DIR=${KOKKOS})
 endif()
 
+# consume(SOURCE BUILD OPTION...): configures, builds and runs a project that uses the installed package.
+function(consume source build)
+  run(${CMAKE_COMMAND} -S ${source} -B ${build} -G ${GENERATOR} ${options} ${ARGN})
+  # Nothing of the source tree may have come along.
+  file(STRINGS ${build}/CMakeCache.txt found REGEX "^Prekond_DIR:")
+  if(NOT found MATCHES "${prefix}")
+    message(FATAL_ERROR "${source} found another Prekond: ${found}")
+  endif()
+  run(${CMAKE_COMMAND} --build ${build} --parallel 2)
+  run(${CMAKE_CTEST_COMMAND} --test-dir ${build} --output-on-failure --no-tests=error)
+endfunction()
+
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
-run(${CMAKE_COMMAND} -S ${EXAMPLES} -B ${WORK}/build -G ${GENERATOR} ${options})
-# Nothing of the source tree may have come along.
-file(STRINGS ${WORK}/build/CMakeCache.txt found REGEX "^Prekond_DIR:")
-if(NOT found MATCHES "${prefix}")
-  message(FATAL_ERROR "The examples found another Prekond: ${found}")
+consume(${EXAMPLES} ${WORK}/build)
+if(TRILINOS AND EXISTS ${EXAMPLES}/trilinos/CMakeLists.txt)
+  consume(${EXAMPLES}/trilinos ${WORK}/build-trilinos -DTpetra_DIR=${TPETRA} -DIfpack2_DIR=${IFPACK2}
+          -DBelos_DIR=${BELOS})
 endif()
-run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 2)
-run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build --output-on-failure --no-tests=error)

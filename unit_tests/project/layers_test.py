@@ -19,8 +19,13 @@ RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 SEES_ALL = {"adapters", "driver"}
 # Files of src/ that are of another layer than their folder says.
 SOURCE_LAYERS = {"src/options.cpp": "core", "src/instantiate.hpp": "core", "src/io": "matrix"}
-FOREIGN = re.compile(r"^(Tpetra|Teuchos|Ifpack2|Belos|Xpetra|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|"
-                     r"KokkosBatched|KokkosLapack|KokkosOde|CLI/|CLI11|nlohmann/|HYPRE|mpi\.h|gtest/|gmock/|benchmark/)")
+TRILINOS = r"Tpetra|Teuchos|Ifpack2|Belos|Xpetra|Thyra|Zoltan2|Amesos2|MueLu|MatrixMarket_Tpetra|mpi\.h"
+# What adapters are for, and what only the driver and tests use.
+ADAPTED = re.compile(rf"^({TRILINOS}|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|KokkosBatched|KokkosLapack|KokkosOde|"
+                     r"HYPRE)")
+TOOLS = re.compile(r"^(CLI/|CLI11|nlohmann/|gtest/|gmock/|benchmark/)")
+# The adapter for Kokkos Kernels is built where there is no Trilinos too.
+KOKKOSKERNELS_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?kokkoskernels")
 BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
                      r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
 BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp"}
@@ -83,6 +88,8 @@ def resolve(root, path, name, kind, quoted):
 def wrong_arrow(layer, target):
     """Why `layer` may not include the file `target`, or None."""
     other = layer_of(target)
+    if other == "driver" and layer != "driver":
+        return f"layer {layer} may not include {target}"
     if layer in SEES_ALL or other == layer:
         return None
     if layer not in RANK:
@@ -91,6 +98,17 @@ def wrong_arrow(layer, target):
         return f"layer {layer} may not include {target}"
     if RANK[other] >= RANK[layer]:
         return f"layer {layer} may not include {target} of layer {other}"
+    return None
+
+
+def wrong_library(layer, name, included):
+    """Why the file `name` of `layer` may not include the header `included` of another library, or None."""
+    if layer not in SEES_ALL and (ADAPTED.match(included) or TOOLS.match(included)):
+        return f"only adapters, the driver and tests include <{included}>"
+    if layer == "adapters" and TOOLS.match(included):
+        return f"only the driver and tests include <{included}>"
+    if KOKKOSKERNELS_FILES.match(name) and re.match(TRILINOS, included):
+        return f"the adapter for Kokkos Kernels does without <{included}>"
     return None
 
 
@@ -110,11 +128,15 @@ def check_includes(root):
                 yield f"{name}: {error}"
                 continue
             if target is None:
-                if layer not in SEES_ALL and FOREIGN.match(included):
-                    yield f"{name}: only adapters, the driver and tests include <{included}>"
+                reason = wrong_library(layer, name, included)
+                if reason:
+                    yield f"{name}: {reason}"
                 continue
             if kind == "include" and not target.startswith("include/"):
                 yield f"{name}: a public header includes {target}"
+                continue
+            if KOKKOSKERNELS_FILES.match(name) and layer_of(target) == "adapters" and not KOKKOSKERNELS_FILES.match(target):
+                yield f"{name}: the adapter for Kokkos Kernels does without {target}"
                 continue
             reason = wrong_arrow(layer, target)
             if reason:
@@ -208,13 +230,18 @@ GOOD = {
     "include/prekond/batched/lu.hpp": header("#include <prekond/dense/qr.hpp>"),
     "include/prekond/precond/ilu.hpp": header("#include <prekond/krylov/cg.hpp>", "#include <prekond/dense/qr.hpp>",
                                               "// KOKKOS_ENABLE_CUDA in a comment"),
-    "include/prekond/adapters/tpetra.hpp": header("#include <Tpetra_CrsMatrix.hpp>", "#include <prekond/precond/ilu.hpp>"),
+    "include/prekond/adapters/tpetra.hpp": header("#include <Tpetra_CrsMatrix.hpp>", "#include <prekond/precond/ilu.hpp>",
+                                                  "#include <prekond/adapters/impl/rows.hpp>"),
+    "include/prekond/adapters/impl/rows.hpp": header("#include <mpi.h>"),
+    "include/prekond/adapters/kokkoskernels.hpp": header("#include <KokkosSparse_spmv.hpp>"),
+    "src/adapters/list.cpp": source("#include <Teuchos_ParameterList.hpp>", "#include <prekond/core/views.hpp>"),
     "src/instantiate.hpp": header("#ifdef KOKKOS_ENABLE_HIP", "#endif"),
     "src/options.cpp": source("#include <prekond/core/views.hpp>"),
     "src/io/mm.cpp": source('#include "instantiate.hpp"', '#include "parts.hpp"', "#include <prekond/matrix/io/mm.hpp>"),
     "src/io/parts.hpp": header(),
     "src/precond/ilu.cpp": source("#include <prekond/precond/ilu.hpp>", '#include "instantiate.hpp"'),
-    "src/driver/main.cpp": source("#include <CLI/CLI.hpp>", "#include <prekond/precond/ilu.hpp>"),
+    "src/driver/main.cpp": source("#include <CLI/CLI.hpp>", "#include <prekond/precond/ilu.hpp>", "#include <mpi.h>",
+                                  "#include <prekond/adapters/tpetra.hpp>"),
     "unit_tests/a_test.cpp": source("#include <nlohmann/json.hpp>", "#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
     "scripts/build": "#!/bin/sh\n" + source().replace("//", "#"),
 }
@@ -231,6 +258,13 @@ BAD = [
     ("upward in src", "src/options.cpp", source("#include <prekond/matrix/csr.hpp>"), "core may not include"),
     ("upward by quotes", "src/matrix/a.cpp", source('#include "precond/b.hpp"'), "matrix may not include src/precond/b.hpp"),
     ("the driver", "src/precond/ilu.cpp", source('#include "driver/run.hpp"'), "precond may not include src/driver"),
+    ("the driver", "src/adapters/list.cpp", source('#include "driver/run.hpp"'), "adapters may not include src/driver"),
+    ("an adapter", "src/io/mm.cpp", source("#include <prekond/adapters/tpetra.hpp>"), "matrix may not include"),
+    ("an adapter", "include/prekond/krylov/cg.hpp", header("#include <prekond/adapters/kokkoskernels.hpp>"), "krylov may not"),
+    ("an adapter's inside", "src/precond/ilu.cpp", source("#include <prekond/adapters/impl/rows.hpp>"), "precond may not"),
+    ("another adapter", "include/prekond/adapters/kokkoskernels.hpp", header("#include <prekond/adapters/tpetra.hpp>"),
+     "does without include/prekond/adapters/tpetra.hpp"),
+    ("Trilinos", "include/prekond/adapters/kokkoskernels.hpp", header("#include <Teuchos_RCP.hpp>"), "does without <Teuchos"),
     ("a header from src", "include/prekond/precond/ilu.hpp", header('#include "../../../src/instantiate.hpp"'), "not qualified"),
     ("quotes", "include/prekond/matrix/csr.hpp", header('#include "io/mm.hpp"'), "not qualified"),
     ("quotes", "src/io/mm.cpp", source('#include "prekond/core/views.hpp"'), "is written <"),
@@ -240,10 +274,16 @@ BAD = [
     ("no layer", "include/prekond/a.hpp", header(), "in no layer"),
     ("no layer", "src/a.cpp", source(), "in no layer"),
     ("Tpetra", "include/prekond/precond/ilu.hpp", header("#include <Tpetra_CrsMatrix.hpp>"), "only adapters"),
+    ("Teuchos", "src/options.cpp", source("#include <Teuchos_ParameterList.hpp>"), "only adapters"),
+    ("Ifpack2", "src/precond/ilu.cpp", source("#include <Ifpack2_Preconditioner.hpp>"), "only adapters"),
+    ("Belos", "include/prekond/krylov/cg.hpp", header("#include <BelosTpetraAdapter.hpp>"), "only adapters"),
+    ("MPI", "include/prekond/core/views.hpp", header("#include <mpi.h>"), "only adapters"),
     ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosSparse_spmv.hpp>"), "only adapters"),
     ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosBlas1_dot.hpp>"), "only adapters"),
     ("CLI11", "src/io/mm.cpp", source("#include <CLI/CLI.hpp>"), "only adapters"),
     ("JSON", "include/prekond/core/views.hpp", header("#include <nlohmann/json.hpp>"), "only adapters"),
+    ("JSON", "src/adapters/list.cpp", source("#include <nlohmann/json.hpp>"), "only the driver and tests"),
+    ("GoogleTest", "include/prekond/adapters/tpetra.hpp", header("#include <gtest/gtest.h>"), "only the driver and tests"),
     ("a backend", "src/precond/ilu.cpp", source("#if defined(KOKKOS_ENABLE_CUDA)", "#endif"), "KOKKOS_ENABLE_CUDA belongs"),
     ("a backend", "include/prekond/dense/qr.hpp", header("#ifdef __CUDA_ARCH__", "#endif"), "__CUDA_ARCH__ belongs"),
     ("a backend", "src/driver/main.cpp", source("#ifdef KOKKOS_ENABLE_OPENMP", "#endif"), "KOKKOS_ENABLE_OPENMP belongs"),

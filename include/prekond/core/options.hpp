@@ -76,7 +76,11 @@ class OptionFields {
     m_prefix = outer;
   }
 
-  const std::vector<OptionField>& list() const { return m_fields; }
+  /// Adds the fields of another struct, so that both are set together or not at all.
+  void append(const OptionFields& other) { m_fields.insert(m_fields.end(), other.m_fields.begin(), other.m_fields.end()); }
+
+  const std::vector<OptionField>& list() const& { return m_fields; }
+  std::vector<OptionField> list() && { return std::move(m_fields); }  // safe to iterate over a temporary's
 
   /// Sets all the named options, or none. Text is converted to the field's type.
   /// \throws OptionError for an unknown name (naming the nearest), a wrong type, or a value out of range

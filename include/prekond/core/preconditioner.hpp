@@ -33,6 +33,10 @@ class Preconditioner {
     return std::make_unique<Workspace>();
   }
 
+  /// Is M^-1 its own transpose? Then a transposed application is an application. (Real scalars: its own conjugate
+  /// transpose too.)
+  virtual bool is_symmetric() const { return false; }
+
   virtual const Report& report() const {
     static const Report empty;
     return empty;

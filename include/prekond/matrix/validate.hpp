@@ -26,6 +26,11 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 template <class Scalar, class Space>
 void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
 
+/// The same for a rank's rows of a distributed matrix: num_cols >= num_rows, no rows are allowed, and entries in columns
+/// of other ranks (>= num_rows) are not looked at.
+template <class Scalar, class Space>
+void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
+
 /// Asymmetry that is taken for rounding: 1e-10 in double, 1e-5 in float.
 template <class Scalar>
 inline constexpr double symmetry_tolerance = sizeof(Scalar) < sizeof(double) ? 1e-5 : 1e-10;

@@ -55,7 +55,7 @@ struct AdaptiveFsaiOptions {
 /// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back to
 /// 1/sqrt(a_ii). Both are counted in the report. Where A's range is too wide for single precision, the setup is double,
 /// and the report says so.
-/// Columns >= num_rows (of other ranks) are skipped.
+/// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 /// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive
 template <class Scalar, class Space>
 class AdaptiveFsai : public MatrixPreconditioner<Scalar, Space> {
@@ -67,6 +67,7 @@ class AdaptiveFsai : public MatrixPreconditioner<Scalar, Space> {
   explicit AdaptiveFsai(const AdaptiveFsaiOptions& options = {}) : m_options(options) {}
 
   std::string name() const override { return AdaptiveFsaiOptions::name; }
+  bool is_symmetric() const override { return true; }
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 
@@ -81,6 +82,7 @@ class AdaptiveFsai : public MatrixPreconditioner<Scalar, Space> {
 
  private:
   AdaptiveFsaiOptions m_options;
+  bool m_symbolic_done = false;
   matrix_type m_g;
   matrix_type m_gt;
 };

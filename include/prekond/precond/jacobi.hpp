@@ -25,6 +25,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
 
   explicit Jacobi(const JacobiOptions& = {}) {}
   std::string name() const override { return JacobiOptions::name; }
+  bool is_symmetric() const override { return true; }
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

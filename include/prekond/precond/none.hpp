@@ -24,6 +24,7 @@ class None : public MatrixPreconditioner<Scalar, Space> {
 
   explicit None(const NoneOptions& = {}) {}
   std::string name() const override { return NoneOptions::name; }
+  bool is_symmetric() const override { return true; }
   void symbolic(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
   void numeric(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

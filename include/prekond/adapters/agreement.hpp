@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What the ranks of a communicator have to agree upon: errors, and one report.
+#include <prekond/core/report.hpp>
+
+#include <Teuchos_Comm.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace prekond::tpetra {
+
+/// An exception as something that can be sent to other ranks.
+struct Failure {
+  /// OptionError, InputError, std::logic_error, std::bad_alloc, any other exception.
+  enum class Kind : int { option, input, logic, memory, other };
+  Kind kind = Kind::other;
+  std::string text;
+  std::string where;  ///< of what the text speaks, on that rank; may be empty
+
+  /// The exception being handled. \pre within a catch block
+  static Failure current();
+  /// Throws it anew; memory and other as std::runtime_error.
+  [[noreturn]] void raise() const;
+};
+
+/// Collective. Returns if no rank has a failure; else all ranks throw the one of the lowest rank that has one, its text
+/// after "rank K of N (where): ". Cost: one all-reduce of an int where nothing failed.
+void agree(const Teuchos::Comm<int>& comm, const std::optional<Failure>& mine);
+
+/// Collective. Runs `work` on every rank; where it throws on one, all throw (see `agree`, `where()`). `work` itself must not communicate after it may have failed.
+template <class Work, class Where>
+void together(const Teuchos::Comm<int>& comm, Work&& work, Where&& where) {
+  std::optional<Failure> mine;
+  try {
+    work();
+  } catch (...) {
+    mine = Failure::current();
+    mine->where = where();
+  }
+  agree(comm, mine);
+}
+
+/// Collective. The report of all ranks, the same on each: times are maxima, sizes and counts sums, the first breakdown is
+/// the one with the smallest global row; notes and actions stand once each, actions behind their rank.
+/// `first_global_row`: the global index of this rank's `report.breakdowns.first_row`.
+Report merged_report(const Teuchos::Comm<int>& comm, const Report& report, std::int64_t first_global_row);
+
+}  // namespace prekond::tpetra

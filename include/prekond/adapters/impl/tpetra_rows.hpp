@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Copies of a rank's rows, and views of Tpetra's objects.
+#include <prekond/adapters/impl/renumbered_copy.hpp>
+#include <prekond/matrix/validate.hpp>
+
+#include <Tpetra_Map.hpp>
+#include <Tpetra_RowMatrix.hpp>
+
+#include <type_traits>
+#include <vector>
+
+namespace prekond::tpetra::impl {
+
+/// The local matrix of a CrsMatrix (a KokkosSparse::CrsMatrix) as our kernels take it.
+template <class Scalar, class Space, class LocalCrsMatrix>
+CsrView<Scalar, Space> view_of(const LocalCrsMatrix& local) {
+  return {local.numRows(), local.numCols(), local.graph.row_map, local.graph.entries, local.values};
+}
+
+/// Are the rank's rows its first columns, in the same order?
+template <class Map>
+bool begins_with(const Map& cols, const Map& rows) {
+  return rows.getLocalNumElements() == 0 || cols.isLocallyFitted(rows);
+}
+
+/// One vector in memory that is not Tpetra's.
+template <class MultiVector, class Scalar>
+MultiVector wrap(const Teuchos::RCP<const typename MultiVector::map_type>& map, Scalar* data) {
+  using View = typename MultiVector::dual_view_type::t_dev;
+  return MultiVector(map, View(reinterpret_cast<typename View::pointer_type>(data), map->getLocalNumElements(), 1));
+}
+
+/// The row of this rank that a column corresponds to, or -1.
+template <class LocalMap>
+struct OwnRow {
+  LocalMap cols;
+  LocalMap rows;
+  KOKKOS_FUNCTION std::int64_t operator()(std::int64_t c) const {
+    const auto row = rows.getLocalElement(cols.getGlobalElement(static_cast<int>(c)));
+    return row == Tpetra::Details::OrdinalTraits<decltype(row)>::invalid() ? -1 : static_cast<std::int64_t>(row);
+  }
+};
+
+/// A copy of a rank's rows with its own columns first.
+template <class Scalar, class Space, class Map>
+auto renumber_columns(const Space& space, const CsrView<Scalar, Space>& a, const Map& rows, const Map& cols) {
+  using LocalMap = typename Map::local_map_type;
+  const auto new_index = allocate<Vector<int, Space>>(space, "prekond::tpetra::local_matrix::new_index", a.num_cols);
+  const std::int64_t foreign = prekond::impl::number_columns(space, a.num_rows, new_index,
+                                                             OwnRow<LocalMap>{cols.getLocalMap(), rows.getLocalMap()});
+  return prekond::impl::renumbered_copy<Scalar, Space>(space, a, new_index, a.num_rows + foreign);
+}
+
+/// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on the host.
+template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
+auto copy_rows(const typename Node::execution_space& space,
+               const Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a) {
+  using Space = typename Node::execution_space;
+  using RowMatrix = Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  const auto num_rows = static_cast<std::int64_t>(a.getLocalNumRows());
+  const std::size_t longest = a.getLocalMaxNumRowEntries();
+  typename RowMatrix::nonconst_local_inds_host_view_type row_cols("prekond::tpetra::local_matrix::row_cols", longest);
+  typename RowMatrix::nonconst_values_host_view_type row_values("prekond::tpetra::local_matrix::row_values", longest);
+  std::vector<std::size_t> row_ptrs(1, 0);
+  std::vector<int> cols;
+  std::vector<Scalar> values;
+  cols.reserve(a.getLocalNumEntries());
+  values.reserve(a.getLocalNumEntries());
+  for (std::int64_t i = 0; i < num_rows; ++i) {
+    std::size_t length = 0;  // a filter may give fewer entries than its counts say
+    a.getLocalRowCopy(static_cast<LocalOrdinal>(i), row_cols, row_values, length);
+    cols.insert(cols.end(), row_cols.data(), row_cols.data() + length);
+    values.insert(values.end(), row_values.data(), row_values.data() + length);
+    row_ptrs.push_back(cols.size());
+  }
+  const auto device = [](const auto& host) {
+    using T = typename std::decay_t<decltype(host)>::value_type;
+    return Kokkos::create_mirror_view_and_copy(
+        typename Space::memory_space(),
+        Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host.data(), host.size()));
+  };
+  const auto device_ptrs = device(row_ptrs);
+  const auto device_cols = device(cols);
+  const auto device_values = device(values);
+  const CsrView<Scalar, Space> all(num_rows, a.getColMap()->getLocalNumElements(), device_ptrs, device_cols, device_values);
+  auto copy = renumber_columns<Scalar>(space, all, *a.getRowMap(), *a.getColMap());
+  validate<Scalar, Space>(space, copy);
+  return copy;
+}
+
+}  // namespace prekond::tpetra::impl

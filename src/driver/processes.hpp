@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "failure.hpp"
+
+namespace prekond::driver {
+
+/// The processes that run the command together: those that mpirun started, or this one alone. MPI, where
+/// it is not running already, starts and ends with the object, which is older than Kokkos and outlives it.
+///
+/// Members marked "all" are called by all processes, in the same order.
+class Processes {
+ public:
+  Processes();
+  ~Processes();
+  Processes(const Processes&) = delete;
+  Processes& operator=(const Processes&) = delete;
+
+  int rank() const { return m_rank; }
+  int size() const { return m_size; }
+  bool first() const { return m_rank == 0; }
+  bool alone() const { return m_size == 1; }
+
+  /// "rank 1 of 4"
+  std::string name() const { return name_of(m_rank); }
+
+  /// All: each does the work, in which it talks to no other. Where it fails on any, all throw the same
+  /// Failure: that of the lowest rank, whose message begins with "rank K of N: " unless all failed alike.
+  /// Alone: does the work, nothing else.
+  void together(const std::function<void()>& work) const;
+
+  /// All: rank 0 does the work; where it fails, all throw its Failure.
+  void only_first(const std::function<void()>& work) const;
+
+  /// All: waits for all.
+  void barrier() const;
+
+  /// All: the largest of the values.
+  double max(double value) const;
+
+  /// Ends all processes: the way out of an error that the others do not know of.
+  [[noreturn]] void abort(ExitCode code) const;
+
+ private:
+  void agree(const std::optional<Failure>& own, bool name_the_rank) const;
+  std::string name_of(int rank) const {
+    return "rank " + std::to_string(rank) + " of " + std::to_string(m_size);
+  }
+  std::int64_t min(std::int64_t value) const;
+  void broadcast(std::string& text, int from) const;
+
+  int m_rank = 0;
+  int m_size = 1;
+  bool m_started = false;  ///< MPI, by this object
+};
+
+}  // namespace prekond::driver

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <algorithm>
+#include <cstdint>
+
+namespace prekond::driver {
+
+/// Rows in contiguous blocks, one a process. Sizes differ by one at most, the larger blocks come first; with
+/// fewer rows than blocks the last ones are empty.
+struct RowPartition {
+  std::int64_t num_rows = 0;
+  int num_blocks = 1;
+
+  std::int64_t begin(int block) const {
+    return block * (num_rows / num_blocks) + std::min<std::int64_t>(block, num_rows % num_blocks);
+  }
+  std::int64_t end(int block) const { return begin(block + 1); }
+  std::int64_t size(int block) const { return end(block) - begin(block); }
+};
+
+}  // namespace prekond::driver

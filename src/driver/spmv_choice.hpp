@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <memory>
+#include <string>
+
+#include "row_blocks.hpp"
+
+namespace prekond::driver {
+
+/// \throws OptionError where there is no such product with A ("native" or "kokkoskernels") in this build, or
+/// for so many processes
+void check_spmv(const std::string& spmv, const Processes& processes);
+
+/// The product with the whole matrix. \pre check_spmv(spmv) passed
+std::unique_ptr<Operator<double, Space>> make_product(const std::string& spmv, const Matrix& a);
+
+}  // namespace prekond::driver
