@@ -52,6 +52,10 @@ void print_preconditioner(const Problem& problem, const Method& method, const Se
              format("%lld entries, density %.3f, %s; an application takes %s",
                     static_cast<long long>(report.nnz), density(problem, outcome),
                     bytes_text(report.bytes).c_str(), seconds_text(outcome.apply_seconds).c_str()));
+  if (report.foreign_columns > 0)
+    print_line("  left out", format("%lld columns of other processes, with %lld entries",
+                                    static_cast<long long>(report.foreign_columns),
+                                    static_cast<long long>(report.foreign_entries)));
   print_breakdowns(report.breakdowns);
   for (const auto& note : report.notes) print_line("  note", note);
 }
