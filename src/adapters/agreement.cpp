@@ -85,24 +85,24 @@ Failure Failure::current() {
   try {
     throw;
   } catch (const OptionError& error) {
-    return {Kind::option, error.what(), ""};
+    return {Kind::option, error.what(), -1, ""};
   } catch (const InputError& error) {
-    return {Kind::input, error.what(), ""};
+    return {Kind::input, error.what(), error.row(), ""};
   } catch (const std::logic_error& error) {
-    return {Kind::logic, error.what(), ""};
+    return {Kind::logic, error.what(), -1, ""};
   } catch (const std::bad_alloc& error) {
-    return {Kind::memory, std::string("not enough memory (") + error.what() + ")", ""};
+    return {Kind::memory, std::string("not enough memory (") + error.what() + ")", -1, ""};
   } catch (const std::exception& error) {
-    return {Kind::other, error.what(), ""};
+    return {Kind::other, error.what(), -1, ""};
   } catch (...) {
-    return {Kind::other, "an exception that is no std::exception", ""};
+    return {Kind::other, "an exception that is no std::exception", -1, ""};
   }
 }
 
 void Failure::raise() const {
   switch (kind) {
     case Kind::option: throw OptionError(text);
-    case Kind::input: throw InputError(text);
+    case Kind::input: throw InputError(text, row);
     case Kind::logic: throw std::logic_error(text);
     default: throw std::runtime_error(text);
   }
@@ -110,18 +110,17 @@ void Failure::raise() const {
 
 void agree(const Teuchos::Comm<int>& comm, const std::optional<Failure>& mine) {
   const int size = comm.getSize();
-  if (size == 1) {
-    if (mine) mine->raise();
-    return;
-  }
-  const int first = reduce(comm, Teuchos::REDUCE_MIN, mine ? comm.getRank() : size);
+  const int failed = mine ? comm.getRank() : size;
+  const int first = size > 1 ? reduce(comm, Teuchos::REDUCE_MIN, failed) : failed;
   if (first == size) return;
   Failure failure = mine.value_or(Failure{});
+  if (size == 1 && failure.where.empty()) failure.raise();
   int kind = static_cast<int>(failure.kind);
   Teuchos::broadcast(comm, first, &kind);
   broadcast(comm, first, failure.text);
   failure.kind = static_cast<Failure::Kind>(kind);
   broadcast(comm, first, failure.where);
+  if (comm.getRank() != first) failure.row = -1;  // it is a row of that rank
   failure.text = "rank " + std::to_string(first) + " of " + std::to_string(size) +
                  (failure.where.empty() ? "" : " (" + failure.where + ")") + ": " + failure.text;
   failure.raise();

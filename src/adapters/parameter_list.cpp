@@ -46,6 +46,10 @@ OptionValue to_value(const Teuchos::ParameterEntry& entry, const std::string& na
   return value;
 }
 
+bool is_option(const OptionFields& fields, const std::string& name) {
+  return std::any_of(fields.list().begin(), fields.list().end(), [&](const OptionField& field) { return field.name == name; });
+}
+
 bool has_nested(const OptionFields& fields, const std::string& name) {
   const auto nested = [&](const OptionField& field) { return field.name.starts_with(name + "."); };
   return std::any_of(fields.list().begin(), fields.list().end(), nested);
@@ -56,7 +60,8 @@ void flatten(const OptionFields& fields, const Teuchos::ParameterList& list, con
   for (auto entry = list.begin(); entry != list.end(); ++entry) {
     const std::string name = prefix + list.name(entry);
     if (!list.entry(entry).isList()) {
-      options[name] = to_value(list.entry(entry), name, owner);
+      // An unknown one is refused for its name, whatever its type.
+      options[name] = is_option(fields, name) ? to_value(list.entry(entry), name, owner) : OptionValue(std::string());
       continue;
     }
     const Teuchos::ParameterList& sublist = list.sublist(list.name(entry));
@@ -79,15 +84,20 @@ std::vector<std::string> words_of(const std::string& range) {
 void add(Teuchos::ParameterList& list, const std::string& name, const OptionField& field) {
   const std::string doc = field.doc + (field.range.empty() ? "" : " (" + field.range + ")");
   const OptionValue value = field.get();
+  // As setParameters does, the list takes a number in any type.
+  using Number = Teuchos::AnyNumberParameterEntryValidator;
+  const auto number = [](Number::EPreferredType preferred) {
+    return Teuchos::rcp(new Number(preferred, Number::AcceptedTypes()));
+  };
   if (const auto* b = std::get_if<bool>(&value)) {
     list.set(name, *b, doc);
   } else if (const auto* x = std::get_if<double>(&value)) {
-    list.set(name, *x, doc);
+    list.set(name, *x, doc, number(Number::PREFER_DOUBLE));
   } else if (const auto* i = std::get_if<std::int64_t>(&value)) {
     if (*i >= std::numeric_limits<int>::min() && *i <= std::numeric_limits<int>::max())
-      list.set(name, static_cast<int>(*i), doc);
+      list.set(name, static_cast<int>(*i), doc, number(Number::PREFER_INT));
     else
-      list.set(name, static_cast<long long>(*i), doc);
+      list.set(name, static_cast<long long>(*i), doc, number(Number::PREFER_LONG_LONG));
   } else {
     const std::vector<std::string> words = words_of(field.range);
     list.set(name, std::get<std::string>(value), doc,

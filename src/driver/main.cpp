@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <chrono>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "commands.hpp"
@@ -58,7 +60,9 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
       print_error(failure.what());
       return failure.code();
     }
-    // The other processes are in the middle of something that they wait for this one in.
+    // The other processes are in the middle of something that they wait for this one in, or have failed as well: then
+    // the one with the lowest rank speaks, and ends the others before they do.
+    std::this_thread::sleep_for(std::chrono::milliseconds(20) * processes.rank());
     print_error(processes.name() + ": " + failure.what());
     processes.abort(failure.code());
   }

@@ -275,7 +275,8 @@ void check_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
   const double a_ii = fetch(space, value);
   throw InputError("the diagonal entry of row " + std::to_string(row + 1) + " is " +
                    (a_ii != a_ii ? "missing" : real_text(a_ii)) +
-                   "; a symmetric positive definite matrix has a positive diagonal");
+                   "; a symmetric positive definite matrix has a positive diagonal",
+                   row);
 }
 
 template <class Scalar, class Space>
@@ -291,7 +292,8 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
   throw InputError("the matrix is not symmetric: entry " + entry_text(bad.row, bad.col) + " is " +
                    real_text(bad.value) + ", entry " + entry_text(bad.col, bad.row) + " is " +
                    (bad.has_mirror ? real_text(bad.mirror) : "missing (0)") +
-                   "; use a solver and preconditioner for nonsymmetric matrices");
+                   "; use a solver and preconditioner for nonsymmetric matrices",
+                   bad.row);
 }
 
 }  // namespace
@@ -306,7 +308,9 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
                        impl::RowBlocks<Space>::policy(space, a.num_rows, a.nnz()),
                        CheckEntries<Scalar, Space>{a, first});
   const Place place = fetch(space, first);
-  if (place != none) throw InputError(describe(read_offender(space, a, place, false), place, a.num_cols));
+  if (place == none) return;
+  const Offender bad = read_offender(space, a, place, false);
+  throw InputError(describe(bad, place, a.num_cols), bad.row);
 }
 
 template <class Scalar, class Space>

@@ -56,7 +56,7 @@ Caught failing_on(const std::vector<int>& ranks, const Error& error, const std::
         [&] {
           if (std::count(ranks.begin(), ranks.end(), my_rank()) > 0) throw error;
         },
-        [&] { return where; });
+        [&](std::int64_t) { return where; });
   });
 }
 
@@ -64,7 +64,7 @@ TEST(TpetraAgreement, NothingFailedNothingIsThrown) {
   int runs = 0;
   all_reduces = 0;
   tpetra::together(
-      *world(), [&] { ++runs; }, [] { return std::string("nowhere"); });
+      *world(), [&] { ++runs; }, [](std::int64_t) { return std::string("nowhere"); });
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(all_reduces, num_ranks() > 1 ? 1 : 0);
   tpetra::agree(*world(), std::nullopt);
@@ -74,7 +74,7 @@ TEST(TpetraAgreement, AFailureOfOneRankIsThrownByAll) {
   const int size = num_ranks();
   for (const int rank : {0, size / 2, size - 1}) {
     const std::string prefix =
-        size == 1 ? "" : "rank " + std::to_string(rank) + " of " + std::to_string(size) + " (its block): ";
+        "rank " + std::to_string(rank) + " of " + std::to_string(size) + " (its block): ";
     const auto expect = [&](const Caught& found, const std::string& type, const std::string& text) {
       EXPECT_EQ(found.type, type) << text;
       EXPECT_EQ(found.text, prefix + text);
@@ -102,6 +102,21 @@ TEST(TpetraAgreement, WithoutAPlaceOnlyTheRankIsNamed) {
             size == 1 ? "bad" : "rank " + std::to_string(size - 1) + " of " + std::to_string(size) + ": bad");
 }
 
+TEST(TpetraAgreement, APlaceIsMadeOfTheRow) {
+  const int last = num_ranks() - 1;
+  std::int64_t row = -2;
+  const Caught found = caught([&] {
+    tpetra::together(
+        *world(),
+        [&] {
+          if (my_rank() == last) throw InputError("bad", 4);
+        },
+        [&](std::int64_t of) { return "global " + std::to_string(10 + (row = of)); });
+  });
+  EXPECT_EQ(row, my_rank() == last ? 4 : -2);  // nobody else has a place
+  EXPECT_THAT(found.text, HasSubstr("(global 14): bad"));
+}
+
 TEST(TpetraAgreement, TheLowestRankWins) {
   const int size = num_ranks();
   const int lowest = std::min(1, size - 1);
@@ -109,7 +124,7 @@ TEST(TpetraAgreement, TheLowestRankWins) {
   for (int rank = lowest; rank < size; ++rank) ranks.push_back(rank);
   const Caught found =
       failing_on(ranks, InputError("from " + std::to_string(my_rank())), "at " + std::to_string(my_rank()));
-  EXPECT_EQ(found.text, size == 1 ? "from 0" : "rank 1 of " + std::to_string(size) + " (at 1): from 1");
+  EXPECT_EQ(found.text, size == 1 ? "rank 0 of 1 (at 0): from 0" : "rank 1 of " + std::to_string(size) + " (at 1): from 1");
   // Ranks with failures of different types agree on one type.
   const Caught mixed = caught([&] {
     tpetra::together(
@@ -118,7 +133,7 @@ TEST(TpetraAgreement, TheLowestRankWins) {
           if (my_rank() % 2 == 0) throw InputError("even");
           throw std::logic_error("odd");
         },
-        [] { return std::string(); });
+        [](std::int64_t) { return std::string(); });
   });
   EXPECT_EQ(mixed.type, type_name<InputError>());
   EXPECT_THAT(mixed.text, HasSubstr("even"));

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/ifpack2_cases.hpp"
+#include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -21,6 +22,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -195,6 +197,20 @@ TEST(Ifpack2Schwarz, TheFilteredMatrixIsNotCopied) {
         expect_no_copy(schwarz(line.name, matrix, overlap));
         if (map_name == "contiguous") expect_no_copy(schwarz(line.name, matrix, overlap, permuted));
       }
+}
+
+TEST(Ifpack2Schwarz, AFailureOnOneRankIsThrownByAll) {
+  const HostMatrix<double> a = problem("poisson2d:13");
+  const auto map = contiguous_map(a.num_rows);
+  const std::int64_t last = a.num_rows - 1;
+  const auto matrix = distribute(with_zero_row(a, last), map);
+  for (const auto& line : registry()) {
+    if (!line.needs_spd) continue;
+    SCOPED_TRACE(line.name);
+    const std::string text = message_of<InputError>([&] { schwarz(line.name, matrix, 0); });
+    EXPECT_THAT(text, AllOf(HasSubstr("rank " + std::to_string(num_ranks() - 1) + " of " + std::to_string(num_ranks())),
+                            HasSubstr("in its subdomain")));
+  }
 }
 
 TEST(Ifpack2Schwarz, AMatrixThatIsNoCrsMatrixIsCopiedRowByRow) {

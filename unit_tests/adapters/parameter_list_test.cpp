@@ -165,6 +165,20 @@ TEST(TpetraParameterList, WrongTypesAreRefused) {
               AllOf(HasSubstr("'local.shape'"), HasSubstr("square | round | oblong"), HasSubstr("'flat'")));
 }
 
+TEST(TpetraParameterList, AnUnknownKeyIsRefusedForItsNameWhateverItsType) {
+  Target target;
+  EXPECT_THAT(target.refusal(one("step", Teuchos::Array<int>(2, 1))), HasSubstr("did you mean 'steps'?"));
+}
+
+TEST(TpetraParameterList, TheValidParametersTakeNumbersOfAnyType) {
+  Target target;
+  const Teuchos::ParameterList valid = tpetra::valid_parameters(OptionFields::of(target.options), "target");
+  for (const Teuchos::ParameterList& list : {one("steps", 5), one("steps", 5ll), one("steps", std::string("5")), one("steps", 5.0),
+                                             one("epsilon", 1), one("epsilon", 0.5), one("epsilon", std::string("0.5"))})
+    EXPECT_NO_THROW(list.validateParameters(valid)) << list;
+  EXPECT_THROW(one("steps", Teuchos::Array<int>(2, 1)).validateParameters(valid), Teuchos::Exceptions::InvalidParameter);
+}
+
 TEST(TpetraParameterList, ValuesOutOfRangeAreRefused) {
   Target target;
   EXPECT_THAT(target.refusal(one("steps", 101)), AllOf(HasSubstr("'steps' = 101"), HasSubstr("-5 .. 100")));
@@ -219,7 +233,7 @@ TEST(TpetraParameterList, ValidParametersHaveDefaultsAndDocumentation) {
   EXPECT_EQ(list.getEntry("scaled").docString(), "scale first");
   EXPECT_EQ(list.getEntry("steps").docString(), "of growth (-5 .. 100)");
   EXPECT_EQ(local.getEntry("shape").docString(), "of a block (square | round | oblong)");
-  EXPECT_TRUE(list.getEntry("steps").validator().is_null());
+  EXPECT_TRUE(list.getEntry("scaled").validator().is_null());
   const auto words = local.getEntry("shape").validator()->validStringValues();
   ASSERT_FALSE(words.is_null());
   EXPECT_THAT(std::vector<std::string>(words->begin(), words->end()),

@@ -337,6 +337,30 @@ TEST(TpetraSolve, VectorsOfAnotherMapAreRefused) {
   }
 }
 
+TEST(TpetraSolve, VectorsThatShareMemoryAreRefused) {
+  const HostMatrix<double> a = problem("poisson2d:9");
+  const Teuchos::RCP<const Tpetra::Operator<>> matrix = distribute(a, contiguous_map(81));
+  TpetraVector x(contiguous_map(81));
+  EXPECT_THAT(message_of<InputError>(
+                  [&] { tpetra::solve(TpetraSpace(), Cg<double, TpetraSpace>(), matrix, nullptr, x, x); }),
+              HasSubstr("share memory"));
+}
+
+TEST(TpetraSolve, APreconditionerOfOtherRowsIsRefusedByAll) {
+  const HostMatrix<double> a = problem("poisson2d:9");
+  const MapPtr map = contiguous_map(81);
+  const Teuchos::RCP<const Tpetra::Operator<>> matrix = distribute(a, map);
+  // Rank 0 has one row more than its part of the matrix.
+  const auto own = static_cast<std::int64_t>(map->getLocalNumElements()) + (my_rank() == 0 ? 1 : 0);
+  const auto m = create_preconditioner<double, TpetraSpace>("none");
+  m->symbolic(TpetraSpace(), generate<double>(TpetraSpace(), "tridiagonal:" + std::to_string(own)));
+  TpetraVector x(map);
+  const TpetraVector b(map);
+  EXPECT_THAT(message_of<InputError>(
+                  [&] { tpetra::solve(TpetraSpace(), Cg<double, TpetraSpace>(), matrix, m.get(), b, x); }),
+              HasSubstr("the preconditioner has " + std::to_string(a.num_rows / num_ranks() + (a.num_rows % num_ranks() > 0) + 1) + " rows"));
+}
+
 TEST(TpetraSolve, OneAllReduceAReduction) {
   const HostMatrix<double> a = problem("poisson2d:20");
   const auto b = random_vector(a.num_rows);

@@ -6,6 +6,7 @@
 ///
 /// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. What stands here is for operators
 /// without a matrix, and for preconditioners of one's own.
+#include <prekond/adapters/agreement.hpp>
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/core/error.hpp>
 
@@ -16,6 +17,19 @@
 #include <memory>
 
 namespace prekond::belos {
+
+namespace impl {
+/// Collective. \throws InputError on all ranks where `wrong` on one, with that one's text
+template <class Map, class Text>
+void refuse_together(const Map& map, bool wrong, const Text& text) {
+  tpetra::together(
+      *map.getComm(),
+      [&] {
+        if (wrong) throw InputError(text());
+      },
+      [](std::int64_t) { return std::string(); });
+}
+}  // namespace impl
 
 /// A Prekond operator on Tpetra's vectors. It sees one rank's rows; what it needs of other ranks is its own affair.
 ///
@@ -28,13 +42,15 @@ class OperatorOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrd
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   using operator_type = Operator<Scalar, space_type>;
 
-  /// `map` distributes x and y. \throws InputError where it gives this rank another number of rows than `a` has
+  /// Collective. `map` distributes x and y. \throws InputError on all ranks where it gives one of them another number of
+  /// rows than `a` has
   OperatorOnTpetra(std::shared_ptr<const operator_type> a, Teuchos::RCP<const map_type> map)
       : m_a(std::move(a)), m_map(std::move(map)) {
     const auto rows = static_cast<std::int64_t>(m_map->getLocalNumElements());
-    if (m_a->num_rows() != rows || m_a->num_cols() != rows)
-      throw InputError("the operator is " + std::to_string(m_a->num_rows()) + " x " + std::to_string(m_a->num_cols()) +
-                       " on this rank, the map has " + std::to_string(rows) + " rows here");
+    impl::refuse_together(*m_map, m_a->num_rows() != rows || m_a->num_cols() != rows, [&] {
+      return "the operator is " + std::to_string(m_a->num_rows()) + " x " + std::to_string(m_a->num_cols()) +
+             " on this rank, the map has " + std::to_string(rows) + " rows here";
+    });
   }
 
   Teuchos::RCP<const map_type> getDomainMap() const override { return m_map; }
@@ -69,13 +85,13 @@ class PreconditionerOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, Glo
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   using preconditioner_type = Preconditioner<Scalar, space_type>;
 
-  /// \throws InputError where the map gives this rank another number of rows than `m` has
+  /// Collective. \throws InputError on all ranks where the map gives one of them another number of rows than `m` has
   PreconditionerOnTpetra(std::shared_ptr<const preconditioner_type> m, Teuchos::RCP<const map_type> map)
       : m_m(std::move(m)), m_map(std::move(map)) {
     const auto rows = static_cast<std::int64_t>(m_map->getLocalNumElements());
-    if (m_m->num_rows() != rows)
-      throw InputError(m_m->name() + " has " + std::to_string(m_m->num_rows()) + " rows on this rank, the map " +
-                       std::to_string(rows));
+    impl::refuse_together(*m_map, m_m->num_rows() != rows, [&] {
+      return m_m->name() + " has " + std::to_string(m_m->num_rows()) + " rows on this rank, the map " + std::to_string(rows);
+    });
   }
 
   Teuchos::RCP<const map_type> getDomainMap() const override { return m_map; }
@@ -96,7 +112,7 @@ class PreconditionerOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, Glo
 };
 
 /// A Prekond operator or preconditioner, of any type derived from the two, as the operator of a Belos::LinearProblem or
-/// its preconditioner. \throws InputError where the map does not fit
+/// its preconditioner. Collective. \throws InputError on all ranks where the map does not fit on one
 template <class Product, class LocalOrdinal, class GlobalOrdinal, class Node>
 auto as_tpetra(const std::shared_ptr<Product>& product,
                const Teuchos::RCP<const Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>>& map) {

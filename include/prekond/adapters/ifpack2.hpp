@@ -38,8 +38,9 @@ struct AdapterOptions {
 /// After a change of A's values `apply` goes on with the old ones until `compute` is called again. `reuse`, where an
 /// algorithm has it, is `none` here by default: every `compute` is a fresh one.
 ///
-/// `apply` is not collective and allocates nothing once it was called with as many vectors (where they do not lie at one
-/// stride, Tpetra allocates two flags a vector for its views). Two threads must not apply the same object at once. Times are wall seconds; those of `apply` are of its launch on a device.
+/// `apply` is not collective and allocates nothing once it was called with as many vectors since the last `compute` (where
+/// they do not lie at one stride, Tpetra allocates two flags a vector for its views). Two threads must not apply the same
+/// object at once. Times are wall seconds; those of `apply` are of its launch on a device.
 template <class RowMatrix>
 class Preconditioner
     : virtual public Ifpack2::Preconditioner<typename RowMatrix::scalar_type, typename RowMatrix::local_ordinal_type,
@@ -75,7 +76,8 @@ class Preconditioner
 
   // ------------------------------------------------------------------------------------------------------ parameters
 
-  /// Sets the options that the list names and leaves the others as they are. They take effect with the next `compute`.
+  /// Sets the options that the list names and leaves the others as they are. They take effect with the next `compute`,
+  /// which initialises again; until then `apply` goes on as before.
   /// \throws Teuchos::Exceptions::InvalidParameter for an unknown key (it names the nearest one), a wrong type or a value
   /// out of range; nothing is changed then
   void setParameters(const Teuchos::ParameterList& list) override {
@@ -96,7 +98,6 @@ class Preconditioner
     if (matrix.getRawPtr() == m_matrix.getRawPtr()) return;
     m_matrix = matrix;
     m_initialized = m_computed = false;
-    m_distribution_checked = false;
     forget();
     m_report = {};
   }
@@ -112,8 +113,7 @@ class Preconditioner
     const auto a = readable("initialize");
     const Kokkos::Timer timer;
     m_initialized = m_computed = false;
-    if (!m_distribution_checked) tpetra::check_distribution(*a);
-    m_distribution_checked = true;
+    tpetra::check_distribution(*a);
     forget();  // its memory is free before the next one needs as much
     auto fresh = m_configurator->build();
     m_report = {};
@@ -131,12 +131,16 @@ class Preconditioner
   bool isInitialized() const override { return m_initialized; }
 
   /// Collective. Initialises first where that was not done, or options have changed since. \throws InputError on all ranks
-  /// for a matrix that the algorithm refuses on one of them; then there is nothing to apply
+  /// for a matrix that the algorithm refuses on one of them; then there is nothing to apply, and the next `compute`
+  /// initialises again
   void compute() override {
     const auto a = readable("compute");
     if (!m_initialized) initialize();
     const Kokkos::Timer timer;
     m_computed = false;
+    tpetra::check_distribution(*a);  // the matrix may have been opened and completed anew since
+    m_application = {};
+    m_initialized = false;  // where a rank fails, the next compute starts anew on all
     std::string copied;
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
@@ -146,7 +150,7 @@ class Preconditioner
       copied = local.copied();
     });
     finish_report(copied);
-    m_computed = true;
+    m_initialized = m_computed = true;
     ++m_num_compute;
     m_compute_seconds += timer.seconds();
     m_compute_flops += m_report.numeric_flops;
@@ -156,7 +160,7 @@ class Preconditioner
   /// Y = alpha M^-1 X + beta Y for X of getRangeMap() x k, Y of getDomainMap() x k; with beta = 0, Y is not read. X and Y
   /// may be the same. The transposed modes are those of M^-1.
   /// \throws std::runtime_error before compute \throws std::invalid_argument where the sizes do not fit, or the algorithm
-  /// cannot apply its transpose
+  /// cannot apply its transpose; as nothing is communicated, on this rank alone
   void apply(const multivector_type& x, multivector_type& y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
              scalar_type alpha = scalar_type(1), scalar_type beta = scalar_type(0)) const override {
     if (!m_computed) throw std::runtime_error(m_name + ": apply was called before compute (or after a compute that failed)");
@@ -208,6 +212,7 @@ class Preconditioner
     text += std::string(", Initialized: ") + (m_initialized ? "true" : "false");
     text += std::string(", Computed: ") + (m_computed ? "true" : "false");
     if (m_matrix.is_null()) return text + ", Matrix: null}";
+    if (!m_matrix->isFillComplete()) return text + ", Matrix: not fill-complete}";
     const std::string rows = std::to_string(m_matrix->getGlobalNumRows());
     return text + ", Global matrix dimensions: [" + rows + ", " + std::to_string(m_matrix->getGlobalNumCols()) + "]}";
   }
@@ -218,13 +223,15 @@ class Preconditioner
     if (level == Teuchos::VERB_NONE) return;
     const Teuchos::OSTab tab(out);
     const bool first = m_matrix.is_null() || m_matrix->getComm()->getRank() == 0;
-    if (first) out << description() << "\n";
+    const std::string one_line = description();
+    if (first) out << one_line << "\n";
     if (m_matrix.is_null() || level == Teuchos::VERB_DEFAULT) return;
     const Report all = global_report();
     if (first) print(out, all);
   }
 
  private:
+  using filter_type = Ifpack2::Details::AdditiveSchwarzFilter<row_matrix_type>;
   using local_matrix_type = tpetra::LocalMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
 
   OptionFields fields() const {
@@ -246,19 +253,23 @@ class Preconditioner
   /// What the phases read. The filter that AdditiveSchwarz hands over has a CrsMatrix inside, which is on the device; the
   /// filter itself could only be read row by row on the host.
   Teuchos::RCP<const row_matrix_type> readable(const char* what) const {
-    using Filter = Ifpack2::Details::AdditiveSchwarzFilter<row_matrix_type>;
-    const auto* filter = dynamic_cast<const Filter*>(&matrix(what));
+    const auto* filter = dynamic_cast<const filter_type*>(&matrix(what));
     if (!filter) return m_matrix;
     return filter->getFilteredMatrix();
   }
 
+  /// That filter's own communicator has one rank only; AdditiveSchwarz calls the phases on all ranks of the matrix behind it.
   template <class Work>
   void on_all_ranks(Work&& work) {
-    tpetra::together(*m_matrix->getComm(), std::forward<Work>(work), [this] {
+    const auto* filter = dynamic_cast<const filter_type*>(m_matrix.get());
+    const auto ranks = filter ? filter->getGraph()->getComm() : m_matrix->getComm();
+    tpetra::together(*ranks, std::forward<Work>(work), [this, filter](std::int64_t row) -> std::string {
       const auto& rows = *m_matrix->getRangeMap();
-      if (rows.getLocalNumElements() == 0) return std::string("which has no rows");
-      if (!rows.isContiguous()) return std::string("rows are counted within the rank");
-      return "whose row 1 has the global index " + std::to_string(rows.getGlobalElement(0));
+      if (rows.getLocalNumElements() == 0) return "which has no rows";
+      if (row < 0) return "";
+      if (filter) return "whose rows are counted in its subdomain";
+      return "its row " + std::to_string(row + 1) + " has the global index " +
+             std::to_string(rows.getGlobalElement(static_cast<local_ordinal_type>(row)));
     });
   }
 
@@ -274,8 +285,8 @@ class Preconditioner
     const Teuchos::OSTab tab(out);
     for (const OptionField& field : fields().list()) out << field.name << ": " << to_string(field.get()) << "\n";
     out << "initialize: " << m_num_initialize << " times, " << m_initialize_seconds << " s\n";
-    out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops << " flops\n";
-    out << "apply: " << m_num_apply << " times, " << m_apply_seconds << " s, " << m_apply_flops << " flops\n";
+    out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops << " flops on this rank\n";
+    out << "apply: " << m_num_apply << " times, " << m_apply_seconds << " s, " << m_apply_flops << " flops on this rank\n";
     if (!m_computed) {
       out << "nothing is computed\n";
       return;
@@ -298,7 +309,6 @@ class Preconditioner
   space_type m_space;
   std::unique_ptr<preconditioner_type> m_preconditioner;
   Report m_report;
-  bool m_distribution_checked = false;
   bool m_initialized = false;
   bool m_computed = false;
   int m_num_initialize = 0;

@@ -27,10 +27,10 @@ namespace prekond::tpetra {
 ///
 /// A Tpetra::CrsMatrix whose column map begins with its row map and whose rows are sorted, Tpetra's own default, is viewed
 /// without a copy (that rows are sorted is read off the entries, one pass over the columns: Tpetra takes the word of
-/// whoever completes a matrix as an expert): such a LocalMatrix must not outlive the matrix, and while it lives Tpetra refuses access to the values
-/// on the host where that is another memory. Anything else is copied once: another column map on the device (2 passes), a
-/// BlockCrsMatrix by Tpetra::convertToCrsMatrix (collective), any other RowMatrix row by row on the host, which is all
-/// that its interface offers.
+/// whoever completes a matrix as an expert): such a LocalMatrix must not outlive the matrix, and while it lives Tpetra
+/// refuses access to the values on the host where that is another memory. Anything else is copied: another column map on the device (2 passes), a
+/// BlockCrsMatrix by Tpetra::convertToCrsMatrix (collective; its copy may have to be renumbered then), any other RowMatrix
+/// row by row on the host, which is all that its interface offers.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class LocalMatrix {
  public:
@@ -82,7 +82,7 @@ class LocalMatrix {
     m_copy = impl::renumber_columns<Scalar>(space, all, rows, cols);
     m_view = m_copy;
     m_local = {};
-    validate<Scalar, space_type>(space, m_view);
+    impl::check_columns<Scalar>(space, m_view);
   }
 
   Teuchos::RCP<const crs_matrix_type> m_point;
@@ -104,7 +104,11 @@ void check_distribution(const Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdi
   if (a.getGlobalNumRows() != a.getGlobalNumCols())
     throw InputError("the matrix is not square: it has " + std::to_string(a.getGlobalNumRows()) + " rows and " +
                      std::to_string(a.getGlobalNumCols()) + " columns");
-  if (dynamic_cast<const Block*>(&a)) return;  // its row map counts blocks, the other two single rows
+  if (dynamic_cast<const Block*>(&a)) {  // its row map counts blocks, the other two single rows
+    if (!a.getDomainMap()->isSameAs(*a.getRangeMap()))
+      throw InputError("the matrix's domain map is not its range map: a preconditioner needs both to be the same");
+    return;
+  }
   for (const auto& [map, name] : {std::pair{a.getDomainMap(), "domain"}, std::pair{a.getRangeMap(), "range"}}) {
     if (!map->isSameAs(*a.getRowMap()))
       throw InputError(std::string("the matrix's ") + name + " map is not its row map: a preconditioner needs both to be the same");
@@ -245,7 +249,9 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given. `preconditioner` acts on
 /// the rank's rows, as LocalMatrix gives them, and may be null. The dot products that a step computes together travel in
-/// one all-reduce. \throws InputError where b or x is not distributed as A's rows are
+/// one all-reduce. What fails on one rank in the middle of the solve (memory that runs out) is thrown on that rank alone.
+/// \throws InputError on all ranks where b or x is not distributed as A's rows are, they share memory, or a rank's
+/// preconditioner has other rows
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node, class Space = typename Node::execution_space>
 SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,
                   const std::type_identity_t<
@@ -263,6 +269,16 @@ SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,
     product = std::make_unique<OperatorView<Scalar, LocalOrdinal, GlobalOrdinal, Node>>(a);
   else
     product = std::make_unique<MatrixOperator<Scalar, LocalOrdinal, GlobalOrdinal, Node>>(matrix);
+  const auto& ranks = *b.getMap()->getComm();
+  together(
+      ranks,
+      [&] {
+        if (b.aliases(x)) throw InputError(solver.name() + ": b and x share memory; b would change while it is read");
+        if (preconditioner && preconditioner->num_rows() != product->num_rows())
+          throw InputError(solver.name() + ": the preconditioner has " + std::to_string(preconditioner->num_rows()) +
+                           " rows, A has " + std::to_string(product->num_rows()));
+      },
+      [](std::int64_t) { return std::string(); });
   const auto b_view = device_view(b);
   const auto x_view = device_view(x);
   return solver.solve(space, *product, preconditioner, column(b_view, 0), column(x_view, 0), stopping, monitor,

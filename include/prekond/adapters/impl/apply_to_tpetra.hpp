@@ -9,6 +9,7 @@
 
 #include <Tpetra_MultiVector.hpp>
 
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -44,6 +45,14 @@ MultiVectorView<const Scalar, Space> copy_of(const Space& space, const TpetraMul
   return vectors;
 }
 
+/// Do two views overlap in memory? Tpetra compares where vectors begin on the host only; vectors wrapped around memory of
+/// somebody else's may share a part of it, or have no host memory in common.
+template <class Scalar, class Space>
+bool overlap(const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y) {
+  const std::less<const Scalar*> before;
+  return before(x.data(), y.data() + y.span()) && before(y.data(), x.data() + x.span());
+}
+
 /// Calls product(x, y) with views of X and Y: of all vectors where they lie at one stride, else of one after the other. A
 /// view of X is that of a copy where X and Y share memory: of all of X, because vector k of Y may be any vector of X.
 template <class Scalar, class Space, class TpetraMultiVector, class Product>
@@ -53,8 +62,9 @@ void for_views(const Space& space, const TpetraMultiVector& x, TpetraMultiVector
   const From copied = x.aliases(y) ? copy_of<Scalar, Space>(space, x, copy) : From();
   const bool use_copy = copied.data() != nullptr;
   if (x.isConstantStride() && y.isConstantStride()) {
-    const From from = use_copy ? copied : From(x.getLocalViewDevice(Tpetra::Access::ReadOnly));
+    From from = use_copy ? copied : From(x.getLocalViewDevice(Tpetra::Access::ReadOnly));
     const MultiVectorView<Scalar, Space> to = y.getLocalViewDevice(Tpetra::Access::ReadWrite);
+    if (!use_copy && overlap<Scalar, Space>(from, to)) from = copy_of<Scalar, Space>(space, x, copy);
     product(from, to);
     return;
   }

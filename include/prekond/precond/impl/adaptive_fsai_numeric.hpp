@@ -155,6 +155,8 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
   const auto range = inner::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
+  const bool kept = m_options.reuse == Reuse::pattern && m_g.row_ptrs.extent(0) > 0;
+  report.pattern_kept = kept;
   if (a.num_rows == 0) {
     const auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::adaptive_fsai::g_row_ptrs", 1);
     m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});
@@ -163,9 +165,9 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   }
   if (range.bad_row >= 0)
     throw InputError("adaptive_fsai: the diagonal entry of row " + std::to_string(range.bad_row + 1) +
-                     " is missing or not positive; the matrix has to be symmetric positive definite");
+                     " is missing or not positive; the matrix has to be symmetric positive definite",
+                     range.bad_row);
 
-  const bool kept = m_options.reuse == Reuse::pattern && m_g.num_rows > 0;
   const std::int64_t most = std::int64_t(m_options.max_steps) * m_options.step_size;
   inner::Parameters parameters{};
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
@@ -191,7 +193,6 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   m_g = g;
   m_gt = gt;
   report.fences += 3;
-  report.pattern_kept = kept;
   report.nnz = m_g.nnz();
   report.apply_flops = 4.0 * static_cast<double>(m_g.nnz());
   report.numeric_flops = inner::estimate_flops<Scalar, Space>(space, a, m_g, kept);
