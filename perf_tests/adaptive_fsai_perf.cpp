@@ -16,13 +16,6 @@ using namespace prekond;
 using perf::Space;
 using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
 
-std::vector<int> numbers(const std::string& text) {
-  std::vector<int> list;
-  for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
-    list.push_back(std::stoi(text.substr(at)));
-  return list;
-}
-
 double set_up(benchmark::State& state, const Matrix& a, const AdaptiveFsaiOptions& options) {
   const Space space;
   AdaptiveFsai<double, Space> fsai(options);
@@ -66,7 +59,7 @@ void register_all(int& argc, char** argv) {
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
-  const auto steps = numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
+  const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
   const auto a = std::make_shared<Matrix>(generate<double>(Space(), spec));
   Kokkos::push_finalize_hook([a] { *a = {}; });
   for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {

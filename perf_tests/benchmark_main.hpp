@@ -25,6 +25,14 @@ inline std::string take_flag(int& argc, char** argv, const std::string& name, co
   return value;
 }
 
+/// "10,20,30" as numbers.
+inline std::vector<int> numbers(const std::string& text) {
+  std::vector<int> list;
+  for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
+    list.push_back(std::stoi(text.substr(at)));
+  return list;
+}
+
 /// Fenced wall seconds of `work`.
 template <class Work>
 double seconds(const Space& space, const Work& work) {

@@ -154,7 +154,7 @@ void OptionFields::add_choice(const std::string& name, const std::vector<std::st
 }
 
 void OptionFields::set(const OptionMap& values, const std::string& owner) const {
-  std::vector<std::function<void()>> commits;
+  std::vector<std::function<void()>> presets, commits;
   for (const auto& [name, value] : values) {
     const auto field = std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
     if (field == m_fields.end()) {
@@ -164,8 +164,9 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
       throw OptionError("'" + owner + "' has no option '" + name + "'" +
                         (nearest.empty() ? "; it takes none" : "; did you mean '" + nearest + "'?"));
     }
-    commits.push_back(field->prepare(value));
+    (field->is_preset ? presets : commits).push_back(field->prepare(value));
   }
+  for (const auto& commit : presets) commit();
   for (const auto& commit : commits) commit();
 }
 

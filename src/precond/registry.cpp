@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/fsai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/registry.hpp>
@@ -15,6 +16,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
   static const Registry<Product> registry = {
       registry_line<Product, None<Scalar, Space>>(),
       registry_line<Product, Jacobi<Scalar, Space>>(),
+      registry_line<Product, Fsai<Scalar, Space>>(),
       registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
   };
   return registry;

@@ -241,6 +241,48 @@ TEST(OptionsTest, NothingIsCommittedUnlessAllIsValid) {
   refused({{"flag", true}, {"local.fill", std::int64_t(3)}, {"nothing", true}, {"steps", std::int64_t(3)}});
 }
 
+struct PresetOptions {
+  Mode mode = Mode::safe;
+  int steps = 30;
+  int again = 1;
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("again", again, 0, 9, "times");
+    visit.preset("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}}, "sets the two others", [this](Mode choice) {
+      again = choice == Mode::fast ? 0 : 2;
+      steps = choice == Mode::fast ? 5 : 50;
+    });
+    visit("steps", steps, 0, 100, "steps of a row");
+  }
+};
+
+TEST(OptionsTest, APresetSetsOthersButThoseThatAreSetWithIt) {
+  PresetOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  EXPECT_EQ(options.steps, 30);
+  fields.set({{"mode", std::string("fast")}}, "toy");
+  EXPECT_EQ(options.mode, Mode::fast);
+  EXPECT_EQ(options.steps, 5);
+  EXPECT_EQ(options.again, 0);
+  // "again" is before "mode" by name, "steps" behind it.
+  fields.set({{"again", std::int64_t(7)}, {"mode", std::string("safe")}, {"steps", std::int64_t(8)}}, "toy");
+  EXPECT_EQ(options.mode, Mode::safe);
+  EXPECT_EQ(options.again, 7);
+  EXPECT_EQ(options.steps, 8);
+  // A later one that is not set with it stays.
+  fields.set({{"steps", std::int64_t(9)}}, "toy");
+  EXPECT_EQ(options.again, 7);
+}
+
+TEST(OptionsTest, APresetIsNotAppliedUnlessAllIsValid) {
+  PresetOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  EXPECT_THROW(fields.set({{"mode", std::string("fast")}, {"steps", std::int64_t(1000)}}, "toy"), OptionError);
+  EXPECT_THROW(fields.set({{"mode", std::string("both")}}, "toy"), OptionError);
+  EXPECT_EQ(options.mode, Mode::safe);
+  EXPECT_EQ(options.steps, 30);
+}
+
 TEST(OptionsTest, ValuesAsText) {
   EXPECT_EQ(to_string(OptionValue(true)), "true");
   EXPECT_EQ(to_string(OptionValue(false)), "false");

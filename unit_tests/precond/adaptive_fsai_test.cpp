@@ -3,6 +3,7 @@
 #include "testing/host_matrix.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/spaces.hpp"
+#include "testing/spd_matrices.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -12,60 +13,8 @@
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/impl/adaptive_fsai_numeric.hpp>
 
-#include <numeric>
-#include <random>
-
 namespace prekond::testing {
 namespace {
-
-/// A random sparse SPD matrix with no two equal entries: no ties.
-HostMatrix<double> random_spd(int n, double density, unsigned seed, double spread = 1) {
-  std::mt19937_64 engine(seed);
-  const auto uniform = [&] { return static_cast<double>(engine() >> 11) * 0x1p-53; };
-  Dense a(n, std::vector<double>(n, 0.0));
-  std::vector<double> scale(n);
-  for (int i = 0; i < n; ++i) scale[i] = std::pow(10.0, spread * (uniform() - 0.5));
-  for (int i = 0; i < n; ++i) {
-    for (int j = 0; j < i; ++j)
-      if (uniform() < density) a[i][j] = a[j][i] = 2 * uniform() - 1;
-  }
-  for (int i = 0; i < n; ++i) {
-    double sum = 0.05 + 0.1 * uniform();
-    for (int j = 0; j < n; ++j) sum += std::abs(a[i][j]);
-    a[i][i] = sum;
-  }
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < n; ++j) a[i][j] *= scale[i] * scale[j];
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j < i; ++j) a[j][i] = a[i][j];
-  return sparse(a);
-}
-
-struct Case {
-  std::string name;
-  HostMatrix<double> matrix;
-};
-
-std::vector<Case> small_matrices() {
-  const Kokkos::DefaultHostExecutionSpace host;
-  std::vector<Case> cases;
-  for (const char* spec : {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9", "poisson3d:5",
-                           "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4", "elasticity3d:4,contrast=1", "circuit:9"})
-    cases.push_back({spec, to_host(generate<double>(host, spec))});
-  for (int n : {1, 2, 3, 17, 33, 67, 129})
-    cases.push_back({"random:" + std::to_string(n), random_spd(n, 0.15, 7u + n)});
-  cases.push_back({"dense:41", random_spd(41, 1.0, 3)});
-  cases.push_back({"scaled:65", random_spd(65, 0.2, 4, 12)});
-  HostMatrix<double> diagonal;
-  diagonal.num_rows = diagonal.num_cols = 19;
-  for (int i = 0; i < 19; ++i) {
-    diagonal.col_idxs.push_back(i);
-    diagonal.values.push_back(std::pow(3.0, i - 9));
-    diagonal.row_ptrs.push_back(i + 1);
-  }
-  cases.push_back({"diagonal:19", diagonal});
-  return cases;
-}
 
 AdaptiveFsaiOptions in_double() {
   AdaptiveFsaiOptions options;
@@ -82,25 +31,6 @@ HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions
   fsai.numeric(space, device);
   if (report) *report = fsai.report();
   return to_host(fsai.factor());
-}
-
-/// (G A G^T)_ii of a row, in long double.
-double unit_diagonal(const Dense& a, const HostMatrix<double>& g, std::int64_t i) {
-  long double sum = 0;
-  for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
-    for (std::size_t l = g.row_ptrs[i]; l < g.row_ptrs[i + 1]; ++l)
-      sum += static_cast<long double>(g.values[k]) * g.values[l] * a[g.col_idxs[k]][g.col_idxs[l]];
-  return static_cast<double>(sum);
-}
-
-void expect_sound(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance) {
-  const Dense dense = to_dense(a);
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    ASSERT_GT(g.row_ptrs[i + 1], g.row_ptrs[i]);
-    for (std::size_t k = g.row_ptrs[i] + 1; k < g.row_ptrs[i + 1]; ++k) ASSERT_LT(g.col_idxs[k - 1], g.col_idxs[k]);
-    ASSERT_EQ(g.col_idxs[g.row_ptrs[i + 1] - 1], i) << "the diagonal is last";
-    ASSERT_NEAR(unit_diagonal(dense, g, i), 1, tolerance) << "row " << i;
-  }
 }
 
 void expect_reference(const Case& test, const HostMatrix<double>& g, const ReferenceAdaptiveFsai& parameters) {
@@ -166,8 +96,7 @@ TYPED_TEST(AdaptiveFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
     expect_sound(test.matrix, g, 1e-10);  // the scaling is in double
     const Dense dense = to_dense(test.matrix);
     for (int i = 0; i < test.matrix.num_rows; ++i) {
-      const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
-      ASSERT_NEAR(psi / grow_row(dense, i, {}).psi, 1, 2e-2) << test.name << " row " << i;
+      ASSERT_NEAR(psi_of(g, i) / grow_row(dense, i, {}).psi, 1, 2e-2) << test.name << " row " << i;
     }
   }
 }
@@ -175,11 +104,7 @@ TYPED_TEST(AdaptiveFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
 TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
   const TypeParam space;
   const HostMatrix<double> a = random_spd(97, 0.1, 5);
-  HostMatrix<float> a_float{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
-  for (int i = 0; i < 97; ++i)  // exactly symmetric after rounding
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) a_float.values[k] = float(a(i, a.col_idxs[k]));
-  HostMatrix<double> rounded = a;
-  rounded.values.assign(a_float.values.begin(), a_float.values.end());
+  const HostMatrix<float> a_float = convert<float>(a);
   const auto device = to_device<TypeParam>(a_float);
   for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
     AdaptiveFsaiOptions options;
@@ -187,9 +112,7 @@ TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
     AdaptiveFsai<float, TypeParam> fsai(options);
     fsai.symbolic(space, device);
     fsai.numeric(space, device);
-    const HostMatrix<float> g = to_host(fsai.factor());
-    HostMatrix<double> g_double{g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs, {g.values.begin(), g.values.end()}};
-    expect_sound(rounded, g_double, 1e-4);
+    expect_sound(convert<double>(a_float), convert<double>(to_host(fsai.factor())), 1e-4);
   }
 }
 
@@ -218,8 +141,7 @@ TYPED_TEST(AdaptiveFsaiTest, RowsThatOutgrowTheirWorkspaceLoseNothing) {
   ASSERT_GT(rows.size(), 22u);
   const Dense dense = to_dense(a);
   for (int i : rows) {
-    const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
-    ASSERT_NEAR(psi / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
+    ASSERT_NEAR(psi_of(g, i) / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
   }
 }
 
@@ -271,8 +193,7 @@ TYPED_TEST(AdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
   parameters.epsilon = 0;
   const Dense dense = to_dense(test.matrix);
   for (int i : {0, 1, 200, 399}) {
-    const double psi = std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
-    ASSERT_NEAR(psi / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
+    ASSERT_NEAR(psi_of(g, i) / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i;
   }
 }
 
@@ -282,10 +203,10 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   const HostMatrix<double> a = random_spd(203, 0.08, 31);
   const auto device = to_device<TypeParam>(a);
   auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
-  inner::extract_diagonal<double, TypeParam>(space, device, diagonal);
+  impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(), device.values.data(),
                                              device.values.data(),   diagonal.data(),        a.num_rows};
-  inner::Parameters parameters{20, 20, 1, 1e-3, 0, 1e-12, 1e-15};
+  const inner::Parameters parameters{20, 20, 20, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   ASSERT_EQ(native.col_idxs, portable.col_idxs);
@@ -295,11 +216,7 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
 TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
   const TypeParam space;
   const HostMatrix<double> a = random_spd(150, 0.1, 41);
-  HostMatrix<double> changed = a;
-  std::mt19937_64 engine(1);
-  for (int i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      if (a.col_idxs[k] == i) changed.values[k] *= 1 + static_cast<double>(engine() >> 11) * 0x1p-53;
+  const HostMatrix<double> changed = with_larger_diagonal(a, 1);
   for (Reuse reuse : {Reuse::pattern, Reuse::none}) {
     AdaptiveFsaiOptions options = in_double();
     options.reuse = reuse;
@@ -325,7 +242,7 @@ TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
     const Dense dense = to_dense(changed);
     for (int i = 0; i < a.num_rows; ++i) {
       const std::vector<int> pattern(first.col_idxs.begin() + first.row_ptrs[i], first.col_idxs.begin() + first.row_ptrs[i + 1] - 1);
-      ASSERT_NEAR(std::pow(second.values[second.row_ptrs[i + 1] - 1], -2), solve_row(dense, i, pattern).psi, 1e-10);
+      ASSERT_NEAR(psi_of(second, i), solve_row(dense, i, pattern).psi, 1e-10);
     }
     const auto transposed = to_host(fsai.factor_transposed());
     for (int i = 0; i < a.num_rows; ++i)
@@ -336,15 +253,7 @@ TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
 
 TYPED_TEST(AdaptiveFsaiTest, ColumnsOfOtherRanksAreSkipped) {
   const HostMatrix<double> a = random_spd(80, 0.1, 51);
-  HostMatrix<double> wide = a;
-  wide.num_cols = 95;
-  wide.col_idxs.clear(), wide.values.clear(), wide.row_ptrs = {0};
-  for (int i = 0; i < 80; ++i) {
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) wide.col_idxs.push_back(a.col_idxs[k]), wide.values.push_back(a.values[k]);
-    for (int j = 80 + i % 5; j < 95; j += 5) wide.col_idxs.push_back(j), wide.values.push_back(-1e3);
-    wide.row_ptrs.push_back(wide.nnz());
-  }
-  EXPECT_TRUE(factor<TypeParam>(a, {}) == factor<TypeParam>(wide, {}));
+  EXPECT_TRUE(factor<TypeParam>(a, {}) == factor<TypeParam>(with_columns_of_other_ranks(a), {}));
 }
 
 TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
@@ -382,10 +291,7 @@ TYPED_TEST(AdaptiveFsaiTest, ExtremeScales) {
     ASSERT_EQ(g.col_idxs, plain.col_idxs);
     for (std::size_t k = 0; k < g.nnz(); ++k) ASSERT_NEAR(g.values[k] * std::sqrt(scale) / plain.values[k], 1, 1e-12);
   }
-  HostMatrix<double> wide = a;
-  for (int i = 0; i < 60; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      wide.values[k] = std::ldexp(wide.values[k], 4 * (i + a.col_idxs[k] - 60));
+  const HostMatrix<double> wide = widened(a, 4);
   Report report;
   expect_sound(wide, factor<TypeParam>(wide, {}, &report), 1e-10);
   ASSERT_EQ(report.notes.size(), 1u);

@@ -83,9 +83,10 @@ inline ReferenceRow solve_row(const Dense& a, int i, std::vector<int> pattern) {
 }
 
 /// Algorithm 1 of Bernaschi et al. (2019) for row i, as the paper writes it: the gradient over all columns, the local
-/// system gathered and factored anew in every step.
-inline ReferenceRow grow_row(const Dense& a, int i, const ReferenceAdaptiveFsai& parameters) {
-  ReferenceRow row = solve_row(a, i, {});
+/// system gathered and factored anew in every step. It begins with G_0 on `start`.
+inline ReferenceRow grow_row(const Dense& a, int i, const ReferenceAdaptiveFsai& parameters,
+                             const std::vector<int>& start = {}) {
+  ReferenceRow row = solve_row(a, i, start);
   const double psi_0 = row.psi;
   bool tie = false;
   for (int k = 0; k < parameters.k_max; ++k) {

@@ -8,10 +8,13 @@
 ///   level.sum<T>([&](int lane) -> T { ... });     sum over lanes in a fixed order, known to all lanes; barrier
 ///   level.max(...), level.min(...)                likewise, for int, unsigned and unsigned long long
 ///   level.once([&] { ... });                      one lane runs it; barrier
+///   level.size()                                  the number of lanes
 ///
 /// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeVectorLevel` is lane-strided
 /// code with an explicit vector barrier (CUDA; on the host, one lane and no barrier). `PortableVectorLevel` says the
-/// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200.
+/// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200. `TeamLevel` takes all
+/// threads of a team, with their vector lanes, as lanes; it has `region` and `once` only, and its `width` is 0: known at
+/// run time.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
 /// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `atomic_compare_exchange` on scratch.
@@ -39,6 +42,7 @@ class PortableVectorLevel {
   static constexpr int width = Width;
   static constexpr bool keeps_registers = false;
   KOKKOS_FUNCTION explicit PortableVectorLevel(const Member& member) : m_member(member) {}
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
@@ -83,6 +87,7 @@ class HostVectorLevel {
   static constexpr int width = 1;
   static constexpr bool keeps_registers = false;
   KOKKOS_FUNCTION explicit HostVectorLevel(const Member&) {}
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
@@ -106,6 +111,30 @@ class HostVectorLevel {
   }
 };
 
+/// All threads of a team of `VectorLength` lanes each, for rows too long for one vector.
+template <class Member, int VectorLength>
+class TeamLevel {
+ public:
+  static constexpr int width = 0;
+  static constexpr bool keeps_registers = false;
+  KOKKOS_FUNCTION explicit TeamLevel(const Member& member) : m_member(member) {}
+  KOKKOS_FORCEINLINE_FUNCTION int size() const { return m_member.team_size() * VectorLength; }
+
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(m_member, size()), f);
+    m_member.team_barrier();
+  }
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const F& f) const {
+    Kokkos::single(Kokkos::PerTeam(m_member), f);
+    m_member.team_barrier();
+  }
+
+ private:
+  const Member& m_member;
+};
+
 #ifdef KOKKOS_ENABLE_CUDA
 /// Lanes of a CUDA warp: `Width` is a power of two up to 32, and the vector length of the team policy.
 template <class Member, int Width>
@@ -114,6 +143,7 @@ class CudaVectorLevel {
   static constexpr int width = Width;
   static constexpr bool keeps_registers = true;
   KOKKOS_FUNCTION explicit CudaVectorLevel(const Member&) {}
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   KOKKOS_FORCEINLINE_FUNCTION static int lane() {
     int result = 0;

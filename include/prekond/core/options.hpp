@@ -27,6 +27,7 @@ struct OptionField {
   std::function<OptionValue()> get;
   /// Checks the value and returns what commits it. \throws OptionError
   std::function<std::function<void()>(const OptionValue&)> prepare;
+  bool is_preset = false;  ///< setting it sets other fields, so it comes before them
 };
 
 using OptionMap = std::map<std::string, OptionValue>;
@@ -67,6 +68,23 @@ class OptionFields {
           return k;
         },
         [&value, choices](std::size_t k) { value = choices[k].second; });
+  }
+
+  /// A choice that sets other fields by `apply(choice)`. Where it is set together with one of those, that one's own value
+  /// holds.
+  template <class Enum, class Apply>
+    requires std::is_enum_v<Enum>
+  void preset(const std::string& name, Enum& value, std::vector<std::pair<std::string, Enum>> choices,
+              const std::string& doc, const Apply& apply) {
+    (*this)(name, value, std::move(choices), doc);
+    OptionField& field = m_fields.back();
+    field.is_preset = true;
+    field.prepare = [&value, apply, prepare = field.prepare](const OptionValue& v) -> std::function<void()> {
+      return [&value, apply, commit = prepare(v)] {
+        commit();
+        apply(value);
+      };
+    };
   }
 
   template <class Options>

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
-#include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/setup_options.hpp>
 
 namespace prekond {
-
-enum class Precision { single_precision, double_precision };
-enum class Reuse { none, pattern };
 
 /// Parameters of the adaptive FSAI, under the names of Bernaschi et al. (2019), section 2.
 struct AdaptiveFsaiOptions {
@@ -16,26 +15,48 @@ struct AdaptiveFsaiOptions {
   static constexpr const char* paper = "Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), alg. 1";
   static constexpr bool needs_spd = true;
 
+  enum class Preset { custom, light, medium, heavy };
+
+  Preset preset = Preset::custom;
   int max_steps = 30;
   int step_size = 1;
   double tolerance = 1e-3;
   double step_tolerance = 0;
+  int max_row_size = 0;
+  double prefilter = 0;
+  double postfilter = 0;
+  int initial_power = 0;
   double candidate_floor = -1;
   Precision setup_scalar = Precision::single_precision;
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
+  /// 15 steps of 1, 25 of 1, 25 of 2.
+  void apply(Preset choice) {
+    if (choice == Preset::custom) return;
+    max_steps = choice == Preset::light ? 15 : 25;
+    step_size = choice == Preset::heavy ? 2 : 1;
+  }
+
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit.preset("preset", preset,
+                 {{"custom", Preset::custom}, {"light", Preset::light}, {"medium", Preset::medium}, {"heavy", Preset::heavy}},
+                 "sets max_steps x step_size: 15 x 1, 25 x 1, 25 x 2", [this](Preset choice) { apply(choice); });
     visit("max_steps", max_steps, 0, 1000000, "k_max: growth steps of a row");
     visit("step_size", step_size, 1, 1000, "s: entries a row gains in a step, those with the largest gradient");
     visit("tolerance", tolerance, 0.0, 1.0, "epsilon: a row stops at psi_k <= epsilon psi_0 (eq. 17)");
     visit("step_tolerance", step_tolerance, 0.0, 1.0, "a row stops after a step that lowers psi by less than this, relatively; 0: never");
+    visit("max_row_size", max_row_size, 0, 1000000, "a row grows to so many entries at most, its diagonal included; 0: no such limit");
+    visit("prefilter", prefilter, 0.0, 1.0, "tau: rows are grown on A without its entries with |a_ij| <= tau sqrt(a_ii a_jj); G is scaled by A");
+    visit("postfilter", postfilter, 0.0, 1.0,
+          "delta: entries of G with |g_ij| sqrt(a_jj) < delta times the 2-norm of such a row are dropped, and the row is rescaled");
+    visit("initial_power", initial_power, 0, 1000, "rows begin with the pattern of this power of A's lower triangle, G_0; 0: the diagonal");
     visit("candidate_floor", candidate_floor, -1.0, 1.0,
           "a candidate needs |r_j| > floor sqrt(a_ii a_jj); -1: 1e-12 in double, 1e-5 in single");
-    visit("setup_scalar", setup_scalar, {{"single", Precision::single_precision}, {"double", Precision::double_precision}},
+    visit("setup_scalar", setup_scalar, precision_choices(),
           "precision in which rows are grown; G's scaling is double always");
-    visit("reuse", reuse, {{"pattern", Reuse::pattern}, {"none", Reuse::none}},
+    visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the pattern found, or finds it anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup");
   }
@@ -55,36 +76,36 @@ struct AdaptiveFsaiOptions {
 /// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back to
 /// 1/sqrt(a_ii). Both are counted in the report. Where A's range is too wide for single precision, the setup is double,
 /// and the report says so.
+/// With `initial_power`, or a pattern of the user's, rows begin with G_0 on it (section 2 of the paper): its entries are
+/// taken in one step, and psi_0 in the stop (eq. 17) is that of G_0.
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 /// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive
 template <class Scalar, class Space>
-class AdaptiveFsai : public MatrixPreconditioner<Scalar, Space> {
+class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
  public:
   using options_type = AdaptiveFsaiOptions;
-  using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
+  using typename FactoredInverse<Scalar, Space>::matrix_type;
+  using typename FactoredInverse<Scalar, Space>::matrix_view;
 
   explicit AdaptiveFsai(const AdaptiveFsaiOptions& options = {}) : m_options(options) {}
 
   std::string name() const override { return AdaptiveFsaiOptions::name; }
-  bool is_symmetric() const override { return true; }
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 
-  /// y = G^T (G x)
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Workspace& workspace) const override;
-  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  /// A pattern that rows begin with, instead of the power: its lower triangle. It is copied. Takes effect with the next
+  /// numeric phase that finds a pattern. \throws InputError where it is not square, or a column is out of range
+  /// \pre columns ascend
+  void set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const AdaptiveFsaiOptions& options() const { return m_options; }
-  const matrix_type& factor() const { return m_g; }               ///< G: sorted rows, the diagonal last
-  const matrix_type& factor_transposed() const { return m_gt; }   ///< G^T
 
  private:
+  CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& a) const;
+
   AdaptiveFsaiOptions m_options;
+  CsrGraph<Space> m_initial_pattern;
   bool m_symbolic_done = false;
-  matrix_type m_g;
-  matrix_type m_gt;
 };
 
 }  // namespace prekond

@@ -3,47 +3,17 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/find_entry.hpp>
-#include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/transpose.hpp>
+#include <prekond/matrix/filter_entries.hpp>
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/impl/adaptive_fsai_setup.hpp>
+#include <prekond/precond/impl/fsai_scale.hpp>
 
 #include <limits>
-#include <stdexcept>
 
 namespace prekond {
 namespace impl::adaptive_fsai {
-
-/// Extremes of the diagonal; `bad_row` is the first row without a positive entry.
-template <class Scalar>
-struct DiagonalRange {
-  Scalar min;
-  Scalar max;
-  std::int64_t bad_row;
-};
-
-template <class Scalar, class Space>
-DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> diagonal) {
-  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
-  DiagonalRange<Scalar> range{};
-  Kokkos::parallel_reduce(
-      "prekond::adaptive_fsai::numeric::diagonal", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, Scalar& min, Scalar& max, std::int64_t& bad) {
-        std::size_t place = 0;
-        const Scalar value = find_entry(a, i, i, place);
-        diagonal(i) = value;
-        if (!(value > 0) || !Kokkos::isfinite(value)) {
-          if (i < bad) bad = i;
-        } else {
-          if (value < min) min = value;
-          if (value > max) max = value;
-        }
-      },
-      Kokkos::Min<Scalar>(range.min), Kokkos::Max<Scalar>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
-  if (range.bad_row == none) range.bad_row = -1;
-  return range;
-}
 
 /// values = a scale in another precision. \returns how many of them left its range
 template <class Real, class Scalar, class Space>
@@ -61,10 +31,18 @@ std::int64_t convert(const Space& space, VectorView<const Scalar, Space> a, Scal
   return lost;
 }
 
+/// What rows begin with, and the working memory.
+template <class Space>
+struct Sources {
+  bool kept;                  ///< the pattern is G's
+  CsrGraphView<Space> start;  ///< G_0's
+  std::int64_t slab_bytes;
+};
+
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide for Real
 template <class Real, class Scalar, class Space>
 bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-            const DiagonalRange<Scalar>& range, Parameters parameters, std::int64_t slab_bytes, bool kept,
+            const DiagonalRange<Scalar>& range, Parameters parameters, const Sources<Space>& sources,
             CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
   VectorView<const Real, Space> values_of_real;
   VectorView<const Real, Space> diagonal_of_real;
@@ -93,20 +71,13 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{a.row_ptrs.data(), a.col_idxs.data(),       values_of_real.data(),
                                     a.values.data(),   diagonal_of_real.data(), a.num_rows};
-  Setup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, slab_bytes);
-  if (kept) setup.solve(g);
-  else g = setup.grow();
+  Setup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes);
+  if (sources.kept) setup.solve(g);
+  else g = setup.grow(sources.start);
 
   const Outcome outcome = setup.outcome();
   report.fences += setup.fences() + 1;
-  report.breakdowns = {};
-  report.breakdowns.count = outcome.pivots + outcome.diagonals;
-  if (report.breakdowns.count > 0) {
-    report.breakdowns.first_row = static_cast<std::int64_t>(outcome.first >> 32);
-    report.breakdowns.first_pivot = Kokkos::bit_cast<float>(static_cast<unsigned>(outcome.first));
-    report.breakdowns.action = std::to_string(outcome.pivots) + " rows kept what they had before the pivot, " +
-                               std::to_string(outcome.diagonals) + " fell back to the diagonal";
-  }
+  report.breakdowns = breakdowns_of(outcome, "what they had before the pivot");
   return true;
 }
 
@@ -128,102 +99,135 @@ double estimate_flops(const Space& space, const CsrView<Scalar, Space>& a, const
   return (kept ? 0 : mean_row * static_cast<double>(updates)) + 2 * static_cast<double>(cubes) / 3;
 }
 
+/// |a_ij| > tau sqrt(a_ii a_jj), and the diagonal; columns of other ranks are left out.
+template <class Scalar, class Space>
+struct KeepStrong {
+  CsrView<Scalar, Space> a;
+  VectorView<const Scalar, Space> diagonal;
+  double tau;
+  KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
+    const int col = a.col_idxs(k);
+    if (col == row || col >= a.num_rows) return col == row;
+    return Kokkos::abs(double(a.values(k))) > tau * Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col)));
+  }
+};
+
+/// Off-diagonal entries of the longest row of a lower triangle; 0 where there is none.
+template <class Space>
+std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
+  std::int64_t longest = 0;
+  if (pattern.row_ptrs.extent(0) == 0) return longest;
+  Kokkos::parallel_reduce(
+      "prekond::adaptive_fsai::numeric::longest_row", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+      KOKKOS_LAMBDA(int i, std::int64_t& most) {
+        const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i)) - 1;
+        if (length > most) most = length;
+      },
+      Kokkos::Max<std::int64_t>(longest));
+  return longest;
+}
+
+/// diag(G A G^T) = 1 once more, after a filter. Rows for which that fails are added to the report.
+template <class Scalar, class Space>
+void scale_again(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
+                 const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+  const auto outcome = allocate<Vector<Outcome, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1);
+  Kokkos::deep_copy(space, outcome, no_outcome);
+  scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome);
+  const Breakdowns more = breakdowns_of(fetch(space, outcome), "nothing");
+  report.fences += 2;
+  if (more.count == 0) return;
+  report.notes.push_back(std::to_string(more.count) + " rows fell back to the diagonal after the filters");
+  if (report.breakdowns.count == 0) report.breakdowns = more;
+  else report.breakdowns.count += more.count;
+}
+
 }  // namespace impl::adaptive_fsai
 
 template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
+  impl::check_graph(space, pattern, name());
+  m_initial_pattern = lower_triangle<Space>(space, pattern);
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space, const matrix_view& a) const {
+  if (m_initial_pattern.row_ptrs.extent(0) > 0) {
+    impl::check_pattern_rows(m_initial_pattern, a.num_rows, name());
+    return m_initial_pattern;
+  }
+  if (m_options.initial_power == 0) return {};
+  return lower_power<Space>(space, a, m_options.initial_power, std::numeric_limits<std::int64_t>::max(), m_options.slab_bytes);
+}
+
+template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::symbolic(const Space&, const matrix_view& a) {
-  if (a.num_cols < a.num_rows)
-    throw InputError("adaptive_fsai: the matrix has " + std::to_string(a.num_rows) + " rows but only " +
-                     std::to_string(a.num_cols) + " columns");
+  impl::check_part(a, name());
   this->m_num_rows = a.num_rows;
   this->m_report = {};
   m_symbolic_done = true;
-  m_g = {};
-  m_gt = {};
+  this->forget_factor();
 }
 
 template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   namespace inner = impl::adaptive_fsai;
   if (!m_symbolic_done) symbolic(space, a);
-  if (a.num_rows != this->m_num_rows)
-    throw InputError("adaptive_fsai: numeric was given " + std::to_string(a.num_rows) + " rows, symbolic " +
-                     std::to_string(this->m_num_rows) + "; call symbolic again");
+  impl::check_same_rows(a.num_rows, this->m_num_rows, name());
   Kokkos::Timer timer;
   Report report;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
   auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
-  const auto range = inner::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
-  const bool kept = m_options.reuse == Reuse::pattern && m_g.row_ptrs.extent(0) > 0;
+  const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
   report.pattern_kept = kept;
   if (a.num_rows == 0) {
-    const auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::adaptive_fsai::g_row_ptrs", 1);
-    m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});
+    this->take_empty_factor(space);
     this->m_report = report;
     return;
   }
-  if (range.bad_row >= 0)
-    throw InputError("adaptive_fsai: the diagonal entry of row " + std::to_string(range.bad_row + 1) +
-                     " is missing or not positive; the matrix has to be symmetric positive definite",
-                     range.bad_row);
+  impl::check_diagonal(range, name());
 
-  const std::int64_t most = std::int64_t(m_options.max_steps) * m_options.step_size;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered;
+  if (m_options.prefilter > 0) {
+    filtered = filter_entries<Scalar, Space>(space, a, inner::KeepStrong<Scalar, Space>{a, diagonal, m_options.prefilter});
+    ++report.fences;
+  }
+  const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : a;
+  CsrGraph<Space> start;
+  if (!kept) start = initial_pattern(space, grown_on);
+  const std::int64_t longest_start = inner::longest_row<Space>(space, start);
+
+  const std::int64_t most = std::int64_t(m_options.max_steps) * m_options.step_size + longest_start;
   inner::Parameters parameters{};
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
   if (std::min(most, a.num_rows - 1) > packed_limit)
     report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   parameters.max_members = static_cast<int>(std::min({most, a.num_rows - 1, packed_limit}));
+  parameters.growth_limit = m_options.max_row_size > 0 ? std::min(parameters.max_members, m_options.max_row_size - 1) : parameters.max_members;
   parameters.max_steps = m_options.max_steps;
   parameters.step_size = m_options.step_size;
   parameters.tolerance = m_options.tolerance;
   parameters.step_tolerance = m_options.step_tolerance;
   parameters.candidate_floor = m_options.candidate_floor;
+  const inner::Sources<Space> sources{kept, start, m_options.slab_bytes};
 
-  matrix_type g = m_g;
-  if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", m_g.nnz());
+  matrix_type g = this->factor();
+  if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
-    done = inner::set_up<float, Scalar, Space>(space, a, diagonal, range, parameters, m_options.slab_bytes, kept, g, report);
+    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
     if (!done) report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
-  if (!done) inner::set_up<double, Scalar, Space>(space, a, diagonal, range, parameters, m_options.slab_bytes, kept, g, report);
-  const auto gt = transpose<Scalar, Space>(space, g);
-  space.fence("prekond::adaptive_fsai::numeric::end");
-  m_g = g;
-  m_gt = gt;
-  report.fences += 3;
-  report.nnz = m_g.nnz();
-  report.apply_flops = 4.0 * static_cast<double>(m_g.nnz());
-  report.numeric_flops = inner::estimate_flops<Scalar, Space>(space, a, m_g, kept);
-  report.bytes = m_g.bytes() + m_gt.bytes();
+  if (!done) inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
+  const double flops = inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
+  if (!kept && m_options.postfilter > 0) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
+  if (m_options.prefilter > 0 || (!kept && m_options.postfilter > 0)) inner::scale_again<Scalar, Space>(space, a, diagonal, g, report);
+  this->take_factor(space, g, report);
+  report.numeric_flops = flops;
   report.numeric_seconds = timer.seconds();
   this->m_report = report;
-}
-
-namespace impl::adaptive_fsai {
-template <class Scalar, class Space>
-struct ApplyWorkspace : Workspace {
-  MultiVector<Scalar, Space> gx;
-};
-}  // namespace impl::adaptive_fsai
-
-template <class Scalar, class Space>
-std::unique_ptr<Workspace> AdaptiveFsai<Scalar, Space>::make_workspace(const Space& space, int num_vectors) const {
-  auto workspace = std::make_unique<impl::adaptive_fsai::ApplyWorkspace<Scalar, Space>>();
-  workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::adaptive_fsai::apply::gx", this->m_num_rows, num_vectors);
-  return workspace;
-}
-
-template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                        MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  const auto& gx = static_cast<impl::adaptive_fsai::ApplyWorkspace<Scalar, Space>&>(workspace).gx;
-  if (m_gt.num_rows != this->m_num_rows) throw std::logic_error("adaptive_fsai: apply before numeric");
-  if (x.extent(1) > gx.extent(1)) throw std::logic_error("adaptive_fsai: the workspace was made for fewer vectors");
-  const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
-  spmv<Scalar, Space>(space, Scalar(1), m_g, x, Scalar(0), z);
-  spmv<Scalar, Space>(space, Scalar(1), m_gt, z, Scalar(0), y);
 }
 
 }  // namespace prekond

@@ -6,6 +6,7 @@
 #include <prekond/core/levels.hpp>
 #include <prekond/dense/inverse_factor.hpp>
 #include <prekond/pattern/column_set.hpp>
+#include <prekond/precond/impl/fsai_diagonal.hpp>
 
 #include <cstdint>
 
@@ -34,7 +35,8 @@ struct Matrix {
 };
 
 struct Parameters {
-  int max_members;  ///< off-diagonal entries a row may get
+  int max_members;  ///< off-diagonal entries a row may have
+  int growth_limit; ///< and up to which it may grow
   int max_steps;
   int step_size;
   double tolerance;
@@ -96,18 +98,6 @@ struct Layout {
   }
 };
 
-/// 2^-k with x 2^-k in [1, 2): scaling by it is exact.
-KOKKOS_INLINE_FUNCTION float inverse_power_of_two(float x) {
-  unsigned exponent = (Kokkos::bit_cast<unsigned>(x) >> 23) & 0xffu;
-  exponent = exponent < 1 ? 1 : (exponent > 253 ? 253 : exponent);
-  return Kokkos::bit_cast<float>((254u - exponent) << 23);
-}
-KOKKOS_INLINE_FUNCTION double inverse_power_of_two(double x) {
-  std::uint64_t exponent = (Kokkos::bit_cast<std::uint64_t>(x) >> 52) & 0x7ffu;
-  exponent = exponent < 1 ? 1 : (exponent > 2045 ? 2045 : exponent);
-  return Kokkos::bit_cast<double>((2046ull - exponent) << 52);
-}
-
 /// The magnitude of x as an integer of the same order.
 KOKKOS_FORCEINLINE_FUNCTION unsigned magnitude(float x) { return Kokkos::bit_cast<unsigned>(x) & 0x7fffffffu; }
 KOKKOS_FORCEINLINE_FUNCTION unsigned long long magnitude(double x) {
@@ -140,24 +130,27 @@ class Row {
             layout.capacity};
   }
 
-  /// Finds the pattern and solves on it.
-  KOKKOS_FUNCTION RowStatus grow() {
-    if (!begin()) return RowStatus::overflow;
+  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i: G_0's.
+  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
+    m_set.clear(m_level);
+    if (n > 0) meet_start(start, n);
+    if (!begin_row()) return RowStatus::overflow;
+    RowStatus status = n > 0 ? add_start(start, n) : RowStatus::done;
+    if (status == RowStatus::overflow) return status;
     const Real psi_0 = m_psi;
-    RowStatus status = RowStatus::done;
     for (int k = 0; k < m_p.max_steps; ++k) {
       const Real psi_before = m_psi;
       const int first = m_members;
-      for (int t = 0; t < m_p.step_size && m_members < m_p.max_members; ++t) {
+      for (int t = 0; t < m_p.step_size && m_members < m_p.growth_limit; ++t) {
         const int slot = best_candidate();
         if (slot < 0) break;
-        status = add_member(slot, first);
-        if (status != RowStatus::done) return status;
+        const RowStatus added = add_member(slot, first);
+        if (added != RowStatus::done) return added;
       }
       if (m_members == first) break;
       if (m_psi <= Real(m_p.tolerance) * psi_0) break;
       if (m_p.step_tolerance > 0 && psi_before - m_psi <= Real(m_p.step_tolerance) * psi_before) break;
-      if (k + 1 == m_p.max_steps || m_members == m_p.max_members) break;
+      if (k + 1 == m_p.max_steps || m_members >= m_p.growth_limit) break;
       update_gradient();
     }
     return status;
@@ -170,13 +163,7 @@ class Row {
     for_each(n, [&](int k) { insert(cols[k]); });
     m_kept = true;
     if (!begin_row()) return RowStatus::overflow;
-    RowStatus status = RowStatus::done;
-    for (int k = 0; k < n; ++k) {
-      const RowStatus added = add_member(m_set.find(cols[k]).slot, 0);
-      if (added == RowStatus::overflow) return added;
-      if (added == RowStatus::pivot) status = added;
-    }
-    return status;
+    return add_columns(cols, n);
   }
 
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
@@ -217,9 +204,43 @@ class Row {
   KOKKOS_FUNCTION int met() const { return in_step && !m_kept ? m_met : m_set.size(); }
   KOKKOS_FUNCTION int trash() const { return m_layout.capacity; }
 
-  KOKKOS_FUNCTION bool begin() {
-    m_set.clear(m_level);
-    return begin_row();
+  /// Gives the columns of a start their slots; those that row i of A has not have no gradient yet.
+  KOKKOS_FUNCTION void meet_start(const int* cols, int n) {
+    if constexpr (in_step) {
+      const int lane = m_level.lane();
+      for (int first = 0; first < n; first += width) {
+        const int k = first + lane;
+        ColumnPlace place;
+        if (k < n) place = m_set.find(cols[k]);
+        m_level.barrier();
+        if (k < n) take(cols[k], k, place);
+        m_level.barrier();
+      }
+      m_met = n;
+    } else {
+      for_each(n, [&](int k) { insert(cols[k]); });
+    }
+  }
+
+  /// All of a start's columns in one step. One whose pivot is under the floor is left out.
+  KOKKOS_FUNCTION RowStatus add_start(const int* cols, int n) {
+    if (met() > m_layout.capacity) {
+      m_shortage = Shortage::capacity;
+      return RowStatus::overflow;
+    }
+    const RowStatus status = add_columns(cols, n);
+    if (status != RowStatus::overflow && m_members > 0) update_gradient();
+    return status;
+  }
+
+  KOKKOS_FUNCTION RowStatus add_columns(const int* cols, int n) {
+    RowStatus status = RowStatus::done;
+    for (int k = 0; k < n; ++k) {
+      const RowStatus added = add_member(m_set.find(cols[k]).slot, 0);
+      if (added == RowStatus::overflow) return added;
+      if (added == RowStatus::pivot) status = added;
+    }
+    return status;
   }
 
   /// g~ = e_i: psi = a_ii and r = the row's own entries.

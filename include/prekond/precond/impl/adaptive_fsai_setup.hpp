@@ -4,9 +4,10 @@
 /// The launches of the adaptive FSAI's setup: rows in chunks, each chunk's rows into a slab, the slab appended to G.
 #include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
+#include <prekond/precond/impl/fsai_diagonal.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -50,13 +51,6 @@ struct RowSlab {
   KOKKOS_FUNCTION std::int64_t place(int i, std::int64_t k) const { return first < 0 ? k : i - first; }
 };
 
-/// Counters of a setup, on the device.
-struct Outcome {
-  long long pivots;            ///< rows whose growth ended at a pivot
-  long long diagonals;         ///< rows that fell back to the diagonal
-  unsigned long long first;    ///< the first such row and its pivot's bits, packed
-};
-
 /// What a sample of rows needed.
 template <class Space>
 struct Usage {
@@ -83,6 +77,7 @@ struct GrowRows {
   RowSlab<Scalar, Space> slab;
   CsrView<Scalar, Space> pattern;      ///< of a kept pattern: G's, whose values are written
   VectorView<Scalar, Space> g_values;
+  CsrGraphView<Space> start;           ///< G_0's pattern, the diagonal last in each row; empty: the diagonal
   VectorView<Outcome, Space> outcome;
   Usage<Space> usage;
   VectorView<char, Space> workspaces;  ///< where not in scratch
@@ -127,8 +122,11 @@ struct GrowRows {
     if (kept) {
       const std::size_t begin = pattern.row_ptrs(i);
       status = row.solve(pattern.col_idxs.data() + begin, static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1);
+    } else if (start.row_ptrs.extent(0) > 0) {
+      const std::size_t begin = start.row_ptrs(i);
+      status = row.grow(start.col_idxs.data() + begin, static_cast<int>(start.row_ptrs(i + 1) - begin) - 1);
     } else {
-      status = row.grow();
+      status = row.grow(nullptr, 0);
     }
     if (status == RowStatus::overflow) {
       level.once([&] { slab.length(slab.place(i, k)) = -static_cast<int>(row.shortage()); });
@@ -157,7 +155,7 @@ struct GrowRows {
     }
     if (status != RowStatus::done && outcome.extent(0) > 0) {
       const float pivot = static_cast<float>(sound ? double(row.pivot()) : psi / a_ii);
-      level.once([&] { count_breakdown(i, status, pivot); });
+      level.once([&] { Outcome::count(outcome(0), i, status != RowStatus::pivot, pivot); });
     }
   }
 
@@ -201,14 +199,7 @@ struct GrowRows {
       }
     });
   }
-
-  KOKKOS_FUNCTION void count_breakdown(int i, RowStatus status, float pivot) const {
-    Kokkos::atomic_inc(status == RowStatus::pivot ? &outcome(0).pivots : &outcome(0).diagonals);
-    const unsigned long long packed = static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
-    Kokkos::atomic_min(&outcome(0).first, packed);
-  }
 };
-
 
 /// The setup's launches for one precision of growth. (CUDA wants functions with device lambdas to be public.)
 template <class Scalar, class Real, class Space, bool Portable = false>
@@ -227,22 +218,16 @@ class Setup {
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
-    Kokkos::deep_copy(m_space, m_outcome, Outcome{0, 0, ~0ull});
+    Kokkos::deep_copy(m_space, m_outcome, no_outcome);
   }
 
-  /// G on patterns found row by row.
-  GMatrix grow();
+  /// G on patterns found row by row, beginning with those of `start` (none: the diagonal).
+  GMatrix grow(const CsrGraphView<Space>& start = {});
 
   /// New values for `g` on its own pattern.
   void solve(GMatrix& g);
 
-  Outcome outcome() const {
-    Outcome result;
-    Kokkos::deep_copy(m_space, Kokkos::View<Outcome, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
-                      Kokkos::subview(m_outcome, 0));
-    m_space.fence("prekond::adaptive_fsai::numeric::outcome");
-    return result;
-  }
+  Outcome outcome() const { return fetch(m_space, m_outcome); }
   int fences() const { return m_fences; }
 
   struct Piece {
@@ -410,7 +395,7 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
   bool in_scratch = m_use_scratch;
   if (in_scratch) {
     const SmallKernel small{large.a, large.parameters, m_scratch_layout, large.rows, large.slab, large.pattern,
-                      large.g_values, large.outcome, {}, {}, {}, large.next};
+                      large.g_values, large.start, large.outcome, {}, {}, {}, large.next};
     run_in_scratch(small, label);
   } else {
     run_in_slab(large, label);
@@ -475,12 +460,13 @@ auto Setup<Scalar, Real, Space, Portable>::append(const RowSlab<Scalar, Space>& 
 }
 
 template <class Scalar, class Real, class Space, bool Portable>
-auto Setup<Scalar, Real, Space, Portable>::grow() -> GMatrix {
+auto Setup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& start) -> GMatrix {
   const std::int64_t n = m_a.num_rows;
   const std::int64_t width = m_parameters.max_members + 1;
   const std::int64_t row_bytes = width * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
   const std::int64_t chunk = std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, n);
   LargeKernel kernel = prototype();
+  kernel.start = start;
   kernel.slab.width = width;
   if (!is_host_space<Space>) choose_scratch_layout(kernel);
 

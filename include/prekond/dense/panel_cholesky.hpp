@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <Kokkos_Core.hpp>
+
+namespace prekond {
+
+/// The indices that a factorisation dropped.
+template <class Real>
+struct DroppedPivots {
+  int count;
+  int first;   ///< the smallest index, where there is one
+  Real pivot;  ///< its pivot
+};
+
+/// Cholesky factorisation of a dense SPD matrix of order m by a level, S = L L^T, in panels of 8 columns (left-looking).
+///
+/// Storage: the lower triangle by panels, each column-major, of the order padded to a multiple of 8 by a unit diagonal.
+/// A panel's leading dimension is 4 more than its number of rows, an odd multiple of 4: columns begin at 16-byte
+/// boundaries, and lanes that read down a row meet few bank conflicts. The unused upper triangle of a diagonal block
+/// holds its factor.
+///
+/// A panel costs two barriers: its update by the panels on its left, in which a lane has rows of its own, and its
+/// factorisation, in which every lane factors the 8 x 8 diagonal block for itself, in registers, and then solves for its
+/// rows. A pivot that is not above `floor` drops its index from the system, as if row and column were not there (its
+/// reciprocal is stored as 0).
+///
+/// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as the padded
+/// order. \pre the arrays are aligned to 16 bytes
+template <class Real>
+struct PanelCholesky {
+  static constexpr int panel = 8;
+
+  Real* entries = nullptr;
+  Real* reciprocals = nullptr;  ///< 1 / L_jj; 0: dropped
+  DroppedPivots<Real>* dropped = nullptr;
+  int order = 0;  ///< m, padded
+
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int padded(int m) { return (m + panel - 1) / panel * panel; }
+  KOKKOS_FORCEINLINE_FUNCTION static std::size_t panel_begin(int order, int p) {
+    return static_cast<std::size_t>(panel) * p * (order + 4 - panel / 2 * (p - 1));
+  }
+  /// Numbers stored for a matrix of order m.
+  KOKKOS_FUNCTION static std::size_t size(int m) { return panel_begin(padded(m), padded(m) / panel); }
+
+  /// Entry (i, j), i >= j, of S before `factor`, and of L afterwards where i is beyond j's panel.
+  KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const {
+    const int p = j / panel;
+    return column(p, j - p * panel)[i - p * panel];
+  }
+
+  /// S = 0, with ones on the diagonal behind row m; nothing is dropped yet.
+  template <class Level>
+  KOKKOS_FUNCTION void clear(const Level& level, int m) const {
+    const std::size_t n = panel_begin(order, order / panel);
+    level.region([&](int lane) {
+      for (std::size_t k = lane; k < n; k += level.size()) entries[k] = 0;
+    });
+    level.region([&](int lane) {
+      for (int j = m + lane; j < order; j += level.size()) (*this)(j, j) = 1;
+      if (lane == 0) dropped->count = 0;
+    });
+  }
+
+  template <class Level>
+  KOKKOS_FUNCTION void factor(const Level& level, Real floor) const {
+    for (int p = 0; p * panel < order; ++p) {
+      if (p > 0) update_panel(level, p);
+      factor_panel(level, p, floor);
+    }
+  }
+
+  /// x = L^-T e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
+  template <class Level>
+  KOKKOS_FUNCTION void solve_transposed(const Level& level, int last, Real* y, Real* x) const {
+    level.region([&](int lane) {
+      for (int j = lane; j < order; j += level.size()) y[j] = j == last ? Real(1) : Real(0);
+    });
+    for (int p = order / panel - 1; p >= 0; --p) solve_block(level, p, y, x);
+  }
+
+ private:
+  static constexpr int per_load = 16 / sizeof(Real);
+  struct alignas(16) Load {
+    Real value[per_load];
+  };
+  KOKKOS_FORCEINLINE_FUNCTION static void load_panel(const Real* from, Real (&to)[panel]) {
+#pragma unroll
+    for (int k = 0; k < panel / per_load; ++k) {
+      const Load load = reinterpret_cast<const Load*>(from)[k];
+#pragma unroll
+      for (int u = 0; u < per_load; ++u) to[k * per_load + u] = load.value[u];
+    }
+  }
+
+  /// Column c of panel p, from the panel's first row on.
+  KOKKOS_FORCEINLINE_FUNCTION Real* column(int p, int c) const {
+    return entries + panel_begin(order, p) + static_cast<std::size_t>(c) * (order - p * panel + 4);
+  }
+
+#if defined(__AVX__)
+  static constexpr int host_vector = 32 / int(sizeof(Real));
+#else
+  static constexpr int host_vector = 16 / int(sizeof(Real));
+#endif
+  /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's sums.
+  template <class Level>
+  static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
+
+  /// S[j0:, J] -= L[j0:, :j0] L[J, :j0]^T for the panel's columns J = j0 .. j0 + 7.
+  template <class Level>
+  KOKKOS_FUNCTION void update_panel(const Level& level, int p) const {
+    constexpr int R = rows_at_once<Level>;
+    const int rows = order - p * panel;
+    level.region([&](int lane) {
+      for (int i = lane * R; i < rows; i += level.size() * R) update_rows<R>(p, i);
+    });
+  }
+
+  template <int R>
+  KOKKOS_FORCEINLINE_FUNCTION void update_rows(int p, int i) const {
+    Real sum[panel][R];
+#pragma unroll
+    for (int c = 0; c < panel; ++c)
+      for (int r = 0; r < R; ++r) sum[c][r] = column(p, c)[i + r];
+    for (int q = 0; q < p; ++q) {
+      const Real* from = column(q, 0) + (p - q) * panel;
+      const int stride = order - q * panel + 4;
+#pragma unroll
+      for (int k = 0; k < panel; ++k) {
+        Real right[panel];
+        load_panel(from, right);
+        Real left[R];
+        for (int r = 0; r < R; ++r) left[r] = from[i + r];
+#pragma unroll
+        for (int c = 0; c < panel; ++c)
+          for (int r = 0; r < R; ++r) sum[c][r] -= left[r] * right[c];
+        from += stride;
+      }
+    }
+#pragma unroll
+    for (int c = 0; c < panel; ++c)
+      for (int r = 0; r < R; ++r) column(p, c)[i + r] = sum[c][r];
+  }
+
+  /// The factor of a diagonal block, in a lane's registers.
+  struct Block {
+    Real l[panel][panel];
+    Real reciprocal[panel];
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION Block factor_block(int p, Real floor) const {
+    Block block;
+#pragma unroll
+    for (int c = 0; c < panel; ++c)
+#pragma unroll
+      for (int r = c; r < panel; ++r) block.l[r][c] = column(p, c)[r];
+#pragma unroll
+    for (int c = 0; c < panel; ++c) {
+      const Real pivot = block.l[c][c];
+      // Not a number is not above the floor either.
+      const Real reciprocal = pivot > floor ? 1 / Kokkos::sqrt(pivot) : Real(0);
+      block.reciprocal[c] = reciprocal;
+#pragma unroll
+      for (int r = c + 1; r < panel; ++r) block.l[r][c] *= reciprocal;
+#pragma unroll
+      for (int d = c + 1; d < panel; ++d)
+#pragma unroll
+        for (int r = d; r < panel; ++r) block.l[r][d] -= block.l[r][c] * block.l[d][c];
+    }
+    return block;
+  }
+
+  /// L[i, J] = S[i, J] L[J, J]^-T for the rows below the diagonal block, and the block's own factor.
+  template <class Level>
+  KOKKOS_FUNCTION void factor_panel(const Level& level, int p, Real floor) const {
+    constexpr int R = rows_at_once<Level>;
+    const int rows = order - p * panel;
+    level.region([&](int lane) {
+      if (lane > 0 && panel + lane * R >= rows) return;
+      const Block block = factor_block(p, floor);
+      for (int i = panel + lane * R; i < rows; i += level.size() * R) solve_rows<R>(p, i, block);
+      if (lane > 0) return;
+#pragma unroll
+      for (int r = 0; r < panel; ++r) {
+        reciprocals[p * panel + r] = block.reciprocal[r];
+        if (block.reciprocal[r] == 0 && dropped->count++ == 0) {
+          dropped->first = p * panel + r;
+          dropped->pivot = block.l[r][r];
+        }
+#pragma unroll
+        for (int c = 0; c < r; ++c) column(p, r)[c] = block.l[r][c];
+      }
+    });
+  }
+
+  template <int R>
+  KOKKOS_FORCEINLINE_FUNCTION void solve_rows(int p, int i, const Block& block) const {
+    Real x[panel][R];
+#pragma unroll
+    for (int c = 0; c < panel; ++c) {
+      for (int r = 0; r < R; ++r) x[c][r] = column(p, c)[i + r];
+#pragma unroll
+      for (int k = 0; k < c; ++k)
+        for (int r = 0; r < R; ++r) x[c][r] -= x[k][r] * block.l[c][k];
+      for (int r = 0; r < R; ++r) x[c][r] *= block.reciprocal[c];
+      for (int r = 0; r < R; ++r) column(p, c)[i + r] = x[c][r];
+    }
+  }
+
+  /// x_J = L[J, J]^-T y_J, by every lane for itself; then y_j -= L[J, j]^T x_J for the columns on the left.
+  template <class Level>
+  KOKKOS_FUNCTION void solve_block(const Level& level, int p, Real* y, Real* x) const {
+    const int j0 = p * panel;
+    level.region([&](int lane) {
+      if (lane > 0 && lane >= j0) return;
+      Real solution[panel];
+#pragma unroll
+      for (int c = panel - 1; c >= 0; --c) {
+        Real sum = y[j0 + c];
+#pragma unroll
+        for (int r = c + 1; r < panel; ++r) sum -= column(p, r)[c] * solution[r];
+        solution[c] = sum * reciprocals[j0 + c];
+      }
+      for (int j = lane; j < j0; j += level.size()) {
+        const int q = j / panel;
+        Real row[panel];
+        load_panel(column(q, j - q * panel) + (j0 - q * panel), row);
+        Real sum = y[j];
+#pragma unroll
+        for (int r = 0; r < panel; ++r) sum -= row[r] * solution[r];
+        y[j] = sum;
+      }
+      if (lane > 0) return;
+#pragma unroll
+      for (int c = 0; c < panel; ++c) x[j0 + c] = solution[c];
+    });
+  }
+};
+
+}  // namespace prekond

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The phases of Fsai.
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/threshold.hpp>
+#include <prekond/precond/fsai.hpp>
+#include <prekond/precond/impl/fsai_setup.hpp>
+
+namespace prekond {
+namespace impl::fsai {
+
+/// m^3 / 3 + m^2 for each row of m entries.
+template <class Space>
+double count_flops(const Space& space, const CsrGraphView<Space>& pattern) {
+  std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
+  Kokkos::parallel_reduce(
+      "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+      KOKKOS_LAMBDA(int i, std::int64_t& third_powers, std::int64_t& second_powers) {
+        const auto m = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
+        third_powers += m * m * m;
+        second_powers += m * m;
+      },
+      cubes, squares);
+  return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
+}
+
+}  // namespace impl::fsai
+
+template <class Scalar, class Space>
+void Fsai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
+  impl::check_graph(space, pattern, name());
+  m_given_pattern = lower_triangle<Space>(space, pattern);
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) const {
+  if (m_user_pattern.row_ptrs.extent(0) > 0) {
+    impl::check_pattern_rows(m_user_pattern, a.num_rows, name());
+    return m_user_pattern;
+  }
+  // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
+  if (m_options.prefilter == 0) return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+  return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
+                            m_options.pattern_bytes, m_options.slab_bytes);
+}
+
+template <class Scalar, class Space>
+void Fsai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
+  Kokkos::Timer timer;
+  impl::check_part(a, name());
+  m_user_pattern = m_given_pattern;
+  CsrGraph<Space> pattern;
+  if (a.num_rows > 0 && (m_options.prefilter == 0 || m_user_pattern.row_ptrs.extent(0) > 0)) {
+    pattern = make_pattern(space, a);
+    space.fence("prekond::fsai::symbolic::end");
+  }
+  m_pattern = pattern;
+  this->m_num_rows = a.num_rows;
+  this->m_report = {};
+  m_symbolic_done = true;
+  this->forget_factor();
+  this->m_report.symbolic_seconds = timer.seconds();
+}
+
+template <class Scalar, class Space>
+void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+  namespace inner = impl::fsai;
+  if (!m_symbolic_done) symbolic(space, a);
+  impl::check_same_rows(a.num_rows, this->m_num_rows, name());
+  Kokkos::Timer timer;
+  Report report;
+  report.symbolic_seconds = this->m_report.symbolic_seconds;
+  const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
+  const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  ++report.fences;
+  const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
+  report.pattern_kept = kept;
+  if (a.num_rows == 0) {
+    this->take_empty_factor(space);
+    this->m_report = report;
+    return;
+  }
+  impl::check_diagonal(range, name());
+
+  CsrGraph<Space> pattern = m_pattern;
+  if (kept) {
+    pattern = {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
+  } else if (pattern.row_ptrs.extent(0) == 0) {
+    pattern = make_pattern(space, a);
+    report.fences += 4;
+  }
+  matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+                allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
+  inner::Setup<Scalar, Space> setup(space, a, diagonal, m_options.slab_bytes);
+  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision);
+  report.numeric_flops = inner::count_flops<Space>(space, pattern);
+  if (!kept && m_options.postfilter > 0) {
+    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
+  }
+  setup.scale(g, g.values);
+  const impl::Outcome outcome = setup.outcome();
+  report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
+  report.fences += setup.fences() + 2;
+  this->take_factor(space, g, report);
+  // The pattern is G's own now, or another one with the next values.
+  if (m_options.reuse == Reuse::pattern) m_pattern = {};
+  report.numeric_seconds = timer.seconds();
+  this->m_report = report;
+}
+
+}  // namespace prekond

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// One row of the static FSAI, over a level: gather A[P, P], factor it, solve for the last unit vector.
+#include <prekond/core/levels.hpp>
+#include <prekond/core/views.hpp>
+#include <prekond/dense/panel_cholesky.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/precond/impl/fsai_diagonal.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::fsai {
+
+/// Where the arrays of a row's workspace begin, in bytes, for rows of up to `longest` entries.
+template <class Real>
+struct Layout {
+  std::size_t entries, reciprocals, y, x, scale, begins, lengths, cols, dropped, bytes;
+
+  Layout() = default;
+  explicit Layout(int longest) {
+    std::size_t end = 0;
+    const auto place = [&end](std::size_t n, std::size_t size) {
+      const std::size_t begin = end;
+      end += (n * size + 15) / 16 * 16;
+      return begin;
+    };
+    const auto order = static_cast<std::size_t>(PanelCholesky<Real>::padded(longest));
+    entries = place(PanelCholesky<Real>::size(longest), sizeof(Real));
+    reciprocals = place(order, sizeof(Real));
+    y = place(order, sizeof(Real));
+    x = place(order, sizeof(Real));
+    scale = place(order, sizeof(double));
+    begins = place(order, sizeof(std::size_t));
+    lengths = place(order, sizeof(int));
+    cols = place(order, sizeof(int));
+    dropped = place(1, sizeof(DroppedPivots<Real>));
+    bytes = end;
+  }
+};
+
+/// What a row's solve met.
+struct RowResult {
+  bool dropped;  ///< columns were left out because of their pivots
+  bool last;     ///< the last pivot was bad: there is no row
+  float pivot;   ///< the first bad pivot, relative to its diagonal entry
+};
+
+/// The row's system is scaled by powers of two, D A[P, P] D with a diagonal in [1, 4), so that single precision holds
+/// any range of values, and the pivots' floor is absolute.
+template <class Scalar, class Real, class Space, class Level>
+class Row {
+ public:
+  KOKKOS_FUNCTION Row(const Level& level, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
+                      const Layout<Real>& layout, char* base, int length)
+      : m_level(level), m_a(a), m_diagonal(diagonal), m_length(length),
+        m_system{at<Real>(base, layout.entries), at<Real>(base, layout.reciprocals),
+                 at<DroppedPivots<Real>>(base, layout.dropped), PanelCholesky<Real>::padded(length)},
+        m_y(at<Real>(base, layout.y)), m_x(at<Real>(base, layout.x)), m_scale(at<double>(base, layout.scale)),
+        m_begins(at<std::size_t>(base, layout.begins)), m_lengths(at<int>(base, layout.lengths)),
+        m_cols(at<int>(base, layout.cols)) {}
+
+  /// Solves on the columns cols[0 .. length), ascending.
+  KOKKOS_FUNCTION RowResult solve(const int* cols, Real floor) {
+    read_columns(cols);
+    m_system.clear(m_level, m_length);
+    gather();
+    m_system.factor(m_level, floor);
+    m_system.solve_transposed(m_level, m_length - 1, m_y, m_x);
+    return result();
+  }
+
+  /// Entry k of the row, its last one being 1. \pre the last pivot was sound
+  KOKKOS_FORCEINLINE_FUNCTION double value(int k) const {
+    return (double(m_x[k]) * m_scale[k]) / (double(m_x[m_length - 1]) * m_scale[m_length - 1]);
+  }
+
+ private:
+  template <class T>
+  KOKKOS_FUNCTION static T* at(char* base, std::size_t offset) {
+    return reinterpret_cast<T*>(base + offset);
+  }
+
+  KOKKOS_FUNCTION void read_columns(const int* cols) {
+    m_level.region([&](int lane) {
+      for (int k = lane; k < m_length; k += m_level.size()) {
+        const int col = cols[k];
+        const std::size_t begin = m_a.row_ptrs(col);
+        m_cols[k] = col;
+        m_begins[k] = begin;
+        m_lengths[k] = static_cast<int>(m_a.row_ptrs(col + 1) - begin);
+        m_scale[k] = inverse_power_of_two(Kokkos::sqrt(double(m_diagonal(col))));
+      }
+    });
+  }
+
+  /// Row k of the lower triangle is row P[k] of A up to its diagonal, where it meets P.
+  KOKKOS_FUNCTION void gather() {
+    if constexpr (Level::width == 1) {
+      for (int k = 0; k < m_length; ++k) merge_row(k);
+    } else {
+      const int group = m_level.size() < 32 ? m_level.size() : 32;
+      m_level.region([&](int lane) {
+        for (int k = lane / group; k < m_length; k += m_level.size() / group) search_row(k, lane % group, group);
+      });
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void set(int k, int j, std::size_t entry) const {
+    m_system(k, j) = static_cast<Real>(double(m_a.values(entry)) * m_scale[k] * m_scale[j]);
+  }
+
+  KOKKOS_FUNCTION void merge_row(int k) const {
+    int j = 0;
+    for (std::size_t entry = m_begins[k];; ++entry) {
+      const int col = m_a.col_idxs(entry);
+      while (m_cols[j] < col) ++j;
+      if (m_cols[j] != col) continue;
+      set(k, j, entry);
+      if (j == k) return;  // there is a diagonal
+    }
+  }
+
+  /// A lane's share of a row, each entry looked up in P.
+  KOKKOS_FORCEINLINE_FUNCTION void search_row(int k, int lane, int group) const {
+    const int first = m_cols[0], last = m_cols[k];
+    for (int e = lane; e < m_lengths[k]; e += group) {
+      const std::size_t entry = m_begins[k] + static_cast<std::size_t>(e);
+      const int col = m_a.col_idxs(entry);
+      if (col > last) return;
+      if (col < first) continue;
+      int begin = 0, end = k;
+      while (begin < end) {
+        const int middle = (begin + end) / 2;
+        if (m_cols[middle] < col) begin = middle + 1;
+        else end = middle;
+      }
+      if (m_cols[begin] == col) set(k, begin, entry);
+    }
+  }
+
+  KOKKOS_FUNCTION RowResult result() const {
+    const DroppedPivots<Real>& dropped = *m_system.dropped;
+    if (dropped.count == 0) return {false, false, 0};
+    const double scale = m_scale[dropped.first];
+    const double diagonal = double(m_diagonal(m_cols[dropped.first])) * scale * scale;
+    return {true, m_system.reciprocals[m_length - 1] == 0, static_cast<float>(double(dropped.pivot) / diagonal)};
+  }
+
+  Level m_level;
+  const CsrView<Scalar, Space>& m_a;
+  VectorView<const Scalar, Space> m_diagonal;
+  int m_length;
+  PanelCholesky<Real> m_system;
+  Real* m_y;
+  Real* m_x;
+  double* m_scale;
+  std::size_t* m_begins;
+  int* m_lengths;
+  int* m_cols;
+};
+
+}  // namespace prekond::impl::fsai

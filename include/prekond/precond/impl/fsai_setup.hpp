@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The launches of the static FSAI's setup.
+#include <prekond/pattern/row_bins.hpp>
+#include <prekond/precond/impl/fsai_row.hpp>
+#include <prekond/precond/impl/fsai_scale.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace prekond::impl::fsai {
+
+struct Tuning {
+  static constexpr int vector_length = 32;
+  static constexpr int short_vector = 8;      // rows of one panel
+  static constexpr int longest_of_vector = 40;
+  static constexpr int rows_per_team = 4;     // of vectors
+  static constexpr std::size_t scratch_limit = 48000;  // of a team at level 0, on CUDA
+  static constexpr std::size_t vector_scratch = 36000; // six teams a processor
+  static constexpr int max_team_vectors = 8;
+  static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups
+};
+
+/// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each, likewise; or each
+/// with a workspace in a slab (a thread's own on the host, a team's on a device), fetching row after row.
+enum class Unit { short_vector, vector, team, slab };
+
+/// Solves the rows of one bin.
+template <class Scalar, class Real, class Space, Unit unit>
+struct SolveRows {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr bool host = is_host_space<Space>;
+  static constexpr int width = host ? 1 : (unit == Unit::short_vector ? Tuning::short_vector : Tuning::vector_length);
+  static constexpr bool of_team = !host && (unit == Unit::team || unit == Unit::slab);
+  using Level = std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+
+  CsrView<Scalar, Space> a;
+  VectorView<const Scalar, Space> diagonal;
+  CsrGraphView<Space> pattern;
+  VectorView<Scalar, Space> values;
+  Layout<Real> layout;
+  Real floor;
+  VectorView<const int, Space> rows;
+  VectorView<unsigned char, Space> again;  ///< a row that breaks down is marked here; where it is empty, it is settled
+  VectorView<Outcome, Space> outcome;
+  VectorView<char, Space> workspaces;
+  VectorView<int, Space> next;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto count = static_cast<std::int64_t>(rows.extent(0));
+    if constexpr (unit == Unit::slab) {
+      char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(team.league_rank());
+      constexpr int group = host ? Tuning::slab_rows_per_fetch : 1;
+      while (true) {
+        int k = 0;
+        Kokkos::single(
+            Kokkos::PerTeam(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
+        if (k >= count) break;
+        for (int end = k + group; k < end && k < count; ++k) do_row(team, base, rows(k));
+      }
+    } else {
+      const int in_team = of_team ? 1 : team.team_size();
+      const std::int64_t k = std::int64_t(team.league_rank()) * in_team + (of_team ? 0 : team.team_rank());
+      char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * in_team, 16));
+      if (k < count) do_row(team, base + layout.bytes * (of_team ? 0 : team.team_rank()), rows(k));
+    }
+  }
+
+  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
+    const Level level(team);
+    const std::size_t begin = pattern.row_ptrs(i);
+    const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
+    Row<Scalar, Real, Space, Level> row(level, a, diagonal, layout, base, length);
+    const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor);
+    if (result.dropped && again.extent(0) > 0) {
+      level.once([&] { again(i) = 1; });
+      return;
+    }
+    level.region([&](int lane) {
+      for (int k = lane; k < length; k += level.size())
+        values(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.value(k));
+    });
+    if (result.dropped) level.once([&] { Outcome::count(outcome(0), i, result.last, result.pivot); });
+  }
+};
+
+/// The setup's launches. (CUDA wants functions with device lambdas to be public.)
+template <class Scalar, class Space>
+class Setup {
+ public:
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal, std::int64_t slab_bytes)
+      : m_space(space), m_a(a), m_diagonal(diagonal), m_slab_bytes(slab_bytes),
+        m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::fsai::numeric::outcome", 1)),
+        m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
+    Kokkos::deep_copy(m_space, m_outcome, no_outcome);
+  }
+
+  /// The rows' solutions with unit diagonal, into `values` on `pattern`.
+  void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single) {
+    if (!in_single) return solve_rows<double>(pattern, values, {}, {});
+    const auto again = allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", m_a.num_rows);
+    solve_rows<float>(pattern, values, {}, again);
+    solve_rows<double>(pattern, values, again, {});
+  }
+
+  void scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values) {
+    scale_rows<Scalar, Space>(m_space, m_a, m_diagonal, pattern, values, m_outcome);
+  }
+
+  Outcome outcome() const { return fetch(m_space, m_outcome); }
+  int fences() const { return m_fences; }
+
+ private:
+  template <class Real>
+  void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen,
+                  VectorView<unsigned char, Space> again) {
+    const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
+    const RowBins<Space> bins = bin_rows<Space>(m_space, pattern.row_ptrs, limits, chosen);
+    m_fences += 2 * static_cast<int>(bins.bins.size());
+    for (const auto& bin : bins.bins) {
+      const Layout<Real> layout(bin.longest);
+      const auto rows = bins.rows_of(bin);
+      if (is_host_space<Space> || layout.bytes > Tuning::scratch_limit) {
+        launch<Real, Unit::slab>(pattern, values, layout, rows, again, bin.longest);
+      } else if constexpr (!is_host_space<Space>) {
+        if (bin.longest <= Tuning::short_vector) {
+          launch<Real, Unit::short_vector>(pattern, values, layout, rows, again, bin.longest);
+        } else if (bin.longest <= Tuning::longest_of_vector) {
+          launch<Real, Unit::vector>(pattern, values, layout, rows, again, bin.longest);
+        } else {
+          launch<Real, Unit::team>(pattern, values, layout, rows, again, bin.longest);
+        }
+      }
+    }
+  }
+
+  template <class Real, Unit unit>
+  void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, const Layout<Real>& layout,
+              VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
+    using Kernel = SolveRows<Scalar, Real, Space, unit>;
+    constexpr bool host = is_host_space<Space>;
+    constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
+    Kernel kernel{m_a, m_diagonal, pattern, values, layout, 16 * epsilon, rows, again, m_outcome, {}, m_next};
+    const auto count = static_cast<std::int64_t>(rows.extent(0));
+    // A lane has a row of a panel's; more than 256 only wait for each other.
+    const int vectors = std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
+    if constexpr (unit == Unit::slab) {
+      const auto affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(layout.bytes));
+      const std::int64_t useful = host ? m_space.concurrency() : std::max(1, m_space.concurrency() / (vectors * Kernel::width));
+      const auto units = static_cast<int>(std::min({count, host ? useful : affordable, useful}));
+      const auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::fsai::numeric::workspaces",
+                                                            layout.bytes * static_cast<std::size_t>(units));
+      kernel.workspaces = workspaces;
+      Kokkos::deep_copy(m_space, m_next, 0);
+      Kokkos::parallel_for("prekond::fsai::numeric::solve_rows", typename Kernel::Policy(m_space, units, host ? 1 : vectors, Kernel::width),
+                           kernel);
+      m_space.fence("prekond::fsai::numeric::workspaces");
+      ++m_fences;
+    } else {
+      const int in_team = Kernel::of_team ? 1
+                                          : static_cast<int>(std::clamp<std::size_t>(Tuning::vector_scratch / layout.bytes, 1,
+                                                                                     unit == Unit::vector ? Tuning::rows_per_team
+                                                                                                          : 4 * Tuning::rows_per_team));
+      const int league = static_cast<int>((count + in_team - 1) / in_team);
+      auto policy = typename Kernel::Policy(m_space, league, Kernel::of_team ? vectors : in_team, Kernel::width);
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(layout.bytes * static_cast<std::size_t>(in_team) + 16)));
+      Kokkos::parallel_for("prekond::fsai::numeric::solve_rows", policy, kernel);
+    }
+  }
+
+  Space m_space;
+  CsrView<Scalar, Space> m_a;
+  VectorView<const Scalar, Space> m_diagonal;
+  std::int64_t m_slab_bytes;
+  Vector<Outcome, Space> m_outcome;
+  Vector<int, Space> m_next;
+  int m_fences = 0;
+};
+
+}  // namespace prekond::impl::fsai

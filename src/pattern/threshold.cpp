@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/pattern/threshold.hpp>
+
+#include "instantiate.hpp"
+#include "matrix/row_search.hpp"
+
+#include <string>
+
+namespace prekond {
+namespace {
+
+/// sqrt|a_ii|: the product of two is the scale of an entry, and neither overflows nor underflows on the way.
+template <class Scalar, class Space>
+struct ScaleRows {
+  CsrView<Scalar, Space> a;
+  VectorView<double, Space> scale;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::size_t place = 0;
+    scale(i) = Kokkos::sqrt(Kokkos::abs(static_cast<double>(find_entry(a, i, i, place))));
+  }
+};
+
+/// Which entries beside the diagonal are kept.
+template <class Scalar, class Space>
+struct LargeEntries {
+  CsrView<Scalar, Space> a;
+  VectorView<const double, Space> scale;
+  double tau;
+
+  KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
+    const int j = a.col_idxs(k);
+    if (j == i || j >= a.num_rows) return false;
+    return tau == 0 || Kokkos::abs(static_cast<double>(a.values(k))) > tau * (scale(i) * scale(j));
+  }
+};
+
+template <class Scalar, class Space>
+struct CountLargeEntries {
+  using Rows = impl::RowBlocks<Space>;
+  LargeEntries<Scalar, Space> keeps;
+  VectorView<int, Space> length;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    const CsrView<Scalar, Space>& a = keeps.a;
+    Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      int kept = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+          [&](std::size_t k, int& sum) { sum += keeps(i, k); }, kept);
+      Kokkos::single(Kokkos::PerThread(team), [&] { length(i) = kept + 1; });
+    });
+  }
+};
+
+template <class Scalar, class Space>
+struct CopyLargeEntries {
+  using Rows = impl::RowBlocks<Space>;
+  LargeEntries<Scalar, Space> keeps;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{keeps.a.num_rows}.for_each_row(team, [&](std::int64_t i) { copy_row(team, i); });
+  }
+
+  KOKKOS_FUNCTION void copy_row(const typename Rows::Member& team, std::int64_t i) const {
+    const CsrView<Scalar, Space>& a = keeps.a;
+    const std::size_t begin = a.row_ptrs(i);
+    const std::size_t to = row_ptrs(i);
+    const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
+    int left = 0;  // of the diagonal
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, length),
+        [&](int k, int& sum) { sum += a.col_idxs(begin + k) < i && keeps(i, begin + k); }, left);
+    // Ranges of a vector's scan start at 0: CUDA's ignores another start.
+    Kokkos::parallel_scan(Kokkos::ThreadVectorRange(team, length), [&](int k, int& rank, bool final) {
+      if (!keeps(i, begin + k)) return;
+      const int j = a.col_idxs(begin + k);
+      if (final) col_idxs(to + rank + (j > i)) = j;
+      ++rank;
+    });
+    Kokkos::single(Kokkos::PerThread(team), [&] { col_idxs(to + left) = static_cast<int>(i); });
+  }
+};
+
+template <class Space>
+struct LowerLength {
+  CsrGraphView<Space> s;
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
+    return s.first_from(i, i) - s.row_ptrs(i) + 1;
+  }
+};
+
+template <class Space>
+struct CopyLowerTriangle {
+  using Rows = impl::RowBlocks<Space>;
+  CsrGraphView<Space> s;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t from = s.row_ptrs(i);
+      const std::size_t begin = row_ptrs(i);
+      const std::size_t last = row_ptrs(i + 1) - 1;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, last + 1), [&](std::size_t k) {
+        col_idxs(k) = k == last ? static_cast<int>(i) : s.col_idxs(from + (k - begin));
+      });
+    });
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Space>
+CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, double tau) {
+  if (!(tau >= 0)) throw InputError("threshold: tau is " + std::to_string(tau) + "; it must be 0 or larger");
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  const std::int64_t n = a.num_rows;
+  auto scale = allocate<Vector<double, Space>>(space, "prekond::threshold::scale", tau > 0 ? n : 0);
+  if (tau > 0) {
+    Kokkos::parallel_for("prekond::threshold::scale_rows", Policy(space, 0, n),
+                         ScaleRows<Scalar, Space>{a, scale});
+  }
+  const LargeEntries<Scalar, Space> keeps{a, scale, tau};
+  const auto rows = impl::RowBlocks<Space>::policy(space, n, a.nnz());
+  auto length = allocate<Vector<int, Space>>(space, "prekond::threshold::length", n);
+  Kokkos::parallel_for("prekond::threshold::count_entries", rows,
+                       CountLargeEntries<Scalar, Space>{keeps, length});
+  const auto [row_ptrs, nnz] =
+      impl::scan_row_lengths(space, "prekond::threshold", n, VectorView<const int, Space>(length));
+  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::threshold::col_idxs", nnz);
+  Kokkos::parallel_for("prekond::threshold::copy_entries", rows,
+                       CopyLargeEntries<Scalar, Space>{keeps, row_ptrs, col_idxs});
+  return {n, n, row_ptrs, col_idxs};
+}
+
+template <class Space>
+CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
+  const std::int64_t n = s.num_rows;
+  const auto [row_ptrs, nnz] =
+      impl::scan_row_lengths(space, "prekond::lower_triangle", n, LowerLength<Space>{s});
+  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::lower_triangle::col_idxs", nnz);
+  Kokkos::parallel_for("prekond::lower_triangle::copy_rows",
+                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                       CopyLowerTriangle<Space>{s, row_ptrs, col_idxs});
+  return {n, n, row_ptrs, col_idxs};
+}
+
+#define PREKOND_THRESHOLD(Scalar, Space) \
+  template CsrGraph<Space> threshold<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, double);
+PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
+
+#define PREKOND_LOWER_TRIANGLE(Space) \
+  template CsrGraph<Space> lower_triangle<Space>(const Space&, const CsrGraphView<Space>&);
+PREKOND_INSTANTIATE_SPACES(PREKOND_LOWER_TRIANGLE)
+
+}  // namespace prekond
