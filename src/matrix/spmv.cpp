@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/half.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/spmv.hpp>
 
@@ -22,20 +23,20 @@ struct SpmvTuning {
 };
 
 /// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once.
-template <class Scalar, class Space, int VectorLength, int NumVectors, bool WithDot>
+template <class Value, class Scalar, class Space, int VectorLength, int NumVectors, bool WithDot>
 struct SpmvKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   using Level = NativeVectorLevel<Space, Member, VectorLength>;
-  using RowSums = Sums<Scalar, NumVectors>;
 
-  CsrView<Scalar, Space> a;
+  CsrView<Value, Space> a;
   MultiVectorView<const Scalar, Space> x;
   MultiVectorView<Scalar, Space> y;
   Scalar alpha;
   Scalar beta;
   std::int64_t rows_per_team;
   FinishReduction<1, Scalar, Space> finish;
+  VectorView<const Scalar, Space> row_scale;  ///< instead of alpha, where it has elements
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t begin = team.league_rank() * rows_per_team;
@@ -57,56 +58,60 @@ struct SpmvKernel {
     const std::size_t begin = a.row_ptrs(i);
     const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
     const int* cols = a.col_idxs.data() + begin;
-    const Scalar* values = a.values.data() + begin;
+    const Value* values = a.values.data() + begin;
     Scalar first = 0;
     for (int v = 0; v < NumVectors; ++v) {
       const Scalar* xv = x.data() + v * x.stride(1);
       const Scalar sum = level.template sum<Scalar>([&](int lane) { return lane_sum(lane, length, cols, values, xv); });
       if (v == 0) first = sum;
       level.region([&](int lane) {
-        if (lane == 0) y(i, v) = beta == Scalar(0) ? alpha * sum : alpha * sum + beta * y(i, v);
+        if (lane > 0) return;
+        const Scalar scaled = row_scale.extent(0) > 0 ? row_scale(i) * sum : alpha * sum;
+        y(i, v) = beta == Scalar(0) ? scaled : scaled + beta * y(i, v);
       });
     }
     return first;
   }
 
-  KOKKOS_FUNCTION static Scalar lane_sum(int lane, int length, const int* cols, const Scalar* values,
+  KOKKOS_FUNCTION static Scalar lane_sum(int lane, int length, const int* cols, const Value* values,
                                          const Scalar* xv) {
     if constexpr (Level::width == 1) {
       constexpr int parts = SpmvTuning::host_sums;
       Scalar sums[parts] = {};
       int k = 0;
       for (; k + parts <= length; k += parts)
-        for (int p = 0; p < parts; ++p) sums[p] += values[k + p] * xv[cols[k + p]];
-      for (; k < length; ++k) sums[0] += values[k] * xv[cols[k]];
+        for (int p = 0; p < parts; ++p) sums[p] += static_cast<Scalar>(values[k + p]) * xv[cols[k + p]];
+      for (; k < length; ++k) sums[0] += static_cast<Scalar>(values[k]) * xv[cols[k]];
       return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     } else {
       Scalar sum = 0;
 #pragma unroll 4
-      for (int k = lane; k < length; k += Level::width) sum += values[k] * xv[cols[k]];
+      for (int k = lane; k < length; k += Level::width) sum += static_cast<Scalar>(values[k]) * xv[cols[k]];
       return sum;
     }
   }
 };
 
-template <int NumVectors, bool WithDot, int VectorLength, class Scalar, class Space>
-void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Scalar, Space>& a,
+template <int NumVectors, bool WithDot, int VectorLength, class Value, class Scalar, class Space>
+void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
             MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
-            std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish) {
+            std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
+            VectorView<const Scalar, Space> row_scale) {
   // At least one team: a dot over no rows is zero, and somebody has to write it.
   const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
   const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
-                       SpmvKernel<Scalar, Space, VectorLength, NumVectors, WithDot>{a, x, y, alpha, beta,
-                                                                                    rows_per_team, finish});
+                       SpmvKernel<Value, Scalar, Space, VectorLength, NumVectors, WithDot>{
+                           a, x, y, alpha, beta, rows_per_team, finish, row_scale});
 }
 
-template <int NumVectors, bool WithDot, class Scalar, class Space>
-void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Scalar, Space>& a,
+template <int NumVectors, bool WithDot, class Value, class Scalar, class Space>
+void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
               MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
-              std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish) {
+              std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
+              VectorView<const Scalar, Space> row_scale = {}) {
   const auto go = [&](auto length) {
-    launch<NumVectors, WithDot, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish);
+    launch<NumVectors, WithDot, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
   };
   if constexpr (is_host_space<Space>) {
     go(std::integral_constant<int, 1>{});
@@ -141,13 +146,18 @@ int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz) {
   return length;
 }
 
+/// Rows of a team, where no sum over blocks depends on them.
+template <class Space>
+std::int64_t rows_of_team(std::int64_t num_rows, std::int64_t nnz) {
+  return is_host_space<Space> ? 512 : SpmvTuning::team_threads / spmv_vector_length<Space>(num_rows, nnz) * 2;
+}
+
 template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
           Scalar beta, MultiVectorView<Scalar, Space> y) {
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
-  const std::int64_t rows_per_team =
-      is_host_space<Space> ? 512 : SpmvTuning::team_threads / spmv_vector_length<Space>(a.num_rows, a.nnz()) * 2;
+  const std::int64_t rows_per_team = rows_of_team<Space>(a.num_rows, a.nnz());
   constexpr const char* label = "prekond::spmv::apply";
   const std::size_t k = x.extent(1);
   for (std::size_t v = 0; v < k; v += SpmvTuning::max_vectors) {
@@ -176,6 +186,29 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
                     Scalar(0), MultiVectorView<Scalar, Space>(as_multivector(y)),
                     ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
 }
+
+template <class Value, class Scalar, class Space>
+void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, const CsrView<Value, Space>& a,
+                 MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) {
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
+  if (a.num_rows == 0) return;
+  for (std::size_t v = 0; v < x.extent(1); ++v) {
+    const MultiVectorView<const Scalar, Space> xv = Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
+    const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
+    dispatch<1, false>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, Scalar(0), yv,
+                       rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{}, row_scale);
+  }
+}
+
+#define PREKOND_SPMV_STORED(Value, Scalar, Space)                                                               \
+  template void spmv_stored<Value, Scalar, Space>(const Space&, VectorView<const Scalar, Space>,                  \
+                                                  const CsrView<Value, Space>&, MultiVectorView<const Scalar, Space>, \
+                                                  MultiVectorView<Scalar, Space>);
+#define PREKOND_SPMV_STORED_AS(Scalar, Space)                            \
+  PREKOND_SPMV_STORED(float, Scalar, Space)                              \
+  PREKOND_SPMV_STORED(Half, Scalar, Space)       \
+  PREKOND_SPMV_STORED(BFloat16, Scalar, Space)
+PREKOND_INSTANTIATE(PREKOND_SPMV_STORED_AS)
 
 #define PREKOND_SPMV(Scalar, Space)                                                                                 \
   template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,                            \

@@ -65,12 +65,14 @@ RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space>
   const std::int64_t num_rows = row_ptrs.extent(0) > 0 ? static_cast<std::int64_t>(row_ptrs.extent(0)) - 1 : 0;
   RowBins<Space> result;
   const std::int64_t total = measure<Space>(space, num_rows, {row_ptrs, chosen, -1, std::numeric_limits<int>::max()}).first;
+  result.fences = 1;
   result.rows = allocate<Vector<int, Space>>(space, "prekond::bin_rows::rows", total);
   std::int64_t above = -1, listed = 0;
   for (std::size_t k = 0; listed < total; ++k) {
     const std::int64_t limit = k < limits.size() ? limits[k] : std::min<std::int64_t>(2 * above, std::numeric_limits<int>::max());
     const InBin<Space> in_bin{row_ptrs, chosen, above, limit};
     const auto [count, longest] = measure(space, num_rows, in_bin);
+    ++result.fences;
     if (count > 0) {
       const typename RowBins<Space>::Bin bin{static_cast<int>(limit), static_cast<int>(longest), listed, count};
       list<Space>(space, num_rows, in_bin, VectorView<int, Space>(result.rows.data() + listed, count));

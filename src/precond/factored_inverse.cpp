@@ -1,15 +1,158 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/half.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/impl/fsai_diagonal.hpp>
 
 #include "instantiate.hpp"
 
 #include <stdexcept>
 
 namespace prekond {
+
+namespace impl {
+
+/// H and H^T, in whatever precision.
+template <class Scalar, class Space>
+class StoredFactor {
+ public:
+  virtual ~StoredFactor() = default;
+  /// z = D^2 H x, y = H^T z.
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> z,
+                     MultiVectorView<Scalar, Space> y) const = 0;
+  virtual std::int64_t bytes() const = 0;
+};
+
+}  // namespace impl
+
 namespace {
+
+/// Rows are scaled so that their largest entries lie in [2^top, 2^(top + 1)): small ones may then be 2^-28 of them in half.
+template <class Value>
+inline constexpr int top_exponent = 0;
+template <>
+inline constexpr int top_exponent<Half> = Half::max_exponent - 1;
+template <class Value>
+inline constexpr int least_exponent = -126;
+template <>
+inline constexpr int least_exponent<Half> = Half::min_exponent;
+
+/// Row by row: D_ii and row i of H.
+template <class Value, class Scalar, class Space>
+struct StoreRows {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
+
+  CsrView<Scalar, Space> g;
+  VectorView<Value, Space> values;
+  VectorView<Scalar, Space> inverse_scale;  ///< 1 / D_ii
+  VectorView<Scalar, Space> square;         ///< D_ii^2
+
+  static Policy policy(const Space& space, std::int64_t num_rows) {
+    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
+    return is_host_space<Space> ? Policy(space, teams, 1, 1) : Policy(space, teams, 16, 16);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < g.num_rows ? begin + rows_per_team : g.num_rows;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](std::int64_t i) { store_row(team, i); });
+  }
+
+  KOKKOS_FUNCTION void store_row(const Member& team, std::int64_t i) const {
+    const std::size_t first = g.row_ptrs(i), last = g.row_ptrs(i + 1) - 1;
+    Scalar largest = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, first, last + 1),
+        [&](std::size_t k, Scalar& most) {
+          const Scalar size = Kokkos::abs(g.values(k));
+          if (size > most) most = size;
+        },
+        Kokkos::Max<Scalar>(largest));
+    const Scalar inverse = Kokkos::ldexp(impl::inverse_power_of_two(largest), top_exponent<Value>);
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1), [&](std::size_t k) {
+      values(k) = rounded(g.values(k) * inverse, k == last);
+    });
+    Kokkos::single(Kokkos::PerThread(team), [&] {
+      inverse_scale(i) = inverse;
+      square(i) = 1 / inverse / inverse;
+    });
+  }
+
+  /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
+  KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
+    const Scalar least = Kokkos::ldexp(Scalar(1), least_exponent<Value>);
+    return static_cast<Value>(diagonal && value < least ? least : value);
+  }
+};
+
+template <class Value, class Scalar, class Space>
+class StoredAs : public impl::StoredFactor<Scalar, Space> {
+ public:
+  using full_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using stored_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
+
+  StoredAs(const Space& space, const full_type& g, const full_type& gt)
+      : m_h(same_pattern(space, g)), m_ht(same_pattern(space, gt)),
+        m_square(allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
+    const auto inverse = allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
+    Kokkos::parallel_for("prekond::factored_inverse::store_rows", StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
+                         StoreRows<Value, Scalar, Space>{g, m_h.values, inverse, m_square});
+    store_transposed(space, gt, m_ht.values, inverse);
+    space.fence("prekond::factored_inverse::stored");
+  }
+
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> z,
+             MultiVectorView<Scalar, Space> y) const override {
+    spmv_stored<Value, Scalar, Space>(space, m_square, m_h, x, z);
+    spmv_stored<Value, Scalar, Space>(space, {}, m_ht, z, y);
+  }
+  std::int64_t bytes() const override {
+    return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Scalar));
+  }
+
+  /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the diagonal.
+  static void store_transposed(const Space& space, const CsrView<Scalar, Space>& gt, VectorView<Value, Space> values,
+                               VectorView<const Scalar, Space> inverse_scale) {
+    Kokkos::parallel_for(
+        "prekond::factored_inverse::store_transposed",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, gt.nnz()), KOKKOS_LAMBDA(std::int64_t k) {
+          values(k) = static_cast<Value>(gt.values(k) * inverse_scale(gt.col_idxs(k)));
+        });
+    Kokkos::parallel_for(
+        "prekond::factored_inverse::store_diagonal", Kokkos::RangePolicy<Space>(space, 0, gt.num_rows), KOKKOS_LAMBDA(int i) {
+          const std::size_t k = gt.row_ptrs(i);
+          values(k) = StoreRows<Value, Scalar, Space>::rounded(gt.values(k) * inverse_scale(i), true);
+        });
+  }
+
+ private:
+  static stored_type same_pattern(const Space& space, const full_type& g) {
+    return stored_type(g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs,
+                       allocate<Vector<Value, Space>>(space, "prekond::factored_inverse::stored_values", g.nnz()));
+  }
+
+  stored_type m_h;
+  stored_type m_ht;
+  Vector<Scalar, Space> m_square;
+};
+
+/// Null where the values stay as they are.
+template <class Scalar, class Space, class Matrix>
+std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& space, const Matrix& g, const Matrix& gt,
+                                                               Storage storage) {
+  switch (storage) {
+    case Storage::half: return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, gt);
+    case Storage::bfloat16: return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, gt);
+    case Storage::single_precision:
+      if (!std::is_same_v<Scalar, float>) return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, gt);
+      return nullptr;
+    default: return nullptr;
+  }
+}
 
 template <class Scalar, class Space>
 struct ApplyWorkspace : Workspace {
@@ -32,26 +175,31 @@ void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<c
   if (!has_factor() || m_gt.num_rows != this->m_num_rows) throw std::logic_error(this->name() + ": apply before numeric");
   if (x.extent(1) > gx.extent(1)) throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
+  if (m_stored) return m_stored->apply(space, x, z, y);
   spmv<Scalar, Space>(space, Scalar(1), m_g, x, Scalar(0), z);
   spmv<Scalar, Space>(space, Scalar(1), m_gt, z, Scalar(0), y);
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matrix_type& g, Report& report) {
-  const auto gt = transpose<Scalar, Space>(space, g);
+void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report) {
+  auto gt = transpose<Scalar, Space>(space, g);
   space.fence("prekond::factored_inverse::numeric::end");
+  const auto stored = store<Scalar, Space>(space, g, gt, storage);
+  report.fences += 3;
+  report.nnz = g.nnz();
+  report.apply_flops = 4.0 * static_cast<double>(g.nnz());
+  report.bytes = stored ? stored->bytes() : g.bytes() + gt.bytes();
   m_g = g;
   m_gt = gt;
-  report.fences += 3;
-  report.nnz = m_g.nnz();
-  report.apply_flops = 4.0 * static_cast<double>(m_g.nnz());
-  report.bytes = m_g.bytes() + m_gt.bytes();
+  m_stored = stored;
+  if (stored) m_g.values = m_gt.values = {};
 }
 
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_empty_factor(const Space& space) {
   const auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
   m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});
+  m_stored = nullptr;
 }
 
 #define PREKOND_FACTORED_INVERSE(Scalar, Space) template class FactoredInverse<Scalar, Space>;

@@ -63,8 +63,9 @@ using Case = NamedMatrix<double>;
 inline std::vector<Case> small_matrices() {
   const Kokkos::DefaultHostExecutionSpace host;
   std::vector<Case> cases;
-  for (const char* spec : {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9", "poisson3d:5",
-                           "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4", "elasticity3d:4,contrast=1", "circuit:9"})
+  for (const char* spec : {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9",
+                           "poisson3d:5", "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4",
+                           "elasticity3d:4,contrast=1", "circuit:9"})
     cases.push_back({spec, to_host(generate<double>(host, spec))});
   for (int n : {1, 2, 3, 17, 33, 67, 129})
     cases.push_back({"random:" + std::to_string(n), random_spd(n, 0.15, 7u + n)});
@@ -142,8 +143,8 @@ inline double psi_of(const HostMatrix<double>& g, std::int64_t i) {
   return std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
 }
 
-/// Sorted rows that end with the diagonal, and diag(G A G^T) = 1: to the tolerance, or to what rounding G's entries does
-/// where a nearly singular matrix cancels more.
+/// Sorted rows that end with the diagonal, and diag(G A G^T) = 1: to the tolerance, or to what the rounding of G's
+/// entries does where a nearly singular matrix cancels more.
 inline void expect_sound(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance) {
   const Dense dense = to_dense(a);
   for (std::int64_t i = 0; i < a.num_rows; ++i) {

@@ -25,6 +25,13 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace);
 
+/// y = D A x for a matrix that is stored in another precision than the vectors, D = diag(row_scale), or D = I where that is
+/// empty. Entries are converted and summed in the vectors' precision. No allocation, no fence. Compiled for values of type
+/// float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and float.
+template <class Value, class Scalar, class Space>
+void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, const CsrView<Value, Space>& a,
+                 MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y);
+
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).
 template <class Scalar, class Space>
 class CsrOperator : public Operator<Scalar, Space> {

@@ -19,6 +19,7 @@ struct RowBins {
   };
   Vector<int, Space> rows;  ///< bin after bin, ascending in each
   std::vector<Bin> bins;    ///< those that are not empty, the shortest rows first
+  int fences = 0;           ///< what making them took
 
   VectorView<const int, Space> rows_of(const Bin& bin) const {
     return VectorView<const int, Space>(rows.data() + bin.first, bin.count);
@@ -27,7 +28,7 @@ struct RowBins {
 
 /// Bins with the given ascending limits; beyond the last one limits double until all rows are in one. With `chosen`, only
 /// the rows i where chosen(i) is not zero. Cost: two readings of the row pointers a bin. Memory: an int a row. Fences
-/// twice a bin. \pre limits is not empty
+/// once a bin and once more. \pre limits is not empty
 template <class Space>
 RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space> row_ptrs, const std::vector<int>& limits,
                         VectorView<const unsigned char, Space> chosen = {});

@@ -28,6 +28,7 @@ struct AdaptiveFsaiOptions {
   int initial_power = 0;
   double candidate_floor = -1;
   Precision setup_scalar = Precision::single_precision;
+  Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
@@ -56,6 +57,7 @@ struct AdaptiveFsaiOptions {
           "a candidate needs |r_j| > floor sqrt(a_ii a_jj); -1: 1e-12 in double, 1e-5 in single");
     visit("setup_scalar", setup_scalar, precision_choices(),
           "precision in which rows are grown; G's scaling is double always");
+    visit("storage", storage, storage_choices(), "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of its row's largest entry");
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the pattern found, or finds it anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup");

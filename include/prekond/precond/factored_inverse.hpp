@@ -2,12 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+#include <memory>
 
 namespace prekond {
+
+namespace impl {
+template <class Scalar, class Space>
+class StoredFactor;
+}
 
 /// M^-1 = G^T G with a sparse lower triangular G: what the factored sparse approximate inverses (FSAI) have in common.
 /// An application is a product with G and one with G^T, which is stored too. Symmetric and, where G has no zero on its
 /// diagonal, positive definite.
+///
+/// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then G = D H with D_ii a
+/// power of two that brings row i of H into the middle of the stored type's range, and M^-1 = H^T D^2 H with H and H^T rounded
+/// alike. That is symmetric and positive definite all the same, so that CG needs no change; sums are formed in the vectors'
+/// precision.
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -15,18 +28,22 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   bool is_symmetric() const override { return true; }
 
-  /// y = G^T (G x). Cost: 4 nnz(G) operations a vector, both factors read once. \throws std::logic_error before numeric
+  /// y = G^T (G x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both factors read once. \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
-  const matrix_type& factor() const { return m_g; }              ///< G: sorted rows, the diagonal last
-  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T
+  /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
+  const matrix_type& factor() const { return m_g; }
+  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T, likewise
 
  protected:
-  /// Takes a finished G, transposes it, and fills what the report says of both. Fences.
-  void take_factor(const Space& space, const matrix_type& g, Report& report);
-  void forget_factor() { m_g = m_gt = {}; }
+  /// Takes a finished G, transposes it, stores both, and fills what the report says of them. Fences.
+  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report);
+  void forget_factor() {
+    m_g = m_gt = {};
+    m_stored = nullptr;
+  }
   /// The factor of a rank's part without rows.
   void take_empty_factor(const Space& space);
   bool has_factor() const { return m_g.row_ptrs.extent(0) > 0; }
@@ -34,6 +51,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  private:
   matrix_type m_g;
   matrix_type m_gt;
+  std::shared_ptr<const impl::StoredFactor<Scalar, Space>> m_stored;  ///< null: m_g and m_gt have the values
 };
 
 }  // namespace prekond

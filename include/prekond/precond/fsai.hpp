@@ -19,6 +19,7 @@ struct FsaiOptions {
   double prefilter = 0;
   double postfilter = 0;
   Precision setup_scalar = Precision::single_precision;
+  Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -31,9 +32,10 @@ struct FsaiOptions {
           "delta: entries of G with |g_ij| sqrt(a_jj) < delta times the 2-norm of such a row are dropped, and the row is rescaled");
     visit("setup_scalar", setup_scalar, precision_choices(),
           "precision of the dense systems; a row that breaks down in single is solved in double; G's scaling is double always");
+    visit("storage", storage, storage_choices(), "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of its row's largest entry");
     visit("reuse", reuse, reuse_choices(), "what a second numeric phase does: solves on G's pattern, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50, "most memory that the pattern may take");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup");
+    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50, "most memory that the power's pattern may take");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup, on a device; on the host a thread has one row's");
   }
 };
 
@@ -52,7 +54,7 @@ struct FsaiOptions {
 /// falls back to 1/sqrt(a_ii); both are counted in the report. A numeric phase that fails leaves G as it was.
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 /// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive, and
-/// for a pattern of more than `pattern_bytes`
+/// for a power whose pattern takes more than `pattern_bytes`
 template <class Scalar, class Space>
 class Fsai : public FactoredInverse<Scalar, Space> {
  public:

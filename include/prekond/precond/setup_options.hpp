@@ -10,12 +10,18 @@ namespace prekond {
 
 enum class Precision { single_precision, double_precision };
 enum class Reuse { none, pattern };
+/// In what a factor's values are stored; `full`: in the matrix's precision.
+enum class Storage { full, single_precision, half, bfloat16 };
 
 inline std::vector<std::pair<std::string, Precision>> precision_choices() {
   return {{"single", Precision::single_precision}, {"double", Precision::double_precision}};
 }
 inline std::vector<std::pair<std::string, Reuse>> reuse_choices() {
   return {{"pattern", Reuse::pattern}, {"none", Reuse::none}};
+}
+
+inline std::vector<std::pair<std::string, Storage>> storage_choices() {
+  return {{"full", Storage::full}, {"single", Storage::single_precision}, {"half", Storage::half}, {"bfloat16", Storage::bfloat16}};
 }
 
 }  // namespace prekond

@@ -173,6 +173,7 @@ template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   namespace inner = impl::adaptive_fsai;
   if (!m_symbolic_done) symbolic(space, a);
+  impl::check_part(a, name());
   impl::check_same_rows(a.num_rows, this->m_num_rows, name());
   Kokkos::Timer timer;
   Report report;
@@ -224,7 +225,7 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   const double flops = inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
   if (!kept && m_options.postfilter > 0) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   if (m_options.prefilter > 0 || (!kept && m_options.postfilter > 0)) inner::scale_again<Scalar, Space>(space, a, diagonal, g, report);
-  this->take_factor(space, g, report);
+  this->take_factor(space, g, m_options.storage, report);
   report.numeric_flops = flops;
   report.numeric_seconds = timer.seconds();
   this->m_report = report;

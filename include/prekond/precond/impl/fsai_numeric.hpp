@@ -67,6 +67,7 @@ template <class Scalar, class Space>
 void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   namespace inner = impl::fsai;
   if (!m_symbolic_done) symbolic(space, a);
+  impl::check_part(a, name());
   impl::check_same_rows(a.num_rows, this->m_num_rows, name());
   Kokkos::Timer timer;
   Report report;
@@ -102,7 +103,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   const impl::Outcome outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
   report.fences += setup.fences() + 2;
-  this->take_factor(space, g, report);
+  this->take_factor(space, g, m_options.storage, report);
   // The pattern is G's own now, or another one with the next values.
   if (m_options.reuse == Reuse::pattern) m_pattern = {};
   report.numeric_seconds = timer.seconds();

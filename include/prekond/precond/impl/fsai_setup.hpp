@@ -26,15 +26,77 @@ struct Tuning {
 /// with a workspace in a slab (a thread's own on the host, a team's on a device), fetching row after row.
 enum class Unit { short_vector, vector, team, slab };
 
-/// Solves the rows of one bin.
-template <class Scalar, class Real, class Space, Unit unit>
-struct SolveRows {
+/// A kernel whose rows are each done by such a unit, with a workspace of its own.
+template <class Space, Unit row_unit>
+struct RowKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
+  static constexpr Unit unit = row_unit;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int width = host ? 1 : (unit == Unit::short_vector ? Tuning::short_vector : Tuning::vector_length);
   static constexpr bool of_team = !host && (unit == Unit::team || unit == Unit::slab);
   using Level = std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+
+  /// Calls do_row(base, k) for the units' rows k < count.
+  template <class DoRow>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_rows(const Member& team, std::int64_t count, std::size_t bytes,
+                                                   const VectorView<char, Space>& workspaces,
+                                                   const VectorView<int, Space>& next, const DoRow& do_row) {
+    if constexpr (unit == Unit::slab) {
+      char* base = workspaces.data() + bytes * static_cast<std::size_t>(team.league_rank());
+      constexpr int group = host ? Tuning::slab_rows_per_fetch : 1;
+      while (true) {
+        int k = 0;
+        Kokkos::single(
+            Kokkos::PerTeam(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
+        if (k >= count) break;
+        for (int end = k + group; k < end && k < count; ++k) do_row(base, k);
+      }
+    } else {
+      const int in_team = of_team ? 1 : team.team_size(), rank = of_team ? 0 : team.team_rank();
+      const std::int64_t k = std::int64_t(team.league_rank()) * in_team + rank;
+      char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes * in_team, 16));
+      if (k < count) do_row(base + bytes * rank, k);
+    }
+  }
+};
+
+/// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries, whose workspaces
+/// have `bytes`. \returns the fences that this took
+template <class Space, class Kernel>
+int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
+                std::int64_t slab_bytes, const char* label) {
+  constexpr Unit unit = Kernel::unit;
+  // A lane has a row of a panel's; more than 256 only wait for each other.
+  const int vectors = Kernel::host ? 1 : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
+  if constexpr (unit == Unit::slab) {
+    const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
+    const std::int64_t useful = std::max(1, space.concurrency() / (vectors * Kernel::width));
+    const auto units = static_cast<int>(std::min({count, useful, Kernel::host ? useful : affordable}));
+    const auto workspaces = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspaces",
+                                                          bytes * static_cast<std::size_t>(units));
+    kernel.workspaces = workspaces;
+    Kokkos::deep_copy(space, kernel.next, 0);
+    Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
+    space.fence("prekond::fsai::numeric::workspaces");
+    return 1;
+  } else {
+    const int most = unit == Unit::vector ? Tuning::rows_per_team : 4 * Tuning::rows_per_team;
+    const int in_team =
+        Kernel::of_team ? 1 : static_cast<int>(std::clamp<std::size_t>(Tuning::vector_scratch / bytes, 1, most));
+    const int league = static_cast<int>((count + in_team - 1) / in_team);
+    auto policy = typename Kernel::Policy(space, league, Kernel::of_team ? vectors : in_team, Kernel::width);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes * static_cast<std::size_t>(in_team) + 16)));
+    Kokkos::parallel_for(label, policy, kernel);
+    return 0;
+  }
+}
+
+/// Solves the rows of one bin.
+template <class Scalar, class Real, class Space, Unit unit>
+struct SolveRows : RowKernel<Space, unit> {
+  using typename RowKernel<Space, unit>::Member;
+  using typename RowKernel<Space, unit>::Level;
 
   CsrView<Scalar, Space> a;
   VectorView<const Scalar, Space> diagonal;
@@ -49,23 +111,8 @@ struct SolveRows {
   VectorView<int, Space> next;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const auto count = static_cast<std::int64_t>(rows.extent(0));
-    if constexpr (unit == Unit::slab) {
-      char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(team.league_rank());
-      constexpr int group = host ? Tuning::slab_rows_per_fetch : 1;
-      while (true) {
-        int k = 0;
-        Kokkos::single(
-            Kokkos::PerTeam(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
-        if (k >= count) break;
-        for (int end = k + group; k < end && k < count; ++k) do_row(team, base, rows(k));
-      }
-    } else {
-      const int in_team = of_team ? 1 : team.team_size();
-      const std::int64_t k = std::int64_t(team.league_rank()) * in_team + (of_team ? 0 : team.team_rank());
-      char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * in_team, 16));
-      if (k < count) do_row(team, base + layout.bytes * (of_team ? 0 : team.team_rank()), rows(k));
-    }
+    this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), layout.bytes, workspaces, next,
+                   [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
   }
 
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
@@ -118,7 +165,7 @@ class Setup {
                   VectorView<unsigned char, Space> again) {
     const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
     const RowBins<Space> bins = bin_rows<Space>(m_space, pattern.row_ptrs, limits, chosen);
-    m_fences += 2 * static_cast<int>(bins.bins.size());
+    m_fences += bins.fences;
     for (const auto& bin : bins.bins) {
       const Layout<Real> layout(bin.longest);
       const auto rows = bins.rows_of(bin);
@@ -140,34 +187,10 @@ class Setup {
   void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, const Layout<Real>& layout,
               VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
-    constexpr bool host = is_host_space<Space>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
-    Kernel kernel{m_a, m_diagonal, pattern, values, layout, 16 * epsilon, rows, again, m_outcome, {}, m_next};
-    const auto count = static_cast<std::int64_t>(rows.extent(0));
-    // A lane has a row of a panel's; more than 256 only wait for each other.
-    const int vectors = std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
-    if constexpr (unit == Unit::slab) {
-      const auto affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(layout.bytes));
-      const std::int64_t useful = host ? m_space.concurrency() : std::max(1, m_space.concurrency() / (vectors * Kernel::width));
-      const auto units = static_cast<int>(std::min({count, host ? useful : affordable, useful}));
-      const auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::fsai::numeric::workspaces",
-                                                            layout.bytes * static_cast<std::size_t>(units));
-      kernel.workspaces = workspaces;
-      Kokkos::deep_copy(m_space, m_next, 0);
-      Kokkos::parallel_for("prekond::fsai::numeric::solve_rows", typename Kernel::Policy(m_space, units, host ? 1 : vectors, Kernel::width),
-                           kernel);
-      m_space.fence("prekond::fsai::numeric::workspaces");
-      ++m_fences;
-    } else {
-      const int in_team = Kernel::of_team ? 1
-                                          : static_cast<int>(std::clamp<std::size_t>(Tuning::vector_scratch / layout.bytes, 1,
-                                                                                     unit == Unit::vector ? Tuning::rows_per_team
-                                                                                                          : 4 * Tuning::rows_per_team));
-      const int league = static_cast<int>((count + in_team - 1) / in_team);
-      auto policy = typename Kernel::Policy(m_space, league, Kernel::of_team ? vectors : in_team, Kernel::width);
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(layout.bytes * static_cast<std::size_t>(in_team) + 16)));
-      Kokkos::parallel_for("prekond::fsai::numeric::solve_rows", policy, kernel);
-    }
+    const Kernel kernel{{}, m_a, m_diagonal, pattern, values, layout, 16 * epsilon, rows, again, m_outcome, {}, m_next};
+    m_fences += launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes, m_slab_bytes,
+                            "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
