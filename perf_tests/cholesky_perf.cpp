@@ -5,7 +5,7 @@
 #include <prekond/precond/impl/fsai_setup.hpp>
 
 #include <algorithm>
-#include <memory>
+#include <cstdint>
 
 #ifdef KOKKOS_ENABLE_CUDA
 #include <cusolverDn.h>
@@ -99,18 +99,19 @@ template <class Real>
 double cusolver(benchmark::State& state, int m, std::int64_t count) {
   const Space space;
   const Vector<Real, Space> entries("entries", count * m * m);
-  const Vector<Real*, Space> pointers("pointers", count);
+  const Vector<std::uintptr_t, Space> pointers("pointers", count);
   const Vector<int, Space> info("info", count);
   Kokkos::parallel_for(
       "prekond::perf::fill", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count), KOKKOS_LAMBDA(std::int64_t k) {
-        pointers(k) = entries.data() + k * m * m;
+        Real* const mine = entries.data() + k * m * m;
+        pointers(k) = reinterpret_cast<std::uintptr_t>(mine);
         for (int j = 0; j < m; ++j)
-          for (int i = 0; i < m; ++i) pointers(k)[j * m + i] = element<Real>(m, i, j);
+          for (int i = 0; i < m; ++i) mine[j * m + i] = element<Real>(m, i, j);
       });
   cusolverDnHandle_t handle{};
   cusolverDnCreate(&handle);
   cusolverDnSetStream(handle, space.cuda_stream());
-  const double time = perf::seconds(space, [&] { potrf(handle, m, pointers.data(), info.data(), static_cast<int>(count)); });
+  const double time = perf::seconds(space, [&] { potrf(handle, m, reinterpret_cast<Real**>(pointers.data()), info.data(), static_cast<int>(count)); });
   cusolverDnDestroy(handle);
   set_rate(state, m, count, time);
   return time;

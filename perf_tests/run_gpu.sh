@@ -109,6 +109,10 @@ part_perf() {
   for matrix in ${SETUP_MATRICES:-elasticity3d:100 elasticity3d:60 poisson3d:160}; do
     measure "adaptive_fsai_${matrix//[:,=]/_}" perf_adaptive_fsai "--matrix=$matrix"
   done
+  for matrix in ${SETUP_MATRICES:-elasticity3d:100 poisson3d:160}; do
+    measure "fsai_${matrix//[:,=]/_}" perf_fsai "--matrix=$matrix"
+  done
+  measure cholesky perf_cholesky
   for word in spmv cg; do
     for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
       measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix"
@@ -134,7 +138,7 @@ sanitize() {
 }
 
 part_sanitize() {
-  local tool filter='*AdaptiveFsai*Textbook*:*AdaptiveFsai*Outgrow*:*AdaptiveFsai*Scratch*:*AdaptiveFsai*PatternFound*'
+  local tool filter='*AdaptiveFsai*Textbook*:*AdaptiveFsai*Outgrow*:*AdaptiveFsai*Scratch*:*AdaptiveFsai*PatternFound*:FsaiTest*Edges*:FsaiTest*LowerTriangleGives*:*RowsBegin*:StoredFactors*'
   command -v compute-sanitizer >/dev/null || { failed "compute-sanitizer is not in PATH" && return 0; }
   for tool in memcheck racecheck; do
     sanitize "${tool}_solve" "$tool" "$(program prekond)" solve --generate elasticity3d:8 --precond adaptive_fsai \

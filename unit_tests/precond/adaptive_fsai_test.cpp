@@ -204,8 +204,10 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   const auto device = to_device<TypeParam>(a);
   auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
+  const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
   const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(), device.values.data(),
-                                             device.values.data(),   diagonal.data(),        a.num_rows};
+                                             device.values.data(),   diagonal.data(),        root.data(),
+                                             a.num_rows};
   const inner::Parameters parameters{20, 20, 20, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());

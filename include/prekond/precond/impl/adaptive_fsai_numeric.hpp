@@ -31,6 +31,15 @@ std::int64_t convert(const Space& space, VectorView<const Scalar, Space> a, Scal
   return lost;
 }
 
+template <class Real, class Space>
+Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Space> diagonal) {
+  const auto root = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::root", diagonal.extent(0));
+  Kokkos::parallel_for(
+      "prekond::adaptive_fsai::numeric::roots", Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)),
+      KOKKOS_LAMBDA(int i) { root(i) = Kokkos::sqrt(diagonal(i)); });
+  return root;
+}
+
 /// What rows begin with, and the working memory.
 template <class Space>
 struct Sources {
@@ -66,11 +75,13 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     values_of_real = values;
     diagonal_of_real = real_diagonal;
   }
+  const auto root = square_roots<Real, Space>(space, diagonal_of_real);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{a.row_ptrs.data(), a.col_idxs.data(),       values_of_real.data(),
-                                    a.values.data(),   diagonal_of_real.data(), a.num_rows};
+                                    a.values.data(),   diagonal_of_real.data(), root.data(),
+                                    a.num_rows};
   Setup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes);
   if (sources.kept) setup.solve(g);
   else g = setup.grow(sources.start);

@@ -31,6 +31,7 @@ struct Matrix {
   const Real* values;
   const Scalar* original;
   const Real* diagonal;  ///< in the units of `values`
+  const Real* root;      ///< its square roots
   std::int64_t num_rows;
 };
 
@@ -247,6 +248,7 @@ class Row {
   KOKKOS_FUNCTION bool begin_row() {
     m_scale = inverse_power_of_two(m_a.diagonal[m_i]);
     m_psi = m_scale * m_a.diagonal[m_i];
+    m_floor = Real(m_p.candidate_floor) * m_a.root[m_i] * m_scale;
     if (!remember_row(m_i, own_row())) return false;
     const RememberedRow<Real> own = m_rows[own_row()];
     const Slot* slots = m_slots + own.slots;
@@ -413,9 +415,7 @@ class Row {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION bool above_floor(Real r, int col) const {
-    const Real floor = Real(m_p.candidate_floor);
-    return Kokkos::abs(r) >
-           floor * Kokkos::sqrt(m_scale * m_a.diagonal[m_i]) * Kokkos::sqrt(m_scale * m_a.diagonal[col]);
+    return Kokkos::abs(r) > m_floor * m_a.root[col];
   }
 
   /// Borders W by the column of the candidate in `slot` and moves g~ to the new minimum. `first` is the number of
@@ -576,6 +576,7 @@ class Row {
   Shortage m_shortage = Shortage::members;
   int m_met = 0;
   Real m_scale = 1;
+  Real m_floor = 0;
   Real m_psi = 0;
   Real m_pivot = 0;
   bool m_kept = false;
