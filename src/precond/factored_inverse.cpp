@@ -29,15 +29,16 @@ class StoredFactor {
 
 namespace {
 
-/// Rows are scaled so that their largest entries lie in [2^top, 2^(top + 1)): small ones may then be 2^-28 of them in half.
+/// Rows are scaled so that their largest entries lie in [top, 2 top): small ones may then be 2^-28 of them in half.
 template <class Value>
-inline constexpr int top_exponent = 0;
+inline constexpr float top = 1;
 template <>
-inline constexpr int top_exponent<Half> = Half::max_exponent - 1;
+inline constexpr float top<Half> = 0x1p14f;
+/// The smallest normal number.
 template <class Value>
-inline constexpr int least_exponent = -126;
+inline constexpr float least = 0x1p-126f;
 template <>
-inline constexpr int least_exponent<Half> = Half::min_exponent;
+inline constexpr float least<Half> = 0x1p-14f;
 
 /// Row by row: D_ii and row i of H.
 template <class Value, class Scalar, class Space>
@@ -72,7 +73,8 @@ struct StoreRows {
           if (size > most) most = size;
         },
         Kokkos::Max<Scalar>(largest));
-    const Scalar inverse = Kokkos::ldexp(impl::inverse_power_of_two(largest), top_exponent<Value>);
+    constexpr Scalar target = top<Value>;
+    const Scalar inverse = impl::inverse_power_of_two(largest) * target;
     Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1), [&](std::size_t k) {
       values(k) = rounded(g.values(k) * inverse, k == last);
     });
@@ -84,8 +86,8 @@ struct StoreRows {
 
   /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
   KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
-    const Scalar least = Kokkos::ldexp(Scalar(1), least_exponent<Value>);
-    return static_cast<Value>(diagonal && value < least ? least : value);
+    constexpr Scalar smallest = least<Value>;
+    return static_cast<Value>(diagonal && value < smallest ? smallest : value);
   }
 };
 

@@ -28,9 +28,6 @@ class Half {
   }
   KOKKOS_FORCEINLINE_FUNCTION explicit operator double() const { return static_cast<float>(*this); }
 
-  static constexpr int max_exponent = 15;   ///< numbers below 2^16
-  static constexpr int min_exponent = -14;  ///< the smallest normal number
-
  private:
   std::uint16_t m_bits;
 };
@@ -48,9 +45,6 @@ class BFloat16 {
     return Kokkos::bit_cast<float>(static_cast<unsigned>(m_bits) << 16);
   }
   KOKKOS_FORCEINLINE_FUNCTION explicit operator double() const { return static_cast<float>(*this); }
-
-  static constexpr int max_exponent = 127;
-  static constexpr int min_exponent = -126;
 
  private:
   std::uint16_t m_bits;

@@ -127,7 +127,7 @@ class HashedColumnSet : public impl::ColumnList {
   unsigned m_shift;
 };
 
-/// An array over all columns, zero between rows, owned by one thread.
+/// An array over all columns, zero between rows, owned by one thread: slot + 1, with the sign bit set for a member.
 class MarkerColumnSet : public impl::ColumnList {
  public:
   static constexpr bool shared_insertion = false;
@@ -147,9 +147,10 @@ class MarkerColumnSet : public impl::ColumnList {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
-    const int slot = m_marker[col] - 1;
-    if (slot < 0) return {};
-    return {slot, cols[slot] < 0 ? ~cols[slot] : -1};
+    const int mark = m_marker[col];
+    if (mark == 0) return {};
+    const int slot = (mark & slot_bits) - 1;
+    return {slot, mark < 0 ? ~cols[slot] : -1};
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
@@ -160,7 +161,17 @@ class MarkerColumnSet : public impl::ColumnList {
     return slot;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION void make_member(int slot, int position) const {
+    m_marker[cols[slot]] |= ~slot_bits;
+    impl::ColumnList::make_member(slot, position);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const {
+    impl::ColumnList::undo_member(slot, position);
+    m_marker[cols[slot]] &= slot_bits;
+  }
+
  private:
+  static constexpr int slot_bits = 0x7fffffff;
   int* m_marker;
 };
 

@@ -287,6 +287,8 @@ class Row {
     int length = 0;
     if constexpr (in_step) {
       length = meet_in_step(cols, values, full, slots, room);
+    } else if constexpr (width == 1) {
+      length = meet_one_by_one(cols, values, full, slots, room);
     } else {
       length = meet(cols, values, full, slots, room);
     }
@@ -322,6 +324,19 @@ class Row {
       if (slots[e] == missing) slots[e] = static_cast<Slot>(m_kept ? trash() : insert(cols[e]));
     });
     return length;
+  }
+
+  /// The same by one lane, in one go.
+  KOKKOS_FUNCTION int meet_one_by_one(const int* cols, const Real* values, int full, Slot* slots, int room) {
+    int e = 0;
+    for (; e < full && cols[e] < m_i; ++e) {
+      const ColumnPlace place = m_set.find(cols[e]);
+      int slot = place.slot;
+      if (slot < 0) slot = m_kept ? trash() : insert(cols[e]);
+      if (place.position >= 0) m_column[place.position] = m_scale * values[e];
+      if (e < room) slots[e] = static_cast<Slot>(slot);
+    }
+    return e;
   }
 
   /// The same with a lane's entry in its registers: 32 entries at a time are looked up, and the missing ones take the
