@@ -30,7 +30,9 @@ struct InverseFactor {
     Real* out = w + row(m);
     if constexpr (Level::width == 1) {
       for (int q = 0; q <= m; ++q) out[q] = 0;
-      for (int p = 0; p < m; ++p) {
+      int p = 0;
+      for (; p + 4 <= m; p += 4) add_four(l, -scale, p, out);
+      for (; p < m; ++p) {
         const Real* in = w + row(p);
         const Real lp = -scale * l[p];
         for (int q = 0; q <= p; ++q) out[q] += lp * in[q];
@@ -55,6 +57,20 @@ struct InverseFactor {
   }
 
  private:
+  // Rows p to p + 3 at once: `out` is read and written a quarter as often.
+  KOKKOS_FORCEINLINE_FUNCTION void add_four(const Real* l, Real scale, int p, Real* out) const {
+    const Real* in[4];
+    Real factor[4];
+    for (int u = 0; u < 4; ++u) {
+      in[u] = w + row(p + u);
+      factor[u] = scale * l[p + u];
+    }
+    for (int q = 0; q <= p; ++q)
+      out[q] += (factor[0] * in[0][q] + factor[1] * in[1][q]) + (factor[2] * in[2][q] + factor[3] * in[3][q]);
+    for (int u = 1; u < 4; ++u)
+      for (int v = u; v < 4; ++v) out[p + u] += factor[v] * in[v][p + u];
+  }
+
   // One lane's product; on the host in eight partial sums, which the compiler keeps in vector registers.
   template <int Width>
   KOKKOS_FORCEINLINE_FUNCTION static Real dot(const Real* x, const Real* y, int n) {

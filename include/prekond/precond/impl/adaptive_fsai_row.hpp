@@ -142,6 +142,7 @@ class Row {
     for (int k = 0; k < m_p.max_steps; ++k) {
       const Real psi_before = m_psi;
       const int first = m_members;
+      m_frozen = k + 1 == m_p.max_steps;  // nothing is chosen among columns that the last step meets
       for (int t = 0; t < m_p.step_size && m_members < m_p.growth_limit; ++t) {
         const int slot = best_candidate();
         if (slot < 0) break;
@@ -162,7 +163,7 @@ class Row {
   KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) {
     m_set.clear(m_level);
     for_each(n, [&](int k) { insert(cols[k]); });
-    m_kept = true;
+    m_kept = m_frozen = true;
     if (!begin_row()) return RowStatus::overflow;
     return add_columns(cols, n);
   }
@@ -321,7 +322,7 @@ class Row {
       return seen;
     });
     for_each(length < room ? length : room, [&](int e) {
-      if (slots[e] == missing) slots[e] = static_cast<Slot>(m_kept ? trash() : insert(cols[e]));
+      if (slots[e] == missing) slots[e] = static_cast<Slot>(m_frozen ? trash() : insert(cols[e]));
     });
     return length;
   }
@@ -332,7 +333,7 @@ class Row {
     for (; e < full && cols[e] < m_i; ++e) {
       const ColumnPlace place = m_set.find(cols[e]);
       int slot = place.slot;
-      if (slot < 0) slot = m_kept ? trash() : insert(cols[e]);
+      if (slot < 0) slot = m_frozen ? trash() : insert(cols[e]);
       if (place.position >= 0) m_column[place.position] = m_scale * values[e];
       if (e < room) slots[e] = static_cast<Slot>(slot);
     }
@@ -358,9 +359,9 @@ class Row {
         if (place.position >= 0) m_column[place.position] = m_scale * values[e];
       }
       const unsigned lefts = m_level.vote(left);
-      const unsigned news = m_kept ? 0u : m_level.vote(slot < 0);
+      const unsigned news = m_frozen ? 0u : m_level.vote(slot < 0);
       m_level.barrier();
-      if (slot < 0) slot = m_kept ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
+      if (slot < 0) slot = m_frozen ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
       m_met += Kokkos::popcount(news);
       if (left && e < room) slots[e] = static_cast<Slot>(slot);
       length += Kokkos::popcount(lefts);
@@ -594,7 +595,8 @@ class Row {
   Real m_floor = 0;
   Real m_psi = 0;
   Real m_pivot = 0;
-  bool m_kept = false;
+  bool m_kept = false;    ///< the pattern is given
+  bool m_frozen = false;  ///< columns that are new are of no interest
 };
 
 }  // namespace prekond::impl::adaptive_fsai
