@@ -55,7 +55,7 @@ void print_kernels(const Matrix& a, const AdaptiveFsaiOptions& options, const st
 void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
-  AdaptiveFsaiOptions options;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";

@@ -11,10 +11,10 @@
 #include <cusolverDn.h>
 #endif
 
-/// Rate of the static FSAI's dense Cholesky factorisation: perf_cholesky [--orders=8,30,64,100,300] [--repetitions=5].
-/// Batches of systems of one order, m^3 / 3 operations each, in the kernels that the setup would take. The matrices are
-/// made in the kernels; a launch that only makes them is timed apart and subtracted. On CUDA, cuSOLVER's potrfBatched on
-/// matrices that lie in global memory already, beside it.
+/// Rate of the static FSAI's dense Cholesky factorisation: perf_cholesky [--orders=8,30,64,100,300]
+/// [--repetitions=5]. Batches of systems of one order, m^3 / 3 operations each, in the kernels that the setup
+/// would take. The matrices are made in the kernels; a launch that only makes them is timed apart and
+/// subtracted. On CUDA, cuSOLVER's potrfBatched on matrices that lie in global memory already, beside it.
 namespace {
 
 using namespace prekond;
@@ -40,15 +40,15 @@ struct FactorBatch : RowKernel<Space, unit> {
   VectorView<int, Space> next;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_rows(team, count, layout.bytes, workspaces, next, [&](char* base, std::int64_t k) { do_row(team, base, k); });
+    this->for_rows(team, count, layout.bytes, workspaces, next,
+                   [&](char* base, std::int64_t k) { do_row(team, base, k); });
   }
 
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, std::int64_t k) const {
     const Level level(team);
-    const PanelCholesky<Real> system{reinterpret_cast<Real*>(base + layout.entries),
-                                     reinterpret_cast<Real*>(base + layout.reciprocals),
-                                     reinterpret_cast<DroppedPivots<Real>*>(base + layout.dropped),
-                                     PanelCholesky<Real>::padded(m)};
+    const PanelCholesky<Real> system{
+        reinterpret_cast<Real*>(base + layout.entries), reinterpret_cast<Real*>(base + layout.reciprocals),
+        reinterpret_cast<DroppedPivots<Real>*>(base + layout.dropped), PanelCholesky<Real>::padded(m)};
     system.clear(level, m);
     level.region([&](int lane) {
       for (int j = 0; j < m; ++j)
@@ -66,13 +66,15 @@ double seconds_of(int m, std::int64_t count, bool factors) {
   const Vector<int, Space> next("next", 1);
   const FactorBatch<Real, unit> kernel{{}, m, count, factors, Layout<Real>(m), last, {}, next};
   return perf::seconds(space, [&] {
-    launch_rows(space, kernel, count, m, kernel.layout.bytes, std::int64_t(1) << 30, "prekond::perf::factor_batch");
+    launch_rows(space, kernel, count, m, kernel.layout.bytes, std::int64_t(1) << 30,
+                "prekond::perf::factor_batch");
   });
 }
 
 template <class Real>
 double seconds_of(int m, std::int64_t count, bool factors) {
-  if (is_host_space<Space> || Layout<Real>(m).bytes > Tuning::scratch_limit) return seconds_of<Real, Unit::slab>(m, count, factors);
+  if (is_host_space<Space> || Layout<Real>(m).bytes > Tuning::scratch_limit)
+    return seconds_of<Real, Unit::slab>(m, count, factors);
   if constexpr (!is_host_space<Space>) {
     if (m <= Tuning::short_vector) return seconds_of<Real, Unit::short_vector>(m, count, factors);
     if (m <= Tuning::longest_of_vector) return seconds_of<Real, Unit::vector>(m, count, factors);
@@ -102,7 +104,8 @@ double cusolver(benchmark::State& state, int m, std::int64_t count) {
   const Vector<std::uintptr_t, Space> pointers("pointers", count);
   const Vector<int, Space> info("info", count);
   Kokkos::parallel_for(
-      "prekond::perf::fill", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count), KOKKOS_LAMBDA(std::int64_t k) {
+      "prekond::perf::fill", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count),
+      KOKKOS_LAMBDA(std::int64_t k) {
         Real* const mine = entries.data() + k * m * m;
         pointers(k) = reinterpret_cast<std::uintptr_t>(mine);
         for (int j = 0; j < m; ++j)
@@ -111,7 +114,9 @@ double cusolver(benchmark::State& state, int m, std::int64_t count) {
   cusolverDnHandle_t handle{};
   cusolverDnCreate(&handle);
   cusolverDnSetStream(handle, space.cuda_stream());
-  const double time = perf::seconds(space, [&] { potrf(handle, m, reinterpret_cast<Real**>(pointers.data()), info.data(), static_cast<int>(count)); });
+  const double time = perf::seconds(space, [&] {
+    potrf(handle, m, reinterpret_cast<Real**>(pointers.data()), info.data(), static_cast<int>(count));
+  });
   cusolverDnDestroy(handle);
   set_rate(state, m, count, time);
   return time;
@@ -122,7 +127,8 @@ template <class Real>
 void register_orders(const std::string& word, const std::vector<int>& orders, int repetitions) {
   for (const int m : orders) {
     // About 2^27 entries: half a gigabyte in single precision.
-    const std::int64_t count = std::clamp<std::int64_t>((std::int64_t(1) << (is_host_space<Space> ? 22 : 27)) / (m * m), 1, 1 << 21);
+    const std::int64_t count =
+        std::clamp<std::int64_t>((std::int64_t(1) << (is_host_space<Space> ? 22 : 27)) / (m * m), 1, 1 << 21);
     perf::add("factor/" + word + "/order:" + std::to_string(m), repetitions, [=](benchmark::State& state) {
       const double fill = seconds_of<Real>(m, count, false), both = seconds_of<Real>(m, count, true);
       set_rate(state, m, count, both - fill);
@@ -145,4 +151,6 @@ void register_all(int& argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -84,7 +84,7 @@ void register_all(int& argc, char** argv) {
   const auto data = std::make_shared<Data>();
   Kokkos::push_finalize_hook([data] { *data = {}; });
   data->a = generate<double>(space, spec);
-  AdaptiveFsai<double, Space> fsai;
+  AdaptiveFsai<double, Space> fsai(AdaptiveFsaiOptions::published());
   fsai.symbolic(space, data->a);
   fsai.numeric(space, data->a);
   data->g = fsai.factor();

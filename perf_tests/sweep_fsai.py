@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Time to solution (setup + CG to 1e-6) of many settings of the FSAI preconditioners on many matrices, by the command
 `prekond compare`: which settings are good defaults. Writes sweep.json and sweep.md. A setting's ratio on a matrix is its
-time over that of the best setting there; settings are ranked by the median of their ratios over the matrices."""
+time over that of the best FSAI setting there; settings are ranked by the median of their ratios over the matrices."""
 import argparse
 import itertools
 import json
@@ -14,8 +14,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
+# No circuit with rows of 10^4: the static FSAI's second power is close to dense there.
 GENERATED = ["elasticity3d:20", "elasticity3d:30", "elasticity3d:20,contrast=1", "poisson3d:40", "poisson2d:300",
-             "anisotropic2d:200", "circuit:100"]
+             "anisotropic2d:200"]
 REAL = ["G2_circuit", "Trefethen_20000", "bcsstk17", "gyro_m", "shallow_water1", "bcsstk16", "s3rmq4m1", "bcsstk25",
         "minsurfo", "jnlbrng1", "obstclae", "sts4098", "bcsstk14", "ex10hs", "msc01440", "bcsstk23"]
 
@@ -23,9 +24,8 @@ REAL = ["G2_circuit", "Trefethen_20000", "bcsstk17", "gyro_m", "shallow_water1",
 def settings():
     """Names as `compare` takes them."""
     names = ["jacobi"]
-    for steps, size in [(10, 1), (20, 1), (30, 1), (5, 2), (10, 2), (5, 3), (3, 4), (2, 5), (3, 5), (5, 5), (1, 6), (2, 8),
-                        (3, 8)]:
-        for stop in ["0", "0.001", "0.01", "0.05"]:
+    for steps, size in [(10, 1), (20, 1), (30, 1), (5, 2), (10, 2), (15, 2), (5, 3), (4, 4), (2, 5), (3, 5), (1, 6), (3, 8)]:
+        for stop in ["0", "0.001", "0.02", "0.05", "0.1"]:
             names.append(f"adaptive_fsai:max_steps={steps}:step_size={size}:step_tolerance={stop}")
     for steps, size, tau, delta in [(3, 5, 0.01, 0), (3, 5, 0, 0.02), (3, 5, 0, 0.05), (5, 5, 0, 0.05)]:
         names.append(f"adaptive_fsai:max_steps={steps}:step_size={size}:prefilter={tau}:postfilter={delta}")
@@ -85,10 +85,10 @@ def short(name):
 
 
 def ratios_of(table):
-    """{setting: [its time over the best one's, a matrix each; None where it did not converge]}"""
+    """{setting: [its time over the best FSAI setting's, a matrix each; None where it did not converge]}"""
     ratios = {}
     for results in table.values():
-        best = min(r["total"] for r in results.values() if r["converged"])
+        best = min(r["total"] for name, r in results.items() if r["converged"] and name != "jacobi")
         for name, r in results.items():
             ratios.setdefault(name, []).append(r["total"] / best if r["converged"] else None)
     return ratios
@@ -110,10 +110,10 @@ def write(arguments, table):
         failed = sum(v is None for v in ratios[name])
         sound = [v for v in ratios[name] if v is not None]
         lines.append(f"| {short(name)} | {median(ratios[name]):.2f} | {max(sound, default=float('nan')):.2f} | {failed} |")
-    lines += ["", "| matrix | best setting | its s | setup | iterations | density | default's s | ratio | Jacobi's s |",
+    lines += ["", "| matrix | best FSAI setting | its s | setup | iterations | density | default's s | ratio | Jacobi's s |",
               "|---|---|---|---|---|---|---|---|---|"]
     for matrix, results in table.items():
-        best = min((n for n in results if results[n]["converged"]), key=lambda n: results[n]["total"])
+        best = min((n for n in results if results[n]["converged"] and n != "jacobi"), key=lambda n: results[n]["total"])
         b, d, j = results[best], results[arguments.default], results["jacobi"]
         lines.append(f"| {matrix} | {short(best)} | {b['total']:.4f} | {b['setup']:.4f} | {b['iterations']} | {b['density']:.2f} "
                      f"| {d['total']:.4f} | {d['total'] / b['total']:.2f} | {j['total']:.4f} |")

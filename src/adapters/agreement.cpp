@@ -24,8 +24,12 @@ T reduce(const Teuchos::Comm<int>& comm, Teuchos::EReductionType type, T mine) {
 long long sum(const Teuchos::Comm<int>& comm, std::int64_t mine) {
   return reduce<long long>(comm, Teuchos::REDUCE_SUM, mine);
 }
-double sum(const Teuchos::Comm<int>& comm, double mine) { return reduce(comm, Teuchos::REDUCE_SUM, mine); }
-double max(const Teuchos::Comm<int>& comm, double mine) { return reduce(comm, Teuchos::REDUCE_MAX, mine); }
+double sum(const Teuchos::Comm<int>& comm, double mine) {
+  return reduce(comm, Teuchos::REDUCE_SUM, mine);
+}
+double max(const Teuchos::Comm<int>& comm, double mine) {
+  return reduce(comm, Teuchos::REDUCE_MAX, mine);
+}
 
 void broadcast(const Teuchos::Comm<int>& comm, int root, std::string& text) {
   int size = static_cast<int>(text.size());
@@ -59,7 +63,8 @@ std::vector<std::string> distinct_lines(const std::vector<std::string>& texts) {
   return lines;
 }
 
-Breakdowns merged_breakdowns(const Teuchos::Comm<int>& comm, const Breakdowns& mine, std::int64_t first_global_row) {
+Breakdowns merged_breakdowns(const Teuchos::Comm<int>& comm, const Breakdowns& mine,
+                             std::int64_t first_global_row) {
   Breakdowns all;
   all.count = sum(comm, mine.count);
   if (all.count == 0) return all;
@@ -101,10 +106,14 @@ Failure Failure::current() {
 
 void Failure::raise() const {
   switch (kind) {
-    case Kind::option: throw OptionError(text);
-    case Kind::input: throw InputError(text, row);
-    case Kind::logic: throw std::logic_error(text);
-    default: throw std::runtime_error(text);
+    case Kind::option:
+      throw OptionError(text);
+    case Kind::input:
+      throw InputError(text, row);
+    case Kind::logic:
+      throw std::logic_error(text);
+    default:
+      throw std::runtime_error(text);
   }
 }
 

@@ -12,7 +12,9 @@
 namespace prekond::tpetra {
 namespace {
 
-[[noreturn]] void refuse(const std::string& message) { throw Teuchos::Exceptions::InvalidParameter(message); }
+[[noreturn]] void refuse(const std::string& message) {
+  throw Teuchos::Exceptions::InvalidParameter(message);
+}
 
 /// The entry as To, where it is a From.
 template <class To, class From>
@@ -24,22 +26,24 @@ bool take(const Teuchos::ParameterEntry& entry, OptionValue& value) {
 
 bool take_unsigned(const Teuchos::ParameterEntry& entry, OptionValue& value, const std::string& name) {
   if (!entry.isType<unsigned long long>() && !entry.isType<unsigned long>()) return false;
-  const unsigned long long number = entry.isType<unsigned long>() ? Teuchos::getValue<unsigned long>(entry)
-                                                                  : Teuchos::getValue<unsigned long long>(entry);
+  const unsigned long long number = entry.isType<unsigned long>()
+                                        ? Teuchos::getValue<unsigned long>(entry)
+                                        : Teuchos::getValue<unsigned long long>(entry);
   if (number > static_cast<unsigned long long>(std::numeric_limits<std::int64_t>::max()))
     refuse("option '" + name + "' = " + std::to_string(number) + " does not fit in 64 bits with a sign");
   value = static_cast<std::int64_t>(number);
   return true;
 }
 
-OptionValue to_value(const Teuchos::ParameterEntry& entry, const std::string& name, const std::string& owner) {
+OptionValue to_value(const Teuchos::ParameterEntry& entry, const std::string& name,
+                     const std::string& owner) {
   OptionValue value;
   using Int = std::int64_t;
-  const bool known = take<bool, bool>(entry, value) || take<Int, int>(entry, value) || take<Int, long>(entry, value) ||
-                     take<Int, long long>(entry, value) || take<Int, short>(entry, value) ||
-                     take<Int, unsigned>(entry, value) || take<double, double>(entry, value) ||
-                     take<double, float>(entry, value) || take<std::string, std::string>(entry, value) ||
-                     take_unsigned(entry, value, name);
+  const bool known = take<bool, bool>(entry, value) || take<Int, int>(entry, value) ||
+                     take<Int, long>(entry, value) || take<Int, long long>(entry, value) ||
+                     take<Int, short>(entry, value) || take<Int, unsigned>(entry, value) ||
+                     take<double, double>(entry, value) || take<double, float>(entry, value) ||
+                     take<std::string, std::string>(entry, value) || take_unsigned(entry, value, name);
   if (!known)
     refuse("'" + owner + "': the parameter '" + name + "' has type " + entry.getAny(false).typeName() +
            "; options are bool, int, long long, double or std::string");
@@ -47,7 +51,8 @@ OptionValue to_value(const Teuchos::ParameterEntry& entry, const std::string& na
 }
 
 bool is_option(const OptionFields& fields, const std::string& name) {
-  return std::any_of(fields.list().begin(), fields.list().end(), [&](const OptionField& field) { return field.name == name; });
+  return std::any_of(fields.list().begin(), fields.list().end(),
+                     [&](const OptionField& field) { return field.name == name; });
 }
 
 bool has_nested(const OptionFields& fields, const std::string& name) {
@@ -61,7 +66,8 @@ void flatten(const OptionFields& fields, const Teuchos::ParameterList& list, con
     const std::string name = prefix + list.name(entry);
     if (!list.entry(entry).isList()) {
       // An unknown one is refused for its name, whatever its type.
-      options[name] = is_option(fields, name) ? to_value(list.entry(entry), name, owner) : OptionValue(std::string());
+      options[name] =
+          is_option(fields, name) ? to_value(list.entry(entry), name, owner) : OptionValue(std::string());
       continue;
     }
     const Teuchos::ParameterList& sublist = list.sublist(list.name(entry));
@@ -100,8 +106,9 @@ void add(Teuchos::ParameterList& list, const std::string& name, const OptionFiel
       list.set(name, static_cast<long long>(*i), doc, number(Number::PREFER_LONG_LONG));
   } else {
     const std::vector<std::string> words = words_of(field.range);
-    list.set(name, std::get<std::string>(value), doc,
-             Teuchos::rcp(new Teuchos::StringValidator(Teuchos::Array<std::string>(words.begin(), words.end()))));
+    list.set(
+        name, std::get<std::string>(value), doc,
+        Teuchos::rcp(new Teuchos::StringValidator(Teuchos::Array<std::string>(words.begin(), words.end()))));
   }
 }
 

@@ -20,8 +20,8 @@ class StoredFactor {
  public:
   virtual ~StoredFactor() = default;
   /// z = D^2 H x, y = H^T z.
-  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> z,
-                     MultiVectorView<Scalar, Space> y) const = 0;
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                     MultiVectorView<Scalar, Space> z, MultiVectorView<Scalar, Space> y) const = 0;
   virtual std::int64_t bytes() const = 0;
 };
 
@@ -29,7 +29,8 @@ class StoredFactor {
 
 namespace {
 
-/// Rows are scaled so that their largest entries lie in [top, 2 top): small ones may then be 2^-28 of them in half.
+/// Rows are scaled so that their largest entries lie in [top, 2 top): small ones may then be 2^-28 of them in
+/// half.
 template <class Value>
 inline constexpr float top = 1;
 template <>
@@ -60,7 +61,8 @@ struct StoreRows {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
     const std::int64_t end = begin + rows_per_team < g.num_rows ? begin + rows_per_team : g.num_rows;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](std::int64_t i) { store_row(team, i); });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
+                         [&](std::int64_t i) { store_row(team, i); });
   }
 
   KOKKOS_FUNCTION void store_row(const Member& team, std::int64_t i) const {
@@ -75,9 +77,8 @@ struct StoreRows {
         Kokkos::Max<Scalar>(largest));
     constexpr Scalar target = top<Value>;
     const Scalar inverse = impl::inverse_power_of_two(largest) * target;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1), [&](std::size_t k) {
-      values(k) = rounded(g.values(k) * inverse, k == last);
-    });
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1),
+                         [&](std::size_t k) { values(k) = rounded(g.values(k) * inverse, k == last); });
     Kokkos::single(Kokkos::PerThread(team), [&] {
       inverse_scale(i) = inverse;
       square(i) = 1 / inverse / inverse;
@@ -98,10 +99,14 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
   using stored_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
 
   StoredAs(const Space& space, const full_type& g, const full_type& gt)
-      : m_h(same_pattern(space, g)), m_ht(same_pattern(space, gt)),
-        m_square(allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
-    const auto inverse = allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
-    Kokkos::parallel_for("prekond::factored_inverse::store_rows", StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
+      : m_h(same_pattern(space, g)),
+        m_ht(same_pattern(space, gt)),
+        m_square(
+            allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
+    const auto inverse =
+        allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
+    Kokkos::parallel_for("prekond::factored_inverse::store_rows",
+                         StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
                          StoreRows<Value, Scalar, Space>{g, m_h.values, inverse, m_square});
     store_transposed(space, gt, m_ht.values, inverse);
     space.fence("prekond::factored_inverse::stored");
@@ -116,16 +121,20 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
     return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Scalar));
   }
 
-  /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the diagonal.
-  static void store_transposed(const Space& space, const CsrView<Scalar, Space>& gt, VectorView<Value, Space> values,
+  /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the
+  /// diagonal.
+  static void store_transposed(const Space& space, const CsrView<Scalar, Space>& gt,
+                               VectorView<Value, Space> values,
                                VectorView<const Scalar, Space> inverse_scale) {
     Kokkos::parallel_for(
         "prekond::factored_inverse::store_transposed",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, gt.nnz()), KOKKOS_LAMBDA(std::int64_t k) {
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, gt.nnz()),
+        KOKKOS_LAMBDA(std::int64_t k) {
           values(k) = static_cast<Value>(gt.values(k) * inverse_scale(gt.col_idxs(k)));
         });
     Kokkos::parallel_for(
-        "prekond::factored_inverse::store_diagonal", Kokkos::RangePolicy<Space>(space, 0, gt.num_rows), KOKKOS_LAMBDA(int i) {
+        "prekond::factored_inverse::store_diagonal", Kokkos::RangePolicy<Space>(space, 0, gt.num_rows),
+        KOKKOS_LAMBDA(int i) {
           const std::size_t k = gt.row_ptrs(i);
           values(k) = StoreRows<Value, Scalar, Space>::rounded(gt.values(k) * inverse_scale(i), true);
         });
@@ -133,8 +142,9 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
 
  private:
   static stored_type same_pattern(const Space& space, const full_type& g) {
-    return stored_type(g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs,
-                       allocate<Vector<Value, Space>>(space, "prekond::factored_inverse::stored_values", g.nnz()));
+    return stored_type(
+        g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs,
+        allocate<Vector<Value, Space>>(space, "prekond::factored_inverse::stored_values", g.nnz()));
   }
 
   stored_type m_h;
@@ -144,15 +154,19 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
 
 /// Null where the values stay as they are.
 template <class Scalar, class Space, class Matrix>
-std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& space, const Matrix& g, const Matrix& gt,
-                                                               Storage storage) {
+std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& space, const Matrix& g,
+                                                               const Matrix& gt, Storage storage) {
   switch (storage) {
-    case Storage::half: return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, gt);
-    case Storage::bfloat16: return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, gt);
+    case Storage::half:
+      return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, gt);
+    case Storage::bfloat16:
+      return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, gt);
     case Storage::single_precision:
-      if (!std::is_same_v<Scalar, float>) return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, gt);
+      if (!std::is_same_v<Scalar, float>)
+        return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, gt);
       return nullptr;
-    default: return nullptr;
+    default:
+      return nullptr;
   }
 }
 
@@ -164,9 +178,11 @@ struct ApplyWorkspace : Workspace {
 }  // namespace
 
 template <class Scalar, class Space>
-std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const Space& space, int num_vectors) const {
+std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const Space& space,
+                                                                          int num_vectors) const {
   auto workspace = std::make_unique<ApplyWorkspace<Scalar, Space>>();
-  workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx", this->m_num_rows, num_vectors);
+  workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx",
+                                                       this->m_num_rows, num_vectors);
   return workspace;
 }
 
@@ -174,8 +190,10 @@ template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                            MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
-  if (!has_factor() || m_gt.num_rows != this->m_num_rows) throw std::logic_error(this->name() + ": apply before numeric");
-  if (x.extent(1) > gx.extent(1)) throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
+  if (!has_factor() || m_gt.num_rows != this->m_num_rows)
+    throw std::logic_error(this->name() + ": apply before numeric");
+  if (x.extent(1) > gx.extent(1))
+    throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
   if (m_stored) return m_stored->apply(space, x, z, y);
   spmv<Scalar, Space>(space, Scalar(1), m_g, x, Scalar(0), z);
@@ -183,7 +201,8 @@ void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<c
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report) {
+void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matrix_type& g, Storage storage,
+                                                 Report& report) {
   auto gt = transpose<Scalar, Space>(space, g);
   space.fence("prekond::factored_inverse::numeric::end");
   const auto stored = store<Scalar, Space>(space, g, gt, storage);
@@ -199,7 +218,8 @@ void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matri
 
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_empty_factor(const Space& space) {
-  const auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
+  const auto row_ptrs =
+      allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
   m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});
   m_stored = nullptr;
 }

@@ -124,7 +124,8 @@ TEST(TpetraAgreement, TheLowestRankWins) {
   for (int rank = lowest; rank < size; ++rank) ranks.push_back(rank);
   const Caught found =
       failing_on(ranks, InputError("from " + std::to_string(my_rank())), "at " + std::to_string(my_rank()));
-  EXPECT_EQ(found.text, size == 1 ? "rank 0 of 1 (at 0): from 0" : "rank 1 of " + std::to_string(size) + " (at 1): from 1");
+  EXPECT_EQ(found.text, size == 1 ? "rank 0 of 1 (at 0): from 0"
+                                  : "rank 1 of " + std::to_string(size) + " (at 1): from 1");
   // Ranks with failures of different types agree on one type.
   const Caught mixed = caught([&] {
     tpetra::together(

@@ -41,7 +41,8 @@ HostMatrix<double> scaled_problem(const std::string& spec) {
   HostMatrix<double> a = problem(spec);
   const auto scale = [](std::int64_t i) { return 1.0 + double(i * i % 7); };
   for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) a.values[k] *= scale(i) * scale(a.col_idxs[k]);
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      a.values[k] *= scale(i) * scale(a.col_idxs[k]);
   return a;
 }
 
@@ -58,7 +59,8 @@ class OwnDiagonal : public Preconditioner<double, Space> {
              Workspace&) const override {
     const Vector<double, Space> diagonal = m_diagonal;
     Kokkos::parallel_for(
-        "prekond::testing::own_diagonal", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)), KOKKOS_LAMBDA(int i) {
+        "prekond::testing::own_diagonal", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)),
+        KOKKOS_LAMBDA(int i) {
           for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = diagonal(i) * x(i, v);
         });
   }
@@ -75,8 +77,8 @@ class Stencil : public Operator<double, Space> {
   explicit Stencil(std::int64_t n) : m_n(n) {}
   std::int64_t num_rows() const override { return m_n; }
   std::int64_t num_cols() const override { return m_n; }
-  void apply(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y, double alpha,
-             double beta) const override {
+  void apply(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
+             double alpha, double beta) const override {
     const std::int64_t n = m_n;
     Kokkos::parallel_for(
         "prekond::testing::stencil", Kokkos::RangePolicy<Space>(space, 0, n), KOKKOS_LAMBDA(std::int64_t i) {
@@ -111,7 +113,8 @@ std::vector<double> inverse_diagonal(const HostMatrix<double>& a, const TpetraMa
   return inverse;
 }
 
-// ------------------------------------------------------------------------------------------------ solves by Belos
+// ------------------------------------------------------------------------------------------------ solves by
+// Belos
 
 enum class Side { left, right };
 
@@ -132,7 +135,8 @@ Teuchos::RCP<TpetraMultiVector> make_vectors(const MapPtr& map, int k, bool stri
   return some;
 }
 
-BelosResult solve(const std::string& solver_name, const OperatorPtr& a, const OperatorPtr& m, Side side, int k, bool strided) {
+BelosResult solve(const std::string& solver_name, const OperatorPtr& a, const OperatorPtr& m, Side side,
+                  int k, bool strided) {
   const MapPtr map = a->getDomainMap();
   std::vector<std::vector<double>> values;
   for (int v = 0; v < k; ++v) values.push_back(random_vector(map->getGlobalNumElements(), 40 + v));
@@ -144,10 +148,13 @@ BelosResult solve(const std::string& solver_name, const OperatorPtr& a, const Op
   if (!m.is_null() && side == Side::right) linear->setRightPrec(m);
   EXPECT_TRUE(linear->setProblem());
   const auto parameters = Teuchos::parameterList();
-  parameters->set("Convergence Tolerance", 1e-9).set("Maximum Iterations", 2000).set("Verbosity", int(Belos::Errors));
+  parameters->set("Convergence Tolerance", 1e-9)
+      .set("Maximum Iterations", 2000)
+      .set("Verbosity", int(Belos::Errors));
   if (solver_name.find("GMRES") != std::string::npos) parameters->set("Num Blocks", 60);
   if (solver_name.find("BLOCK ") == 0) parameters->set("Block Size", k);
-  const auto solver = Belos::SolverFactory<double, TpetraMultiVector, TpetraOperator>().create(solver_name, parameters);
+  const auto solver =
+      Belos::SolverFactory<double, TpetraMultiVector, TpetraOperator>().create(solver_name, parameters);
   solver->setProblem(linear);
   BelosResult result;
   result.converged = solver->solve() == Belos::Converged;
@@ -162,15 +169,18 @@ BelosResult solve(const std::string& solver_name, const OperatorPtr& a, const Op
   return result;
 }
 
-/// Belos's CG methods take a preconditioner on either side and do the same with it; its GMRES methods precondition on the
-/// side they are told; its BiCGStab takes one on the right only (LeftIsNotGivenByBiCgStab).
+/// Belos's CG methods take a preconditioner on either side and do the same with it; its GMRES methods
+/// precondition on the side they are told; its BiCGStab takes one on the right only
+/// (LeftIsNotGivenByBiCgStab).
 std::vector<Side> sides_of(const std::string& solver) {
   return solver == "BICGSTAB" ? std::vector<Side>{Side::right} : std::vector<Side>{Side::left, Side::right};
 }
 
-/// Where X does not lie at one stride, two methods of Belos 17 report success and leave X as it was, without any
-/// preconditioner too. (Where X's columns do not ascend either, they write outside of their memory.)
-bool takes_strided_vectors(const std::string& solver) { return solver != "PSEUDOBLOCK GMRES" && solver != "BICGSTAB"; }
+/// Where X does not lie at one stride, two methods of Belos 17 report success and leave X as it was, without
+/// any preconditioner too. (Where X's columns do not ascend either, they write outside of their memory.)
+bool takes_strided_vectors(const std::string& solver) {
+  return solver != "PSEUDOBLOCK GMRES" && solver != "BICGSTAB";
+}
 
 const char* const solvers[] = {"PSEUDOBLOCK CG", "BLOCK CG", "BLOCK GMRES", "PSEUDOBLOCK GMRES", "BICGSTAB"};
 
@@ -305,7 +315,8 @@ TEST(BelosSolve, AnOperatorThatCommunicates) {
   }
 }
 
-// ------------------------------------------------------------------------------------------------ applications
+// ------------------------------------------------------------------------------------------------
+// applications
 
 /// The two adapters for one rank's rows and what they do, as y = f(x) on whole vectors.
 struct Applied {
@@ -321,7 +332,8 @@ std::vector<Applied> adapters(const MapPtr& map) {
   std::vector<double> mine;
   for (const GlobalIndex i : own_indices(*map)) mine.push_back(0.5 + double(i));
   const auto rows = static_cast<std::int64_t>(map->getLocalNumElements());
-  return {{"preconditioner", belos::as_tpetra(std::make_shared<OwnDiagonal<TpetraSpace>>(mine, true), map), sparse(dense)},
+  return {{"preconditioner", belos::as_tpetra(std::make_shared<OwnDiagonal<TpetraSpace>>(mine, true), map),
+           sparse(dense)},
           {"operator", belos::as_tpetra(std::make_shared<Stencil<TpetraSpace>>(rows), map), stencils(*map)}};
 }
 
@@ -335,7 +347,8 @@ void expect_columns(const TpetraMultiVector& y, const std::vector<std::vector<do
   for (std::size_t v = 0; v < expected.size(); ++v) {
     const auto found = gather(y, v);
     for (std::size_t i = 0; i < found.size(); ++i)
-      ASSERT_NEAR(found[i], expected[v][i], 1e-13 * (1 + std::abs(expected[v][i]))) << "vector " << v << ", row " << i;
+      ASSERT_NEAR(found[i], expected[v][i], 1e-13 * (1 + std::abs(expected[v][i])))
+          << "vector " << v << ", row " << i;
   }
 }
 
@@ -355,12 +368,15 @@ std::vector<std::vector<double>> expected_columns(const HostMatrix<double>& a, d
 TEST(BelosApply, AlphaAndBeta) {
   for (const MapPtr& map : {contiguous_map(40), map_with_empty_rank(40)}) {
     for (const auto& [name, op, a] : adapters(map)) {
-      for (const auto& [alpha, beta] : {std::pair{1.0, 0.0}, {1.0, 1.0}, {-2.5, 0.0}, {0.5, -3.0}, {0.0, 2.0}, {0.0, 0.0}}) {
+      for (const auto& [alpha, beta] :
+           {std::pair{1.0, 0.0}, {1.0, 1.0}, {-2.5, 0.0}, {0.5, -3.0}, {0.0, 2.0}, {0.0, 0.0}}) {
         for (const int k : {1, 3, 2}) {
           for (const bool strided : {false, true}) {
-            SCOPED_TRACE(name + ", alpha " + std::to_string(alpha) + ", beta " + std::to_string(beta) + ", " + std::to_string(k));
+            SCOPED_TRACE(name + ", alpha " + std::to_string(alpha) + ", beta " + std::to_string(beta) + ", " +
+                         std::to_string(k));
             const auto xs = random_columns(40, k, 1);
-            const auto ys = beta == 0 ? std::vector(k, std::vector<double>(40, nan)) : random_columns(40, k, 50);
+            const auto ys =
+                beta == 0 ? std::vector(k, std::vector<double>(40, nan)) : random_columns(40, k, 50);
             const auto x = make_vectors(map, k, strided), y = make_vectors(map, k, strided);
             Tpetra::deep_copy(*x, distribute(xs, map));
             Tpetra::deep_copy(*y, distribute(ys, map));
@@ -376,7 +392,8 @@ TEST(BelosApply, AlphaAndBeta) {
 
 TEST(BelosApply, WithAlphaZeroNothingOfAnEarlierResultIsSeen) {
   const MapPtr map = contiguous_map(40);
-  const auto m = std::make_shared<OwnDiagonal<TpetraSpace>>(std::vector<double>(map->getLocalNumElements(), 3.0), true);
+  const auto m =
+      std::make_shared<OwnDiagonal<TpetraSpace>>(std::vector<double>(map->getLocalNumElements(), 3.0), true);
   const auto op = belos::as_tpetra(m, map);
   const std::vector<std::vector<double>> nans(2, std::vector<double>(40, nan));
   const auto ys = random_columns(40, 2, 7);
@@ -386,7 +403,8 @@ TEST(BelosApply, WithAlphaZeroNothingOfAnEarlierResultIsSeen) {
   ASSERT_TRUE(std::isnan(gather(y)[0])) << "the buffer holds NaN now";
   y = distribute(ys, map);
   op->apply(x, y, none, 0.0, -2.0);
-  expect_columns(y, {expected_columns(sparse<double>(std::vector(40, std::vector<double>(40, 0))), 0, ys, -2.0, ys)});
+  expect_columns(
+      y, {expected_columns(sparse<double>(std::vector(40, std::vector<double>(40, 0))), 0, ys, -2.0, ys)});
   y = distribute(nans, map);
   op->apply(x, y, none, 0.0, 0.0);
   expect_columns(y, std::vector(2, std::vector<double>(40, 0.0)));
@@ -412,7 +430,8 @@ TEST(BelosApply, XAndYMayBeTheSame) {
 TEST(BelosApply, XAndYMayShareSomeVectors) {
   const MapPtr map = contiguous_map(40);
   for (const auto& [name, op, a] : adapters(map)) {
-    const auto check = [&, &op = op, &a = a](const Teuchos::Array<std::size_t>& x_cols, const Teuchos::Array<std::size_t>& y_cols) {
+    const auto check = [&, &op = op, &a = a](const Teuchos::Array<std::size_t>& x_cols,
+                                             const Teuchos::Array<std::size_t>& y_cols) {
       const auto values = random_columns(40, 4, 1);
       auto whole = distribute(values, map);
       std::vector<std::vector<double>> xs;
@@ -487,12 +506,14 @@ TEST(BelosApply, WrongSizesAreRefused) {
   const MapPtr map = contiguous_map(14 * num_ranks()), longer = contiguous_map(15 * num_ranks());
   for (const auto& [name, op, a] : adapters(map)) {
     const std::string who = name == "operator" ? "the operator" : "own diagonal";
-    const auto refused = [&, &op = op](const MapPtr& x_map, int x_vectors, const MapPtr& y_map, int y_vectors) {
+    const auto refused = [&, &op = op](const MapPtr& x_map, int x_vectors, const MapPtr& y_map,
+                                       int y_vectors) {
       const TpetraMultiVector x(x_map, x_vectors);
       TpetraMultiVector y(y_map, y_vectors);
       return message_of<std::invalid_argument>([&] { op->apply(x, y); });
     };
-    EXPECT_EQ(refused(map, 2, map, 3), who + ": apply was given X of 14 x 2 and Y of 14 x 3 on this rank, which has 14 rows");
+    EXPECT_EQ(refused(map, 2, map, 3),
+              who + ": apply was given X of 14 x 2 and Y of 14 x 3 on this rank, which has 14 rows");
     EXPECT_THAT(refused(longer, 1, map, 1), AllOf(HasSubstr(who), HasSubstr("X of 15 x 1 and Y of 14 x 1")));
     EXPECT_THAT(refused(map, 1, longer, 1), HasSubstr("X of 14 x 1 and Y of 15 x 1"));
     EXPECT_THAT(refused(longer, 1, longer, 1), HasSubstr("which has 14 rows"));
@@ -513,9 +534,11 @@ TEST(BelosApply, AMapThatDoesNotFitIsRefusedByAll) {
 TEST(BelosApply, TheMapIsTheOneGiven) {
   const MapPtr map = cyclic_map(40);
   for (const auto& m : {belos::as_tpetra(std::make_shared<OwnDiagonal<TpetraSpace>>(
-                            std::vector<double>(map->getLocalNumElements(), 1.0), true), map),
+                                             std::vector<double>(map->getLocalNumElements(), 1.0), true),
+                                         map),
                         belos::as_tpetra(std::make_shared<Stencil<TpetraSpace>>(
-                            static_cast<std::int64_t>(map->getLocalNumElements())), map)}) {
+                                             static_cast<std::int64_t>(map->getLocalNumElements())),
+                                         map)}) {
     EXPECT_EQ(m->getDomainMap().getRawPtr(), map.getRawPtr());
     EXPECT_EQ(m->getRangeMap().getRawPtr(), map.getRawPtr());
   }

@@ -183,8 +183,9 @@ TEST(Ifpack2Matrix, AZeroRowOnOneRankIsRefusedByAll) {
       m->initialize();
       const std::string text = message_of<InputError>([&] { m->compute(); });
       EXPECT_THAT(text, AnyOf(HasSubstr("row 3"), HasSubstr("(3, 3)")));
-      EXPECT_THAT(text, AllOf(HasSubstr("rank " + std::to_string(rank) + " of " + std::to_string(num_ranks())),
-                              HasSubstr("row 3 has the global index " + std::to_string(row))));
+      EXPECT_THAT(text,
+                  AllOf(HasSubstr("rank " + std::to_string(rank) + " of " + std::to_string(num_ranks())),
+                        HasSubstr("row 3 has the global index " + std::to_string(row))));
       EXPECT_FALSE(m->isComputed());
       EXPECT_EQ(m->getNumCompute(), 0);
       TpetraMultiVector y(map, 1);

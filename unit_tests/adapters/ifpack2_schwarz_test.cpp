@@ -208,7 +208,8 @@ TEST(Ifpack2Schwarz, AFailureOnOneRankIsThrownByAll) {
     if (!line.needs_spd) continue;
     SCOPED_TRACE(line.name);
     const std::string text = message_of<InputError>([&] { schwarz(line.name, matrix, 0); });
-    EXPECT_THAT(text, AllOf(HasSubstr("rank " + std::to_string(num_ranks() - 1) + " of " + std::to_string(num_ranks())),
+    EXPECT_THAT(text, AllOf(HasSubstr("rank " + std::to_string(num_ranks() - 1) + " of " +
+                                      std::to_string(num_ranks())),
                             HasSubstr("in its subdomain")));
   }
 }

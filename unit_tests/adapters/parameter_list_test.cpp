@@ -173,10 +173,12 @@ TEST(TpetraParameterList, AnUnknownKeyIsRefusedForItsNameWhateverItsType) {
 TEST(TpetraParameterList, TheValidParametersTakeNumbersOfAnyType) {
   Target target;
   const Teuchos::ParameterList valid = tpetra::valid_parameters(OptionFields::of(target.options), "target");
-  for (const Teuchos::ParameterList& list : {one("steps", 5), one("steps", 5ll), one("steps", std::string("5")), one("steps", 5.0),
-                                             one("epsilon", 1), one("epsilon", 0.5), one("epsilon", std::string("0.5"))})
+  for (const Teuchos::ParameterList& list :
+       {one("steps", 5), one("steps", 5ll), one("steps", std::string("5")), one("steps", 5.0),
+        one("epsilon", 1), one("epsilon", 0.5), one("epsilon", std::string("0.5"))})
     EXPECT_NO_THROW(list.validateParameters(valid)) << list;
-  EXPECT_THROW(one("steps", Teuchos::Array<int>(2, 1)).validateParameters(valid), Teuchos::Exceptions::InvalidParameter);
+  EXPECT_THROW(one("steps", Teuchos::Array<int>(2, 1)).validateParameters(valid),
+               Teuchos::Exceptions::InvalidParameter);
 }
 
 TEST(TpetraParameterList, ValuesOutOfRangeAreRefused) {

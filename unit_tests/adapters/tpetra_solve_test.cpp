@@ -356,9 +356,11 @@ TEST(TpetraSolve, APreconditionerOfOtherRowsIsRefusedByAll) {
   m->symbolic(TpetraSpace(), generate<double>(TpetraSpace(), "tridiagonal:" + std::to_string(own)));
   TpetraVector x(map);
   const TpetraVector b(map);
-  EXPECT_THAT(message_of<InputError>(
-                  [&] { tpetra::solve(TpetraSpace(), Cg<double, TpetraSpace>(), matrix, m.get(), b, x); }),
-              HasSubstr("the preconditioner has " + std::to_string(a.num_rows / num_ranks() + (a.num_rows % num_ranks() > 0) + 1) + " rows"));
+  EXPECT_THAT(
+      message_of<InputError>(
+          [&] { tpetra::solve(TpetraSpace(), Cg<double, TpetraSpace>(), matrix, m.get(), b, x); }),
+      HasSubstr("the preconditioner has " +
+                std::to_string(a.num_rows / num_ranks() + (a.num_rows % num_ranks() > 0) + 1) + " rows"));
 }
 
 TEST(TpetraSolve, OneAllReduceAReduction) {

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -30,10 +29,8 @@ std::vector<Wide> through(const std::vector<Wide>& values) {
 
 template <class Narrow>
 Narrow of_bits(std::uint16_t bits) {
-  Narrow value;
-  static_assert(sizeof(value) == 2);
-  std::memcpy(&value, &bits, 2);
-  return value;
+  static_assert(sizeof(Narrow) == 2);
+  return Kokkos::bit_cast<Narrow>(bits);
 }
 
 /// sign 2^(e - bias) (1 + m / 2^digits), by the definition of the format.
@@ -52,7 +49,8 @@ std::vector<double> all_numbers(int digits, int bias) {
     if (bits >> digits == (1u << (15 - digits)) - 1) break;  // infinity, NaN
     numbers.push_back(decoded(static_cast<std::uint16_t>(bits), digits, bias));
     EXPECT_EQ(static_cast<double>(of_bits<Narrow>(static_cast<std::uint16_t>(bits))), numbers.back());
-    EXPECT_EQ(static_cast<float>(of_bits<Narrow>(static_cast<std::uint16_t>(bits | 0x8000u))), -numbers.back());
+    EXPECT_EQ(static_cast<float>(of_bits<Narrow>(static_cast<std::uint16_t>(bits | 0x8000u))),
+              -numbers.back());
   }
   return numbers;
 }
@@ -64,7 +62,8 @@ double nearest(const std::vector<double>& numbers, double value) {
   double best = numbers[k];
   if (k > 0) {
     const double down = size - numbers[k - 1], up = numbers[k] - size;
-    if (down < up || (down == up && (k - 1) % 2 == 0)) best = numbers[k - 1];  // even: the number's bits are k - 1
+    if (down < up || (down == up && (k - 1) % 2 == 0))
+      best = numbers[k - 1];  // even: the number's bits are k - 1
   }
   return value < 0 ? -best : best;
 }
@@ -76,7 +75,8 @@ void check(int digits, int bias, double most) {
   std::vector<float> values;
   for (std::size_t k = 0; k + 1 < numbers.size(); ++k) {
     const auto middle = static_cast<float>((numbers[k] + numbers[k + 1]) / 2);
-    for (const float value : {static_cast<float>(numbers[k]), middle, std::nextafter(middle, 0.0f), std::nextafter(middle, 1e30f)}) {
+    for (const float value : {static_cast<float>(numbers[k]), middle, std::nextafter(middle, 0.0f),
+                              std::nextafter(middle, 1e30f)}) {
       if (std::abs(value) > most) continue;
       values.push_back(value);
       values.push_back(-value);
@@ -84,11 +84,13 @@ void check(int digits, int bias, double most) {
   }
   std::mt19937 random(5);
   for (int k = 0; k < 10000; ++k) {
-    const float value = std::ldexp(static_cast<float>(random()) / 0x1p32f, static_cast<int>(random() % 60) - 40);
+    const float value =
+        std::ldexp(static_cast<float>(random()) / 0x1p32f, static_cast<int>(random() % 60) - 40);
     if (value <= most) values.push_back(value);
   }
   const std::vector<float> found = through<Narrow, float, Space>(values);
-  for (std::size_t k = 0; k < values.size(); ++k) ASSERT_EQ(found[k], nearest(numbers, values[k])) << values[k];
+  for (std::size_t k = 0; k < values.size(); ++k)
+    ASSERT_EQ(found[k], nearest(numbers, values[k])) << values[k];
   std::vector<double> doubles(numbers.begin(), numbers.begin() + 100);
   EXPECT_EQ((through<Narrow, double, Space>(doubles)), doubles);
 }

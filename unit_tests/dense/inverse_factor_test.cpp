@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/dense_matrices.hpp"
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
@@ -8,7 +9,6 @@
 #include <prekond/dense/inverse_factor.hpp>
 
 #include <cmath>
-#include <random>
 #include <set>
 #include <vector>
 
@@ -16,24 +16,6 @@ namespace prekond::testing {
 namespace {
 
 constexpr int max_size = 70;
-
-using LongMatrix = std::vector<std::vector<long double>>;
-
-/// B B^T + shift I, not scaled: entries between 0 and some n.
-LongMatrix random_spd(int n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::vector<double>> b(n, std::vector<double>(n));
-  for (auto& row : b)
-    for (double& value : row) value = double(random()) / 0x1p31 - 1;
-  LongMatrix a(n, std::vector<long double>(n));
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j <= i; ++j) {
-      double sum = i == j ? 0.5 * n : 0;
-      for (int k = 0; k < n; ++k) sum += b[i][k] * b[j][k];
-      a[i][j] = a[j][i] = static_cast<float>(sum);  // the same matrix in either precision
-    }
-  return a;
-}
 
 /// L^-1 by a textbook Cholesky factorisation and substitution with the unit vectors.
 LongMatrix inverse_cholesky_factor(LongMatrix a) {
@@ -95,7 +77,7 @@ void check_inverse_factors(double tolerance) {
   const auto matrices = Kokkos::create_mirror_view(kernel.matrices);
   std::vector<LongMatrix> spd;
   for (int n = 1; n <= max_size; ++n) {
-    spd.push_back(random_spd(n, unsigned(n)));
+    spd.push_back(random_dense_spd(n, unsigned(n)));
     for (int i = 0; i < n; ++i)
       for (int j = 0; j < n; ++j)
         matrices(Kernel::stride * (n - 1) + i * n + j) = static_cast<Real>(spd.back()[i][j]);

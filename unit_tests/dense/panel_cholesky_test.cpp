@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/dense_matrices.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/spaces.hpp"
 
@@ -9,29 +10,10 @@
 #include <prekond/dense/panel_cholesky.hpp>
 
 #include <cmath>
-#include <random>
 #include <vector>
 
 namespace prekond::testing {
 namespace {
-
-using LongMatrix = std::vector<std::vector<long double>>;
-
-/// B B^T + n / 2 I, whose entries both precisions hold.
-LongMatrix random_spd(int n, unsigned seed) {
-  std::mt19937 random(seed);
-  std::vector<std::vector<double>> b(n, std::vector<double>(n));
-  for (auto& row : b)
-    for (double& value : row) value = double(random()) / 0x1p31 - 1;
-  LongMatrix a(n, std::vector<long double>(n));
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j <= i; ++j) {
-      double sum = i == j ? 0.5 * n : 0;
-      for (int k = 0; k < n; ++k) sum += b[i][k] * b[j][k];
-      a[i][j] = a[j][i] = static_cast<float>(sum);
-    }
-  return a;
-}
 
 /// Every team factors a matrix and solves for each of its last columns.
 template <class Real, class Space, class Level>
@@ -46,7 +28,8 @@ struct FactorAndSolve {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const Level level(team);
-    const PanelCholesky<Real> system{entries.data(), reciprocals.data(), dropped.data(), PanelCholesky<Real>::padded(m)};
+    const PanelCholesky<Real> system{entries.data(), reciprocals.data(), dropped.data(),
+                                     PanelCholesky<Real>::padded(m)};
     system.clear(level, m);
     level.region([&](int lane) {
       for (int k = lane; k < m * m; k += level.size())
@@ -76,10 +59,18 @@ Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_leng
     Kokkos::deep_copy(view, std::nan(""));
     return view;
   };
-  Kernel kernel{m, last, floor, {}, nan("entries", PanelCholesky<Real>::size(m)), nan("reciprocals", order), nan("y", order),
-                nan("x", order), Vector<DroppedPivots<Real>, Space>("dropped", 1)};
+  Kernel kernel{m,
+                last,
+                floor,
+                {},
+                nan("entries", PanelCholesky<Real>::size(m)),
+                nan("reciprocals", order),
+                nan("y", order),
+                nan("x", order),
+                Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   kernel.matrix = to_device<Space>(flat);
-  Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, vector_length), kernel);
+  Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
+                       kernel);
   Kokkos::fence();
   return {to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]};
 }
@@ -119,12 +110,17 @@ void check_all_levels() {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   constexpr bool host = is_host_space<Space>;
   for (const int m : {1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 100, 131}) {
-    const LongMatrix a = random_spd(m, 3 + m);
+    const LongMatrix a = random_dense_spd(m, 3 + m);
     for (const int last : {0, m / 2, m - 1}) {
-      expect_solution<Real>(a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
-      expect_solution<Real>(a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
-      expect_solution<Real>(a, last, solve<Real, Space, PortableVectorLevel<Member, 16>>(a, last, 1, host ? 1 : 16));
-      expect_solution<Real>(a, last, solve<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
+      expect_solution<Real>(
+          a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
+      expect_solution<Real>(
+          a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
+      expect_solution<Real>(a, last,
+                            solve<Real, Space, PortableVectorLevel<Member, 16>>(a, last, 1, host ? 1 : 16));
+      expect_solution<Real>(
+          a, last,
+          solve<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
     }
   }
 }
@@ -142,11 +138,12 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
   using Level = NativeVectorLevel<TypeParam, Member, 32>;
   for (const int m : {3, 9, 20, 37}) {
     for (const int dropped : {1, m / 2}) {
-      LongMatrix a = random_spd(m, 11 + m);
+      LongMatrix a = random_dense_spd(m, 11 + m);
       // The same row and column as those before it, so that its pivot is zero but for rounding.
       for (int j = 0; j < m; ++j) a[dropped][j] = a[dropped - 1][j];
       for (int i = 0; i < m; ++i) a[i][dropped] = a[i][dropped - 1];
-      const auto found = solve<double, TypeParam, Level>(a, m - 1, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
+      const auto found =
+          solve<double, TypeParam, Level>(a, m - 1, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
       LongMatrix without;
       for (int i = 0; i < m; ++i) {
         if (i == dropped) continue;
@@ -156,7 +153,8 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
       }
       const std::vector<double> expected = reference(without, m - 2);
       for (int i = 0; i < m; ++i)
-        ASSERT_NEAR(found.x[i], i == dropped ? 0.0 : expected[i - (i > dropped)], 1e-12) << m << ' ' << dropped << ' ' << i;
+        ASSERT_NEAR(found.x[i], i == dropped ? 0.0 : expected[i - (i > dropped)], 1e-12)
+            << m << ' ' << dropped << ' ' << i;
       EXPECT_EQ(found.reciprocals[dropped], 0);
       EXPECT_EQ(found.dropped.count, 1);
       EXPECT_EQ(found.dropped.first, dropped);
@@ -168,7 +166,7 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
 TYPED_TEST(PanelCholeskyTest, ANotANumberIsDroppedToo) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
   using Level = NativeVectorLevel<TypeParam, Member, 32>;
-  LongMatrix a = random_spd(12, 5);
+  LongMatrix a = random_dense_spd(12, 5);
   a[11][11] = std::nan("");
   const auto found = solve<double, TypeParam, Level>(a, 11, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
   EXPECT_EQ(found.reciprocals[11], 0);

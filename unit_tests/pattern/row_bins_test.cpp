@@ -17,7 +17,8 @@ class RowBinsTest : public ::testing::Test {};
 TYPED_TEST_SUITE(RowBinsTest, TestSpaces, SpaceNames);
 
 template <class Space>
-void check(const std::vector<int>& lengths, const std::vector<int>& limits, const std::vector<unsigned char>& chosen = {}) {
+void check(const std::vector<int>& lengths, const std::vector<int>& limits,
+           const std::vector<unsigned char>& chosen = {}) {
   std::vector<std::size_t> row_ptrs(1, 0);
   for (const int length : lengths) row_ptrs.push_back(row_ptrs.back() + static_cast<std::size_t>(length));
   const auto device_ptrs = to_device<Space>(row_ptrs);

@@ -23,15 +23,15 @@ namespace {
 using ::testing::HasSubstr;
 
 AdaptiveFsaiOptions in_double() {
-  AdaptiveFsaiOptions options;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.setup_scalar = Precision::double_precision;
   return options;
 }
 
 /// G, and what was reported; rows begin with `start` where it has rows.
 template <class Space>
-HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options, Report* report = nullptr,
-                          const HostMatrix<double>& start = {}) {
+HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options,
+                          Report* report = nullptr, const HostMatrix<double>& start = {}) {
   const Space space;
   const auto device = to_device<Space>(a);
   AdaptiveFsai<double, Space> fsai(options);
@@ -42,7 +42,8 @@ HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions
   return to_host(fsai.factor());
 }
 
-/// Entries (i, j) of a pattern that has nothing to do with any matrix: some below the diagonal, some above it.
+/// Entries (i, j) of a pattern that has nothing to do with any matrix: some below the diagonal, some above
+/// it.
 HostMatrix<double> scattered_pattern(int n, unsigned seed) {
   std::mt19937 random(seed);
   Dense pattern(n, std::vector<double>(n, 0.0));
@@ -125,8 +126,9 @@ TYPED_TEST(AdaptiveFsaiPatterns, WithoutStepsItIsTheStaticOneOnAPower) {
 }
 
 TYPED_TEST(AdaptiveFsaiPatterns, GrowthFromAPowerInSinglePrecision) {
-  const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:5"));
-  AdaptiveFsaiOptions options;
+  const HostMatrix<double> a =
+      to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:5"));
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.initial_power = 1;
   options.max_steps = 6;
   const HostMatrix<double> g = factor<TypeParam>(a, options);
@@ -135,7 +137,8 @@ TYPED_TEST(AdaptiveFsaiPatterns, GrowthFromAPowerInSinglePrecision) {
   const HostMatrix<double> g_0 = factor<TypeParam>(a, options);
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     EXPECT_LE(psi_of(g, i), psi_of(g_0, i) * (1 + 1e-6));
-    for (std::size_t k = g_0.row_ptrs[i]; k < g_0.row_ptrs[i + 1]; ++k) ASSERT_TRUE(has_entry(g, i, g_0.col_idxs[k]));
+    for (std::size_t k = g_0.row_ptrs[i]; k < g_0.row_ptrs[i + 1]; ++k)
+      ASSERT_TRUE(has_entry(g, i, g_0.col_idxs[k]));
   }
   EXPECT_GT(g.nnz(), g_0.nnz());
 }
@@ -146,11 +149,13 @@ TYPED_TEST(AdaptiveFsaiPatterns, AnInitialPatternOfAnotherSizeIsRefused) {
   AdaptiveFsai<double, TypeParam> fsai;
   fsai.set_initial_pattern(space, CsrGraphView<TypeParam>(to_device<TypeParam>(scattered_pattern(21, 1))));
   fsai.symbolic(space, a);
-  EXPECT_EQ(message_of<InputError>([&] { fsai.numeric(space, a); }), "adaptive_fsai: the pattern has 21 rows, the matrix 20");
+  EXPECT_EQ(message_of<InputError>([&] { fsai.numeric(space, a); }),
+            "adaptive_fsai: the pattern has 21 rows, the matrix 20");
   HostMatrix<double> wide = scattered_pattern(20, 1);
   wide.num_cols = 22;
-  EXPECT_EQ(message_of<InputError>(
-                [&] { fsai.set_initial_pattern(space, CsrGraphView<TypeParam>(to_device<TypeParam>(wide))); }),
+  EXPECT_EQ(message_of<InputError>([&] {
+              fsai.set_initial_pattern(space, CsrGraphView<TypeParam>(to_device<TypeParam>(wide)));
+            }),
             "adaptive_fsai: the pattern is 20 x 22; it has to be square");
 }
 
@@ -160,7 +165,8 @@ TYPED_TEST(AdaptiveFsaiPatterns, AStartWithABadPivotIsShortened) {
   AdaptiveFsaiOptions options = in_double();
   options.initial_power = 1;
   options.max_steps = 0;
-  const HostMatrix<double> a = sparse<double>({{1, 1, .5, 0}, {1, 1, .5, 0}, {.5, .5, 1, .25}, {0, 0, .25, 1}});
+  const HostMatrix<double> a =
+      sparse<double>({{1, 1, .5, 0}, {1, 1, .5, 0}, {.5, .5, 1, .25}, {0, 0, .25, 1}});
   const auto g = factor<TypeParam>(a, options, &report);
   EXPECT_GE(report.breakdowns.count, 1);
   for (const double value : g.values) ASSERT_TRUE(std::isfinite(value));
@@ -188,11 +194,13 @@ TYPED_TEST(AdaptiveFsaiPatterns, MaxRowSizeEndsTheGrowth) {
   start.max_steps = 0;
   const HostMatrix<double> h = factor<TypeParam>(a, options), h_0 = factor<TypeParam>(a, start);
   for (int i = 0; i < 130; ++i)
-    EXPECT_LE(h.row_ptrs[i + 1] - h.row_ptrs[i], std::max<std::size_t>(7, h_0.row_ptrs[i + 1] - h_0.row_ptrs[i]));
+    EXPECT_LE(h.row_ptrs[i + 1] - h.row_ptrs[i],
+              std::max<std::size_t>(7, h_0.row_ptrs[i + 1] - h_0.row_ptrs[i]));
 }
 
 TYPED_TEST(AdaptiveFsaiPatterns, ThePrefilterGrowsOnTheStrongEntriesAndScalesByAll) {
-  const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"));
+  const HostMatrix<double> a =
+      to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"));
   for (const double tau : {1e-3, 0.05, 0.3, 1.0}) {
     HostMatrix<double> strong;
     strong.num_rows = strong.num_cols = a.num_rows;
@@ -236,7 +244,9 @@ TYPED_TEST(AdaptiveFsaiPatterns, ThePostfilterDropsWhatIsSmallInItsRow) {
     EXPECT_LT(g.nnz(), full.nnz());
     for (int i = 0; i < 130; ++i) {
       double sum = 0;
-      const auto square = [&](std::size_t k) { return full.values[k] * full.values[k] * a(full.col_idxs[k], full.col_idxs[k]); };
+      const auto square = [&](std::size_t k) {
+        return full.values[k] * full.values[k] * a(full.col_idxs[k], full.col_idxs[k]);
+      };
       for (std::size_t k = full.row_ptrs[i]; k < full.row_ptrs[i + 1]; ++k) sum += square(k);
       const std::size_t last = g.row_ptrs[i + 1] - 1, full_last = full.row_ptrs[i + 1] - 1;
       for (std::size_t k = full.row_ptrs[i]; k < full_last; ++k) {
@@ -245,7 +255,9 @@ TYPED_TEST(AdaptiveFsaiPatterns, ThePostfilterDropsWhatIsSmallInItsRow) {
         if (ratio < 1)
           ASSERT_EQ(g(i, full.col_idxs[k]), 0) << i;
         else
-          ASSERT_NEAR(g(i, full.col_idxs[k]) * full.values[full_last] / (full.values[k] * g.values[last]), 1, 1e-12) << i;
+          ASSERT_NEAR(g(i, full.col_idxs[k]) * full.values[full_last] / (full.values[k] * g.values[last]), 1,
+                      1e-12)
+              << i;
       }
     }
   }
@@ -279,7 +291,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, PresetsAreTheirStepsAndSizes) {
     return to_host(dynamic_cast<AdaptiveFsai<double, TypeParam>&>(*m).factor());
   };
   const auto by_struct = [&](int steps, int size) {
-    AdaptiveFsaiOptions options;
+    AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
     options.max_steps = steps;
     options.step_size = size;
     return factor<TypeParam>(a, options);
@@ -292,6 +304,21 @@ TYPED_TEST(AdaptiveFsaiPatterns, PresetsAreTheirStepsAndSizes) {
   heavy.apply(AdaptiveFsaiOptions::Preset::heavy);
   EXPECT_EQ(heavy.max_steps, 25);
   EXPECT_EQ(heavy.step_size, 2);
+}
+
+// Whoever gives a tolerance wants that stop, not the other one.
+TEST(AdaptiveFsaiOptionsTest, AToleranceAloneIsTheOnlyStop) {
+  const auto step_tolerance = [](const OptionMap& options) {
+    AdaptiveFsaiOptions set;
+    OptionFields::of(set).set(options, "adaptive_fsai");
+    return set.step_tolerance;
+  };
+  EXPECT_EQ(step_tolerance({}), AdaptiveFsaiOptions().step_tolerance);
+  EXPECT_GT(step_tolerance({{"max_steps", std::int64_t(7)}}), 0);
+  EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}}), 0);
+  EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}, {"step_tolerance", 0.25}}), 0.25);
+  EXPECT_EQ(step_tolerance({{"preset", std::string("heavy")}}), 0);
+  EXPECT_EQ(step_tolerance({{"preset", std::string("heavy")}, {"step_tolerance", 0.25}}), 0.25);
 }
 
 // The stop on a step's improvement alone: as the reference, and with fewer entries the larger it is.
@@ -311,7 +338,8 @@ TYPED_TEST(AdaptiveFsaiPatterns, StepToleranceStopsARowWhoseStepsNoLongerPay) {
       parameters.s = size;
       const HostMatrix<double> g = factor<TypeParam>(a, options);
       for (int i = 0; i < 130; i += 3)
-        ASSERT_NEAR(psi_of(g, i) / grow_row(dense, i, parameters).psi, 1, 1e-10) << "row " << i << ", stop " << stop;
+        ASSERT_NEAR(psi_of(g, i) / grow_row(dense, i, parameters).psi, 1, 1e-10)
+            << "row " << i << ", stop " << stop;
       if (size > 1) continue;
       EXPECT_TRUE(stop == 0 || g.nnz() <= before);
       before = g.nnz();

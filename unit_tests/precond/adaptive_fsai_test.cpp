@@ -17,7 +17,7 @@ namespace prekond::testing {
 namespace {
 
 AdaptiveFsaiOptions in_double() {
-  AdaptiveFsaiOptions options;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.setup_scalar = Precision::double_precision;
   return options;
 }
@@ -92,7 +92,7 @@ TYPED_TEST(AdaptiveFsaiTest, EveryParameterIsTheReferences) {
 
 TYPED_TEST(AdaptiveFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
   for (const Case& test : small_matrices()) {
-    const HostMatrix<double> g = factor<TypeParam>(test.matrix, {});
+    const HostMatrix<double> g = factor<TypeParam>(test.matrix, AdaptiveFsaiOptions::published());
     expect_sound(test.matrix, g, 1e-10);  // the scaling is in double
     const Dense dense = to_dense(test.matrix);
     for (int i = 0; i < test.matrix.num_rows; ++i) {
@@ -107,7 +107,7 @@ TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
   const HostMatrix<float> a_float = convert<float>(a);
   const auto device = to_device<TypeParam>(a_float);
   for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
-    AdaptiveFsaiOptions options;
+    AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
     options.setup_scalar = precision;
     AdaptiveFsai<float, TypeParam> fsai(options);
     fsai.symbolic(space, device);
@@ -118,7 +118,7 @@ TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
 
 TYPED_TEST(AdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
   const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:7"));
-  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions{}, in_double()}) {
+  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions::published(), in_double()}) {
     const HostMatrix<double> once = factor<TypeParam>(a, options);
     EXPECT_TRUE(once == factor<TypeParam>(a, options));
     options.slab_bytes = 1 << 16;  // 176 rows
@@ -176,7 +176,7 @@ TYPED_TEST(AdaptiveFsaiTest, AWideDiagonalLosesNoCandidateInSinglePrecision) {
   for (int exponent : {-180, -90, -60, 60, 90, 180}) {
     const double ratio = std::ldexp(1.0, exponent);
     const double coupling = 0.9 * std::sqrt(ratio);
-    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{ratio, coupling}, {coupling, 1}}), {});
+    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{ratio, coupling}, {coupling, 1}}), AdaptiveFsaiOptions::published());
     EXPECT_EQ(g.nnz(), 3u) << "2^" << exponent;
   }
 }
@@ -255,7 +255,7 @@ TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
 
 TYPED_TEST(AdaptiveFsaiTest, ColumnsOfOtherRanksAreSkipped) {
   const HostMatrix<double> a = random_spd(80, 0.1, 51);
-  EXPECT_TRUE(factor<TypeParam>(a, {}) == factor<TypeParam>(with_columns_of_other_ranks(a), {}));
+  EXPECT_TRUE(factor<TypeParam>(a, AdaptiveFsaiOptions::published()) == factor<TypeParam>(with_columns_of_other_ranks(a), AdaptiveFsaiOptions::published()));
 }
 
 TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
@@ -264,14 +264,14 @@ TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
   HostMatrix<double> path = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:40"));
   path.values.front() = 1;
   path.values.back() = 1;
-  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions{}, in_double()}) {
+  for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions::published(), in_double()}) {
     options.tolerance = 0;
     options.max_steps = 50;
     const auto g = factor<TypeParam>(path, options, &report);
     for (double value : g.values) ASSERT_TRUE(std::isfinite(value));
   }
   // Indefinite with a positive diagonal: row 1 meets psi < 0 at once.
-  const auto g = factor<TypeParam>(sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 1}}), {}, &report);
+  const auto g = factor<TypeParam>(sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 1}}), AdaptiveFsaiOptions::published(), &report);
   EXPECT_EQ(report.breakdowns.count, 1);
   EXPECT_EQ(report.breakdowns.first_row, 1);
   EXPECT_LT(report.breakdowns.first_pivot, 0);
@@ -285,17 +285,17 @@ TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
 
 TYPED_TEST(AdaptiveFsaiTest, ExtremeScales) {
   const HostMatrix<double> a = random_spd(60, 0.2, 61);
-  const auto plain = factor<TypeParam>(a, {});
+  const auto plain = factor<TypeParam>(a, AdaptiveFsaiOptions::published());
   for (double scale : {0x1p-300, 0x1p300}) {
     HostMatrix<double> scaled = a;
     for (double& value : scaled.values) value *= scale;
-    const auto g = factor<TypeParam>(scaled, {});
+    const auto g = factor<TypeParam>(scaled, AdaptiveFsaiOptions::published());
     ASSERT_EQ(g.col_idxs, plain.col_idxs);
     for (std::size_t k = 0; k < g.nnz(); ++k) ASSERT_NEAR(g.values[k] * std::sqrt(scale) / plain.values[k], 1, 1e-12);
   }
   const HostMatrix<double> wide = widened(a, 4);
   Report report;
-  expect_sound(wide, factor<TypeParam>(wide, {}, &report), 1e-10);
+  expect_sound(wide, factor<TypeParam>(wide, AdaptiveFsaiOptions::published(), &report), 1e-10);
   ASSERT_EQ(report.notes.size(), 1u);
   EXPECT_THAT(report.notes[0], ::testing::HasSubstr("too wide for single precision"));
 }
@@ -367,7 +367,7 @@ TYPED_TEST(AdaptiveFsaiTest, EstimatesItsOperations) {
   const TypeParam space;
   auto dense = std::vector<std::vector<double>>(5, std::vector<double>(5, 1));
   for (int i = 0; i < 5; ++i) dense[i][i] = 10;
-  AdaptiveFsaiOptions options;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = 0;
   AdaptiveFsai<double, TypeParam> fsai(options);
   fsai.symbolic(space, to_device<TypeParam>(sparse(dense)));
@@ -382,7 +382,7 @@ TYPED_TEST(AdaptiveFsaiTest, EstimatesItsOperations) {
 TYPED_TEST(AdaptiveFsaiTest, RefusesBadInput) {
   const TypeParam space;
   const auto refuse = [&](const HostMatrix<double>& a) {
-    return message_of<InputError>([&] { factor<TypeParam>(a, {}); });
+    return message_of<InputError>([&] { factor<TypeParam>(a, AdaptiveFsaiOptions::published()); });
   };
   EXPECT_THAT(refuse(sparse<double>({{1, 0}, {0, -2}})), ::testing::HasSubstr("diagonal entry of row 2 is missing or not positive"));
   EXPECT_THAT(refuse(sparse<double>({{0, 1}, {1, 2}})), ::testing::HasSubstr("row 1"));

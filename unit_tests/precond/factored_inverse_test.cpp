@@ -29,7 +29,8 @@ struct StorageCase {
   Storage storage;
   double error;  ///< of a rounding, relatively
 };
-const std::vector<StorageCase> storages = {{Storage::single_precision, 0x1p-24}, {Storage::half, 0x1p-11}, {Storage::bfloat16, 0x1p-8}};
+const std::vector<StorageCase> storages = {
+    {Storage::single_precision, 0x1p-24}, {Storage::half, 0x1p-11}, {Storage::bfloat16, 0x1p-8}};
 
 template <class Space, class Scalar = double>
 std::unique_ptr<Fsai<Scalar, Space>> computed(const HostMatrix<Scalar>& a, Storage storage, int power = 2) {
@@ -77,9 +78,11 @@ double dot(const std::vector<double>& x, const std::vector<double>& y) {
 std::vector<double> sizes(const HostMatrix<double>& g, const std::vector<double>& x) {
   std::vector<double> z(x.size(), 0), y(x.size(), 0);
   for (std::int64_t i = 0; i < g.num_rows; ++i)
-    for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k) z[i] += std::abs(g.values[k] * x[g.col_idxs[k]]);
+    for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
+      z[i] += std::abs(g.values[k] * x[g.col_idxs[k]]);
   for (std::int64_t i = 0; i < g.num_rows; ++i)
-    for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k) y[g.col_idxs[k]] += std::abs(g.values[k]) * z[i];
+    for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
+      y[g.col_idxs[k]] += std::abs(g.values[k]) * z[i];
   return y;
 }
 
@@ -98,8 +101,7 @@ TYPED_TEST(StoredFactors, AreTheFullOnesButForTheRoundingOfEntries) {
       for (std::size_t v = 0; v < x.size(); ++v) {
         const std::vector<double> size = sizes(g, x[v]);
         for (std::size_t i = 0; i < n; ++i)
-          ASSERT_NEAR(found[v][i], expected[v][i], 2.01 * error * size[i])
-              << test.name << " row " << i;
+          ASSERT_NEAR(found[v][i], expected[v][i], 2.01 * error * size[i]) << test.name << " row " << i;
       }
       EXPECT_EQ(m->report().nnz, full->report().nnz);
     }
@@ -153,7 +155,8 @@ TYPED_TEST(StoredFactors, TakeLessMemoryAndNoFenceOrAllocationToApply) {
   const auto full = computed<TypeParam>(a, Storage::full);
   for (const auto& [storage, error] : storages) {
     const auto m = computed<TypeParam>(a, storage);
-    const std::int64_t saved = 2 * m->report().nnz * (storage == Storage::single_precision ? 4 : 6) - 8 * a.num_rows;
+    const std::int64_t saved =
+        2 * m->report().nnz * (storage == Storage::single_precision ? 4 : 6) - 8 * a.num_rows;
     EXPECT_EQ(m->report().bytes, full->report().bytes - saved);
     EXPECT_EQ(m->factor().values.extent(0), 0u);
     const TypeParam space;
@@ -172,7 +175,7 @@ TYPED_TEST(StoredFactors, CgNeedsAboutAsManyIterations) {
   const TypeParam space;
   const auto a = generate<double>(space, "elasticity3d:8");
   const auto iterations = [&](Storage storage) {
-    AdaptiveFsaiOptions options;
+    AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
     options.storage = storage;
     AdaptiveFsai<double, TypeParam> m(options);
     m.symbolic(space, a);

@@ -33,7 +33,7 @@ std::vector<std::string> spd_files(std::uintmax_t max_bytes) {
 TEST(RealMatrices, EveryRowsPsiIsTheTextbooks) {
   const auto files = spd_files(20000);
   if (files.empty()) GTEST_SKIP() << "no matrices at " << PREKOND_MATRICES;
-  AdaptiveFsaiOptions options;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.setup_scalar = Precision::double_precision;
   int compared = 0;
   for (const auto& file : files) {

@@ -18,8 +18,9 @@ struct Failure {
   enum class Kind : int { option, input, logic, memory, other };
   Kind kind = Kind::other;
   std::string text;
-  std::int64_t row = -1;  ///< of the rank's part of a matrix, from 0, of which the text speaks (InputError::row)
-  std::string where;      ///< what the text speaks of, in terms of the whole; may be empty
+  std::int64_t row =
+      -1;             ///< of the rank's part of a matrix, from 0, of which the text speaks (InputError::row)
+  std::string where;  ///< what the text speaks of, in terms of the whole; may be empty
 
   /// The exception being handled. \pre within a catch block
   static Failure current();
@@ -27,13 +28,13 @@ struct Failure {
   [[noreturn]] void raise() const;
 };
 
-/// Collective. Returns if no rank has a failure; else all ranks throw the one of the lowest rank that has one, its text
-/// after "rank K of N (where): "; one rank alone is named only where there is a place to name. Cost: one all-reduce of an
-/// int where nothing failed.
+/// Collective. Returns if no rank has a failure; else all ranks throw the one of the lowest rank that has
+/// one, its text after "rank K of N (where): "; one rank alone is named only where there is a place to name.
+/// Cost: one all-reduce of an int where nothing failed.
 void agree(const Teuchos::Comm<int>& comm, const std::optional<Failure>& mine);
 
-/// Collective. Runs `work` on every rank; where it throws on one, all throw (see `agree`); `where(row)` names the place, with
-/// row -1 where none is known. `work` itself must not communicate after it may have failed.
+/// Collective. Runs `work` on every rank; where it throws on one, all throw (see `agree`); `where(row)` names
+/// the place, with row -1 where none is known. `work` itself must not communicate after it may have failed.
 template <class Work, class Where>
 void together(const Teuchos::Comm<int>& comm, Work&& work, Where&& where) {
   std::optional<Failure> mine;
@@ -46,10 +47,10 @@ void together(const Teuchos::Comm<int>& comm, Work&& work, Where&& where) {
   agree(comm, mine);
 }
 
-/// Collective. The report of all ranks, the same on each: times and fences are maxima, sizes and counts sums; a pattern is
-/// kept where all ranks kept theirs; the first breakdown is that of the ranks' first ones with the smallest global row;
-/// notes and actions stand once each, actions behind their rank.
-/// `first_global_row`: the global index of this rank's `report.breakdowns.first_row`.
+/// Collective. The report of all ranks, the same on each: times and fences are maxima, sizes and counts sums;
+/// a pattern is kept where all ranks kept theirs; the first breakdown is that of the ranks' first ones with
+/// the smallest global row; notes and actions stand once each, actions behind their rank. `first_global_row`:
+/// the global index of this rank's `report.breakdowns.first_row`.
 Report merged_report(const Teuchos::Comm<int>& comm, const Report& report, std::int64_t first_global_row);
 
 }  // namespace prekond::tpetra

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Prekond's operators and preconditioners for Belos, whose solvers on Tpetra vectors take a Tpetra::Operator. Needs the
-/// target prekond::trilinos.
+/// Prekond's operators and preconditioners for Belos, whose solvers on Tpetra vectors take a
+/// Tpetra::Operator. Needs the target prekond::trilinos.
 ///
-/// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. What stands here is for operators
-/// without a matrix, and for preconditioners of one's own.
+/// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. What stands here is for
+/// operators without a matrix, and for preconditioners of one's own.
 #include <prekond/adapters/agreement.hpp>
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/core/error.hpp>
@@ -31,9 +31,11 @@ void refuse_together(const Map& map, bool wrong, const Text& text) {
 }
 }  // namespace impl
 
-/// A Prekond operator on Tpetra's vectors. It sees one rank's rows; what it needs of other ranks is its own affair.
+/// A Prekond operator on Tpetra's vectors. It sees one rank's rows; what it needs of other ranks is its own
+/// affair.
 ///
-/// Y = alpha A X + beta Y. Where X and Y share memory, X is copied first. Two threads must not apply the same object.
+/// Y = alpha A X + beta Y. Where X and Y share memory, X is copied first. Two threads must not apply the same
+/// object.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class OperatorOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrdinal, Node> {
  public:
@@ -42,8 +44,8 @@ class OperatorOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrd
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   using operator_type = Operator<Scalar, space_type>;
 
-  /// Collective. `map` distributes x and y. \throws InputError on all ranks where it gives one of them another number of
-  /// rows than `a` has
+  /// Collective. `map` distributes x and y. \throws InputError on all ranks where it gives one of them
+  /// another number of rows than `a` has
   OperatorOnTpetra(std::shared_ptr<const operator_type> a, Teuchos::RCP<const map_type> map)
       : m_a(std::move(a)), m_map(std::move(map)) {
     const auto rows = static_cast<std::int64_t>(m_map->getLocalNumElements());
@@ -60,9 +62,11 @@ class OperatorOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrd
   void apply(const multivector_type& x, multivector_type& y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
              Scalar alpha = Scalar(1), Scalar beta = Scalar(0)) const override {
     tpetra::impl::check_sizes("the operator", x, y, m_a->num_rows());
-    if (mode != Teuchos::NO_TRANS) throw std::invalid_argument("an operator without a matrix cannot apply its transpose");
-    tpetra::impl::for_views<Scalar, space_type>(
-        m_space, x, y, m_copy, [&](const auto& from, const auto& to) { m_a->apply(m_space, from, to, alpha, beta); });
+    if (mode != Teuchos::NO_TRANS)
+      throw std::invalid_argument("an operator without a matrix cannot apply its transpose");
+    tpetra::impl::for_views<Scalar, space_type>(m_space, x, y, m_copy, [&](const auto& from, const auto& to) {
+      m_a->apply(m_space, from, to, alpha, beta);
+    });
   }
 
  private:
@@ -72,11 +76,11 @@ class OperatorOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrd
   mutable tpetra::impl::VectorBuffer<Scalar, space_type> m_copy;
 };
 
-/// A Prekond preconditioner, one of the library's that is set up or one of your own, on Tpetra's vectors: for Belos on the
-/// left or on the right. It acts on one rank's rows.
+/// A Prekond preconditioner, one of the library's that is set up or one of your own, on Tpetra's vectors: for
+/// Belos on the left or on the right. It acts on one rank's rows.
 ///
-/// Y = alpha M^-1 X + beta Y. No allocation once it was applied to as many vectors. Two threads must not apply the same
-/// object.
+/// Y = alpha M^-1 X + beta Y. No allocation once it was applied to as many vectors. Two threads must not
+/// apply the same object.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class PreconditionerOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrdinal, Node> {
  public:
@@ -85,12 +89,14 @@ class PreconditionerOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, Glo
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   using preconditioner_type = Preconditioner<Scalar, space_type>;
 
-  /// Collective. \throws InputError on all ranks where the map gives one of them another number of rows than `m` has
+  /// Collective. \throws InputError on all ranks where the map gives one of them another number of rows than
+  /// `m` has
   PreconditionerOnTpetra(std::shared_ptr<const preconditioner_type> m, Teuchos::RCP<const map_type> map)
       : m_m(std::move(m)), m_map(std::move(map)) {
     const auto rows = static_cast<std::int64_t>(m_map->getLocalNumElements());
     impl::refuse_together(*m_map, m_m->num_rows() != rows, [&] {
-      return m_m->name() + " has " + std::to_string(m_m->num_rows()) + " rows on this rank, the map " + std::to_string(rows);
+      return m_m->name() + " has " + std::to_string(m_m->num_rows()) + " rows on this rank, the map " +
+             std::to_string(rows);
     });
   }
 
@@ -111,8 +117,9 @@ class PreconditionerOnTpetra : public Tpetra::Operator<Scalar, LocalOrdinal, Glo
   mutable tpetra::impl::Application<Scalar, space_type> m_application;
 };
 
-/// A Prekond operator or preconditioner, of any type derived from the two, as the operator of a Belos::LinearProblem or
-/// its preconditioner. Collective. \throws InputError on all ranks where the map does not fit on one
+/// A Prekond operator or preconditioner, of any type derived from the two, as the operator of a
+/// Belos::LinearProblem or its preconditioner. Collective. \throws InputError on all ranks where the map does
+/// not fit on one
 template <class Product, class LocalOrdinal, class GlobalOrdinal, class Node>
 auto as_tpetra(const std::shared_ptr<Product>& product,
                const Teuchos::RCP<const Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>>& map) {

@@ -24,7 +24,8 @@ struct AdapterOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("check_input", check_input,
-          "where the algorithm needs a symmetric matrix with a positive diagonal: check that each rank's own part is one, in "
+          "where the algorithm needs a symmetric matrix with a positive diagonal: check that each rank's own "
+          "part is one, in "
           "every compute (an algorithm may refuse a diagonal by itself)");
   }
 };
@@ -32,19 +33,22 @@ struct AdapterOptions {
 /// Any registered preconditioner ("adaptive_fsai", "jacobi", ...: `prekond list preconditioners`) as an
 /// Ifpack2::Preconditioner, for Belos, Ifpack2::AdditiveSchwarz and all that takes one.
 ///
-/// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other columns is left
-/// out and counted. `initialize` looks at the pattern, `compute` at the values; both are collective, and where a rank
-/// fails all throw. A CrsMatrix with Tpetra's own column map is not copied; anything else is, and the report says so.
-/// After a change of A's values `apply` goes on with the old ones until `compute` is called again. `reuse`, where an
-/// algorithm has it, is `none` here by default: every `compute` is a fresh one.
+/// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other
+/// columns is left out and counted. `initialize` looks at the pattern, `compute` at the values; both are
+/// collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is not copied;
+/// anything else is, and the report says so. After a change of A's values `apply` goes on with the old ones
+/// until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by default: every
+/// `compute` is a fresh one.
 ///
-/// `apply` is not collective and allocates nothing once it was called with as many vectors since the last `compute` (where
-/// they do not lie at one stride, Tpetra allocates two flags a vector for its views). Two threads must not apply the same
-/// object at once. Times are wall seconds; those of `apply` are of its launch on a device.
+/// `apply` is not collective and allocates nothing once it was called with as many vectors since the last
+/// `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its views). Two
+/// threads must not apply the same object at once. Times are wall seconds; those of `apply` are of its launch
+/// on a device.
 template <class RowMatrix>
 class Preconditioner
-    : virtual public Ifpack2::Preconditioner<typename RowMatrix::scalar_type, typename RowMatrix::local_ordinal_type,
-                                             typename RowMatrix::global_ordinal_type, typename RowMatrix::node_type>,
+    : virtual public Ifpack2::Preconditioner<
+          typename RowMatrix::scalar_type, typename RowMatrix::local_ordinal_type,
+          typename RowMatrix::global_ordinal_type, typename RowMatrix::node_type>,
       virtual public Ifpack2::Details::CanChangeMatrix<
           Tpetra::RowMatrix<typename RowMatrix::scalar_type, typename RowMatrix::local_ordinal_type,
                             typename RowMatrix::global_ordinal_type, typename RowMatrix::node_type>> {
@@ -55,7 +59,8 @@ class Preconditioner
   using node_type = typename RowMatrix::node_type;
   using space_type = typename node_type::execution_space;
   using row_matrix_type = Tpetra::RowMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
-  using multivector_type = Tpetra::MultiVector<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
+  using multivector_type =
+      Tpetra::MultiVector<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
   using map_type = Tpetra::Map<local_ordinal_type, global_ordinal_type, node_type>;
   using preconditioner_type = MatrixPreconditioner<scalar_type, space_type>;
   static_assert(std::is_same_v<scalar_type, double> || std::is_same_v<scalar_type, float>,
@@ -67,19 +72,22 @@ class Preconditioner
   /// `matrix` may be null: then `setMatrix` gives it. \throws OptionError for a name that is not registered
   explicit Preconditioner(const std::string& name, Teuchos::RCP<const row_matrix_type> matrix = Teuchos::null)
       : m_name(name),
-        m_configurator(find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner").configure()),
-        m_needs_spd(find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner").needs_spd),
+        m_configurator(find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner")
+                           .configure()),
+        m_needs_spd(
+            find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner").needs_spd),
         m_matrix(std::move(matrix)) {
     for (const OptionField& field : m_configurator->fields().list())
       if (field.name == "reuse") m_configurator->fields().set({{"reuse", std::string("none")}}, m_name);
   }
 
-  // ------------------------------------------------------------------------------------------------------ parameters
+  // ------------------------------------------------------------------------------------------------------
+  // parameters
 
-  /// Sets the options that the list names and leaves the others as they are. They take effect with the next `compute`,
-  /// which initialises again; until then `apply` goes on as before.
-  /// \throws Teuchos::Exceptions::InvalidParameter for an unknown key (it names the nearest one), a wrong type or a value
-  /// out of range; nothing is changed then
+  /// Sets the options that the list names and leaves the others as they are. They take effect with the next
+  /// `compute`, which initialises again; until then `apply` goes on as before. \throws
+  /// Teuchos::Exceptions::InvalidParameter for an unknown key (it names the nearest one), a wrong type or a
+  /// value out of range; nothing is changed then
   void setParameters(const Teuchos::ParameterList& list) override {
     tpetra::set_options(fields(), m_name, list);
     if (list.numParams() > 0) m_initialized = false;
@@ -90,7 +98,8 @@ class Preconditioner
     return Teuchos::rcp(new Teuchos::ParameterList(tpetra::valid_parameters(fields(), m_name)));
   }
 
-  // ------------------------------------------------------------------------------------------------------ the matrix
+  // ------------------------------------------------------------------------------------------------------
+  // the matrix
 
   Teuchos::RCP<const row_matrix_type> getMatrix() const override { return m_matrix; }
 
@@ -105,10 +114,11 @@ class Preconditioner
   Teuchos::RCP<const map_type> getDomainMap() const override { return matrix("getDomainMap").getDomainMap(); }
   Teuchos::RCP<const map_type> getRangeMap() const override { return matrix("getRangeMap").getRangeMap(); }
 
-  // ------------------------------------------------------------------------------------------------------ the phases
+  // ------------------------------------------------------------------------------------------------------
+  // the phases
 
-  /// Collective. \throws InputError on all ranks for a matrix that is not fill-complete, whose row map is overlapping, or
-  /// whose domain or range map is another map
+  /// Collective. \throws InputError on all ranks for a matrix that is not fill-complete, whose row map is
+  /// overlapping, or whose domain or range map is another map
   void initialize() override {
     const auto a = readable("initialize");
     const Kokkos::Timer timer;
@@ -130,9 +140,9 @@ class Preconditioner
   }
   bool isInitialized() const override { return m_initialized; }
 
-  /// Collective. Initialises first where that was not done, or options have changed since. \throws InputError on all ranks
-  /// for a matrix that the algorithm refuses on one of them; then there is nothing to apply, and the next `compute`
-  /// initialises again
+  /// Collective. Initialises first where that was not done, or options have changed since. \throws InputError
+  /// on all ranks for a matrix that the algorithm refuses on one of them; then there is nothing to apply, and
+  /// the next `compute` initialises again
   void compute() override {
     const auto a = readable("compute");
     if (!m_initialized) initialize();
@@ -157,13 +167,14 @@ class Preconditioner
   }
   bool isComputed() const override { return m_computed; }
 
-  /// Y = alpha M^-1 X + beta Y for X of getRangeMap() x k, Y of getDomainMap() x k; with beta = 0, Y is not read. X and Y
-  /// may be the same. The transposed modes are those of M^-1.
-  /// \throws std::runtime_error before compute \throws std::invalid_argument where the sizes do not fit, or the algorithm
-  /// cannot apply its transpose; as nothing is communicated, on this rank alone
+  /// Y = alpha M^-1 X + beta Y for X of getRangeMap() x k, Y of getDomainMap() x k; with beta = 0, Y is not
+  /// read. X and Y may be the same. The transposed modes are those of M^-1. \throws std::runtime_error before
+  /// compute \throws std::invalid_argument where the sizes do not fit, or the algorithm cannot apply its
+  /// transpose; as nothing is communicated, on this rank alone
   void apply(const multivector_type& x, multivector_type& y, Teuchos::ETransp mode = Teuchos::NO_TRANS,
              scalar_type alpha = scalar_type(1), scalar_type beta = scalar_type(0)) const override {
-    if (!m_computed) throw std::runtime_error(m_name + ": apply was called before compute (or after a compute that failed)");
+    if (!m_computed)
+      throw std::runtime_error(m_name + ": apply was called before compute (or after a compute that failed)");
     const Kokkos::Timer timer;
     m_application(m_space, *m_preconditioner, x, y, mode, alpha, beta);
     ++m_num_apply;
@@ -172,7 +183,8 @@ class Preconditioner
   }
   bool hasTransposeApply() const override { return m_preconditioner && m_preconditioner->is_symmetric(); }
 
-  // ------------------------------------------------------------------------------------------------------ what happened
+  // ------------------------------------------------------------------------------------------------------
+  // what happened
 
   int getNumInitialize() const override { return m_num_initialize; }
   int getNumCompute() const override { return m_num_compute; }
@@ -197,11 +209,13 @@ class Preconditioner
     const row_matrix_type& a = matrix("global_report");
     const auto row = static_cast<local_ordinal_type>(m_report.breakdowns.first_row);
     // The row map of a BlockCrsMatrix counts blocks, the range map rows; elsewhere they are the same.
-    const std::int64_t global = row >= 0 ? static_cast<std::int64_t>(a.getRangeMap()->getGlobalElement(row)) : -1;
+    const std::int64_t global =
+        row >= 0 ? static_cast<std::int64_t>(a.getRangeMap()->getGlobalElement(row)) : -1;
     return tpetra::merged_report(*a.getComm(), m_report, global);
   }
 
-  /// The preconditioner of this rank's rows: what Prekond's own solvers take. \throws std::runtime_error before compute
+  /// The preconditioner of this rank's rows: what Prekond's own solvers take. \throws std::runtime_error
+  /// before compute
   const preconditioner_type& local() const {
     if (!m_computed) throw std::runtime_error(m_name + ": there is nothing to apply before compute");
     return *m_preconditioner;
@@ -214,12 +228,13 @@ class Preconditioner
     if (m_matrix.is_null()) return text + ", Matrix: null}";
     if (!m_matrix->isFillComplete()) return text + ", Matrix: not fill-complete}";
     const std::string rows = std::to_string(m_matrix->getGlobalNumRows());
-    return text + ", Global matrix dimensions: [" + rows + ", " + std::to_string(m_matrix->getGlobalNumCols()) + "]}";
+    return text + ", Global matrix dimensions: [" + rows + ", " +
+           std::to_string(m_matrix->getGlobalNumCols()) + "]}";
   }
 
   /// Collective, from VERB_LOW on: rank 0 prints options, counters and the report of all ranks.
-  void describe(Teuchos::FancyOStream& out,
-                const Teuchos::EVerbosityLevel level = Teuchos::Describable::verbLevel_default) const override {
+  void describe(Teuchos::FancyOStream& out, const Teuchos::EVerbosityLevel level =
+                                                Teuchos::Describable::verbLevel_default) const override {
     if (level == Teuchos::VERB_NONE) return;
     const Teuchos::OSTab tab(out);
     const bool first = m_matrix.is_null() || m_matrix->getComm()->getRank() == 0;
@@ -232,7 +247,8 @@ class Preconditioner
 
  private:
   using filter_type = Ifpack2::Details::AdditiveSchwarzFilter<row_matrix_type>;
-  using local_matrix_type = tpetra::LocalMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
+  using local_matrix_type =
+      tpetra::LocalMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
 
   OptionFields fields() const {
     OptionFields all = m_configurator->fields();
@@ -246,19 +262,21 @@ class Preconditioner
   }
 
   const row_matrix_type& matrix(const char* what) const {
-    if (m_matrix.is_null()) throw std::runtime_error(m_name + ": " + what + " was called without a matrix: call setMatrix first");
+    if (m_matrix.is_null())
+      throw std::runtime_error(m_name + ": " + what + " was called without a matrix: call setMatrix first");
     return *m_matrix;
   }
 
-  /// What the phases read. The filter that AdditiveSchwarz hands over has a CrsMatrix inside, which is on the device; the
-  /// filter itself could only be read row by row on the host.
+  /// What the phases read. The filter that AdditiveSchwarz hands over has a CrsMatrix inside, which is on the
+  /// device; the filter itself could only be read row by row on the host.
   Teuchos::RCP<const row_matrix_type> readable(const char* what) const {
     const auto* filter = dynamic_cast<const filter_type*>(&matrix(what));
     if (!filter) return m_matrix;
     return filter->getFilteredMatrix();
   }
 
-  /// That filter's own communicator has one rank only; AdditiveSchwarz calls the phases on all ranks of the matrix behind it.
+  /// That filter's own communicator has one rank only; AdditiveSchwarz calls the phases on all ranks of the
+  /// matrix behind it.
   template <class Work>
   void on_all_ranks(Work&& work) {
     const auto* filter = dynamic_cast<const filter_type*>(m_matrix.get());
@@ -283,10 +301,13 @@ class Preconditioner
 
   void print(Teuchos::FancyOStream& out, const Report& all) const {
     const Teuchos::OSTab tab(out);
-    for (const OptionField& field : fields().list()) out << field.name << ": " << to_string(field.get()) << "\n";
+    for (const OptionField& field : fields().list())
+      out << field.name << ": " << to_string(field.get()) << "\n";
     out << "initialize: " << m_num_initialize << " times, " << m_initialize_seconds << " s\n";
-    out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops << " flops on this rank\n";
-    out << "apply: " << m_num_apply << " times, " << m_apply_seconds << " s, " << m_apply_flops << " flops on this rank\n";
+    out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops
+        << " flops on this rank\n";
+    out << "apply: " << m_num_apply << " times, " << m_apply_seconds << " s, " << m_apply_flops
+        << " flops on this rank\n";
     if (!m_computed) {
       out << "nothing is computed\n";
       return;
@@ -294,10 +315,12 @@ class Preconditioner
     out << "all ranks: " << all.nnz << " entries, " << all.bytes << " bytes; the last compute took "
         << all.symbolic_seconds + all.numeric_seconds << " s\n";
     if (all.foreign_columns > 0)
-      out << "columns of other ranks, left out: " << all.foreign_columns << " with " << all.foreign_entries << " entries\n";
+      out << "columns of other ranks, left out: " << all.foreign_columns << " with " << all.foreign_entries
+          << " entries\n";
     if (all.breakdowns.count > 0)
-      out << "breakdowns: " << all.breakdowns.count << " rows; the first has the global index " << all.breakdowns.first_row
-          << ", pivot " << all.breakdowns.first_pivot << ": " << all.breakdowns.action << "\n";
+      out << "breakdowns: " << all.breakdowns.count << " rows; the first has the global index "
+          << all.breakdowns.first_row << ", pivot " << all.breakdowns.first_pivot << ": "
+          << all.breakdowns.action << "\n";
     for (const auto& note : all.notes) out << "note: " << note << "\n";
   }
 
@@ -324,15 +347,16 @@ class Preconditioner
   mutable double m_apply_flops = 0;
 };
 
-/// A preconditioner by name, as Ifpack2::Factory::create gives one: case does not matter. Also with a null matrix, for
-/// Ifpack2::AdditiveSchwarz, which sets its own. \throws OptionError for a name that is not registered; it names the
-/// nearest one
+/// A preconditioner by name, as Ifpack2::Factory::create gives one: case does not matter. Also with a null
+/// matrix, for Ifpack2::AdditiveSchwarz, which sets its own. \throws OptionError for a name that is not
+/// registered; it names the nearest one
 template <class MatrixType>
 auto create(const std::string& name, const Teuchos::RCP<const MatrixType>& matrix) {
   std::string lower;
   for (const char c : name) lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  using RowMatrix = Tpetra::RowMatrix<typename MatrixType::scalar_type, typename MatrixType::local_ordinal_type,
-                                      typename MatrixType::global_ordinal_type, typename MatrixType::node_type>;
+  using RowMatrix =
+      Tpetra::RowMatrix<typename MatrixType::scalar_type, typename MatrixType::local_ordinal_type,
+                        typename MatrixType::global_ordinal_type, typename MatrixType::node_type>;
   return Teuchos::rcp(new Preconditioner<RowMatrix>(lower, matrix));
 }
 

@@ -4,8 +4,9 @@
 /// Tpetra's matrices, vectors and communicators as Prekond's kernels and solvers see them. Needs the target
 /// prekond::trilinos.
 ///
-/// Node's execution space has to be one that the library is compiled for (the default one or the host's), the local
-/// ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the default one.
+/// Node's execution space has to be one that the library is compiled for (the default one or the host's), the
+/// local ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the
+/// default one.
 #include <prekond/adapters/agreement.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
@@ -22,15 +23,16 @@
 
 namespace prekond::tpetra {
 
-/// One rank's rows of a distributed matrix, as preconditioners take them: columns < num_rows are the rank's own, those of
-/// other ranks stand behind them, and setup skips them.
+/// One rank's rows of a distributed matrix, as preconditioners take them: columns < num_rows are the rank's
+/// own, those of other ranks stand behind them, and setup skips them.
 ///
-/// A Tpetra::CrsMatrix whose column map begins with its row map and whose rows are sorted, Tpetra's own default, is viewed
-/// without a copy (that rows are sorted is read off the entries, one pass over the columns: Tpetra takes the word of
-/// whoever completes a matrix as an expert): such a LocalMatrix must not outlive the matrix, and while it lives Tpetra
-/// refuses access to the values on the host where that is another memory. Anything else is copied: another column map on the device (2 passes), a
-/// BlockCrsMatrix by Tpetra::convertToCrsMatrix (collective; its copy may have to be renumbered then), any other RowMatrix
-/// row by row on the host, which is all that its interface offers.
+/// A Tpetra::CrsMatrix whose column map begins with its row map and whose rows are sorted, Tpetra's own
+/// default, is viewed without a copy (that rows are sorted is read off the entries, one pass over the
+/// columns: Tpetra takes the word of whoever completes a matrix as an expert): such a LocalMatrix must not
+/// outlive the matrix, and while it lives Tpetra refuses access to the values on the host where that is
+/// another memory. Anything else is copied: another column map on the device (2 passes), a BlockCrsMatrix by
+/// Tpetra::convertToCrsMatrix (collective; its copy may have to be renumbered then), any other RowMatrix row
+/// by row on the host, which is all that its interface offers.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class LocalMatrix {
  public:
@@ -41,7 +43,8 @@ class LocalMatrix {
   using view_type = CsrView<Scalar, space_type>;
   static_assert(std::is_same_v<LocalOrdinal, int>, "prekond takes matrices whose local ordinal is int");
 
-  /// \pre check_distribution(a) passed \throws InputError for a row of a copied matrix that has a column twice
+  /// \pre check_distribution(a) passed \throws InputError for a row of a copied matrix that has a column
+  /// twice
   LocalMatrix(const space_type& space, const row_matrix_type& a) {
     if (const auto* crs = dynamic_cast<const crs_matrix_type*>(&a)) {
       take(space, *crs);
@@ -62,15 +65,18 @@ class LocalMatrix {
   const std::string& copied() const { return m_copied; }
 
   std::int64_t foreign_columns() const { return m_view.num_cols - m_view.num_rows; }
-  /// Entries in columns of other ranks. Cost: one pass over the column indices, where there is any such column.
+  /// Entries in columns of other ranks. Cost: one pass over the column indices, where there is any such
+  /// column.
   std::int64_t foreign_entries(const space_type& space) const {
-    return foreign_columns() > 0 ? prekond::impl::count_foreign_entries<Scalar, space_type>(space, m_view) : 0;
+    return foreign_columns() > 0 ? prekond::impl::count_foreign_entries<Scalar, space_type>(space, m_view)
+                                 : 0;
   }
 
  private:
   void take(const space_type& space, const crs_matrix_type& a) {
     m_local = a.getLocalMatrixDevice();
-    const view_type all(m_local.numRows(), m_local.numCols(), m_local.graph.row_map, m_local.graph.entries, m_local.values);
+    const view_type all(m_local.numRows(), m_local.numCols(), m_local.graph.row_map, m_local.graph.entries,
+                        m_local.values);
     const auto& rows = *a.getRowMap();
     const auto& cols = *a.getColMap();
     if (impl::begins_with(cols, rows) && prekond::impl::rows_ascend<Scalar, space_type>(space, all)) {
@@ -78,7 +84,8 @@ class LocalMatrix {
       return;
     }
     if (m_copied.empty())
-      m_copied = "the matrix was copied: its column map does not begin with its row map, or its rows are not sorted";
+      m_copied =
+          "the matrix was copied: its column map does not begin with its row map, or its rows are not sorted";
     m_copy = impl::renumber_columns<Scalar>(space, all, rows, cols);
     m_view = m_copy;
     m_local = {};
@@ -92,26 +99,31 @@ class LocalMatrix {
   std::string m_copied;
 };
 
-/// Collective. Refuses what no preconditioner here can act on: a matrix that is not fill-complete, rows that several
-/// ranks share, a domain or range map that is not the row map. Cost: three all-reduces; for a map that is not contiguous
-/// also Tpetra's directory, once a map. \throws InputError on all ranks
+/// Collective. Refuses what no preconditioner here can act on: a matrix that is not fill-complete, rows that
+/// several ranks share, a domain or range map that is not the row map. Cost: three all-reduces; for a map
+/// that is not contiguous also Tpetra's directory, once a map. \throws InputError on all ranks
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 void check_distribution(const Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a) {
   using Block = Tpetra::BlockCrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   if (!a.isFillComplete()) throw InputError("the matrix is not fill-complete: call its fillComplete() first");
   if (!a.getRowMap()->isOneToOne())
-    throw InputError("the matrix's row map is overlapping (several ranks own the same row): export it to a one-to-one map first");
+    throw InputError(
+        "the matrix's row map is overlapping (several ranks own the same row): export it to a one-to-one map "
+        "first");
   if (a.getGlobalNumRows() != a.getGlobalNumCols())
-    throw InputError("the matrix is not square: it has " + std::to_string(a.getGlobalNumRows()) + " rows and " +
-                     std::to_string(a.getGlobalNumCols()) + " columns");
+    throw InputError("the matrix is not square: it has " + std::to_string(a.getGlobalNumRows()) +
+                     " rows and " + std::to_string(a.getGlobalNumCols()) + " columns");
   if (dynamic_cast<const Block*>(&a)) {  // its row map counts blocks, the other two single rows
     if (!a.getDomainMap()->isSameAs(*a.getRangeMap()))
-      throw InputError("the matrix's domain map is not its range map: a preconditioner needs both to be the same");
+      throw InputError(
+          "the matrix's domain map is not its range map: a preconditioner needs both to be the same");
     return;
   }
-  for (const auto& [map, name] : {std::pair{a.getDomainMap(), "domain"}, std::pair{a.getRangeMap(), "range"}}) {
+  for (const auto& [map, name] :
+       {std::pair{a.getDomainMap(), "domain"}, std::pair{a.getRangeMap(), "range"}}) {
     if (!map->isSameAs(*a.getRowMap()))
-      throw InputError(std::string("the matrix's ") + name + " map is not its row map: a preconditioner needs both to be the same");
+      throw InputError(std::string("the matrix's ") + name +
+                       " map is not its row map: a preconditioner needs both to be the same");
   }
 }
 
@@ -125,14 +137,16 @@ class CommReducer : public Reducer<Scalar, Space> {
     if (m_comm->getSize() == 1) return;
     constexpr std::size_t most = 64;  // on the stack: the solvers sum up to five values at once
     for (std::size_t first = 0; first < values.extent(0); first += most)
-      sum_some(space, VectorView<Scalar, Space>(values.data() + first, std::min(most, values.extent(0) - first)));
+      sum_some(space,
+               VectorView<Scalar, Space>(values.data() + first, std::min(most, values.extent(0) - first)));
   }
 
  private:
   void sum_some(const Space& space, VectorView<Scalar, Space> values) const {
     std::array<Scalar, 64> mine, all;
     const int count = static_cast<int>(values.extent(0));
-    using Host = Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+    using Host =
+        Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
     const Host host_mine(mine.data(), count), host_all(all.data(), count);
     Kokkos::deep_copy(space, host_mine, values);
     space.fence("prekond::tpetra::reducer::sum");
@@ -145,9 +159,9 @@ class CommReducer : public Reducer<Scalar, Space> {
   Teuchos::RCP<const Teuchos::Comm<int>> m_comm;
 };
 
-/// The vectors of a Tpetra::MultiVector on the device, to be written or, where it is const, read. They are views: Tpetra
-/// refuses host access to the same vectors while they live, where that is another memory.
-/// \pre the vectors lie at a constant stride
+/// The vectors of a Tpetra::MultiVector on the device, to be written or, where it is const, read. They are
+/// views: Tpetra refuses host access to the same vectors while they live, where that is another memory. \pre
+/// the vectors lie at a constant stride
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 auto device_view(Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>& x) {
   return x.getLocalViewDevice(Tpetra::Access::ReadWrite);
@@ -170,15 +184,18 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
       throw InputError("the operator's domain map is not its range map: a solver needs both to be the same");
   }
 
-  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getRangeMap()->getLocalNumElements()); }
+  std::int64_t num_rows() const override {
+    return static_cast<std::int64_t>(m_a->getRangeMap()->getLocalNumElements());
+  }
   std::int64_t num_cols() const override { return num_rows(); }
 
   /// Collective. \pre x and y do not overlap
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y, Scalar alpha = 1,
-             Scalar beta = 0) const override {
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Scalar alpha = 1, Scalar beta = 0) const override {
     if (space != Space()) space.fence("prekond::tpetra::operator::before");
     for (std::size_t k = 0; k < y.extent(1); ++k) {
-      const auto from = impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(column(x, k).data()));
+      const auto from =
+          impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(column(x, k).data()));
       auto to = impl::wrap<multivector_type>(m_a->getRangeMap(), column(y, k).data());
       m_a->apply(from, to, Teuchos::NO_TRANS, alpha, beta);
     }
@@ -190,9 +207,9 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
   Teuchos::RCP<const operator_type> m_a;
 };
 
-/// A Tpetra::CrsMatrix for Prekond's solvers: the values of other ranks are imported, then Prekond's product runs on the
-/// rank's rows, with the dot in the same pass where that is asked for. Keeps the matrix, and one vector over the column
-/// map; not to be applied by two threads at once.
+/// A Tpetra::CrsMatrix for Prekond's solvers: the values of other ranks are imported, then Prekond's product
+/// runs on the rank's rows, with the dot in the same pass where that is asked for. Keeps the matrix, and one
+/// vector over the column map; not to be applied by two threads at once.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
  public:
@@ -210,8 +227,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   std::int64_t num_cols() const override { return num_rows(); }
 
   /// Collective.
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y, Scalar alpha = 1,
-             Scalar beta = 0) const override {
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Scalar alpha = 1, Scalar beta = 0) const override {
     const auto local = m_a->getLocalMatrixDevice();
     for (std::size_t k = 0; k < y.extent(1); ++k) {
       const auto all = import(space, column(x, k));
@@ -221,7 +238,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   }
 
   void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
-                 VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) const override {
+                 VectorView<Scalar, Space> dot,
+                 const ReduceWorkspace<Scalar, Space>& workspace) const override {
     // Only then the first entries of the imported vector are x's own.
     if (!m_fitted) return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
     const auto local = m_a->getLocalMatrixDevice();
@@ -236,8 +254,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
     const auto importer = m_a->getGraph()->getImporter();
     if (importer.is_null()) return x;
     if (space != Space()) space.fence("prekond::tpetra::matrix_operator::before");
-    m_imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(x.data())), *importer,
-                        Tpetra::INSERT);
+    m_imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(x.data())),
+                        *importer, Tpetra::INSERT);
     if (space != Space()) Space().fence("prekond::tpetra::matrix_operator::after");
     return column(m_imported.getLocalViewDevice(Tpetra::Access::ReadOnly), 0);
   }
@@ -247,19 +265,20 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   mutable multivector_type m_imported;
 };
 
-/// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given. `preconditioner` acts on
-/// the rank's rows, as LocalMatrix gives them, and may be null. The dot products that a step computes together travel in
-/// one all-reduce. What fails on one rank in the middle of the solve (memory that runs out) is thrown on that rank alone.
-/// \throws InputError on all ranks where b or x is not distributed as A's rows are, they share memory, or a rank's
-/// preconditioner has other rows
-template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node, class Space = typename Node::execution_space>
+/// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.
+/// `preconditioner` acts on the rank's rows, as LocalMatrix gives them, and may be null. The dot products
+/// that a step computes together travel in one all-reduce. What fails on one rank in the middle of the solve
+/// (memory that runs out) is thrown on that rank alone. \throws InputError on all ranks where b or x is not
+/// distributed as A's rows are, they share memory, or a rank's preconditioner has other rows
+template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node,
+          class Space = typename Node::execution_space>
 SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,
                   const std::type_identity_t<
                       Teuchos::RCP<const Tpetra::Operator<Scalar, LocalOrdinal, GlobalOrdinal, Node>>>& a,
                   const std::type_identity_t<Preconditioner<Scalar, Space>>* preconditioner,
                   const Tpetra::Vector<Scalar, LocalOrdinal, GlobalOrdinal, Node>& b,
-                  Tpetra::Vector<Scalar, LocalOrdinal, GlobalOrdinal, Node>& x, const StoppingOptions& stopping = {},
-                  const Monitor& monitor = {}) {
+                  Tpetra::Vector<Scalar, LocalOrdinal, GlobalOrdinal, Node>& x,
+                  const StoppingOptions& stopping = {}, const Monitor& monitor = {}) {
   using Matrix = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   if (!b.getMap()->isSameAs(*a->getRangeMap()) || !x.getMap()->isSameAs(*a->getDomainMap()))
     throw InputError(solver.name() + ": b and x have to be distributed as A's range and domain map are");
@@ -273,16 +292,18 @@ SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,
   together(
       ranks,
       [&] {
-        if (b.aliases(x)) throw InputError(solver.name() + ": b and x share memory; b would change while it is read");
+        if (b.aliases(x))
+          throw InputError(solver.name() + ": b and x share memory; b would change while it is read");
         if (preconditioner && preconditioner->num_rows() != product->num_rows())
-          throw InputError(solver.name() + ": the preconditioner has " + std::to_string(preconditioner->num_rows()) +
-                           " rows, A has " + std::to_string(product->num_rows()));
+          throw InputError(solver.name() + ": the preconditioner has " +
+                           std::to_string(preconditioner->num_rows()) + " rows, A has " +
+                           std::to_string(product->num_rows()));
       },
       [](std::int64_t) { return std::string(); });
   const auto b_view = device_view(b);
   const auto x_view = device_view(x);
-  return solver.solve(space, *product, preconditioner, column(b_view, 0), column(x_view, 0), stopping, monitor,
-                      CommReducer<Scalar, Space>(b.getMap()->getComm()));
+  return solver.solve(space, *product, preconditioner, column(b_view, 0), column(x_view, 0), stopping,
+                      monitor, CommReducer<Scalar, Space>(b.getMap()->getComm()));
 }
 
 }  // namespace prekond::tpetra

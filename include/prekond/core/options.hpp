@@ -77,12 +77,18 @@ class OptionFields {
   void preset(const std::string& name, Enum& value, std::vector<std::pair<std::string, Enum>> choices,
               const std::string& doc, const Apply& apply) {
     (*this)(name, value, std::move(choices), doc);
+    also([&value, apply] { apply(value); });
+  }
+
+  /// Where the field that was described last is set, `action` follows; other fields that it sets may be set along with
+  /// this one, and then their own values hold.
+  void also(std::function<void()> action) {
     OptionField& field = m_fields.back();
     field.is_preset = true;
-    field.prepare = [&value, apply, prepare = field.prepare](const OptionValue& v) -> std::function<void()> {
-      return [&value, apply, commit = prepare(v)] {
+    field.prepare = [action = std::move(action), prepare = field.prepare](const OptionValue& v) -> std::function<void()> {
+      return [action, commit = prepare(v)] {
         commit();
-        apply(value);
+        action();
       };
     };
   }

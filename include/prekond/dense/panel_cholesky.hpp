@@ -13,20 +13,21 @@ struct DroppedPivots {
   Real pivot;  ///< its pivot
 };
 
-/// Cholesky factorisation of a dense SPD matrix of order m by a level, S = L L^T, in panels of 8 columns (left-looking).
+/// Cholesky factorisation of a dense SPD matrix of order m by a level, S = L L^T, in panels of 8 columns
+/// (left-looking).
 ///
-/// Storage: the lower triangle by panels, each column-major, of the order padded to a multiple of 8 by a unit diagonal.
-/// A panel's leading dimension is 4 more than its number of rows, an odd multiple of 4: columns begin at 16-byte
-/// boundaries, and lanes that read down a row meet few bank conflicts. The unused upper triangle of a diagonal block
-/// holds its factor.
+/// Storage: the lower triangle by panels, each column-major, of the order padded to a multiple of 8 by a unit
+/// diagonal. A panel's leading dimension is 4 more than its number of rows, an odd multiple of 4: columns
+/// begin at 16-byte boundaries, and lanes that read down a row meet few bank conflicts. The unused upper
+/// triangle of a diagonal block holds its factor.
 ///
-/// A panel costs two barriers: its update by the panels on its left, in which a lane has rows of its own, and its
-/// factorisation, in which every lane factors the 8 x 8 diagonal block for itself, in registers, and then solves for its
-/// rows. A pivot that is not above `floor` drops its index from the system, as if row and column were not there (its
-/// reciprocal is stored as 0).
+/// A panel costs two barriers: its update by the panels on its left, in which a lane has rows of its own, and
+/// its factorisation, in which every lane factors the 8 x 8 diagonal block for itself, in registers, and then
+/// solves for its rows. A pivot that is not above `floor` drops its index from the system, as if row and
+/// column were not there (its reciprocal is stored as 0).
 ///
-/// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as the padded
-/// order. \pre the arrays are aligned to 16 bytes
+/// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as
+/// the padded order. \pre the arrays are aligned to 16 bytes
 template <class Real>
 struct PanelCholesky {
   static constexpr int panel = 8;
@@ -103,7 +104,8 @@ struct PanelCholesky {
 #else
   static constexpr int host_vector = 16 / int(sizeof(Real));
 #endif
-  /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's sums.
+  /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's
+  /// sums.
   template <class Level>
   static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
 

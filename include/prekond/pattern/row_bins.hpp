@@ -12,7 +12,8 @@ namespace prekond {
 template <class Space>
 struct RowBins {
   struct Bin {
-    int limit = 0;    ///< rows of this bin have at most so many entries, and more than the limit of the one before
+    int limit =
+        0;  ///< rows of this bin have at most so many entries, and more than the limit of the one before
     int longest = 0;  ///< the length of its longest row
     std::int64_t first = 0;
     std::int64_t count = 0;
@@ -26,11 +27,11 @@ struct RowBins {
   }
 };
 
-/// Bins with the given ascending limits; beyond the last one limits double until all rows are in one. With `chosen`, only
-/// the rows i where chosen(i) is not zero. Cost: two readings of the row pointers a bin. Memory: an int a row. Fences
-/// once a bin and once more. \pre limits is not empty
+/// Bins with the given ascending limits; beyond the last one limits double until all rows are in one. With
+/// `chosen`, only the rows i where chosen(i) is not zero. Cost: two readings of the row pointers a bin.
+/// Memory: an int a row. Fences once a bin and once more. \pre limits is not empty
 template <class Space>
-RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space> row_ptrs, const std::vector<int>& limits,
-                        VectorView<const unsigned char, Space> chosen = {});
+RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
+                        const std::vector<int>& limits, VectorView<const unsigned char, Space> chosen = {});
 
 }  // namespace prekond

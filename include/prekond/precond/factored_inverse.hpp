@@ -13,14 +13,14 @@ template <class Scalar, class Space>
 class StoredFactor;
 }
 
-/// M^-1 = G^T G with a sparse lower triangular G: what the factored sparse approximate inverses (FSAI) have in common.
-/// An application is a product with G and one with G^T, which is stored too. Symmetric and, where G has no zero on its
-/// diagonal, positive definite.
+/// M^-1 = G^T G with a sparse lower triangular G: what the factored sparse approximate inverses (FSAI) have
+/// in common. An application is a product with G and one with G^T, which is stored too. Symmetric and, where
+/// G has no zero on its diagonal, positive definite.
 ///
-/// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then G = D H with D_ii a
-/// power of two that brings row i of H into the middle of the stored type's range, and M^-1 = H^T D^2 H with H and H^T rounded
-/// alike. That is symmetric and positive definite all the same, so that CG needs no change; sums are formed in the vectors'
-/// precision.
+/// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then G = D
+/// H with D_ii a power of two that brings row i of H into the middle of the stored type's range, and M^-1 =
+/// H^T D^2 H with H and H^T rounded alike. That is symmetric and positive definite all the same, so that CG
+/// needs no change; sums are formed in the vectors' precision.
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -28,7 +28,8 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   bool is_symmetric() const override { return true; }
 
-  /// y = G^T (G x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both factors read once. \throws std::logic_error before numeric
+  /// y = G^T (G x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both factors read once.
+  /// \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;

@@ -11,7 +11,8 @@ namespace prekond {
 /// Parameters of the static FSAI: tau, k and delta of Bernaschi et al. (2019), section 4.1.
 struct FsaiOptions {
   static constexpr const char* name = "fsai";
-  static constexpr const char* summary = "static factored sparse approximate inverse, G^T G ~ A^-1 on a given pattern (SPD)";
+  static constexpr const char* summary =
+      "static factored sparse approximate inverse, G^T G ~ A^-1 on a given pattern (SPD)";
   static constexpr const char* paper = "Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993)";
   static constexpr bool needs_spd = true;
 
@@ -26,35 +27,46 @@ struct FsaiOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("power", power, 0, 1000, "k: the pattern is the lower triangle of the k-th power of the filtered matrix's");
-    visit("prefilter", prefilter, 0.0, 1.0, "tau: entries with |a_ij| <= tau sqrt(a_ii a_jj) do not count for the pattern");
+    visit("power", power, 0, 1000,
+          "k: the pattern is the lower triangle of the k-th power of the filtered matrix's");
+    visit("prefilter", prefilter, 0.0, 1.0,
+          "tau: entries with |a_ij| <= tau sqrt(a_ii a_jj) do not count for the pattern");
     visit("postfilter", postfilter, 0.0, 1.0,
-          "delta: entries of G with |g_ij| sqrt(a_jj) < delta times the 2-norm of such a row are dropped, and the row is rescaled");
+          "delta: entries of G with |g_ij| sqrt(a_jj) < delta times the 2-norm of such a row are dropped, "
+          "and the row is rescaled");
     visit("setup_scalar", setup_scalar, precision_choices(),
-          "precision of the dense systems; a row that breaks down in single is solved in double; G's scaling is double always");
-    visit("storage", storage, storage_choices(), "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of its row's largest entry");
-    visit("reuse", reuse, reuse_choices(), "what a second numeric phase does: solves on G's pattern, or finds it anew");
-    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50, "most memory that the power's pattern may take");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+          "precision of the dense systems; a row that breaks down in single is solved in double; G's scaling "
+          "is double always");
+    visit("storage", storage, storage_choices(),
+          "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of "
+          "its row's largest entry");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: solves on G's pattern, or finds it anew");
+    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the power's pattern may take");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
   }
 };
 
 /// M^-1 = G^T G with G lower triangular on a pattern that is given in advance, diag(G A G^T) = 1.
 ///
-/// Row i with the columns P (i the last) solves A[P, P] g~ = e_last (eq. 7) by Cholesky, scaled so that g A g^T = 1: of all
-/// G on the pattern the minimiser of the Kaporin number of G A G^T (eq. 11). The pattern is the lower triangle of S^k,
-/// S = A without the entries that are small beside the diagonal (tau), or a graph of the user's. What the postfilter drops
-/// (delta) is dropped after the solves; the rows are scaled anew, so that diag(G A G^T) = 1 holds all the same.
+/// Row i with the columns P (i the last) solves A[P, P] g~ = e_last (eq. 7) by Cholesky, scaled so that g A
+/// g^T = 1: of all G on the pattern the minimiser of the Kaporin number of G A G^T (eq. 11). The pattern is
+/// the lower triangle of S^k, S = A without the entries that are small beside the diagonal (tau), or a graph
+/// of the user's. What the postfilter drops (delta) is dropped after the solves; the rows are scaled anew, so
+/// that diag(G A G^T) = 1 holds all the same.
 ///
-/// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by their length:
-/// a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes` where it is too large.
-/// Memory beyond G and G^T: G's pattern before the postfilter, a byte and an int a row, n numbers, the slab.
-/// Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to a diagonal near 1) is done again in
-/// double; there a column with such a pivot is left out of the row (its entry is 0), and a row whose last pivot is so
-/// falls back to 1/sqrt(a_ii); both are counted in the report. A numeric phase that fails leaves G as it was.
-/// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
-/// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive, and
-/// for a power whose pattern takes more than `pattern_bytes`
+/// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
+/// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`
+/// where it is too large. Memory beyond G and G^T: G's pattern before the postfilter, a byte and an int a
+/// row, n numbers, the slab. Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to
+/// a diagonal near 1) is done again in double; there a column with such a pivot is left out of the row (its
+/// entry is 0), and a row whose last pivot is so falls back to 1/sqrt(a_ii); both are counted in the report.
+/// A numeric phase that fails leaves G as it was. Columns >= num_rows (of other ranks) are skipped; a matrix
+/// without rows (a rank's part) has an empty G. \pre `a` is symmetric (see check_spd_input) \throws
+/// InputError for a diagonal entry that is missing or not positive, and for a power whose pattern takes more
+/// than `pattern_bytes`
 template <class Scalar, class Space>
 class Fsai : public FactoredInverse<Scalar, Space> {
  public:
@@ -70,9 +82,9 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's. It is copied.
-  /// Takes effect with the next `symbolic`. \throws InputError where it is not square, or a column is out of range
-  /// \pre columns ascend
+  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's. It
+  /// is copied. Takes effect with the next `symbolic`. \throws InputError where it is not square, or a column
+  /// is out of range \pre columns ascend
   void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const FsaiOptions& options() const { return m_options; }
@@ -84,7 +96,7 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   bool m_symbolic_done = false;
   CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
   CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
-  CsrGraph<Space> m_pattern;  ///< from symbolic, until the first numeric
+  CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric
 };
 
 }  // namespace prekond

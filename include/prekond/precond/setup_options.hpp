@@ -21,7 +21,10 @@ inline std::vector<std::pair<std::string, Reuse>> reuse_choices() {
 }
 
 inline std::vector<std::pair<std::string, Storage>> storage_choices() {
-  return {{"full", Storage::full}, {"single", Storage::single_precision}, {"half", Storage::half}, {"bfloat16", Storage::bfloat16}};
+  return {{"full", Storage::full},
+          {"single", Storage::single_precision},
+          {"half", Storage::half},
+          {"bfloat16", Storage::bfloat16}};
 }
 
 }  // namespace prekond

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Operators and preconditioners on Tpetra's multivectors, under Tpetra's rules: alpha and beta, X and Y that may be the
-/// same, vectors that do not lie at one stride.
+/// Operators and preconditioners on Tpetra's multivectors, under Tpetra's rules: alpha and beta, X and Y that
+/// may be the same, vectors that do not lie at one stride.
 #include <prekond/adapters/impl/update.hpp>
 #include <prekond/core/operator.hpp>
 #include <prekond/core/preconditioner.hpp>
@@ -22,7 +22,8 @@ class VectorBuffer {
  public:
   MultiVectorView<Scalar, Space> get(const Space& space, std::size_t rows, std::size_t num_vectors) {
     if (m_vectors.extent(0) != rows || m_vectors.extent(1) < num_vectors)
-      m_vectors = allocate<MultiVector<Scalar, Space>>(space, "prekond::tpetra::apply::buffer", rows, num_vectors);
+      m_vectors =
+          allocate<MultiVector<Scalar, Space>>(space, "prekond::tpetra::apply::buffer", rows, num_vectors);
     return MultiVectorView<Scalar, Space>(m_vectors.data(), rows, num_vectors);
   }
 
@@ -32,7 +33,8 @@ class VectorBuffer {
 
 /// A copy of X, its vectors at one stride.
 template <class Scalar, class Space, class TpetraMultiVector>
-MultiVectorView<const Scalar, Space> copy_of(const Space& space, const TpetraMultiVector& x, VectorBuffer<Scalar, Space>& copy) {
+MultiVectorView<const Scalar, Space> copy_of(const Space& space, const TpetraMultiVector& x,
+                                             VectorBuffer<Scalar, Space>& copy) {
   const auto vectors = copy.get(space, x.getLocalLength(), x.getNumVectors());
   if (x.isConstantStride()) {
     Kokkos::deep_copy(space, vectors, x.getLocalViewDevice(Tpetra::Access::ReadOnly));
@@ -40,24 +42,26 @@ MultiVectorView<const Scalar, Space> copy_of(const Space& space, const TpetraMul
   }
   for (std::size_t k = 0; k < x.getNumVectors(); ++k) {
     const auto x_k = x.getVector(k);
-    Kokkos::deep_copy(space, column(vectors, k), column(x_k->getLocalViewDevice(Tpetra::Access::ReadOnly), 0));
+    Kokkos::deep_copy(space, column(vectors, k),
+                      column(x_k->getLocalViewDevice(Tpetra::Access::ReadOnly), 0));
   }
   return vectors;
 }
 
-/// Do two views overlap in memory? Tpetra compares where vectors begin on the host only; vectors wrapped around memory of
-/// somebody else's may share a part of it, or have no host memory in common.
+/// Do two views overlap in memory? Tpetra compares where vectors begin on the host only; vectors wrapped
+/// around memory of somebody else's may share a part of it, or have no host memory in common.
 template <class Scalar, class Space>
 bool overlap(const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y) {
   const std::less<const Scalar*> before;
   return before(x.data(), y.data() + y.span()) && before(y.data(), x.data() + x.span());
 }
 
-/// Calls product(x, y) with views of X and Y: of all vectors where they lie at one stride, else of one after the other. A
-/// view of X is that of a copy where X and Y share memory: of all of X, because vector k of Y may be any vector of X.
+/// Calls product(x, y) with views of X and Y: of all vectors where they lie at one stride, else of one after
+/// the other. A view of X is that of a copy where X and Y share memory: of all of X, because vector k of Y
+/// may be any vector of X.
 template <class Scalar, class Space, class TpetraMultiVector, class Product>
-void for_views(const Space& space, const TpetraMultiVector& x, TpetraMultiVector& y, VectorBuffer<Scalar, Space>& copy,
-               const Product& product) {
+void for_views(const Space& space, const TpetraMultiVector& x, TpetraMultiVector& y,
+               VectorBuffer<Scalar, Space>& copy, const Product& product) {
   using From = MultiVectorView<const Scalar, Space>;
   const From copied = x.aliases(y) ? copy_of<Scalar, Space>(space, x, copy) : From();
   const bool use_copy = copied.data() != nullptr;
@@ -80,7 +84,8 @@ void for_views(const Space& space, const TpetraMultiVector& x, TpetraMultiVector
 
 /// Refuses vectors of other sizes than rows x k. \throws std::invalid_argument
 template <class TpetraMultiVector>
-void check_sizes(const std::string& name, const TpetraMultiVector& x, const TpetraMultiVector& y, std::int64_t rows) {
+void check_sizes(const std::string& name, const TpetraMultiVector& x, const TpetraMultiVector& y,
+                 std::int64_t rows) {
   const auto n = static_cast<std::size_t>(rows);
   if (x.getNumVectors() == y.getNumVectors() && x.getLocalLength() == n && y.getLocalLength() == n) return;
   const auto size = [](const TpetraMultiVector& v) {

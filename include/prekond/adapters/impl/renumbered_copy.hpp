@@ -8,16 +8,17 @@
 
 namespace prekond::impl {
 
-/// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column c
-/// corresponds to, or negative; columns of other ranks follow behind `num_rows` in their order.
-/// \returns their number
+/// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column
+/// c corresponds to, or negative; columns of other ranks follow behind `num_rows` in their order. \returns
+/// their number
 template <class Space, class Own>
-std::int64_t number_columns(const Space& space, std::int64_t num_rows, const Vector<int, Space>& new_index, const Own& own) {
+std::int64_t number_columns(const Space& space, std::int64_t num_rows, const Vector<int, Space>& new_index,
+                            const Own& own) {
   std::int64_t foreign = 0;
   Kokkos::parallel_scan(
       "prekond::tpetra::local_matrix::number_columns",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, new_index.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t c, std::int64_t& count, bool final) {
+      KOKKOS_LAMBDA(std::int64_t c, std::int64_t & count, bool final) {
         const std::int64_t row = own(c);
         if (final) new_index(c) = static_cast<int>(row >= 0 ? row : num_rows + count);
         if (row < 0) ++count;
@@ -28,36 +29,41 @@ std::int64_t number_columns(const Space& space, std::int64_t num_rows, const Vec
 
 /// A copy of `a` with column c renamed new_index(c), its rows sorted anew.
 template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_copy(const Space& space,
-                                                                                  const CsrView<Scalar, Space>& a,
-                                                                                  const Vector<int, Space>& new_index,
-                                                                                  std::int64_t num_cols) {
-  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(space, "prekond::tpetra::local_matrix::row_ptrs", a.row_ptrs.extent(0));
-  const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::tpetra::local_matrix::col_idxs", a.nnz());
-  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::tpetra::local_matrix::values", a.nnz());
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_copy(
+    const Space& space, const CsrView<Scalar, Space>& a, const Vector<int, Space>& new_index,
+    std::int64_t num_cols) {
+  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(space, "prekond::tpetra::local_matrix::row_ptrs",
+                                                             a.row_ptrs.extent(0));
+  const auto col_idxs =
+      allocate<Vector<int, Space>>(space, "prekond::tpetra::local_matrix::col_idxs", a.nnz());
+  const auto values =
+      allocate<Vector<Scalar, Space>>(space, "prekond::tpetra::local_matrix::values", a.nnz());
   Kokkos::deep_copy(space, row_ptrs, a.row_ptrs);
   Kokkos::deep_copy(space, values, a.values);
   Kokkos::parallel_for(
       "prekond::tpetra::local_matrix::rename_columns",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
       KOKKOS_LAMBDA(std::int64_t k) { col_idxs(k) = new_index(a.col_idxs(k)); });
-  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy(a.num_rows, num_cols, row_ptrs, col_idxs,
-                                                                               values);
+  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy(a.num_rows, num_cols, row_ptrs,
+                                                                               col_idxs, values);
   sort_rows(space, copy);
   return copy;
 }
 
-/// Do columns ascend strictly in every row? A place where they do not has to be where a row begins: both are counted, in
-/// one pass over the entries and one over the rows, which costs less than going through the rows.
+/// Do columns ascend strictly in every row? A place where they do not has to be where a row begins: both are
+/// counted, in one pass over the entries and one over the rows, which costs less than going through the rows.
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
   std::int64_t descents = 0, at_row_begins = 0;
   Kokkos::parallel_reduce(
       "prekond::tpetra::local_matrix::count_descents",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 1, std::max<std::int64_t>(1, a.nnz())),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& count) { count += a.col_idxs(k) <= a.col_idxs(k - 1); }, descents);
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 1,
+                                                                  std::max<std::int64_t>(1, a.nnz())),
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & count) { count += a.col_idxs(k) <= a.col_idxs(k - 1); },
+      descents);
   Kokkos::parallel_reduce(
-      "prekond::tpetra::local_matrix::count_descents_at_row_begins", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+      "prekond::tpetra::local_matrix::count_descents_at_row_begins",
+      Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
       KOKKOS_LAMBDA(int i, std::int64_t& count) {
         const std::size_t k = a.row_ptrs(i);
         count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
@@ -73,7 +79,7 @@ std::int64_t count_foreign_entries(const Space& space, const CsrView<Scalar, Spa
   Kokkos::parallel_reduce(
       "prekond::tpetra::local_matrix::count_foreign_entries",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& count) { count += a.col_idxs(k) >= a.num_rows; }, foreign);
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & count) { count += a.col_idxs(k) >= a.num_rows; }, foreign);
   return foreign;
 }
 

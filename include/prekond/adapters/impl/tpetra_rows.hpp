@@ -29,7 +29,8 @@ bool begins_with(const Map& cols, const Map& rows) {
 template <class MultiVector, class Scalar>
 MultiVector wrap(const Teuchos::RCP<const typename MultiVector::map_type>& map, Scalar* data) {
   using View = typename MultiVector::dual_view_type::t_dev;
-  return MultiVector(map, View(reinterpret_cast<typename View::pointer_type>(data), map->getLocalNumElements(), 1));
+  return MultiVector(
+      map, View(reinterpret_cast<typename View::pointer_type>(data), map->getLocalNumElements(), 1));
 }
 
 /// The row of this rank that a column corresponds to, or -1.
@@ -39,7 +40,8 @@ struct OwnRow {
   LocalMap rows;
   KOKKOS_FUNCTION std::int64_t operator()(std::int64_t c) const {
     const auto row = rows.getLocalElement(cols.getGlobalElement(static_cast<int>(c)));
-    return row == Tpetra::Details::OrdinalTraits<decltype(row)>::invalid() ? -1 : static_cast<std::int64_t>(row);
+    return row == Tpetra::Details::OrdinalTraits<decltype(row)>::invalid() ? -1
+                                                                           : static_cast<std::int64_t>(row);
   }
 };
 
@@ -53,13 +55,15 @@ void check_columns(const Space& space, const CsrView<Scalar, Space>& copy) {
 template <class Scalar, class Space, class Map>
 auto renumber_columns(const Space& space, const CsrView<Scalar, Space>& a, const Map& rows, const Map& cols) {
   using LocalMap = typename Map::local_map_type;
-  const auto new_index = allocate<Vector<int, Space>>(space, "prekond::tpetra::local_matrix::new_index", a.num_cols);
-  const std::int64_t foreign = prekond::impl::number_columns(space, a.num_rows, new_index,
-                                                             OwnRow<LocalMap>{cols.getLocalMap(), rows.getLocalMap()});
+  const auto new_index =
+      allocate<Vector<int, Space>>(space, "prekond::tpetra::local_matrix::new_index", a.num_cols);
+  const std::int64_t foreign = prekond::impl::number_columns(
+      space, a.num_rows, new_index, OwnRow<LocalMap>{cols.getLocalMap(), rows.getLocalMap()});
   return prekond::impl::renumbered_copy<Scalar, Space>(space, a, new_index, a.num_rows + foreign);
 }
 
-/// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on the host.
+/// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on
+/// the host.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 auto copy_rows(const typename Node::execution_space& space,
                const Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a) {
@@ -67,8 +71,10 @@ auto copy_rows(const typename Node::execution_space& space,
   using RowMatrix = Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   const auto num_rows = static_cast<std::int64_t>(a.getLocalNumRows());
   const std::size_t longest = a.getLocalMaxNumRowEntries();
-  typename RowMatrix::nonconst_local_inds_host_view_type row_cols("prekond::tpetra::local_matrix::row_cols", longest);
-  typename RowMatrix::nonconst_values_host_view_type row_values("prekond::tpetra::local_matrix::row_values", longest);
+  typename RowMatrix::nonconst_local_inds_host_view_type row_cols("prekond::tpetra::local_matrix::row_cols",
+                                                                  longest);
+  typename RowMatrix::nonconst_values_host_view_type row_values("prekond::tpetra::local_matrix::row_values",
+                                                                longest);
   std::vector<std::size_t> row_ptrs(1, 0);
   std::vector<int> cols;
   std::vector<Scalar> values;
@@ -85,12 +91,14 @@ auto copy_rows(const typename Node::execution_space& space,
     using T = typename std::decay_t<decltype(host)>::value_type;
     return Kokkos::create_mirror_view_and_copy(
         typename Space::memory_space(),
-        Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host.data(), host.size()));
+        Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace,
+                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host.data(), host.size()));
   };
   const auto device_ptrs = device(row_ptrs);
   const auto device_cols = device(cols);
   const auto device_values = device(values);
-  const CsrView<Scalar, Space> all(num_rows, a.getColMap()->getLocalNumElements(), device_ptrs, device_cols, device_values);
+  const CsrView<Scalar, Space> all(num_rows, a.getColMap()->getLocalNumElements(), device_ptrs, device_cols,
+                                   device_values);
   auto copy = renumber_columns<Scalar>(space, all, *a.getRowMap(), *a.getColMap());
   check_columns<Scalar, Space>(space, copy);
   return copy;

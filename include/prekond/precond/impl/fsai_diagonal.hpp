@@ -23,7 +23,8 @@ struct DiagonalRange {
 
 /// Copies the diagonal. Fences.
 template <class Scalar, class Space>
-DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> diagonal) {
+DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
+                                       VectorView<Scalar, Space> diagonal) {
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   DiagonalRange<Scalar> range{};
   Kokkos::parallel_reduce(
@@ -39,7 +40,8 @@ DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar,
           if (value > max) max = value;
         }
       },
-      Kokkos::Min<Scalar>(range.min), Kokkos::Max<Scalar>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
+      Kokkos::Min<Scalar>(range.min), Kokkos::Max<Scalar>(range.max),
+      Kokkos::Min<std::int64_t>(range.bad_row));
   if (range.bad_row == none) range.bad_row = -1;
   return range;
 }
@@ -72,18 +74,20 @@ inline void check_same_rows(std::int64_t numeric, std::int64_t symbolic, const s
 template <class Space>
 void check_graph(const Space& space, const CsrGraphView<Space>& pattern, const std::string& name) {
   if (pattern.num_rows != pattern.num_cols)
-    throw InputError(name + ": the pattern is " + std::to_string(pattern.num_rows) + " x " + std::to_string(pattern.num_cols) +
-                     "; it has to be square");
+    throw InputError(name + ": the pattern is " + std::to_string(pattern.num_rows) + " x " +
+                     std::to_string(pattern.num_cols) + "; it has to be square");
   int least = 0, most = -1;
   Kokkos::parallel_reduce(
-      "prekond::fsai::check_graph", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.nnz()),
+      "prekond::fsai::check_graph",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.nnz()),
       KOKKOS_LAMBDA(std::int64_t k, int& min, int& max) {
         if (pattern.col_idxs(k) < min) min = pattern.col_idxs(k);
         if (pattern.col_idxs(k) > max) max = pattern.col_idxs(k);
       },
       Kokkos::Min<int>(least), Kokkos::Max<int>(most));
   if (pattern.nnz() == 0 || (least >= 0 && most < pattern.num_cols)) return;
-  throw InputError(name + ": the pattern has the column " + std::to_string(std::int64_t(least < 0 ? least : most) + 1) +
+  throw InputError(name + ": the pattern has the column " +
+                   std::to_string(std::int64_t(least < 0 ? least : most) + 1) +
                    ", counted from 1, and its size is " + std::to_string(pattern.num_cols));
 }
 
@@ -116,7 +120,8 @@ struct Outcome {
   /// Counts row i. `pivot` is relative to the diagonal entry.
   KOKKOS_FUNCTION static void count(Outcome& outcome, int i, bool diagonal, float pivot) {
     Kokkos::atomic_inc(diagonal ? &outcome.diagonals : &outcome.pivots);
-    const unsigned long long packed = static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
+    const unsigned long long packed =
+        static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
     Kokkos::atomic_min(&outcome.first, packed);
   }
 };
@@ -125,8 +130,9 @@ inline constexpr Outcome no_outcome{0, 0, ~0ull};
 template <class Space>
 Outcome fetch(const Space& space, const Vector<Outcome, Space>& outcome) {
   Outcome result;
-  Kokkos::deep_copy(space, Kokkos::View<Outcome, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
-                    Kokkos::subview(outcome, 0));
+  Kokkos::deep_copy(
+      space, Kokkos::View<Outcome, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
+      Kokkos::subview(outcome, 0));
   space.fence("prekond::fsai::numeric::outcome");
   return result;
 }
@@ -138,8 +144,8 @@ inline Breakdowns breakdowns_of(const Outcome& outcome, const std::string& kept)
   if (breakdowns.count == 0) return breakdowns;
   breakdowns.first_row = static_cast<std::int64_t>(outcome.first >> 32);
   breakdowns.first_pivot = Kokkos::bit_cast<float>(static_cast<unsigned>(outcome.first));
-  breakdowns.action = std::to_string(outcome.pivots) + " rows kept " + kept + ", " + std::to_string(outcome.diagonals) +
-                      " fell back to the diagonal";
+  breakdowns.action = std::to_string(outcome.pivots) + " rows kept " + kept + ", " +
+                      std::to_string(outcome.diagonals) + " fell back to the diagonal";
   return breakdowns;
 }
 

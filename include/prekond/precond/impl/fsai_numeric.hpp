@@ -40,7 +40,8 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
     return m_user_pattern;
   }
   // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
-  if (m_options.prefilter == 0) return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+  if (m_options.prefilter == 0)
+    return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
   return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
                             m_options.pattern_bytes, m_options.slab_bytes);
 }
@@ -72,7 +73,8 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   Kokkos::Timer timer;
   Report report;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
-  const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
+  const auto diagonal =
+      allocate<Vector<Scalar, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
   const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();

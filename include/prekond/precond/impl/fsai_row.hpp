@@ -46,18 +46,25 @@ struct RowResult {
   float pivot;   ///< the first bad pivot, relative to its diagonal entry
 };
 
-/// The row's system is scaled by powers of two, D A[P, P] D with a diagonal in [1, 4), so that single precision holds
-/// any range of values, and the pivots' floor is absolute.
+/// The row's system is scaled by powers of two, D A[P, P] D with a diagonal in [1, 4), so that single
+/// precision holds any range of values, and the pivots' floor is absolute.
 template <class Scalar, class Real, class Space, class Level>
 class Row {
  public:
-  KOKKOS_FUNCTION Row(const Level& level, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-                      const Layout<Real>& layout, char* base, int length)
-      : m_level(level), m_a(a), m_diagonal(diagonal), m_length(length),
+  KOKKOS_FUNCTION Row(const Level& level, const CsrView<Scalar, Space>& a,
+                      VectorView<const Scalar, Space> diagonal, const Layout<Real>& layout, char* base,
+                      int length)
+      : m_level(level),
+        m_a(a),
+        m_diagonal(diagonal),
+        m_length(length),
         m_system{at<Real>(base, layout.entries), at<Real>(base, layout.reciprocals),
                  at<DroppedPivots<Real>>(base, layout.dropped), PanelCholesky<Real>::padded(length)},
-        m_y(at<Real>(base, layout.y)), m_x(at<Real>(base, layout.x)), m_scale(at<double>(base, layout.scale)),
-        m_begins(at<std::size_t>(base, layout.begins)), m_lengths(at<int>(base, layout.lengths)),
+        m_y(at<Real>(base, layout.y)),
+        m_x(at<Real>(base, layout.x)),
+        m_scale(at<double>(base, layout.scale)),
+        m_begins(at<std::size_t>(base, layout.begins)),
+        m_lengths(at<int>(base, layout.lengths)),
         m_cols(at<int>(base, layout.cols)) {}
 
   /// Solves on the columns cols[0 .. length), ascending.
@@ -101,7 +108,8 @@ class Row {
     } else {
       const int group = m_level.size() < 32 ? m_level.size() : 32;
       m_level.region([&](int lane) {
-        for (int k = lane / group; k < m_length; k += m_level.size() / group) search_row(k, lane % group, group);
+        for (int k = lane / group; k < m_length; k += m_level.size() / group)
+          search_row(k, lane % group, group);
       });
     }
   }
@@ -132,8 +140,10 @@ class Row {
       int begin = 0, end = k;
       while (begin < end) {
         const int middle = (begin + end) / 2;
-        if (m_cols[middle] < col) begin = middle + 1;
-        else end = middle;
+        if (m_cols[middle] < col)
+          begin = middle + 1;
+        else
+          end = middle;
       }
       if (m_cols[begin] == col) set(k, begin, entry);
     }
@@ -144,7 +154,8 @@ class Row {
     if (dropped.count == 0) return {false, false, 0};
     const double scale = m_scale[dropped.first];
     const double diagonal = double(m_diagonal(m_cols[dropped.first])) * scale * scale;
-    return {true, m_system.reciprocals[m_length - 1] == 0, static_cast<float>(double(dropped.pivot) / diagonal)};
+    return {true, m_system.reciprocals[m_length - 1] == 0,
+            static_cast<float>(double(dropped.pivot) / diagonal)};
   }
 
   Level m_level;

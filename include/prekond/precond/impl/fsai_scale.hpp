@@ -11,8 +11,8 @@
 
 namespace prekond::impl {
 
-/// |g_ij| sqrt(a_jj) >= delta times the 2-norm of such a row, and the diagonal. All relative to the diagonal's own, which
-/// keeps squares in range.
+/// |g_ij| sqrt(a_jj) >= delta times the 2-norm of such a row, and the diagonal. All relative to the
+/// diagonal's own, which keeps squares in range.
 template <class Scalar, class Space>
 struct KeepLarge {
   CsrGraphView<Space> pattern;
@@ -35,13 +35,14 @@ struct KeepLarge {
 
 /// G without its small entries; a note in the report says how many it had. Fences once.
 template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(const Space& space, const CsrView<Scalar, Space>& g,
-                                                                             VectorView<const Scalar, Space> diagonal,
-                                                                             double delta, Report& report) {
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
+    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const Scalar, Space> diagonal,
+    double delta, Report& report) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
   const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
   Kokkos::parallel_for(
-      "prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows), KOKKOS_LAMBDA(int i) {
+      "prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
+      KOKKOS_LAMBDA(int i) {
         const std::size_t last = g.row_ptrs(i + 1) - 1;
         double sum = 0;
         for (std::size_t k = g.row_ptrs(i); k <= last; ++k) sum += keep.square(k, last);
@@ -52,8 +53,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(con
   return filter_entries<Scalar, Space>(space, g, keep);
 }
 
-/// Scales the rows of G so that g A g^T = 1: one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in double. A row
-/// whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
+/// Scales the rows of G so that g A g^T = 1: one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
+/// double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
 template <class Scalar, class Space, int Width>
 struct ScaleRows {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -77,7 +78,8 @@ struct ScaleRows {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t first = std::int64_t(team.league_rank()) * rows_per_team;
     if constexpr (host) {
-      for (std::int64_t i = first; i < first + rows_per_team && i < a.num_rows; ++i) scale_row(Level(team), static_cast<int>(i));
+      for (std::int64_t i = first; i < first + rows_per_team && i < a.num_rows; ++i)
+        scale_row(Level(team), static_cast<int>(i));
     } else {
       const std::int64_t i = first + team.team_rank();
       if (i < a.num_rows) scale_row(Level(team), static_cast<int>(i));
@@ -97,7 +99,8 @@ struct ScaleRows {
       for (std::size_t k = begin + lane; k < end; k += width)
         values(k) = sound ? static_cast<Scalar>(double(values(k)) * scale) : Scalar(k + 1 == end ? scale : 0);
     });
-    if (!sound) level.once([&] { Outcome::count(outcome(0), i, true, static_cast<float>(psi / double(diagonal(i)))); });
+    if (!sound)
+      level.once([&] { Outcome::count(outcome(0), i, true, static_cast<float>(psi / double(diagonal(i)))); });
   }
 
   /// A lane's part of a_jj g_j + 2 sum_{c < j} a_jc g_c, for the place j in the row.
@@ -114,7 +117,8 @@ struct ScaleRows {
       } else {
         k = find_from(begin, j, col);
       }
-      if (pattern.col_idxs(k) == col) sum += (k == j ? 1.0 : 2.0) * double(a.values(entry)) * double(values(k));
+      if (pattern.col_idxs(k) == col)
+        sum += (k == j ? 1.0 : 2.0) * double(a.values(entry)) * double(values(k));
     }
     return sum;
   }
@@ -123,17 +127,21 @@ struct ScaleRows {
   KOKKOS_FORCEINLINE_FUNCTION std::size_t find_from(std::size_t begin, std::size_t last, int col) const {
     while (begin < last) {
       const std::size_t middle = begin + (last - begin) / 2;
-      if (pattern.col_idxs(middle) < col) begin = middle + 1;
-      else last = middle;
+      if (pattern.col_idxs(middle) < col)
+        begin = middle + 1;
+      else
+        last = middle;
     }
     return begin;
   }
 };
 
-/// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are counted.
+/// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are
+/// counted.
 template <class Scalar, class Space>
 void scale_rows(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-                const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, VectorView<Outcome, Space> outcome) {
+                const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+                VectorView<Outcome, Space> outcome) {
   const auto launch = [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space), kernel);
   };

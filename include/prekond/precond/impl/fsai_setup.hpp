@@ -13,17 +13,18 @@ namespace prekond::impl::fsai {
 
 struct Tuning {
   static constexpr int vector_length = 32;
-  static constexpr int short_vector = 8;      // rows of one panel
+  static constexpr int short_vector = 8;  // rows of one panel
   static constexpr int longest_of_vector = 40;
-  static constexpr int rows_per_team = 4;     // of vectors
-  static constexpr std::size_t scratch_limit = 48000;  // of a team at level 0, on CUDA
-  static constexpr std::size_t vector_scratch = 36000; // six teams a processor
+  static constexpr int rows_per_team = 4;               // of vectors
+  static constexpr std::size_t scratch_limit = 48000;   // of a team at level 0, on CUDA
+  static constexpr std::size_t vector_scratch = 36000;  // six teams a processor
   static constexpr int max_team_vectors = 8;
   static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups
 };
 
-/// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each, likewise; or each
-/// with a workspace in a slab (a thread's own on the host, a team's on a device), fetching row after row.
+/// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each,
+/// likewise; or each with a workspace in a slab (a thread's own on the host, a team's on a device), fetching
+/// row after row.
 enum class Unit { short_vector, vector, team, slab };
 
 /// A kernel whose rows are each done by such a unit, with a workspace of its own.
@@ -33,9 +34,11 @@ struct RowKernel {
   using Member = typename Policy::member_type;
   static constexpr Unit unit = row_unit;
   static constexpr bool host = is_host_space<Space>;
-  static constexpr int width = host ? 1 : (unit == Unit::short_vector ? Tuning::short_vector : Tuning::vector_length);
+  static constexpr int width =
+      host ? 1 : (unit == Unit::short_vector ? Tuning::short_vector : Tuning::vector_length);
   static constexpr bool of_team = !host && (unit == Unit::team || unit == Unit::slab);
-  using Level = std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+  using Level =
+      std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
 
   /// Calls do_row(base, k) for the units' rows k < count.
   template <class DoRow>
@@ -61,14 +64,16 @@ struct RowKernel {
   }
 };
 
-/// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries, whose workspaces
-/// have `bytes`. \returns the fences that this took
+/// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
+/// whose workspaces have `bytes`. \returns the fences that this took
 template <class Space, class Kernel>
 int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
                 std::int64_t slab_bytes, const char* label) {
   constexpr Unit unit = Kernel::unit;
   // A lane has a row of a panel's; more than 256 only wait for each other.
-  const int vectors = Kernel::host ? 1 : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
+  const int vectors =
+      Kernel::host ? 1
+                   : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
   if constexpr (unit == Unit::slab) {
     const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, space.concurrency() / (vectors * Kernel::width));
@@ -83,10 +88,12 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
   } else {
     const int most = unit == Unit::vector ? Tuning::rows_per_team : 4 * Tuning::rows_per_team;
     const int in_team =
-        Kernel::of_team ? 1 : static_cast<int>(std::clamp<std::size_t>(Tuning::vector_scratch / bytes, 1, most));
+        Kernel::of_team ? 1
+                        : static_cast<int>(std::clamp<std::size_t>(Tuning::vector_scratch / bytes, 1, most));
     const int league = static_cast<int>((count + in_team - 1) / in_team);
     auto policy = typename Kernel::Policy(space, league, Kernel::of_team ? vectors : in_team, Kernel::width);
-    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes * static_cast<std::size_t>(in_team) + 16)));
+    policy.set_scratch_size(
+        0, Kokkos::PerTeam(static_cast<int>(bytes * static_cast<std::size_t>(in_team) + 16)));
     Kokkos::parallel_for(label, policy, kernel);
     return 0;
   }
@@ -105,7 +112,8 @@ struct SolveRows : RowKernel<Space, unit> {
   Layout<Real> layout;
   Real floor;
   VectorView<const int, Space> rows;
-  VectorView<unsigned char, Space> again;  ///< a row that breaks down is marked here; where it is empty, it is settled
+  VectorView<unsigned char, Space>
+      again;  ///< a row that breaks down is marked here; where it is empty, it is settled
   VectorView<Outcome, Space> outcome;
   VectorView<char, Space> workspaces;
   VectorView<int, Space> next;
@@ -137,8 +145,12 @@ struct SolveRows : RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class Setup {
  public:
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal, std::int64_t slab_bytes)
-      : m_space(space), m_a(a), m_diagonal(diagonal), m_slab_bytes(slab_bytes),
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
+        std::int64_t slab_bytes)
+      : m_space(space),
+        m_a(a),
+        m_diagonal(diagonal),
+        m_slab_bytes(slab_bytes),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
@@ -147,7 +159,8 @@ class Setup {
   /// The rows' solutions with unit diagonal, into `values` on `pattern`.
   void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single) {
     if (!in_single) return solve_rows<double>(pattern, values, {}, {});
-    const auto again = allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", m_a.num_rows);
+    const auto again =
+        allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", m_a.num_rows);
     solve_rows<float>(pattern, values, {}, again);
     solve_rows<double>(pattern, values, again, {});
   }
@@ -161,8 +174,8 @@ class Setup {
 
  private:
   template <class Real>
-  void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen,
-                  VectorView<unsigned char, Space> again) {
+  void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+                  VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
     const RowBins<Space> bins = bin_rows<Space>(m_space, pattern.row_ptrs, limits, chosen);
     m_fences += bins.fences;
@@ -184,13 +197,15 @@ class Setup {
   }
 
   template <class Real, Unit unit>
-  void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, const Layout<Real>& layout,
-              VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
+  void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+              const Layout<Real>& layout, VectorView<const int, Space> rows,
+              VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
-    const Kernel kernel{{}, m_a, m_diagonal, pattern, values, layout, 16 * epsilon, rows, again, m_outcome, {}, m_next};
-    m_fences += launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes, m_slab_bytes,
-                            "prekond::fsai::numeric::solve_rows");
+    const Kernel kernel{{},           m_a,  m_diagonal, pattern,   values, layout,
+                        16 * epsilon, rows, again,      m_outcome, {},     m_next};
+    m_fences += launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
+                            m_slab_bytes, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
