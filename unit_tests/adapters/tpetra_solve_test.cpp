@@ -276,7 +276,11 @@ TEST(TpetraSolve, WithAdaptiveFsaiOfEveryRank) {
       // A rank's own block of a cyclic distribution is little more than the diagonal.
       EXPECT_TRUE(name == "cyclic" || found.result.iterations < plain.result.iterations)
           << found.result.iterations;
-      EXPECT_TRUE(num_ranks() > 1 || std::abs(found.result.iterations - alone.result.iterations) <= 1);
+      // In another order of the rows FSAI is another preconditioner.
+      const auto difference = static_cast<double>(found.result.iterations - alone.result.iterations);
+      EXPECT_TRUE(num_ranks() > 1 ||
+                  std::abs(difference) <= (map->isContiguous() ? 1 : 0.15 * double(alone.result.iterations)))
+          << found.result.iterations << ", alone " << alone.result.iterations;
     }
   }
 }
