@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -62,7 +63,7 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
     }
     // The other processes are in the middle of something that they wait for this one in, or have failed as well: then
     // the one with the lowest rank speaks, and ends the others before they do.
-    std::this_thread::sleep_for(std::chrono::milliseconds(20) * processes.rank());
+    std::this_thread::sleep_for(std::chrono::milliseconds(20) * std::min(processes.rank(), 50));
     print_error(processes.name() + ": " + failure.what());
     processes.abort(failure.code());
   }

@@ -23,7 +23,7 @@ struct SpmvTuning {
 };
 
 /// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once.
-template <class Value, class Scalar, class Space, int VectorLength, int NumVectors, bool WithDot>
+template <class Value, class Scalar, class Space, int VectorLength, int NumVectors, bool WithDot, bool Stored>
 struct SpmvKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
@@ -36,7 +36,7 @@ struct SpmvKernel {
   Scalar beta;
   std::int64_t rows_per_team;
   FinishReduction<1, Scalar, Space> finish;
-  VectorView<const Scalar, Space> row_scale;  ///< instead of alpha, where it has elements
+  VectorView<const Scalar, Space> row_scale;  ///< of a stored matrix; it has no alpha and beta
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t begin = team.league_rank() * rows_per_team;
@@ -66,8 +66,10 @@ struct SpmvKernel {
       if (v == 0) first = sum;
       level.region([&](int lane) {
         if (lane > 0) return;
-        const Scalar scaled = row_scale.extent(0) > 0 ? row_scale(i) * sum : alpha * sum;
-        y(i, v) = beta == Scalar(0) ? scaled : scaled + beta * y(i, v);
+        if constexpr (Stored)
+          y(i, v) = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
+        else
+          y(i, v) = beta == Scalar(0) ? alpha * sum : alpha * sum + beta * y(i, v);
       });
     }
     return first;
@@ -92,7 +94,7 @@ struct SpmvKernel {
   }
 };
 
-template <int NumVectors, bool WithDot, int VectorLength, class Value, class Scalar, class Space>
+template <int NumVectors, bool WithDot, bool Stored, int VectorLength, class Value, class Scalar, class Space>
 void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
             MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
             std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
@@ -101,17 +103,17 @@ void launch(const Space& space, const char* label, Scalar alpha, const CsrView<V
   const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
   const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
-                       SpmvKernel<Value, Scalar, Space, VectorLength, NumVectors, WithDot>{
+                       SpmvKernel<Value, Scalar, Space, VectorLength, NumVectors, WithDot, Stored>{
                            a, x, y, alpha, beta, rows_per_team, finish, row_scale});
 }
 
-template <int NumVectors, bool WithDot, class Value, class Scalar, class Space>
+template <int NumVectors, bool WithDot, bool Stored = false, class Value, class Scalar, class Space>
 void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
               MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
               std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
               VectorView<const Scalar, Space> row_scale = {}) {
   const auto go = [&](auto length) {
-    launch<NumVectors, WithDot, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
+    launch<NumVectors, WithDot, Stored, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
   };
   if constexpr (is_host_space<Space>) {
     go(std::integral_constant<int, 1>{});
@@ -195,7 +197,7 @@ void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, 
   for (std::size_t v = 0; v < x.extent(1); ++v) {
     const MultiVectorView<const Scalar, Space> xv = Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
     const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
-    dispatch<1, false>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, Scalar(0), yv,
+    dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, Scalar(0), yv,
                        rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{}, row_scale);
   }
 }

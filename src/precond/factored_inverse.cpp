@@ -162,7 +162,7 @@ std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& spac
     case Storage::bfloat16:
       return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, gt);
     case Storage::single_precision:
-      if (!std::is_same_v<Scalar, float>)
+      if constexpr (!std::is_same_v<Scalar, float>)
         return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, gt);
       return nullptr;
     default:

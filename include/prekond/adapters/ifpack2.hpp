@@ -145,10 +145,12 @@ class Preconditioner
   /// the next `compute` initialises again
   void compute() override {
     const auto a = readable("compute");
-    if (!m_initialized) initialize();
-    const Kokkos::Timer timer;
     m_computed = false;
-    tpetra::check_distribution(*a);  // the matrix may have been opened and completed anew since
+    if (m_initialized)
+      tpetra::check_distribution(*a);  // the matrix may have been opened and completed anew since
+    else
+      initialize();
+    const Kokkos::Timer timer;
     m_application = {};
     m_initialized = false;  // where a rank fails, the next compute starts anew on all
     std::string copied;

@@ -10,7 +10,7 @@ namespace prekond {
 
 /// Parameters of the adaptive FSAI, under the names of Bernaschi et al. (2019), section 2. The paper's k_max 30, s 1 and
 /// no stop on a step's improvement (published()) make the stronger factor. The defaults were chosen by the time of setup
-/// and CG of 70 settings on 22 matrices (perf_tests/results/cpu/sweep.md): rows end where further entries no longer pay.
+/// and CG of 73 settings on 22 matrices (perf_tests/results/cpu/sweep.md): rows end where further entries no longer pay.
 struct AdaptiveFsaiOptions {
   static constexpr const char* name = "adaptive_fsai";
   static constexpr const char* summary = "adaptive factored sparse approximate inverse, G^T G ~ A^-1 (SPD)";

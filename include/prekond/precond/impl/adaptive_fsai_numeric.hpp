@@ -119,7 +119,7 @@ struct KeepStrong {
   KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
     const int col = a.col_idxs(k);
     if (col == row || col >= a.num_rows) return col == row;
-    return Kokkos::abs(double(a.values(k))) > tau * Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col)));
+    return Kokkos::abs(double(a.values(k))) > tau * (Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col))));
   }
 };
 

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What a row of the adaptive FSAI works on: the matrix, the parameters, its workspace.
+#include <prekond/dense/inverse_factor.hpp>
+#include <prekond/pattern/column_set.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::adaptive_fsai {
+
+/// What became of a row.
+enum class RowStatus : unsigned char {
+  done,
+  pivot,      ///< growth ended at a pivot under the floor
+  diagonal,   ///< psi was not positive: 1/sqrt(a_ii) instead
+  overflow,   ///< the workspace was too small: the row is to be done again in a larger one
+};
+
+/// What a workspace had too little of; negated, it stands for the length of a row that is to be done again.
+enum class Shortage : int { members = 1, capacity = 2, pool = 3 };
+
+/// The matrix, as the kernel reads it: `values` in the setup's precision, times one power of two for the whole matrix.
+template <class Scalar, class Real>
+struct Matrix {
+  const std::size_t* row_ptrs;
+  const int* col_idxs;
+  const Real* values;
+  const Scalar* original;
+  const Real* diagonal;  ///< in the units of `values`
+  const Real* root;      ///< its square roots
+  std::int64_t num_rows;
+};
+
+struct Parameters {
+  int max_members;  ///< off-diagonal entries a row may have
+  int growth_limit; ///< and up to which it may grow
+  int max_steps;
+  int step_size;
+  double tolerance;
+  double step_tolerance;
+  double candidate_floor;
+  double pivot_floor;
+};
+
+/// A row of A whose entries left of column i have their slots remembered.
+template <class Real>
+struct alignas(16) RememberedRow {
+  const Real* values;  ///< of the row in A
+  int length;          ///< entries left of column i
+  int slots;           ///< where their slots begin in the pool
+};
+
+/// Lanes without an entry work on a slot of their own behind the others: cheaper than a branch.
+inline constexpr int trash_slots = 32;
+
+/// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first.
+template <class Real, class Slot, class Set>
+struct Layout {
+  int max_members;  ///< off-diagonal entries there is room for
+  int capacity;     ///< columns it can meet
+  int pool;         ///< entries of A's rows it can remember
+
+  std::size_t rows, gradient, factor, a, l, step, g, y, cols, member_cols, member_slots, buckets, num_buckets, slots,
+      count, bytes;
+
+  Layout() = default;
+  Layout(int members, int columns, int entries) : max_members(members), capacity(columns), pool((entries + 1) / 2 * 2) {
+    std::size_t end = 0;
+    const auto place = [&end](std::size_t n, std::size_t size) {
+      const std::size_t begin = (end + size - 1) / size * size;
+      end = begin + n * size;
+      return begin;
+    };
+    const std::size_t m = static_cast<std::size_t>(members);
+    rows = place(m + 1, sizeof(RememberedRow<Real>));
+    a = place(m + 1, sizeof(Real));
+    l = place(m, sizeof(Real));
+    step = place(m, sizeof(Real));
+    g = place(m, sizeof(Real));
+    y = place(m, sizeof(Real));
+    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, sizeof(Real));
+    factor = place(InverseFactor<Real>::size(m), sizeof(Real));
+    cols = place(capacity, sizeof(int));
+    member_cols = place(m, sizeof(int));
+    member_slots = place(m, sizeof(int));
+    count = place(1, sizeof(int));
+    num_buckets = 0;
+    buckets = end;
+    if constexpr (Set::shared_insertion) {
+      num_buckets = Set::num_buckets(capacity);
+      buckets = place(num_buckets * sizeof(typename Set::bucket_type) / sizeof(unsigned), sizeof(unsigned));
+    }
+    slots = place((static_cast<std::size_t>(pool) * sizeof(Slot) + 7) / 8, 8);
+    bytes = (end + 15) / 16 * 16;
+  }
+};
+
+}  // namespace prekond::impl::adaptive_fsai
