@@ -60,13 +60,18 @@ struct FsaiOptions {
 /// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
 /// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`
 /// where it is too large. Memory beyond G and G^T: G's pattern before the postfilter, a byte and an int a
-/// row, n numbers, the slab. Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to
-/// a diagonal near 1) is done again in double; there a column with such a pivot is left out of the row (its
-/// entry is 0), and a row whose last pivot is so falls back to 1/sqrt(a_ii); both are counted in the report.
-/// A numeric phase that fails leaves G as it was. Columns >= num_rows (of other ranks) are skipped; a matrix
-/// without rows (a rank's part) has an empty G. \pre `a` is symmetric (see check_spd_input) \throws
-/// InputError for a diagonal entry that is missing or not positive, and for a power whose pattern takes more
-/// than `pattern_bytes`
+/// row, n numbers, the slab.
+///
+/// Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to a diagonal near 1) is done
+/// again in double; there a column with such a pivot is left out of the row (its entry is 0), and a row whose
+/// last pivot is so falls back to 1/sqrt(a_ii); both are counted in the report. A numeric phase that fails
+/// leaves G as it was. Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's
+/// part) has an empty G.
+///
+/// \pre `a` is symmetric (see check_spd_input)
+///
+/// \throws InputError for a diagonal entry that is missing or not positive, and for a power whose pattern
+/// takes more than `pattern_bytes`
 template <class Scalar, class Space>
 class Fsai : public FactoredInverse<Scalar, Space> {
  public:
@@ -83,8 +88,11 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   void numeric(const Space& space, const matrix_view& a) override;
 
   /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's. It
-  /// is copied. Takes effect with the next `symbolic`. \throws InputError where it is not square, or a column
-  /// is out of range \pre columns ascend
+  /// is copied. Takes effect with the next `symbolic`.
+  ///
+  /// \pre columns ascend
+  ///
+  /// \throws InputError where it is not square, or a column is out of range
   void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const FsaiOptions& options() const { return m_options; }
