@@ -205,10 +205,11 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
+  const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
   const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(), device.values.data(),
                                              device.values.data(),   diagonal.data(),        root.data(),
-                                             a.num_rows};
-  const inner::Parameters parameters{20, 20, 20, 1, 1e-3, 0, 1e-12, 1e-15};
+                                             leaders.data(),         a.num_rows};
+  const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   const auto portable = to_host(inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   ASSERT_EQ(native.col_idxs, portable.col_idxs);

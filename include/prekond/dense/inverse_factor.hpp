@@ -16,11 +16,35 @@ struct InverseFactor {
   KOKKOS_FORCEINLINE_FUNCTION static int row(int p) { return p * (p + 1) / 2; }
   static constexpr std::size_t size(std::size_t m) { return m * (m + 1) / 2; }
 
-  /// l = W a, for the leading m rows. 
+  /// l = W a, for the leading m rows. \returns l . l
   template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void multiply(const Level& level, int m, const Real* a, Real* l) const {
-    level.region([&](int lane) {
-      for (int p = lane; p < m; p += Level::width) l[p] = dot<Level::width>(w + row(p), a, p + 1);
+  KOKKOS_FORCEINLINE_FUNCTION Real multiply(const Level& level, int m, const Real* a, Real* l) const {
+    return level.template sum<Real>([&](int lane) {
+      Real square = 0;
+      if constexpr (Level::width == 1) {
+        for (int p = 0; p < m; ++p) {
+          l[p] = dot(w + row(p), a, p + 1);
+          square += l[p] * l[p];
+        }
+      } else {
+        // Lanes stay together, four columns at a time, to the end of the last lane's row.
+        for (int first = 0; first < m; first += Level::width) {
+          const int p = first + lane;
+          const int last = first + Level::width < m ? first + Level::width : m;
+          const int end = p < m ? p : -1;
+          const Real* in = w + row(p);
+          Real sum = 0;
+#pragma unroll 1
+          for (int q = 0; q < last; q += 4) {
+#pragma unroll
+            for (int u = 0; u < 4; ++u)
+              if (q + u <= end) sum += in[q + u] * a[q + u];
+          }
+          if (p < m) l[p] = sum;
+          square += sum * sum;
+        }
+      }
+      return square;
     });
   }
 
@@ -40,16 +64,20 @@ struct InverseFactor {
       out[m] = scale;
     } else {
       level.region([&](int lane) {
-        for (int q = lane; q < m; q += Level::width) {
+        for (int first = 0; first < m; first += Level::width) {
+          const int q = first + lane;
+          const unsigned height = q < m ? unsigned(m - q) : 0u;
+          int place = row(first) + q;
           Real sum = 0;
-          const int first = q - lane;  // the same for all lanes, so that they walk the rows together
-          const Real* in = w + row(first) + q;
-#pragma unroll 4
-          for (int p = first; p < m; ++p) {
-            if (p >= q) sum += in[0] * l[p];
-            in += p + 1;
+#pragma unroll 1
+          for (int p = first; p < m; p += 4) {  // all lanes walk the rows together
+#pragma unroll
+            for (int u = 0; u < 4; ++u) {
+              if (unsigned(p + u - q) < height) sum += w[place] * l[p + u];
+              place += p + u + 1;
+            }
           }
-          out[q] = -scale * sum;
+          if (q < m) out[q] = -scale * sum;
         }
         if (lane == 0) out[m] = scale;
       });
@@ -71,22 +99,14 @@ struct InverseFactor {
       for (int v = u; v < 4; ++v) out[p + u] += factor[v] * in[v][p + u];
   }
 
-  // One lane's product; on the host in eight partial sums, which the compiler keeps in vector registers.
-  template <int Width>
+  // On the host in eight partial sums, which the compiler keeps in vector registers.
   KOKKOS_FORCEINLINE_FUNCTION static Real dot(const Real* x, const Real* y, int n) {
-    if constexpr (Width == 1) {
-      Real part[8] = {};
-      int k = 0;
-      for (; k + 8 <= n; k += 8)
-        for (int u = 0; u < 8; ++u) part[u] += x[k + u] * y[k + u];
-      for (; k < n; ++k) part[k % 8] += x[k] * y[k];
-      return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
-    } else {
-      Real sum = 0;
-#pragma unroll 4
-      for (int k = 0; k < n; ++k) sum += x[k] * y[k];
-      return sum;
-    }
+    Real part[8] = {};
+    int k = 0;
+    for (; k + 8 <= n; k += 8)
+      for (int u = 0; u < 8; ++u) part[u] += x[k + u] * y[k + u];
+    for (; k < n; ++k) part[k % 8] += x[k] * y[k];
+    return ((part[0] + part[4]) + (part[1] + part[5])) + ((part[2] + part[6]) + (part[3] + part[7]));
   }
 };
 

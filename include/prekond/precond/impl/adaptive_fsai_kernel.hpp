@@ -15,6 +15,7 @@ struct Tuning {
   static constexpr int max_rows_per_team = 4;
   static constexpr int scratch_per_processor = 224256;  // of an H200's 227 kB, less what Kokkos keeps
   static constexpr int few_teams = 6;   // 80 registers a lane: rows with large workspaces are limited to 6 teams anyway
+  static constexpr int more_teams = 7;  // 72 registers
   static constexpr int many_teams = 8;  // 64 registers, no spills in single precision: pays for small workspaces
   static constexpr std::size_t scratch_limit = scratch_per_processor / few_teams;
   static constexpr int sample_rows = 2048;
@@ -83,16 +84,19 @@ struct GrowRows {
     if constexpr (InScratch) {
       char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * team.team_size(), 16)) +
                    layout.bytes * team.team_rank();
-      if (unit < rows.count) do_row(team, base, unit, unit);
+      char* pool = static_cast<char*>(team.team_scratch(1).get_shmem_aligned(layout.pool_bytes * team.team_size(), 16)) +
+                   layout.pool_bytes * team.team_rank();
+      if (unit < rows.count) do_row(team, base, pool, unit, unit);
     } else {
-      char* base = workspaces.data() + layout.bytes * static_cast<std::size_t>(unit);
+      char* base = workspaces.data() + (layout.bytes + layout.pool_bytes) * static_cast<std::size_t>(unit);
+      char* pool = base + layout.bytes;
       constexpr int group = is_host_space<Space> ? Tuning::slab_rows_per_fetch : 1;
       while (true) {
         int k = 0;
         Kokkos::single(
             Kokkos::PerThread(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); }, k);
         if (k >= rows.count) break;
-        for (int end = k + group; k < end && k < rows.count; ++k) do_row(team, base, k, unit);
+        for (int end = k + group; k < end && k < rows.count; ++k) do_row(team, base, pool, k, unit);
       }
     }
   }
@@ -106,11 +110,11 @@ struct GrowRows {
     }
   }
 
-  KOKKOS_FUNCTION void do_row(const Member& team, char* base, std::int64_t k, int unit) const {
+  KOKKOS_FUNCTION void do_row(const Member& team, char* base, char* pool, std::int64_t k, int unit) const {
     const Level level(team);
     const int i = rows.row(k);
     const Set set = make_set(base, unit);
-    RowType row(level, a, parameters, layout, set, base, i);
+    RowType row(level, a, parameters, layout, set, base, pool, i);
     const bool kept = g_values.extent(0) > 0;
     RowStatus status;
     if (kept) {

@@ -29,6 +29,7 @@ struct Matrix {
   const Scalar* original;
   const Real* diagonal;  ///< in the units of `values`
   const Real* root;      ///< its square roots
+  const int* leaders;    ///< of each row, the first row of its run of rows with equal columns
   std::int64_t num_rows;
 };
 
@@ -37,6 +38,7 @@ struct Parameters {
   int growth_limit; ///< and up to which it may grow
   int max_steps;
   int step_size;
+  int most_at_once; ///< entries that a row may gain in one step, a start's included
   double tolerance;
   double step_tolerance;
   double candidate_floor;
@@ -44,28 +46,38 @@ struct Parameters {
 };
 
 /// A row of A whose entries left of column i have their slots remembered.
-template <class Real>
 struct alignas(16) RememberedRow {
-  const Real* values;  ///< of the row in A
-  int length;          ///< entries left of column i
-  int slots;           ///< where their slots begin in the pool
+  std::size_t begin;  ///< of the row in A
+  int length;         ///< entries left of column i
+  int slots;          ///< where their slots begin in the pool
 };
 
-/// Lanes without an entry work on a slot of their own behind the others: cheaper than a branch.
-inline constexpr int trash_slots = 32;
+/// Lanes without an entry work on a place of their own behind the others: cheaper than a branch.
+inline constexpr int trash_slots = 16;
 
-/// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first.
+/// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of remembered slots
+/// is apart: on a device it lies in global memory (28 instead of 21 rows a processor: 171 ms of 207).
 template <class Real, class Slot, class Set>
 struct Layout {
   int max_members;  ///< off-diagonal entries there is room for
   int capacity;     ///< columns it can meet
   int pool;         ///< entries of A's rows it can remember
 
-  std::size_t rows, gradient, factor, a, l, step, g, y, cols, member_cols, member_slots, buckets, num_buckets, slots,
-      count, bytes;
+  /// The halves of a warp add two rows to the gradient at a time: in single precision into a part each, which makes 171 ms
+  /// of 183; in double the second part's scratch costs more than it gains (277 ms, and 263 without).
+  static constexpr int gradient_parts = Set::shared_insertion && sizeof(Real) == 4 ? 2 : 1;
+  static constexpr int gradient_stride = gradient_parts * static_cast<int>(sizeof(Real));
+  /// Columns whose places in the gradient, in bytes, a `Slot` can hold, with one value to spare.
+  static constexpr std::int64_t most_columns() {
+    return static_cast<std::int64_t>(static_cast<Slot>(~Slot(0)) / unsigned(gradient_stride)) - trash_slots - 2;
+  }
+
+  std::size_t rows, leaders, gradient, factor, a, l, step, g, y, cols, member_cols,  buckets, num_buckets,
+      count, bytes, pool_bytes;
 
   Layout() = default;
-  Layout(int members, int columns, int entries) : max_members(members), capacity(columns), pool((entries + 1) / 2 * 2) {
+  /// `batch`: the most that are added in one step.
+  Layout(int members, int columns, int entries, int batch) : max_members(members), capacity(columns), pool(entries) {
     std::size_t end = 0;
     const auto place = [&end](std::size_t n, std::size_t size) {
       const std::size_t begin = (end + size - 1) / size * size;
@@ -73,17 +85,17 @@ struct Layout {
       return begin;
     };
     const std::size_t m = static_cast<std::size_t>(members);
-    rows = place(m + 1, sizeof(RememberedRow<Real>));
+    rows = place(m + 1, sizeof(RememberedRow));
     a = place(m + 1, sizeof(Real));
     l = place(m, sizeof(Real));
     step = place(m, sizeof(Real));
     g = place(m, sizeof(Real));
-    y = place(m, sizeof(Real));
-    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, sizeof(Real));
+    y = place(static_cast<std::size_t>(batch), sizeof(Real));
+    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, gradient_parts * sizeof(Real));
     factor = place(InverseFactor<Real>::size(m), sizeof(Real));
     cols = place(capacity, sizeof(int));
+    leaders = place(m + 1, sizeof(int));
     member_cols = place(m, sizeof(int));
-    member_slots = place(m, sizeof(int));
     count = place(1, sizeof(int));
     num_buckets = 0;
     buckets = end;
@@ -91,8 +103,8 @@ struct Layout {
       num_buckets = Set::num_buckets(capacity);
       buckets = place(num_buckets * sizeof(typename Set::bucket_type) / sizeof(unsigned), sizeof(unsigned));
     }
-    slots = place((static_cast<std::size_t>(pool) * sizeof(Slot) + 7) / 8, 8);
     bytes = (end + 15) / 16 * 16;
+    pool_bytes = (static_cast<std::size_t>(pool) * sizeof(Slot) + 15) / 16 * 16;
   }
 };
 

@@ -4,6 +4,7 @@
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/pattern/equal_rows.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
@@ -76,12 +77,13 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     diagonal_of_real = real_diagonal;
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
+  const auto leaders = equal_row_leaders<Space>(space, a.row_ptrs, a.col_idxs);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{a.row_ptrs.data(), a.col_idxs.data(),       values_of_real.data(),
                                     a.values.data(),   diagonal_of_real.data(), root.data(),
-                                    a.num_rows};
+                                    leaders.data(),    a.num_rows};
   Setup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes);
   if (sources.kept) setup.solve(g);
   else g = setup.grow(sources.start);
@@ -220,6 +222,7 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   parameters.growth_limit = m_options.max_row_size > 0 ? std::min(parameters.max_members, m_options.max_row_size - 1) : parameters.max_members;
   parameters.max_steps = m_options.max_steps;
   parameters.step_size = m_options.step_size;
+  parameters.most_at_once = kept || longest_start > 0 ? parameters.max_members : std::min(m_options.step_size, parameters.max_members);
   parameters.tolerance = m_options.tolerance;
   parameters.step_tolerance = m_options.step_tolerance;
   parameters.candidate_floor = m_options.candidate_floor;

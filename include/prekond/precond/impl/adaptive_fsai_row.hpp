@@ -28,15 +28,17 @@ class Row {
   /// Entries are met with lanes in step and their data in registers.
   static constexpr bool in_step = Level::keeps_registers && Set::shared_insertion && width == 32;
   static constexpr Slot missing = static_cast<Slot>(~Slot(0));
-  struct alignas(2 * sizeof(Slot)) SlotPair {
-    Slot first, second;
+  static constexpr int parts = RowLayout::gradient_parts;
+  static constexpr int stride = RowLayout::gradient_stride;
+  struct alignas(2 * sizeof(Real)) TwoParts {
+    Real first, second;
   };
 
   KOKKOS_FUNCTION Row(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                      const RowLayout& layout, const Set& set, char* base, int i)
+                      const RowLayout& layout, const Set& set, char* base, char* pool, int i)
       : m_level(level), m_a(a), m_p(parameters), m_layout(layout), m_set(set), m_i(i),
-        m_rows(at<RememberedRow<Real>>(base, layout.rows)), m_member_slots(at<int>(base, layout.member_slots)),
-        m_slots(at<Slot>(base, layout.slots)), m_r(at<Real>(base, layout.gradient)),
+        m_rows(at<RememberedRow>(base, layout.rows)), m_leaders(at<int>(base, layout.leaders)),
+        m_slots(reinterpret_cast<Slot*>(pool)), m_r(at<Real>(base, layout.gradient)),
         m_column(at<Real>(base, layout.a)), m_l(at<Real>(base, layout.l)), m_step(at<Real>(base, layout.step)),
         m_g(at<Real>(base, layout.g)), m_y(at<Real>(base, layout.y)), m_w{at<Real>(base, layout.factor)} {}
 
@@ -45,47 +47,54 @@ class Row {
             layout.capacity};
   }
 
-  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i: G_0's.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
+  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i: G_0's, whose
+  /// columns are taken in one step; one whose pivot is under the floor is left out.
+  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) { return run(start, n, false); }
+
+  /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under the floor is
+  /// left out. No gradient is needed: r_j = a_ij + l . y for the y so far.
+  KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) { return run(cols, n, true); }
+
+  /// Both, so that the code of a step stands in the kernel once: it has to stay in the instruction cache.
+  KOKKOS_FORCEINLINE_FUNCTION RowStatus run(const int* start, int n, bool kept) {
     m_set.clear(m_level);
+    m_frozen = kept;
     if (n > 0) meet_start(start, n);
     if (!begin_row()) return RowStatus::overflow;
-    RowStatus status = n > 0 ? add_start(start, n) : RowStatus::done;
-    if (status == RowStatus::overflow) return status;
-    const Real psi_0 = m_psi;
-    for (int k = 0; k < m_p.max_steps; ++k) {
+    RowStatus status = RowStatus::done;
+    Real psi_0 = m_psi;
+    const int last_step = kept ? -1 : m_p.max_steps - 1;
+    for (int k = n > 0 ? -1 : 0; k <= last_step || k < 0; ++k) {
+      const bool of_start = k < 0;
       const Real psi_before = m_psi;
       const int first = m_members;
-      m_frozen = k + 1 == m_p.max_steps;  // nothing is chosen among columns that the last step meets
-      for (int t = 0; t < m_p.step_size && m_members < m_p.growth_limit; ++t) {
-        const int slot = best_candidate();
+      if (!of_start) m_frozen = k == last_step;  // nothing is chosen among columns that the last step meets
+      const int wanted = of_start ? n : m_p.step_size;
+      for (int t = 0; t < wanted && (of_start || m_members < m_p.growth_limit); ++t) {
+        const int slot = of_start ? m_set.find(start[t]).slot : best_candidate();
         if (slot < 0) break;
         const RowStatus added = add_member(slot, first);
-        if (added != RowStatus::done) return added;
+        if (added == RowStatus::overflow || (added == RowStatus::pivot && !of_start)) return added;
+        if (added == RowStatus::pivot) status = added;
       }
-      if (m_members == first) break;
-      if (m_psi <= Real(m_p.tolerance) * psi_0) break;
-      if (m_p.step_tolerance > 0 && psi_before - m_psi <= Real(m_p.step_tolerance) * psi_before) break;
-      if (k + 1 == m_p.max_steps || m_members >= m_p.growth_limit) break;
+      if (of_start) {
+        psi_0 = m_psi;
+        if (kept || m_members == 0) continue;
+      } else {
+        if (m_members == first) break;
+        if (m_psi <= Real(m_p.tolerance) * psi_0) break;
+        if (m_p.step_tolerance > 0 && psi_before - m_psi <= Real(m_p.step_tolerance) * psi_before) break;
+        if (k == last_step || m_members >= m_p.growth_limit) break;
+      }
       update_gradient();
     }
     return status;
   }
 
-  /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under the floor is
-  /// left out. No gradient is needed: r_j = a_ij + l . y for the y so far.
-  KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) {
-    m_set.clear(m_level);
-    for_each(n, [&](int k) { insert(cols[k]); });
-    m_kept = m_frozen = true;
-    if (!begin_row()) return RowStatus::overflow;
-    return add_columns(cols, n);
-  }
-
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
   KOKKOS_FUNCTION double exact_psi() {
     zero_gradient();
-    for_each(m_members, [&](int p) { m_r[m_member_slots[p]] = m_g[p]; });
+    for_each(m_members, [&](int p) { m_r[parts * m_set.find(m_set.member_cols[p]).slot] = m_g[p]; });
     const double sum = m_level.template sum<double>([&](int lane) {
       double total = 2 * row_product(own_row(), lane);
       for (int p = 0; p < m_members; ++p) total += double(m_g[p]) * row_product(p, lane);
@@ -113,11 +122,11 @@ class Row {
     return reinterpret_cast<T*>(base + offset);
   }
   KOKKOS_FUNCTION int own_row() const { return m_layout.max_members; }
-  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow<Real>& row) const {
-    return static_cast<std::size_t>(row.values - m_a.values);
+  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const {
+    return row.begin;
   }
   /// Columns met so far; more than the capacity where the set overflowed.
-  KOKKOS_FUNCTION int met() const { return in_step && !m_kept ? m_met : m_set.size(); }
+  KOKKOS_FUNCTION int met() const { return in_step ? m_met : m_set.size(); }
   KOKKOS_FUNCTION int trash() const { return m_layout.capacity; }
 
   /// Gives the columns of a start their slots; those that row i of A has not have no gradient yet.
@@ -138,37 +147,21 @@ class Row {
     }
   }
 
-  /// All of a start's columns in one step. One whose pivot is under the floor is left out.
-  KOKKOS_FUNCTION RowStatus add_start(const int* cols, int n) {
-    if (met() > m_layout.capacity) {
-      m_shortage = Shortage::capacity;
-      return RowStatus::overflow;
-    }
-    const RowStatus status = add_columns(cols, n);
-    if (status != RowStatus::overflow && m_members > 0) update_gradient();
-    return status;
-  }
-
-  KOKKOS_FUNCTION RowStatus add_columns(const int* cols, int n) {
-    RowStatus status = RowStatus::done;
-    for (int k = 0; k < n; ++k) {
-      const RowStatus added = add_member(m_set.find(cols[k]).slot, 0);
-      if (added == RowStatus::overflow) return added;
-      if (added == RowStatus::pivot) status = added;
-    }
-    return status;
-  }
-
   /// g~ = e_i: psi = a_ii and r = the row's own entries.
   KOKKOS_FUNCTION bool begin_row() {
+    if (met() > m_layout.capacity) {
+      m_shortage = Shortage::capacity;
+      return false;
+    }
     m_scale = inverse_power_of_two(m_a.diagonal[m_i]);
     m_psi = m_scale * m_a.diagonal[m_i];
     m_floor = Real(m_p.candidate_floor) * m_a.root[m_i] * m_scale;
     if (!remember_row(m_i, own_row())) return false;
-    const RememberedRow<Real> own = m_rows[own_row()];
+    const RememberedRow own = m_rows[own_row()];
     const Slot* slots = m_slots + own.slots;
+    const Real* values = m_a.values + own.begin;
     for_each(own.length, [&](int e) {
-      if (int(slots[e]) != trash()) m_r[slots[e]] = m_scale * own.values[e];
+      if (slot_of(slots[e]) != trash()) set_gradient(slot_of(slots[e]), m_scale * values[e]);
     });
     return true;
   }
@@ -186,14 +179,45 @@ class Row {
   }
 
   KOKKOS_FUNCTION void zero_gradient() {
-    for_each(slots_used(), [&](int s) { m_r[s] = 0; });
-    m_level.once([&] { m_r[trash()] = 0; });
+    for_each(slots_used(), [&](int s) { m_r[parts * s] = 0; });
+    m_level.once([&] { m_r[parts * trash()] = 0; });
+  }
+
+  /// Remembered entries name the place of their slot in the gradient, in bytes.
+  KOKKOS_FORCEINLINE_FUNCTION static Slot place_of(int slot) { return static_cast<Slot>(slot * stride); }
+  KOKKOS_FORCEINLINE_FUNCTION static int slot_of(Slot place) { return static_cast<int>(place / unsigned(stride)); }
+  KOKKOS_FORCEINLINE_FUNCTION Real& gradient_at(std::size_t place) const {
+    return *reinterpret_cast<Real*>(reinterpret_cast<char*>(m_r) + place);
+  }
+
+  /// r at a slot: the sum of its parts.
+  KOKKOS_FORCEINLINE_FUNCTION Real gradient(int slot) const {
+    if constexpr (parts == 1) {
+      return m_r[slot];
+    } else {
+      const TwoParts r = reinterpret_cast<const TwoParts*>(m_r)[slot];
+      return r.first + r.second;
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void set_gradient(int slot, Real value) const {
+    if constexpr (parts == 1)
+      m_r[slot] = value;
+    else
+      reinterpret_cast<TwoParts*>(m_r)[slot] = {value, 0};
   }
 
   /// Meets the entries of row j left of column i: looks their columns up, adds the new ones, and remembers every
   /// entry's slot at `position`. Entries in a member's column are A[P, j] and go to m_column.
   KOKKOS_FUNCTION bool remember_row(int j, int position) {
     const std::size_t begin = m_a.row_ptrs[j];
+    const int leader = m_a.leaders[j];
+    if (position != own_row()) {
+      const int like = remembered_like(leader);
+      if (like >= 0) {
+        share_slots(begin, leader, like, position);
+        return true;
+      }
+    }
     const int full = static_cast<int>(m_a.row_ptrs[j + 1] - begin);
     const int* cols = m_a.col_idxs + begin;
     const Real* values = m_a.values + begin;
@@ -212,13 +236,44 @@ class Row {
       return false;
     }
     m_level.once([&] {
-      if (length % 2 != 0) slots[length] = static_cast<Slot>(trash());
-      m_rows[position] = {values, length, m_next};
+      m_rows[position] = {begin, length, m_next};
+      m_leaders[position] = leader;
     });
     m_longest = length > m_longest ? length : m_longest;
-    m_next += (length + 1) / 2 * 2;
+    m_next += length;
     if (met() > m_layout.capacity) m_shortage = Shortage::capacity;
     return met() <= m_layout.capacity;
+  }
+
+  /// Where a row with the same columns is remembered; -1: nowhere. (Unknowns of one node have equal columns.)
+  KOKKOS_FUNCTION int remembered_like(int leader) const {
+    const unsigned position = m_level.template min<unsigned>([&](int lane) {
+      unsigned mine = lane == 0 && m_leaders[own_row()] == leader ? unsigned(own_row()) : ~0u;
+      each_of_lane(m_members, lane, [&](int p) {
+        if (m_leaders[p] == leader) mine = unsigned(p);
+      });
+      return mine;
+    });
+    return static_cast<int>(position);
+  }
+
+  /// The entries of a row with the columns of the one remembered as `like`: nothing is looked up.
+  KOKKOS_FUNCTION void share_slots(std::size_t begin, int leader, int like, int position) {
+    const RememberedRow row = m_rows[like];
+    const Slot* slots = m_slots + row.slots;
+    const Real* values = m_a.values + begin;
+    m_level.region([&](int lane) {
+      each_of_lane(row.length, lane, [&](int e) {
+        const int slot = slot_of(slots[e]);
+        if (slot == trash()) return;
+        const int key = m_set.cols[slot];
+        if (key < 0) m_column[~key] = m_scale * values[e];
+      });
+      if (lane == 0) {
+        m_rows[position] = {begin, row.length, row.slots};
+        m_leaders[position] = leader;
+      }
+    });
   }
 
   /// Looks up all entries, then adds what was missing. \returns the number of entries left of column i
@@ -230,13 +285,15 @@ class Row {
         if (col >= m_i) break;
         const ColumnPlace place = m_set.find(col);
         if (place.position >= 0) m_column[place.position] = m_scale * values[e];
-        if (e < room) slots[e] = place.slot < 0 ? missing : static_cast<Slot>(place.slot);
+        if (e < room) slots[e] = place.slot < 0 ? missing : place_of(place.slot);
         ++seen;
       }
       return seen;
     });
     for_each(length < room ? length : room, [&](int e) {
-      if (slots[e] == missing) slots[e] = static_cast<Slot>(m_frozen ? trash() : insert(cols[e]));
+      if (slots[e] != missing) return;
+      const int slot = m_frozen ? trash() : insert(cols[e]);
+      slots[e] = place_of(slot < 0 ? trash() : slot);
     });
     return length;
   }
@@ -249,7 +306,7 @@ class Row {
       int slot = place.slot;
       if (slot < 0) slot = m_frozen ? trash() : insert(cols[e]);
       if (place.position >= 0) m_column[place.position] = m_scale * values[e];
-      if (e < room) slots[e] = static_cast<Slot>(slot);
+      if (e < room) slots[e] = place_of(slot < 0 ? trash() : slot);
     }
     return e;
   }
@@ -277,7 +334,7 @@ class Row {
       m_level.barrier();
       if (slot < 0) slot = m_frozen ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
       m_met += Kokkos::popcount(news);
-      if (left && e < room) slots[e] = static_cast<Slot>(slot);
+      if (left && e < room) slots[e] = place_of(slot);
       length += Kokkos::popcount(lefts);
       m_level.barrier();
       if (lefts != ~0u) break;
@@ -287,7 +344,7 @@ class Row {
 
   KOKKOS_FORCEINLINE_FUNCTION int take(int col, int slot, const ColumnPlace& ended) const {
     if (slot >= m_layout.capacity) return trash();
-    m_r[slot] = 0;
+    set_gradient(slot, 0);
     m_set.file(col, slot, ended, [](unsigned* word, unsigned expected, unsigned desired) {
       return Level::atomic_compare_exchange(word, expected, desired);
     });
@@ -296,7 +353,7 @@ class Row {
 
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = m_set.insert(col);
-    if (slot >= 0) m_r[slot] = 0;
+    if (slot >= 0) set_gradient(slot, 0);
     return slot;
   }
 
@@ -304,8 +361,8 @@ class Row {
   /// smaller column. -1 where there is none.
   KOKKOS_FUNCTION int best_candidate() const {
     const int slot = arg_max([](int) { return true; });
-    if (slot < 0 || above_floor(m_r[slot], m_set.cols[slot])) return slot;
-    return arg_max([this](int s) { return m_set.cols[s] >= 0 && above_floor(m_r[s], m_set.cols[s]); });
+    if (slot < 0 || above_floor(gradient(slot), m_set.cols[slot])) return slot;
+    return arg_max([this](int s) { return above_floor(gradient(s), m_set.cols[s]); });
   }
 
   // Single precision packs magnitude and column into one key; double needs two sweeps. (Looking the slot up again costs
@@ -318,8 +375,9 @@ class Row {
       const Bits best = m_level.template max<Bits>([&](int lane) {
         Bits mine = 0;
         each_of_lane(used, lane, [&](int s) {
-          const Bits key = Bits(magnitude(m_r[s])) << 32 | (0xffffffffu - unsigned(m_set.cols[s]));
-          if (key > mine && filter(s)) mine = key;
+          const int col = m_set.cols[s];
+          const Bits key = Bits(magnitude(gradient(s))) << 32 | (0xffffffffu - unsigned(col));
+          if (col >= 0 && key > mine && filter(s)) mine = key;
         });
         return mine;
       });
@@ -328,7 +386,8 @@ class Row {
       const Bits best = m_level.template max<Bits>([&](int lane) {
         Bits mine = 0;
         each_of_lane(used, lane, [&](int s) {
-          if (magnitude(m_r[s]) > mine && filter(s)) mine = magnitude(m_r[s]);
+          const Bits size = magnitude(gradient(s));
+          if (size > mine && m_set.cols[s] >= 0 && filter(s)) mine = size;
         });
         return mine;
       });
@@ -336,7 +395,8 @@ class Row {
       const unsigned col = m_level.template min<unsigned>([&](int lane) {
         unsigned mine = ~0u;
         each_of_lane(used, lane, [&](int s) {
-          if (magnitude(m_r[s]) == best && unsigned(m_set.cols[s]) < mine && filter(s)) mine = unsigned(m_set.cols[s]);
+          const int other = m_set.cols[s];
+          if (magnitude(gradient(s)) == best && other >= 0 && unsigned(other) < mine && filter(s)) mine = unsigned(other);
         });
         return mine;
       });
@@ -357,13 +417,14 @@ class Row {
       return RowStatus::overflow;
     }
     const int j = m_set.cols[slot];
-    Real r_j = m_r[slot];
-    for_each(m, [&](int p) { m_column[p] = 0; });
-    m_level.once([&] { m_set.make_member(slot, m); });
+    Real r_j = gradient(slot);
+    m_level.region([&](int lane) {
+      each_of_lane(m, lane, [&](int p) { m_column[p] = 0; });
+      if (lane == 0) m_set.make_member(slot, m);
+    });
     if (!remember_row(j, m)) return RowStatus::overflow;
-    m_w.multiply(m_level, m, m_column, m_l);
     const Real a_jj = m_scale * m_a.diagonal[j];
-    const Real square = m_level.template sum<Real>([&](int lane) { return lane_square(lane, m); });
+    const Real square = m_w.multiply(m_level, m, m_column, m_l);
     const Real lambda_2 = a_jj - square;
     if (!(lambda_2 > Real(m_p.pivot_floor) * a_jj)) {
       m_pivot = lambda_2 / a_jj;
@@ -372,19 +433,17 @@ class Row {
     }
     const Real scale = Real(1) / Kokkos::sqrt(lambda_2);
     m_w.append(m_level, m, m_l, scale);
-    for (int p = first; p < m; ++p) r_j += m_y[p] * m_l[p];
+    for (int p = first; p < m; ++p) r_j += m_y[p - first] * m_l[p];
     const Real y = -r_j * scale;
     const Real* w = m_w.w + m_w.row(m);
     m_level.region([&](int lane) {
       each_of_lane(m + 1, lane, [&](int p) {
-        const Real d = y * w[p];
-        m_step[p] = m == first || p == m ? d : m_step[p] + d;
+        const Real d = y * w[p], step = d * m_scale;
+        m_step[p] = m == first || p == m ? step : m_step[p] + step;
         m_g[p] = p == m ? d : m_g[p] + d;
       });
       if (lane == 0) {
-        m_y[m] = y;
-        m_r[slot] = 0;
-        m_member_slots[m] = slot;
+        m_y[m - first] = y;
       }
     });
     m_psi -= y * y;
@@ -392,94 +451,98 @@ class Row {
     return RowStatus::done;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION Real lane_square(int lane, int m) const {
-    Real sum = 0;
-    each_of_lane(m, lane, [&](int p) { sum += m_l[p] * m_l[p]; });
-    return sum;
-  }
-
-  /// r += A[:, P] d for the step's direction d: one matrix row after another, lanes over its remembered entries, two
-  /// at a time. No two lanes meet in a slot, and every slot's sum has one order.
+  /// r += A[:, P] d for the step's direction d, one matrix row after another, lanes over its remembered entries; on a
+  /// warp two rows at a time, each by half of the lanes: into parts of r of their own, or one half after the other. No two
+  /// lanes meet in a place, and every place's sum has one order.
   KOKKOS_FUNCTION void update_gradient() {
-    if constexpr (width == 1) {
-      for (int p = 0; p < m_members; ++p) {
-        const RememberedRow<Real> row = m_rows[p];
-        const Slot* slots = m_slots + row.slots;
-        const Real d = m_step[p] * m_scale;
-        for (int e = 0; e < row.length; ++e) m_r[slots[e]] += d * row.values[e];
-      }
-    } else if constexpr (Level::keeps_registers) {
-      if (m_longest <= 2 * width) {
-        update_gradient_in_step();
+    if constexpr (Level::keeps_registers && width == 32) {
+      if (m_longest <= entries_of_lane * half_width) {
+        update_gradient_by_halves();
       } else {
-        update_gradient_in_regions();
+        update_gradient_by_rows();
       }
     } else {
-      update_gradient_in_regions();
+      update_gradient_by_rows();
     }
-    for_each(m_members, [&](int p) { m_r[m_member_slots[p]] = 0; });
   }
 
-  KOKKOS_FUNCTION void update_gradient_in_regions() {
+  KOKKOS_FUNCTION void update_gradient_by_rows() {
     for (int p = 0; p < m_members; ++p) {
-      const RememberedRow<Real> row = m_rows[p];
-      for (int first = 0; first < row.length; first += 2 * width)
-        m_level.region([&](int lane) { add_two(fetch_two(p, first + 2 * lane, lane)); });
+      const RememberedRow row = m_rows[p];
+      const Slot* slots = m_slots + row.slots;
+      const Real* values = m_a.values + row.begin;
+      const Real d = m_step[p];
+      m_level.region([&](int lane) {
+        for (int e = lane; e < row.length; e += width) gradient_at(slots[e]) += d * values[e];
+      });
     }
   }
 
-  /// Rows of at most two entries a lane: the loads of the next two rows are under way while a row is added.
-  KOKKOS_FUNCTION void update_gradient_in_step() {
+  /// The loads of the next two rows are under way while two are added.
+  KOKKOS_FUNCTION void update_gradient_by_halves() {
     const int lane = m_level.lane();
-    const int last = m_members - 1;
-    TwoEntries now = fetch_two(0, 2 * lane, lane);
-    TwoEntries next = fetch_two(last < 1 ? last : 1, 2 * lane, lane);
-#pragma unroll 3
-    for (int p = 0; p <= last; ++p) {
-      const TwoEntries after = fetch_two(p + 2 < last ? p + 2 : last, 2 * lane, lane);
-      add_two(now);
+    const int half = lane / half_width, first = lane % half_width;
+    LaneEntries now = fetch_entries(half, half, first);
+#pragma unroll 2
+    for (int p = 0; p < m_members; p += 2) {
+      const LaneEntries next = fetch_entries(p + 2 + half, half, first);
+      if constexpr (parts == 2) {
+        add_entries(now);
+      } else {
+        if (half == 0) add_entries(now);
+        m_level.barrier();
+        if (half == 1) add_entries(now);
+      }
       m_level.barrier();
       now = next;
-      next = after;
     }
   }
 
-  struct TwoEntries {
-    int s0, s1;
-    Real v0, v1, d;
+  /// What a lane adds of a row: entries e, e + 16, e + 32.
+  static constexpr int half_width = 16;
+  static constexpr int entries_of_lane = 3;
+  struct LaneEntries {
+    unsigned place[entries_of_lane];
+    Real value[entries_of_lane];
+    Real d;
   };
 
-  /// Entries e and e + 1 of a remembered row. The entry behind an odd end counts into the trash; so do both of a lane
-  /// that has none.
-  KOKKOS_FORCEINLINE_FUNCTION TwoEntries fetch_two(int p, int e, int lane) const {
-    const RememberedRow<Real> row = m_rows[p];
-    TwoEntries two;
-    two.s0 = two.s1 = trash() + 1 + lane % trash_slots;
-    two.v0 = two.v1 = 0;
-    two.d = m_step[p] * m_scale;
-    if (e < row.length) {
-      const SlotPair pair = *reinterpret_cast<const SlotPair*>(m_slots + row.slots + e);
-      two.s0 = pair.first;
-      two.s1 = pair.second;
-      two.v0 = row.values[e];
-      two.v1 = row.values[e + 1];
+  /// Entries of remembered row p. What is behind its end counts into the lane's own trash.
+  KOKKOS_FORCEINLINE_FUNCTION LaneEntries fetch_entries(int p, int half, int first) const {
+    const int known = p < m_members ? p : m_members - 1;
+    const RememberedRow row = m_rows[known];
+    const int length = p < m_members ? row.length : 0;
+    const Slot* slots = m_slots + row.slots + first;
+    const Real* values = m_a.values + (row.begin + static_cast<std::size_t>(first));
+    const unsigned part = parts == 2 ? unsigned(half) * unsigned(sizeof(Real)) : 0u;
+    LaneEntries entries;
+    entries.d = m_step[known];
+#pragma unroll
+    for (int t = 0; t < entries_of_lane; ++t) {
+      entries.place[t] = unsigned(trash() + 1 + first) * unsigned(stride) + part;
+      entries.value[t] = 0;
+      if (first + t * half_width < length) {
+        entries.place[t] = unsigned(slots[t * half_width]) + part;
+        entries.value[t] = values[t * half_width];
+      }
     }
-    return two;
+    return entries;
   }
-  KOKKOS_FORCEINLINE_FUNCTION void add_two(const TwoEntries& two) const {
-    const Real r0 = m_r[two.s0] + two.d * two.v0;
-    const Real r1 = m_r[two.s1] + two.d * two.v1;
-    m_r[two.s0] = r0;
-    m_r[two.s1] = r1;
+  KOKKOS_FORCEINLINE_FUNCTION void add_entries(const LaneEntries& entries) const {
+    Real sum[entries_of_lane];
+#pragma unroll
+    for (int t = 0; t < entries_of_lane; ++t) sum[t] = gradient_at(entries.place[t]) + entries.d * entries.value[t];
+#pragma unroll
+    for (int t = 0; t < entries_of_lane; ++t) gradient_at(entries.place[t]) = sum[t];
   }
 
   /// One lane's part of sum_e a_e g(slot of e) over a remembered row.
   KOKKOS_FORCEINLINE_FUNCTION double row_product(int position, int lane) const {
-    const RememberedRow<Real> row = m_rows[position];
+    const RememberedRow row = m_rows[position];
     const Slot* slots = m_slots + row.slots;
     const Scalar* values = m_a.original + index_of(row);
     double sum = 0;
-    each_of_lane(row.length, lane, [&](int e) { sum += double(values[e]) * double(m_r[slots[e]]); });
+    each_of_lane(row.length, lane, [&](int e) { sum += double(values[e]) * double(gradient_at(slots[e])); });
     return sum;
   }
 
@@ -489,8 +552,8 @@ class Row {
   const RowLayout& m_layout;
   Set m_set;
   int m_i;
-  RememberedRow<Real>* m_rows;
-  int* m_member_slots;
+  RememberedRow* m_rows;
+  int* m_leaders;
   Slot* m_slots;
   Real* m_r;
   Real* m_column;
@@ -509,7 +572,6 @@ class Row {
   Real m_floor = 0;
   Real m_psi = 0;
   Real m_pivot = 0;
-  bool m_kept = false;    ///< the pattern is given
   bool m_frozen = false;  ///< columns that are new are of no interest
 };
 

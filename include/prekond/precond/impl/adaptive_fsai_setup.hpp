@@ -50,11 +50,13 @@ class Setup {
     Vector<Scalar, Space> values;
   };
 
+  int batch(int members) const { return std::min(members, m_parameters.most_at_once); }
+
   /// A first guess of a row's needs, in a workspace that is not in scratch.
   Layout<Real, unsigned, LargeSet> roomy_layout() const {
     const int members = std::min(m_parameters.max_members, 256);
     const std::int64_t entries = std::min<std::int64_t>((members + 1) * (2ll * m_mean + 16), std::int64_t(1) << 28);
-    return {members, static_cast<int>(std::clamp<std::int64_t>(m_a.num_rows, 64, 4096)), static_cast<int>(entries)};
+    return {members, static_cast<int>(std::clamp<std::int64_t>(m_a.num_rows, 64, 4096)), static_cast<int>(entries), batch(members)};
   }
 
   template <class Kernel>
@@ -108,13 +110,13 @@ template <class Scalar, class Real, class Space, bool Portable>
 template <class Kernel>
 void Setup<Scalar, Real, Space, Portable>::run_in_slab(Kernel kernel, const char* label) {
   constexpr bool host = is_host_space<Space>;
-  const std::int64_t affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(kernel.layout.bytes));
+  const std::int64_t affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(kernel.layout.bytes + kernel.layout.pool_bytes));
   const std::int64_t wanted = std::min<std::int64_t>(kernel.rows.count, m_space.concurrency());
   const std::int64_t units = std::min(host ? m_space.concurrency() : affordable, std::max<std::int64_t>(1, wanted));
   const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(units, Tuning::max_rows_per_team));
   const int league = static_cast<int>(units / team);
   auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::adaptive_fsai::numeric::workspaces",
-                                                  kernel.layout.bytes * static_cast<std::size_t>(league * team));
+                                                  (kernel.layout.bytes + kernel.layout.pool_bytes) * static_cast<std::size_t>(league * team));
   if (host && m_markers.extent(0) < static_cast<std::size_t>(units * m_a.num_rows)) {
     m_markers = allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers",
                                                   static_cast<std::size_t>(units) * m_a.num_rows);
@@ -129,9 +131,14 @@ template <class Scalar, class Real, class Space, bool Portable>
 void Setup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel& kernel, const char* label) {
   const std::size_t bytes = kernel.layout.bytes;
   const int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
-  // Fewer than 8 full teams in a processor's scratch: the registers are better spent on those that are.
-  if (team == Tuning::max_rows_per_team && (bytes * team + 1024) * Tuning::many_teams <= Tuning::scratch_per_processor) {
+  // The registers are better spent on the teams that a processor's scratch has room for.
+  const auto room_for = [&](int teams) {
+    return team == Tuning::max_rows_per_team && (bytes * team + 1024) * teams <= Tuning::scratch_per_processor;
+  };
+  if (room_for(Tuning::many_teams)) {
     launch_in_scratch<Tuning::many_teams>(kernel, team, label);
+  } else if (room_for(Tuning::more_teams)) {
+    launch_in_scratch<Tuning::more_teams>(kernel, team, label);
   } else {
     launch_in_scratch<Tuning::few_teams>(kernel, team, label);
   }
@@ -144,6 +151,7 @@ void Setup<Scalar, Real, Space, Portable>::launch_in_scratch(const SmallKernel& 
   const int league = static_cast<int>((kernel.rows.count + team - 1) / team);
   Kokkos::TeamPolicy<Space, Bounds> policy(m_space, league, team, SmallKernel::width);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));
+  policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(kernel.layout.pool_bytes * team + 16)));
   Kokkos::parallel_for(label, policy, kernel);
 }
 
@@ -178,8 +186,8 @@ void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sam
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
   const int members = std::clamp(quantile(length) - 1, 1, std::max(1, sample.layout.max_members));
   m_fences += 3;
-  m_scratch_layout = {members, capacity, pool};
-  m_use_scratch = capacity < 65000 && pool < (1 << 16) && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
+  m_scratch_layout = {members, capacity, pool, batch(members)};
+  m_use_scratch = capacity <= m_scratch_layout.most_columns() && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
 }
 
 /// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has room.
@@ -227,9 +235,10 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
       return static_cast<int>(std::min(4 * size, limit));
     };
     const auto& now = large.layout;
-    large.layout = {grown(Shortage::members, now.max_members, m_parameters.max_members),
-                    grown(Shortage::capacity, now.capacity, std::max<std::int64_t>(64, m_a.num_rows)),
-                    grown(Shortage::pool, now.pool, (std::int64_t(1) << 31) - 64)};
+    const int members = grown(Shortage::members, now.max_members, m_parameters.max_members);
+    large.layout = {members,
+                    grown(Shortage::capacity, now.capacity, std::min(std::max<std::int64_t>(64, m_a.num_rows), now.most_columns())),
+                    grown(Shortage::pool, now.pool, (std::int64_t(1) << 31) - 64), batch(members)};
     in_scratch = false;
     large.rows = {first, left, list};
     run_in_slab(large, label);
@@ -319,7 +328,7 @@ void Setup<Scalar, Real, Space, Portable>::solve(GMatrix& g) {
   auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
   LargeKernel kernel = prototype();
   // A kept row meets its own columns only.
-  kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool};
+  kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool, batch(kernel.layout.max_members)};
   kernel.pattern = CsrView<Scalar, Space>(g);
   kernel.g_values = g.values;
   kernel.slab.width = 0;
