@@ -161,6 +161,20 @@ class Run {
   std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
 };
 
+/// \throws OptionError for a solver that needs a symmetric preconditioner, with one that is not
+void check_symmetry(const RegistryLine<AnySolver>& solver, const RegistryLine<AnyPreconditioner>& precond) {
+  if (!solver.needs_spd || !precond.nonsymmetric) return;
+  std::string others;
+  for (const auto& line : preconditioner_registry<double, Space>())
+    if (!line.nonsymmetric) others += (others.empty() ? "" : ", ") + line.name;
+  std::string solvers;
+  for (const auto& line : solver_registry<double, Space>())
+    if (!line.needs_spd) solvers += (solvers.empty() ? "" : ", ") + line.name;
+  throw OptionError("the solver '" + solver.name + "' needs a symmetric preconditioner, and '" +
+                    precond.name + "' is not symmetric; choose one of " + others +
+                    (solvers.empty() ? "" : ", or one of the solvers " + solvers));
+}
+
 }  // namespace
 
 Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
@@ -168,6 +182,7 @@ Method choose_method(const std::string& solver, const OptionMap& solver_options,
   const RegistryLine<AnySolver> solver_line = find_line(solver_registry<double, Space>(), solver, "solver");
   const RegistryLine<AnyPreconditioner> precond_line =
       find_line(preconditioner_registry<double, Space>(), precond, "preconditioner");
+  check_symmetry(solver_line, precond_line);
   Method method;
   method.solver_name = solver;
   method.precond_name = precond;

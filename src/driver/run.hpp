@@ -31,7 +31,8 @@ struct Method {
   OptionMap precond_options() const { return precond->fields().values(); }
 };
 
-/// \throws OptionError for an unknown name or option, or a value out of range
+/// \throws OptionError for an unknown name or option, a value out of range, or a nonsymmetric preconditioner with a
+/// solver that needs a symmetric one
 Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
                      const OptionMap& precond_options);
 

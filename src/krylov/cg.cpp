@@ -339,6 +339,11 @@ SolveResult Cg<Scalar, Space>::solve(const Space& space, const Operator<Scalar, 
   if (preconditioner && preconditioner->num_rows() != a.num_rows())
     throw InputError("cg: the preconditioner has " + std::to_string(preconditioner->num_rows()) + " rows, A has " +
                      std::to_string(n));
+  if (preconditioner && preconditioner->is_nonsymmetric())
+    throw InputError("cg: the preconditioner " + preconditioner->name() +
+                     " is not symmetric; cg needs a symmetric positive definite one, such as jacobi, fsai or "
+                     "adaptive_fsai, and a nonsymmetric one needs a method for nonsymmetric systems, such as "
+                     "BiCGSTAB or GMRES");
   Kokkos::Timer timer;
   SolveResult result = CgRun<Scalar, Space>(space, a, preconditioner, b, x, stopping, monitor, reducer,
                                             m_options.single_reduction).run();

@@ -14,7 +14,7 @@ namespace prekond {
 
 namespace impl {
 
-/// H and H^T, in whatever precision.
+/// H and H^T, or H_L and H_U, in whatever precision.
 template <class Scalar, class Space>
 class StoredFactor {
  public:
@@ -49,9 +49,8 @@ struct StoreRows {
   static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
 
   CsrView<Scalar, Space> g;
-  VectorView<Value, Space> values;
+  VectorView<Value, Space> values;          ///< empty: D alone
   VectorView<Scalar, Space> inverse_scale;  ///< 1 / D_ii
-  VectorView<Scalar, Space> square;         ///< D_ii^2
 
   static Policy policy(const Space& space, std::int64_t num_rows) {
     const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
@@ -77,18 +76,17 @@ struct StoreRows {
         Kokkos::Max<Scalar>(largest));
     constexpr Scalar target = top<Value>;
     const Scalar inverse = impl::inverse_power_of_two(largest) * target;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1),
-                         [&](std::size_t k) { values(k) = rounded(g.values(k) * inverse, k == last); });
-    Kokkos::single(Kokkos::PerThread(team), [&] {
-      inverse_scale(i) = inverse;
-      square(i) = 1 / inverse / inverse;
-    });
+    if (values.extent(0) > 0)
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1),
+                           [&](std::size_t k) { values(k) = rounded(g.values(k) * inverse, k == last); });
+    Kokkos::single(Kokkos::PerThread(team), [&] { inverse_scale(i) = inverse; });
   }
 
   /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
   KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
     constexpr Scalar smallest = least<Value>;
-    return static_cast<Value>(diagonal && value < smallest ? smallest : value);
+    if (!diagonal || !(Kokkos::abs(value) < smallest)) return static_cast<Value>(value);
+    return static_cast<Value>(value < 0 ? -smallest : smallest);
   }
 };
 
@@ -98,17 +96,17 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
   using full_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   using stored_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
 
-  StoredAs(const Space& space, const full_type& g, const full_type& gt)
+  /// `ut` is G_U^T, and `g` again where G_U = G^T; `u` is G_U.
+  StoredAs(const Space& space, const full_type& g, const full_type& ut, const full_type& u)
       : m_h(same_pattern(space, g)),
-        m_ht(same_pattern(space, gt)),
+        m_ht(same_pattern(space, u)),
         m_square(
             allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
-    const auto inverse =
-        allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
-    Kokkos::parallel_for("prekond::factored_inverse::store_rows",
-                         StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
-                         StoreRows<Value, Scalar, Space>{g, m_h.values, inverse, m_square});
-    store_transposed(space, gt, m_ht.values, inverse);
+    const Vector<Scalar, Space> inverse = scale_rows(space, g, m_h.values);
+    const bool symmetric = ut.values.data() == g.values.data();
+    const Vector<Scalar, Space> inverse_of_u = symmetric ? inverse : scale_rows(space, ut, {});
+    store_transposed(space, u, m_ht.values, inverse_of_u);
+    multiply_scales(space, inverse, inverse_of_u, m_square);
     space.fence("prekond::factored_inverse::stored");
   }
 
@@ -119,6 +117,26 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
   }
   std::int64_t bytes() const override {
     return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Scalar));
+  }
+
+  /// 1 / D_ii, and H's values where they are given a place.
+  static Vector<Scalar, Space> scale_rows(const Space& space, const CsrView<Scalar, Space>& g,
+                                          VectorView<Value, Space> values) {
+    const auto inverse =
+        allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
+    Kokkos::parallel_for("prekond::factored_inverse::store_rows",
+                         StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
+                         StoreRows<Value, Scalar, Space>{g, values, inverse});
+    return inverse;
+  }
+
+  /// D^2, or D_U D_L.
+  static void multiply_scales(const Space& space, VectorView<const Scalar, Space> inverse,
+                              VectorView<const Scalar, Space> inverse_of_u,
+                              VectorView<Scalar, Space> product) {
+    Kokkos::parallel_for(
+        "prekond::factored_inverse::multiply_scales", Kokkos::RangePolicy<Space>(space, 0, product.extent(0)),
+        KOKKOS_LAMBDA(int i) { product(i) = 1 / inverse(i) / inverse_of_u(i); });
   }
 
   /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the
@@ -155,15 +173,16 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
 /// Null where the values stay as they are.
 template <class Scalar, class Space, class Matrix>
 std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& space, const Matrix& g,
-                                                               const Matrix& gt, Storage storage) {
+                                                               const Matrix& ut, const Matrix& u,
+                                                               Storage storage) {
   switch (storage) {
     case Storage::half:
-      return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, gt);
+      return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, ut, u);
     case Storage::bfloat16:
-      return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, gt);
+      return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, ut, u);
     case Storage::single_precision:
       if constexpr (!std::is_same_v<Scalar, float>)
-        return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, gt);
+        return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, ut, u);
       return nullptr;
     default:
       return nullptr;
@@ -201,17 +220,19 @@ void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<c
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_factor(const Space& space, const matrix_type& g, Storage storage,
-                                                 Report& report) {
-  auto gt = transpose<Scalar, Space>(space, g);
+void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
+                                                  const matrix_type& upper_transposed, Storage storage,
+                                                  Report& report) {
+  const auto upper = transpose<Scalar, Space>(space, upper_transposed);
   space.fence("prekond::factored_inverse::numeric::end");
-  const auto stored = store<Scalar, Space>(space, g, gt, storage);
+  const auto stored = store<Scalar, Space>(space, lower, upper_transposed, upper, storage);
+  const bool two = upper_transposed.values.data() != lower.values.data();
   report.fences += 3;
-  report.nnz = g.nnz();
-  report.apply_flops = 4.0 * static_cast<double>(g.nnz());
-  report.bytes = stored ? stored->bytes() : g.bytes() + gt.bytes();
-  m_g = g;
-  m_gt = gt;
+  report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
+  report.apply_flops = 2.0 * static_cast<double>(lower.nnz() + upper.nnz());
+  report.bytes = stored ? stored->bytes() : lower.bytes() + upper.bytes();
+  m_g = lower;
+  m_gt = upper;
   m_stored = stored;
   if (stored) m_g.values = m_gt.values = {};
 }

@@ -4,6 +4,7 @@
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/none.hpp>
+#include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
@@ -18,6 +19,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       registry_line<Product, Jacobi<Scalar, Space>>(),
       registry_line<Product, Fsai<Scalar, Space>>(),
       registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
+      registry_line<Product, NonsymmetricFsai<Scalar, Space>>(),
   };
   return registry;
 }

@@ -319,6 +319,7 @@ struct PlainOptions {
   static constexpr const char* summary = "takes no options";
   static constexpr const char* paper = "";
   static constexpr bool needs_spd = false;
+  static constexpr bool nonsymmetric = true;
   template <class Visitor>
   void describe(Visitor&) {}
 };
@@ -339,6 +340,8 @@ TEST(RegistryTest, ALineSaysWhatItsOptionStructSays) {
   EXPECT_EQ(registry[0].paper, "Toymaker 1901");
   EXPECT_TRUE(registry[0].needs_spd);
   EXPECT_FALSE(registry[1].needs_spd);
+  EXPECT_FALSE(registry[0].nonsymmetric) << "an option struct need not say it";
+  EXPECT_TRUE(registry[1].nonsymmetric);
   EXPECT_EQ(&find_line(registry, "plain", "toy"), &registry[1]);
 }
 

@@ -241,6 +241,14 @@ const std::vector<ErrorCase> command_line_errors = {
      {"compare", "spd.mtx", "--precond", "adaptive_fsai:max_step=2"},
      2,
      {"'max_step'", "'max_steps'"}},
+    {"nonsymmetric_precond_for_cg",
+     {"solve", "spd.mtx", "--precond", "nonsymmetric_fsai"},
+     2,
+     {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai"}},
+    {"compare_nonsymmetric",
+     {"compare", "spd.mtx", "--precond", "jacobi,nonsymmetric_fsai:power=2"},
+     2,
+     {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai"}},
     {"list_kind", {"list", "solver"}, 2, {"'solvers'"}},
     {"list_name", {"list", "solvers", "cq"}, 2, {"'cg'"}},
     {"generate_no_output", {"generate", "poisson2d:3"}, 2, {"--output"}},
@@ -540,7 +548,7 @@ TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
   std::vector<std::string> names;
   for (const auto& line : lines_of(run({"list", "preconditioners"}).out))
     names.push_back(line.substr(0, line.find(' ')));
-  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai"})
+  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   EXPECT_THAT(run({"list", "solvers"}).out, StartsWith("cg "));
   EXPECT_THAT(run({"list", "generators"}).out, HasSubstr("elasticity3d"));
@@ -548,6 +556,7 @@ TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
   for (const char* part :
        {"paper:", "Bernaschi", "max_steps=15", "0 .. 1000000", "single | double", "growth steps"})
     EXPECT_THAT(fsai, HasSubstr(part));
+  EXPECT_THAT(run({"list", "preconditioners", "nonsymmetric_fsai"}).out, HasSubstr("for general matrices"));
   EXPECT_THAT(run({"list", "generators", "circuit"}).out, HasSubstr("hubs=4"));
   EXPECT_EQ(run({"list"}).code, 0);
 }

@@ -24,6 +24,7 @@
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 // ------------------------------------------------------------------------------------------------ problems
@@ -849,6 +850,30 @@ TYPED_TEST(CgTest, SizesThatDoNotFitAreRefused) {
   HostMatrix<double> wide = a;
   wide.num_cols = 12;
   EXPECT_THAT(refuse(wide, nullptr, 9, 9), HasSubstr("A is 9 x 12"));
+}
+
+/// A preconditioner that knows that it is not symmetric.
+template <class Space>
+class Nonsymmetric : public Scale<double, Space> {
+ public:
+  using Scale<double, Space>::Scale;
+  std::string name() const override { return "skew"; }
+  bool is_nonsymmetric() const override { return true; }
+};
+
+TYPED_TEST(CgTest, APreconditionerThatIsKnownNotToBeSymmetricIsRefused) {
+  const TypeParam space;
+  const auto op = operator_of<TypeParam>(problem("poisson2d:3"));
+  const Vector<double, TypeParam> b("b", 9), x("x", 9);
+  Kokkos::deep_copy(b, 1.0);
+  Kokkos::deep_copy(x, 0.5);
+  const Nonsymmetric<TypeParam> known(9, 1.0);
+  EXPECT_THAT(message_of<InputError>([&] { Cg<double, TypeParam>().solve(space, op, &known, b, x, {}); }),
+              AllOf(HasSubstr("cg: the preconditioner skew is not symmetric"), HasSubstr("GMRES")));
+  EXPECT_EQ(to_vector(x), std::vector<double>(9, 0.5)) << "x is as it was";
+  const Scale<double, TypeParam> unknown(9, 1.0);  // says nothing, as most of the users' own
+  EXPECT_FALSE(unknown.is_symmetric() || unknown.is_nonsymmetric());
+  EXPECT_TRUE((Cg<double, TypeParam>().solve(space, op, &unknown, b, x, {}).converged));
 }
 
 TYPED_TEST(CgTest, SameBitsTwice) {

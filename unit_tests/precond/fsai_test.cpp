@@ -51,17 +51,6 @@ HostMatrix<double> generated(const std::string& spec) {
   return to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), spec));
 }
 
-template <class Space>
-CsrGraph<Space> graph_of(const HostGraph& rows, std::int64_t num_cols) {
-  std::vector<std::size_t> row_ptrs = {0};
-  std::vector<int> col_idxs;
-  for (const auto& row : rows) {
-    col_idxs.insert(col_idxs.end(), row.begin(), row.end());
-    row_ptrs.push_back(col_idxs.size());
-  }
-  return {static_cast<std::int64_t>(rows.size()), num_cols, to_device<Space>(row_ptrs), to_device<Space>(col_idxs)};
-}
-
 template <class Space, class Scalar>
 HostMatrix<Scalar> factor(const HostMatrix<Scalar>& a, const FsaiOptions& options, Report* report = nullptr,
                           const HostGraph* pattern = nullptr) {

@@ -30,6 +30,18 @@ HostGraph to_host(const CsrGraph<Space>& graph) {
       graph.num_rows, graph.num_cols, to_vector(graph.row_ptrs), to_vector(graph.col_idxs), {}});
 }
 
+template <class Space>
+CsrGraph<Space> graph_of(const HostGraph& rows, std::int64_t num_cols) {
+  std::vector<std::size_t> row_ptrs = {0};
+  std::vector<int> col_idxs;
+  for (const auto& row : rows) {
+    col_idxs.insert(col_idxs.end(), row.begin(), row.end());
+    row_ptrs.push_back(col_idxs.size());
+  }
+  return {static_cast<std::int64_t>(rows.size()), num_cols, to_device<Space>(row_ptrs),
+          to_device<Space>(col_idxs)};
+}
+
 /// Each entry is there with the given probability, with a value in [-1, 1]; every 11th one is zero.
 template <class Scalar>
 HostMatrix<Scalar> random_entries(int rows, int cols, double density, unsigned seed) {

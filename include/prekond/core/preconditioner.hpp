@@ -37,6 +37,11 @@ class Preconditioner {
   /// transpose too.)
   virtual bool is_symmetric() const { return false; }
 
+  /// Is M^-1 known not to be symmetric, whatever the matrix? Methods that need a symmetric one (cg) refuse it.
+  /// Neither this nor `is_symmetric` holds where it is not known, as of a preconditioner that says nothing: such
+  /// a one is taken.
+  virtual bool is_nonsymmetric() const { return false; }
+
   virtual const Report& report() const {
     static const Report empty;
     return empty;

@@ -26,6 +26,7 @@ struct RegistryLine {
   std::string summary;
   std::string paper;
   bool needs_spd = false;
+  bool nonsymmetric = false;  ///< a preconditioner whose M^-1 is not symmetric: nothing for solvers that need SPD
   std::function<std::unique_ptr<Configurator<Product>>()> configure;
 };
 
@@ -45,7 +46,9 @@ class ConfiguratorOf : public Configurator<Product> {
 template <class Product, class Algorithm>
 RegistryLine<Product> registry_line() {
   using Options = typename Algorithm::options_type;
-  return {Options::name, Options::summary, Options::paper, Options::needs_spd,
+  bool nonsymmetric = false;
+  if constexpr (requires { Options::nonsymmetric; }) nonsymmetric = Options::nonsymmetric;
+  return {Options::name, Options::summary, Options::paper, Options::needs_spd, nonsymmetric,
           [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
 }
 

@@ -25,7 +25,8 @@ struct CgOptions {
 ///
 /// An iteration is one product with A, one application of M^-1, three other kernels (two with `single_reduction`) and
 /// two global reductions (one); the scalars stay on the device, and the host waits once, for the stopping test.
-/// Memory: 4 vectors (5 with `single_reduction`) and the preconditioner's workspace, allocated once.
+/// Memory: 4 vectors (5 with `single_reduction`) and the preconditioner's workspace, allocated once. A preconditioner
+/// with `is_nonsymmetric()` is refused.
 template <class Scalar, class Space>
 class Cg : public Solver<Scalar, Space> {
  public:

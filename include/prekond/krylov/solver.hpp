@@ -19,7 +19,8 @@ class Solver {
   /// Solves A x = b from the x given. `preconditioner` may be null. `monitor` sees every iteration.
   /// Convergence is ||b - A x|| <= max(rtol ||b||, atol); when the recursive residual says so the true one is computed,
   /// and if it is more than 10 times larger the method starts again from it, once.
-  /// \throws InputError where the sizes do not fit
+  /// \throws InputError where the sizes do not fit, or where the method needs a symmetric preconditioner and this one
+  /// is known not to be
   virtual SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
                             const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
                             VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},

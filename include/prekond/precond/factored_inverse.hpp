@@ -17,10 +17,13 @@ class StoredFactor;
 /// in common. An application is a product with G and one with G^T, which is stored too. Symmetric and, where
 /// G has no zero on its diagonal, positive definite.
 ///
+/// For general matrices M^-1 = G_U G_L, with a sparse upper triangular G_U in place of G^T.
+///
 /// The values may be stored in a lower precision than the vectors have (`Storage`), to read less: then G = D
 /// H with D_ii a power of two that brings row i of H into the middle of the stored type's range, and M^-1 =
 /// H^T D^2 H with H and H^T rounded alike. That is symmetric and positive definite all the same, so that CG
-/// needs no change; sums are formed in the vectors' precision.
+/// needs no change; sums are formed in the vectors' precision. (G_U = H_U D_U likewise, with scales of its
+/// own.)
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -28,19 +31,25 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   bool is_symmetric() const override { return true; }
 
-  /// y = G^T (G x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both factors read once.
-  /// \throws std::logic_error before numeric
+  /// y = G^T (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both
+  /// factors read once. \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
   /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
   const matrix_type& factor() const { return m_g; }
-  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T, likewise
+  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T or G_U, likewise
 
  protected:
   /// Takes a finished G, transposes it, stores both, and fills what the report says of them. Fences.
-  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report);
+  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report) {
+    take_factors(space, g, g, storage, report);
+  }
+  /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
+  /// two.
+  void take_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
+                    Storage storage, Report& report);
   void forget_factor() {
     m_g = m_gt = {};
     m_stored = nullptr;

@@ -120,6 +120,10 @@ struct Outcome {
   /// Counts row i. `pivot` is relative to the diagonal entry.
   KOKKOS_FUNCTION static void count(Outcome& outcome, int i, bool diagonal, float pivot) {
     Kokkos::atomic_inc(diagonal ? &outcome.diagonals : &outcome.pivots);
+    meet(outcome, i, pivot);
+  }
+  /// Row i may be the first, and is counted when it is known how it ends.
+  KOKKOS_FUNCTION static void meet(Outcome& outcome, int i, float pivot) {
     const unsigned long long packed =
         static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
     Kokkos::atomic_min(&outcome.first, packed);

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// One row of the static FSAI, over a level: gather A[P, P], factor it, solve for the last unit vector.
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/dense/panel_cholesky.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/precond/impl/fsai_columns.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 
 #include <cstdint>
@@ -63,9 +62,8 @@ class Row {
         m_y(at<Real>(base, layout.y)),
         m_x(at<Real>(base, layout.x)),
         m_scale(at<double>(base, layout.scale)),
-        m_begins(at<std::size_t>(base, layout.begins)),
-        m_lengths(at<int>(base, layout.lengths)),
-        m_cols(at<int>(base, layout.cols)) {}
+        m_cols(level, a, length, at<std::size_t>(base, layout.begins), at<int>(base, layout.lengths),
+               at<int>(base, layout.cols)) {}
 
   /// Solves on the columns cols[0 .. length), ascending.
   KOKKOS_FUNCTION RowResult solve(const int* cols, Real floor) {
@@ -89,64 +87,18 @@ class Row {
   }
 
   KOKKOS_FUNCTION void read_columns(const int* cols) {
-    m_level.region([&](int lane) {
-      for (int k = lane; k < m_length; k += m_level.size()) {
-        const int col = cols[k];
-        const std::size_t begin = m_a.row_ptrs(col);
-        m_cols[k] = col;
-        m_begins[k] = begin;
-        m_lengths[k] = static_cast<int>(m_a.row_ptrs(col + 1) - begin);
-        m_scale[k] = inverse_power_of_two(Kokkos::sqrt(double(m_diagonal(col))));
-      }
+    m_cols.read(cols, [&](int k, int col) {
+      m_scale[k] = inverse_power_of_two(Kokkos::sqrt(double(m_diagonal(col))));
     });
   }
 
   /// Row k of the lower triangle is row P[k] of A up to its diagonal, where it meets P.
   KOKKOS_FUNCTION void gather() {
-    if constexpr (Level::width == 1) {
-      for (int k = 0; k < m_length; ++k) merge_row(k);
-    } else {
-      const int group = m_level.size() < 32 ? m_level.size() : 32;
-      m_level.region([&](int lane) {
-        for (int k = lane / group; k < m_length; k += m_level.size() / group)
-          search_row(k, lane % group, group);
-      });
-    }
+    m_cols.gather([](int k) { return k + 1; }, [&](int k, int j, std::size_t entry) { set(k, j, entry); });
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void set(int k, int j, std::size_t entry) const {
     m_system(k, j) = static_cast<Real>(double(m_a.values(entry)) * m_scale[k] * m_scale[j]);
-  }
-
-  KOKKOS_FUNCTION void merge_row(int k) const {
-    int j = 0;
-    for (std::size_t entry = m_begins[k];; ++entry) {
-      const int col = m_a.col_idxs(entry);
-      while (m_cols[j] < col) ++j;
-      if (m_cols[j] != col) continue;
-      set(k, j, entry);
-      if (j == k) return;  // there is a diagonal
-    }
-  }
-
-  /// A lane's share of a row, each entry looked up in P.
-  KOKKOS_FORCEINLINE_FUNCTION void search_row(int k, int lane, int group) const {
-    const int first = m_cols[0], last = m_cols[k];
-    for (int e = lane; e < m_lengths[k]; e += group) {
-      const std::size_t entry = m_begins[k] + static_cast<std::size_t>(e);
-      const int col = m_a.col_idxs(entry);
-      if (col > last) return;
-      if (col < first) continue;
-      int begin = 0, end = k;
-      while (begin < end) {
-        const int middle = (begin + end) / 2;
-        if (m_cols[middle] < col)
-          begin = middle + 1;
-        else
-          end = middle;
-      }
-      if (m_cols[begin] == col) set(k, begin, entry);
-    }
   }
 
   KOKKOS_FUNCTION RowResult result() const {
@@ -166,9 +118,7 @@ class Row {
   Real* m_y;
   Real* m_x;
   double* m_scale;
-  std::size_t* m_begins;
-  int* m_lengths;
-  int* m_cols;
+  RowColumns<Scalar, Space, Level> m_cols;
 };
 
 }  // namespace prekond::impl::fsai

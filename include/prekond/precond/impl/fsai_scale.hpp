@@ -33,30 +33,40 @@ struct KeepLarge {
   }
 };
 
-/// G without its small entries; a note in the report says how many it had. Fences once.
+/// Of each row, what an entry's square has to reach.
 template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
-    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const Scalar, Space> diagonal,
-    double delta, Report& report) {
+Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>& g,
+                                   VectorView<const Scalar, Space> values,
+                                   VectorView<const Scalar, Space> diagonal, double delta) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
-  const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
+  const KeepLarge<Scalar, Space> large{g, values, diagonal, {}};
+  const VectorView<double, Space> result = least;
   Kokkos::parallel_for(
       "prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
       KOKKOS_LAMBDA(int i) {
         const std::size_t last = g.row_ptrs(i + 1) - 1;
         double sum = 0;
-        for (std::size_t k = g.row_ptrs(i); k <= last; ++k) sum += keep.square(k, last);
-        least(i) = delta * delta * sum;
+        for (std::size_t k = g.row_ptrs(i); k <= last; ++k) sum += large.square(k, last);
+        result(i) = delta * delta * sum;
       });
+  return least;
+}
+
+/// G without its small entries; a note in the report says how many it had. Fences once.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
+    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const Scalar, Space> diagonal,
+    double delta, Report& report) {
+  const auto least = measure_rows<Scalar, Space>(space, g, g.values, diagonal, delta);
+  const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
   report.notes.push_back("G had " + std::to_string(g.nnz()) + " entries before the postfilter");
   ++report.fences;
   return filter_entries<Scalar, Space>(space, g, keep);
 }
 
-/// Scales the rows of G so that g A g^T = 1: one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
-/// double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
-template <class Scalar, class Space, int Width>
-struct ScaleRows {
+/// A kernel over the rows of a factor, each done by a vector of lanes.
+template <class Space, int Width>
+struct VectorRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr bool host = is_host_space<Space>;
@@ -64,26 +74,55 @@ struct ScaleRows {
   static constexpr int rows_per_team = host ? 256 : 256 / width;
   using Level = NativeVectorLevel<Space, Member, width>;
 
+  static Policy policy(const Space& space, std::int64_t num_rows) {
+    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
+    return Policy(space, teams, host ? 1 : rows_per_team, width);
+  }
+
+  /// Calls do_row(level, i) for this team's rows i < num_rows.
+  template <class DoRow>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_rows(const Member& team, std::int64_t num_rows,
+                                                   const DoRow& do_row) {
+    const std::int64_t first = std::int64_t(team.league_rank()) * rows_per_team;
+    if constexpr (host) {
+      for (std::int64_t i = first; i < first + rows_per_team && i < num_rows; ++i)
+        do_row(Level(team), static_cast<int>(i));
+    } else {
+      const std::int64_t i = first + team.team_rank();
+      if (i < num_rows) do_row(Level(team), static_cast<int>(i));
+    }
+  }
+
+  /// The first of the places [begin, last] with a column >= col. \pre there is one
+  KOKKOS_FORCEINLINE_FUNCTION static std::size_t find_from(const CsrGraphView<Space>& pattern,
+                                                           std::size_t begin, std::size_t last, int col) {
+    while (begin < last) {
+      const std::size_t middle = begin + (last - begin) / 2;
+      if (pattern.col_idxs(middle) < col)
+        begin = middle + 1;
+      else
+        last = middle;
+    }
+    return begin;
+  }
+};
+
+/// Scales the rows of G so that g A g^T = 1: one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
+/// double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
+template <class Scalar, class Space, int Width>
+struct ScaleRows : VectorRows<Space, Width> {
+  using typename VectorRows<Space, Width>::Member;
+  using typename VectorRows<Space, Width>::Level;
+  using VectorRows<Space, Width>::width;
+
   CsrView<Scalar, Space> a;
   VectorView<const Scalar, Space> diagonal;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
   VectorView<Outcome, Space> outcome;
 
-  Policy policy(const Space& space) const {
-    const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
-    return Policy(space, teams, host ? 1 : rows_per_team, width);
-  }
-
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t first = std::int64_t(team.league_rank()) * rows_per_team;
-    if constexpr (host) {
-      for (std::int64_t i = first; i < first + rows_per_team && i < a.num_rows; ++i)
-        scale_row(Level(team), static_cast<int>(i));
-    } else {
-      const std::int64_t i = first + team.team_rank();
-      if (i < a.num_rows) scale_row(Level(team), static_cast<int>(i));
-    }
+    this->for_rows(team, a.num_rows, [&](const Level& level, int i) { scale_row(level, i); });
   }
 
   KOKKOS_FUNCTION void scale_row(const Level& level, int i) const {
@@ -115,24 +154,12 @@ struct ScaleRows {
       if constexpr (width == 1) {
         while (pattern.col_idxs(k) < col) ++k;
       } else {
-        k = find_from(begin, j, col);
+        k = this->find_from(pattern, begin, j, col);
       }
       if (pattern.col_idxs(k) == col)
         sum += (k == j ? 1.0 : 2.0) * double(a.values(entry)) * double(values(k));
     }
     return sum;
-  }
-
-  /// The first place in [begin, last] with a column >= col. \pre there is one
-  KOKKOS_FORCEINLINE_FUNCTION std::size_t find_from(std::size_t begin, std::size_t last, int col) const {
-    while (begin < last) {
-      const std::size_t middle = begin + (last - begin) / 2;
-      if (pattern.col_idxs(middle) < col)
-        begin = middle + 1;
-      else
-        last = middle;
-    }
-    return begin;
   }
 };
 
@@ -143,12 +170,12 @@ void scale_rows(const Space& space, const CsrView<Scalar, Space>& a, VectorView<
                 const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                 VectorView<Outcome, Space> outcome) {
   const auto launch = [&](const auto& kernel) {
-    Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space), kernel);
+    Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space, a.num_rows), kernel);
   };
   if (pattern.nnz() > 8 * a.num_rows)
-    launch(ScaleRows<Scalar, Space, 32>{a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 32>{{}, a, diagonal, pattern, values, outcome});
   else
-    launch(ScaleRows<Scalar, Space, 8>{a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 8>{{}, a, diagonal, pattern, values, outcome});
 }
 
 }  // namespace prekond::impl

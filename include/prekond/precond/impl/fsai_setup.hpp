@@ -7,6 +7,7 @@
 #include <prekond/precond/impl/fsai_scale.hpp>
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 namespace prekond::impl::fsai {
@@ -99,6 +100,32 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
   }
 }
 
+/// Calls launch(unit, rows, longest) for the bins of the rows, or of those chosen, by length: `unit` is a
+/// std::integral_constant, and bytes(longest) a workspace's size. \returns the fences that this took, those
+/// of the calls included
+template <class Space, class Bytes, class Launch>
+int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
+                VectorView<const unsigned char, Space> chosen, const Bytes& bytes, const Launch& launch) {
+  const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
+  const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
+  int fences = bins.fences;
+  for (const auto& bin : bins.bins) {
+    const auto rows = bins.rows_of(bin);
+    if (is_host_space<Space> || bytes(bin.longest) > Tuning::scratch_limit) {
+      fences += launch(std::integral_constant<Unit, Unit::slab>(), rows, bin.longest);
+    } else if constexpr (!is_host_space<Space>) {
+      if (bin.longest <= Tuning::short_vector) {
+        fences += launch(std::integral_constant<Unit, Unit::short_vector>(), rows, bin.longest);
+      } else if (bin.longest <= Tuning::longest_of_vector) {
+        fences += launch(std::integral_constant<Unit, Unit::vector>(), rows, bin.longest);
+      } else {
+        fences += launch(std::integral_constant<Unit, Unit::team>(), rows, bin.longest);
+      }
+    }
+  }
+  return fences;
+}
+
 /// Solves the rows of one bin.
 template <class Scalar, class Real, class Space, Unit unit>
 struct SolveRows : RowKernel<Space, unit> {
@@ -176,36 +203,23 @@ class Setup {
   template <class Real>
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
-    const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
-    const RowBins<Space> bins = bin_rows<Space>(m_space, pattern.row_ptrs, limits, chosen);
-    m_fences += bins.fences;
-    for (const auto& bin : bins.bins) {
-      const Layout<Real> layout(bin.longest);
-      const auto rows = bins.rows_of(bin);
-      if (is_host_space<Space> || layout.bytes > Tuning::scratch_limit) {
-        launch<Real, Unit::slab>(pattern, values, layout, rows, again, bin.longest);
-      } else if constexpr (!is_host_space<Space>) {
-        if (bin.longest <= Tuning::short_vector) {
-          launch<Real, Unit::short_vector>(pattern, values, layout, rows, again, bin.longest);
-        } else if (bin.longest <= Tuning::longest_of_vector) {
-          launch<Real, Unit::vector>(pattern, values, layout, rows, again, bin.longest);
-        } else {
-          launch<Real, Unit::team>(pattern, values, layout, rows, again, bin.longest);
-        }
-      }
-    }
+    m_fences += launch_bins<Space>(
+        m_space, pattern.row_ptrs, chosen, [](int longest) { return Layout<Real>(longest).bytes; },
+        [&](auto unit, VectorView<const int, Space> rows, int longest) {
+          return launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
+        });
   }
 
   template <class Real, Unit unit>
-  void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
-              const Layout<Real>& layout, VectorView<const int, Space> rows,
-              VectorView<unsigned char, Space> again, int longest) {
+  int launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+             VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
+    const Layout<Real> layout(longest);
     const Kernel kernel{{},           m_a,  m_diagonal, pattern,   values, layout,
                         16 * epsilon, rows, again,      m_outcome, {},     m_next};
-    m_fences += launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                            m_slab_bytes, "prekond::fsai::numeric::solve_rows");
+    return launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
+                       m_slab_bytes, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;

@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The launches of the setup of NonsymmetricFsai.
+#include <prekond/precond/impl/fsai_setup.hpp>
+#include <prekond/precond/impl/nonsymmetric_fsai_row.hpp>
+
+namespace prekond::impl::nonsymmetric_fsai {
+
+using fsai::Unit;
+
+/// What the setup needs of A's rows.
+template <class Scalar, class Space>
+struct RowSizes {
+  Vector<double, Space> scale;      ///< 2^-k with the row's largest entry in [2^k, 2^(k + 1))
+  Vector<Scalar, Space> diagonal;   ///< 0 where it is missing or not finite
+  Vector<Scalar, Space> magnitude;  ///< |a_ii|, or where that is 0 the row's largest entry, or 1
+
+  RowSizes(const Space& space, std::int64_t n)
+      : scale(allocate<Vector<double, Space>>(space, "prekond::nonsymmetric_fsai::numeric::row_scale", n)),
+        diagonal(allocate<Vector<Scalar, Space>>(space, "prekond::nonsymmetric_fsai::numeric::diagonal", n)),
+        magnitude(
+            allocate<Vector<Scalar, Space>>(space, "prekond::nonsymmetric_fsai::numeric::magnitude", n)) {}
+};
+
+template <class Scalar, class Space>
+RowSizes<Scalar, Space> measure_matrix(const Space& space, const CsrView<Scalar, Space>& a) {
+  const RowSizes<Scalar, Space> sizes(space, a.num_rows);
+  const VectorView<double, Space> scale = sizes.scale;
+  const VectorView<Scalar, Space> diagonals = sizes.diagonal, magnitudes = sizes.magnitude;
+  Kokkos::parallel_for(
+      "prekond::nonsymmetric_fsai::numeric::measure_rows", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+      KOKKOS_LAMBDA(int i) {
+        Scalar largest = 0, diagonal = 0;
+        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) < a.num_rows; ++k) {
+          const Scalar value = a.values(k), size = Kokkos::abs(value);
+          if (!Kokkos::isfinite(value)) continue;
+          if (size > largest) largest = size;
+          if (a.col_idxs(k) == i) diagonal = value;
+        }
+        scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
+        diagonals(i) = diagonal;
+        magnitudes(i) = diagonal != 0 ? Kokkos::abs(diagonal) : (largest > 0 ? largest : Scalar(1));
+      });
+  return sizes;
+}
+
+/// How a row ended: what its byte in `status` says.
+struct Status {
+  enum : unsigned char {
+    solved = 0,
+    again = 1,  ///< by the next kernel
+    shortened = 2,
+    diagonal = 3
+  };
+};
+
+/// Solves the rows of one bin.
+template <class Scalar, class Real, class Space, Unit unit>
+struct SolveRows : fsai::RowKernel<Space, unit> {
+  using typename fsai::RowKernel<Space, unit>::Member;
+  using typename fsai::RowKernel<Space, unit>::Level;
+  using SolvedRow = Row<Scalar, Real, Space, Level>;
+
+  CsrView<Scalar, Space> a;
+  VectorView<const double, Space> row_scale;
+  CsrGraphView<Space> pattern;
+  VectorView<Scalar, Space> lower;
+  VectorView<Scalar, Space> upper;
+  std::size_t bytes;
+  Real floor;
+  Pivoting pivoting;
+  VectorView<const int, Space> rows;
+  VectorView<unsigned char, Space> status;
+  VectorView<Outcome, Space> outcome;
+  VectorView<char, Space> workspaces;
+  VectorView<int, Space> next;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
+                   [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
+  }
+
+  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
+    const Level level(team);
+    const std::size_t begin = pattern.row_ptrs(i);
+    const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
+    const SolvedRow row(level, a, row_scale, base, length);
+    const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor, pivoting);
+    const bool last_try = pivoting == Pivoting::none;
+    level.once([&] { status(i) = ending(result, last_try); });
+    if (result.dropped && !last_try) return;
+    level.region([&](int lane) {
+      for (int k = lane; k < length; k += level.size()) {
+        lower(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.lower(k));
+        upper(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.upper(k));
+      }
+    });
+    if (result.dropped) level.once([&] { Outcome::meet(outcome(0), i, result.pivot); });
+  }
+
+  KOKKOS_FUNCTION static unsigned char ending(const RowResult& result, bool last_try) {
+    if (!result.dropped) return Status::solved;
+    if (!last_try) return Status::again;
+    return result.last ? Status::diagonal : Status::shortened;
+  }
+};
+
+/// Scales row i of G_L and column i of G_U, with unit diagonals and s = g_L A g_U, by 1 / sqrt|s| and sign(s)
+/// / sqrt|s|, in double. Where s is too small or not finite they become 1 / sqrt|a_ii| on the diagonal.
+/// Counts the rows that broke down.
+template <class Scalar, class Space, int Width>
+struct ScaleRows : VectorRows<Space, Width> {
+  using typename VectorRows<Space, Width>::Member;
+  using typename VectorRows<Space, Width>::Level;
+  using VectorRows<Space, Width>::width;
+
+  CsrView<Scalar, Space> a;
+  VectorView<const Scalar, Space> diagonal;
+  VectorView<const Scalar, Space> magnitude;
+  CsrGraphView<Space> pattern;
+  VectorView<Scalar, Space> lower;
+  VectorView<Scalar, Space> upper;
+  VectorView<const unsigned char, Space> status;
+  VectorView<Outcome, Space> outcome;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    this->for_rows(team, a.num_rows, [&](const Level& level, int i) { scale_row(level, i); });
+  }
+
+  KOKKOS_FUNCTION void scale_row(const Level& level, int i) const {
+    const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
+    const double s = level.template sum<double>([&](int lane) {
+      double sum = 0;
+      for (std::size_t j = begin; j < end; ++j) sum += double(lower(j)) * row_product(begin, end, j, lane);
+      return sum;
+    });
+    const double relative = s / double(magnitude(i));
+    const bool sound = Kokkos::abs(relative) > 16 * 2.220446049250313e-16 && Kokkos::isfinite(relative);
+    const double pivot = sound ? s : (diagonal(i) != 0 ? double(diagonal(i)) : 1.0);
+    const double scale = 1 / Kokkos::sqrt(Kokkos::abs(pivot)), signed_scale = pivot < 0 ? -scale : scale;
+    level.region([&](int lane) {
+      for (std::size_t k = begin + lane; k < end; k += width) {
+        const bool last = k + 1 == end;
+        lower(k) = static_cast<Scalar>(sound ? double(lower(k)) * scale : (last ? scale : 0));
+        upper(k) = static_cast<Scalar>(sound ? double(upper(k)) * signed_scale : (last ? signed_scale : 0));
+      }
+    });
+    level.once([&] { count(i, sound, static_cast<float>(relative)); });
+  }
+
+  KOKKOS_FUNCTION void count(int i, bool sound, float relative) const {
+    if (sound && status(i) == Status::solved) return;
+    if (status(i) == Status::solved) Outcome::meet(outcome(0), i, relative);
+    const bool shortened = sound && status(i) == Status::shortened;
+    Kokkos::atomic_inc(shortened ? &outcome(0).pivots : &outcome(0).diagonals);
+  }
+
+  /// A lane's part of sum_c a_jc g_c, for the place j in the row, over the row's columns c.
+  KOKKOS_FUNCTION double row_product(std::size_t begin, std::size_t end, std::size_t j, int lane) const {
+    const int first = pattern.col_idxs(begin), last = pattern.col_idxs(end - 1), row = pattern.col_idxs(j);
+    double sum = 0;
+    std::size_t k = begin;  // on the host the two lists are merged
+    for (std::size_t entry = a.row_ptrs(row) + lane; entry < a.row_ptrs(row + 1); entry += width) {
+      const int col = a.col_idxs(entry);
+      if (col > last) break;
+      if (col < first) continue;
+      if constexpr (width == 1) {
+        while (pattern.col_idxs(k) < col) ++k;
+      } else {
+        k = this->find_from(pattern, begin, end - 1, col);
+      }
+      if (pattern.col_idxs(k) == col) sum += double(a.values(entry)) * double(upper(k));
+    }
+    return sum;
+  }
+};
+
+/// A place is kept where it is large in either factor.
+template <class Scalar, class Space>
+struct KeepEither {
+  KeepLarge<Scalar, Space> lower;
+  KeepLarge<Scalar, Space> upper;
+  KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
+    return lower(row, k) || upper(row, k);
+  }
+};
+
+/// The setup's launches. (CUDA wants functions with device lambdas to be public.)
+template <class Scalar, class Space>
+class Setup {
+ public:
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes)
+      : m_space(space),
+        m_a(a),
+        m_slab_bytes(slab_bytes),
+        m_sizes(measure_matrix<Scalar, Space>(space, a)),
+        m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
+                                                        a.num_rows)),
+        m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::nonsymmetric_fsai::numeric::outcome", 1)),
+        m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
+    Kokkos::deep_copy(m_space, m_outcome, no_outcome);
+  }
+
+  /// The solutions with unit diagonals, into the values of G_L and G_U^T, which have the same pattern.
+  void solve(const Matrix& lower, const Matrix& upper, bool in_single) {
+    if (in_single) solve_rows<float>(lower, upper, {}, 16 * 0x1p-23f, Pivoting::rows);
+    const VectorView<const unsigned char, Space> broken = m_status;
+    solve_rows<double>(lower, upper, in_single ? broken : VectorView<const unsigned char, Space>(),
+                       16 * 0x1p-52, Pivoting::rows);
+    // What is not pivoted needs room for the growth of its entries: half of the digits.
+    solve_rows<double>(lower, upper, broken, 0x1p-26, Pivoting::none);
+  }
+
+  /// Drops the places that are small in both, and says so in the report.
+  void postfilter(Matrix& lower, Matrix& upper, double delta, Report& report) {
+    const VectorView<const Scalar, Space> magnitude = m_sizes.magnitude;
+    const auto least_lower = measure_rows<Scalar, Space>(m_space, lower, lower.values, magnitude, delta);
+    const auto least_upper = measure_rows<Scalar, Space>(m_space, upper, upper.values, magnitude, delta);
+    const KeepEither<Scalar, Space> keep{{lower, lower.values, magnitude, least_lower},
+                                         {upper, upper.values, magnitude, least_upper}};
+    report.notes.push_back("G_L and G_U had " + std::to_string(lower.nnz() + upper.nnz()) +
+                           " entries before the postfilter");
+    const Matrix filtered_lower = filter_entries<Scalar, Space>(m_space, lower, keep);
+    const Matrix filtered_upper = filter_entries<Scalar, Space>(m_space, upper, keep);
+    m_space.fence("prekond::nonsymmetric_fsai::numeric::postfilter");
+    m_fences += 3;
+    lower = filtered_lower;
+    upper = Matrix(lower.num_rows, lower.num_cols, lower.row_ptrs, lower.col_idxs, filtered_upper.values);
+  }
+
+  void scale(const Matrix& lower, const Matrix& upper) {
+    if (lower.nnz() > 8 * m_a.num_rows)
+      scale_by<32>(lower, upper);
+    else
+      scale_by<8>(lower, upper);
+  }
+
+  Outcome outcome() const { return fetch(m_space, m_outcome); }
+  int fences() const { return m_fences; }
+
+ private:
+  template <int Width>
+  void scale_by(const Matrix& lower, const Matrix& upper) {
+    const ScaleRows<Scalar, Space, Width> kernel{
+        {}, m_a, m_sizes.diagonal, m_sizes.magnitude, lower, lower.values, upper.values, m_status, m_outcome};
+    Kokkos::parallel_for("prekond::nonsymmetric_fsai::numeric::scale_rows",
+                         kernel.policy(m_space, m_a.num_rows), kernel);
+  }
+
+  template <class Real>
+  void solve_rows(const Matrix& lower, const Matrix& upper, VectorView<const unsigned char, Space> chosen,
+                  Real floor, Pivoting pivoting) {
+    m_fences += fsai::launch_bins<Space>(
+        m_space, lower.row_ptrs, chosen, [](int longest) { return workspace_bytes<Real>(longest); },
+        [&](auto unit, VectorView<const int, Space> rows, int longest) {
+          return launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
+        });
+  }
+
+  template <class Real>
+  static std::size_t workspace_bytes(int longest) {
+    return SolveRows<Scalar, Real, Space, Unit::slab>::SolvedRow::bytes(longest);
+  }
+
+  template <class Real, Unit unit>
+  int launch(const Matrix& lower, const Matrix& upper, VectorView<const int, Space> rows, int longest,
+             Real floor, Pivoting pivoting) {
+    const std::size_t bytes = workspace_bytes<Real>(longest);
+    const SolveRows<Scalar, Real, Space, unit> kernel{
+        {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
+        floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
+    return fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
+                             m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows");
+  }
+
+  Space m_space;
+  CsrView<Scalar, Space> m_a;
+  std::int64_t m_slab_bytes;
+  RowSizes<Scalar, Space> m_sizes;
+  Vector<unsigned char, Space> m_status;
+  Vector<Outcome, Space> m_outcome;
+  Vector<int, Space> m_next;
+  int m_fences = 0;
+};
+
+}  // namespace prekond::impl::nonsymmetric_fsai

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+namespace prekond {
+
+/// Parameters of the FSAI of general matrices: as the static FSAI's.
+struct NonsymmetricFsaiOptions {
+  static constexpr const char* name = "nonsymmetric_fsai";
+  static constexpr const char* summary =
+      "static factored sparse approximate inverse of a general matrix, G_U G_L ~ A^-1 on a given pattern";
+  static constexpr const char* paper = "Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993)";
+  static constexpr bool needs_spd = false;
+  static constexpr bool nonsymmetric = true;
+
+  int power = 1;
+  double prefilter = 0;
+  double postfilter = 0;
+  Precision setup_scalar = Precision::single_precision;
+  Storage storage = Storage::full;
+  Reuse reuse = Reuse::pattern;
+  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("power", power, 0, 1000,
+          "k: the pattern is the lower triangle of the k-th power of the filtered matrix's, symmetrised");
+    visit("prefilter", prefilter, 0.0, 1.0,
+          "tau: entries with |a_ij| <= tau sqrt|a_ii a_jj| do not count for the pattern");
+    visit("postfilter", postfilter, 0.0, 1.0,
+          "delta: places are dropped where the entries of G_L and G_U^T, times sqrt|a_jj|, are both below "
+          "delta times the 2-norm of such a row; what is left is rescaled");
+    visit("setup_scalar", setup_scalar, precision_choices(),
+          "precision of the dense systems; a row that breaks down in single is solved in double; the scaling "
+          "is double always");
+    visit("storage", storage, storage_choices(),
+          "precision in which the factors are kept and applied; full: the matrix's; half loses what is below "
+          "2^-28 of the largest entry in G_L's row or G_U's column");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: solves on the factors' pattern, or finds it anew");
+    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the power's pattern may take");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+  }
+};
+
+/// M^-1 = G_U G_L with G_L lower and G_U upper triangular on a pattern that is given in advance, for a
+/// general matrix: diag(G_L A G_U) = 1.
+///
+/// Row i of G_L and column i of G_U, on the columns P (i the last), are multiples of the last row and the
+/// last column of A[P, P]^-1: g_L A[P, P] = c e_last^T, A[P, P] g_U = c e_last. With A[P, P] = L U these are
+/// the last row of L^-1 and the last column of U^-1. The scaling is balanced: s = g_L A g_U of the ones with
+/// unit diagonal is the last pivot, and both are divided by sqrt|s|, G_U by sign(s) too, so that |G_L| and
+/// |G_U| have the same diagonal. For a symmetric positive definite A they are G and G^T of the static FSAI;
+/// for any symmetric A column i of G_U is row i of G_L times the sign of s.
+///
+/// The pattern is the lower triangle of (|S| + |S|^T)^k, S = A without the entries that are small beside the
+/// diagonal (tau), or a graph of the user's; G_U^T has the same. The postfilter (delta) drops a place where
+/// it is small in both, after the solves.
+///
+/// Each system is scaled by rows to largest entries near 1, and factored once with row pivoting (PanelLu),
+/// which exists wherever A[P, P] is not singular. Cost: 2 m^3 / 3 + 2 m^2 operations for a row of m entries,
+/// and A's rows in P read twice; rows are binned as in the static FSAI. Memory beyond G_L and G_U: G_U^T
+/// until it is transposed, the pattern before the postfilter, a byte and an int a row, 3 n numbers, the slab.
+///
+/// Breakdown: a row breaks down where its system is singular, a pivot being not above 16 eps times the
+/// largest entry of its column, or where the last entry of the inverse vanishes beside others of its row or
+/// column, so that no scaling gives 1. It is done again in double, and then in double without pivoting, where
+/// a column with a pivot that is not above 2^-26 of its largest entry is left out of the row; where that is
+/// the last one, or s is not above 16 eps |a_ii|, the row falls back to 1 / sqrt|a_ii| in both factors (with
+/// a_ii's sign in G_U), or to 1 where a_ii is 0 or not finite. Both are counted in the report, whose first
+/// pivot is relative to the largest entry of its column. A diagonal entry of zero, missing or negative is no
+/// breakdown by itself. A numeric phase that fails leaves the factors as they were. Columns >= num_rows (of
+/// other ranks) are skipped; a matrix without rows (a rank's part) has empty factors.
+///
+/// `is_nonsymmetric()`: conjugate gradients refuse it. `report().nnz` counts both factors.
+///
+/// \throws InputError for a power whose pattern takes more than `pattern_bytes`
+template <class Scalar, class Space>
+class NonsymmetricFsai : public FactoredInverse<Scalar, Space> {
+ public:
+  using options_type = NonsymmetricFsaiOptions;
+  using typename FactoredInverse<Scalar, Space>::matrix_type;
+  using typename FactoredInverse<Scalar, Space>::matrix_view;
+
+  explicit NonsymmetricFsai(const NonsymmetricFsaiOptions& options = {}) : m_options(options) {}
+
+  std::string name() const override { return NonsymmetricFsaiOptions::name; }
+  bool is_symmetric() const override { return false; }
+  bool is_nonsymmetric() const override { return true; }
+
+  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
+  void symbolic(const Space& space, const matrix_view& a) override;
+  void numeric(const Space& space, const matrix_view& a) override;
+
+  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is that of
+  /// G_L and of G_U^T. It is copied. Takes effect with the next `symbolic`.
+  ///
+  /// \pre columns ascend
+  ///
+  /// \throws InputError where it is not square, or a column is out of range
+  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
+
+  const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
+  const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
+
+  const NonsymmetricFsaiOptions& options() const { return m_options; }
+
+ private:
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) const;
+
+  NonsymmetricFsaiOptions m_options;
+  bool m_symbolic_done = false;
+  CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
+  CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
+  CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric
+};
+
+}  // namespace prekond

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_matrix.hpp"
+#include "testing/reference_lu.hpp"
+#include "testing/spaces.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/core/levels.hpp>
+#include <prekond/core/views.hpp>
+#include <prekond/dense/panel_lu.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace prekond::testing {
+namespace {
+
+/// One team factors a matrix and solves for the last row and column of its inverse.
+template <class Real, class Space, class Level>
+struct FactorAndSolve {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  int m;
+  Real floor;
+  Pivoting pivoting;
+  Vector<Real, Space> matrix;  ///< m x m, by rows
+  Vector<char, Space> workspace;
+  Vector<Real, Space> left, right, work;
+  Vector<int, Space> is_dropped;
+  Vector<DroppedPivots<Real>, Space> dropped;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const Level level(team);
+    const PanelLu<Real> system(workspace.data(), m);
+    system.clear(level);
+    level.region([&](int lane) {
+      for (int k = lane; k < m * m; k += level.size()) system(k / m, k % m) = matrix(k);
+    });
+    system.factor(level, floor, pivoting);
+    system.solve_last(level, left.data(), right.data(), work.data());
+    level.once([&] {
+      dropped(0) = system.dropped();
+      for (int j = 0; j < m; ++j) is_dropped(j) = system.is_dropped(j);
+    });
+  }
+};
+
+template <class Real>
+struct Solved {
+  std::vector<Real> left, right;
+  std::vector<int> is_dropped;
+  DroppedPivots<Real> dropped;
+};
+
+template <class Real, class Space, class Level>
+Solved<Real> solve_by(const LongMatrix& a, int team_size, int vector_length, Pivoting pivoting, Real floor) {
+  const int m = static_cast<int>(a.size());
+  std::vector<Real> flat;
+  for (const auto& row : a)
+    for (const long double value : row) flat.push_back(static_cast<Real>(value));
+  const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(m));
+  const auto nan = [](const std::string& label, std::size_t n) {
+    Vector<Real, Space> view(label, n);
+    Kokkos::deep_copy(view, std::nan(""));
+    return view;
+  };
+  FactorAndSolve<Real, Space, Level> kernel{m,
+                                            floor,
+                                            pivoting,
+                                            to_device<Space>(flat),
+                                            Vector<char, Space>("workspace", PanelLu<Real>::bytes(m)),
+                                            nan("left", order),
+                                            nan("right", order),
+                                            nan("work", order),
+                                            Vector<int, Space>("is_dropped", m),
+                                            Vector<DroppedPivots<Real>, Space>("dropped", 1)};
+  Kokkos::deep_copy(kernel.workspace, char(-1));  // not a number, and a negative index
+  Kokkos::parallel_for("prekond::testing::lu", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
+                       kernel);
+  Kokkos::fence();
+  return {to_vector(kernel.left), to_vector(kernel.right), to_vector(kernel.is_dropped),
+          to_vector(kernel.dropped)[0]};
+}
+
+/// By a level of each kind, whose results have the same bits but for the compiler's contractions.
+template <class Real, class Space>
+std::vector<Solved<Real>> solve(const LongMatrix& a, Pivoting pivoting = Pivoting::rows, Real floor = 0) {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  constexpr bool host = is_host_space<Space>;
+  return {solve_by<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, 1, host ? 1 : 32, pivoting, floor),
+          solve_by<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, 1, host ? 1 : 8, pivoting, floor),
+          solve_by<Real, Space, PortableVectorLevel<Member, 16>>(a, 1, host ? 1 : 16, pivoting, floor),
+          solve_by<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, host ? 1 : 4, host ? 1 : 32, pivoting,
+                                                                  floor)};
+}
+
+double norm(const std::vector<long double>& x) {
+  long double largest = 0;
+  for (const long double value : x) largest = std::max(largest, std::abs(value));
+  return static_cast<double>(largest);
+}
+
+/// `found` is a multiple of `expected`, and `padding` zero.
+template <class Real>
+void expect_multiple(const std::vector<Real>& found, const std::vector<long double>& expected,
+                     double tolerance) {
+  std::size_t largest = 0;
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    if (std::abs(expected[k]) > std::abs(expected[largest])) largest = k;
+  const long double factor = found[largest] / expected[largest];
+  ASSERT_TRUE(std::isfinite(factor) && factor != 0);
+  for (std::size_t k = 0; k < found.size(); ++k)
+    ASSERT_NEAR(static_cast<double>(found[k] / factor),
+                k < expected.size() ? static_cast<double>(expected[k]) : 0.0, tolerance * norm(expected))
+        << "order " << expected.size() << ", entry " << k;
+}
+
+template <class Real>
+void expect_solution(const LongMatrix& a, const std::vector<Solved<Real>>& all, double condition) {
+  const LastOfInverse expected = last_of_inverse(a);
+  const double tolerance = (sizeof(Real) == 4 ? 1e-6 : 1e-15) * condition;
+  for (const auto& found : all) {
+    ASSERT_EQ(found.dropped.count, 0);
+    ASSERT_NO_FATAL_FAILURE(expect_multiple(found.left, expected.row, tolerance));
+    ASSERT_NO_FATAL_FAILURE(expect_multiple(found.right, expected.column, tolerance));
+    const double scale = norm(expected.column);
+    for (std::size_t k = 0; k < a.size(); ++k)
+      ASSERT_NEAR(found.right[k], static_cast<double>(expected.column[k]), tolerance * scale)
+          << "right itself";
+  }
+}
+
+/// Entries in [-1, 1], and `shift` added to the diagonal.
+LongMatrix random_general(int n, double shift, unsigned seed) {
+  std::mt19937 random(seed);
+  LongMatrix a(n, std::vector<long double>(n));
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j)
+      a[i][j] = static_cast<float>(double(random()) / 0x1p31 - 1 + (i == j ? shift : 0));
+  return a;
+}
+
+const std::vector<int> orders = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 40, 63, 100, 131};
+
+template <class Space>
+class PanelLuTest : public ::testing::Test {};
+TYPED_TEST_SUITE(PanelLuTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(PanelLuTest, SolvesDominantMatricesEitherWay) {
+  for (const int m : orders) {
+    const LongMatrix a = random_general(m, m, 3 + m);
+    for (const Pivoting pivoting : {Pivoting::rows, Pivoting::none}) {
+      ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<double, TypeParam>(a, pivoting), 100));
+      ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<float, TypeParam>(a, pivoting), 100));
+    }
+  }
+  const LongMatrix large = random_general(300, 300, 1);
+  ASSERT_NO_FATAL_FAILURE(expect_solution(large, solve<double, TypeParam>(large), 1000));
+  ASSERT_NO_FATAL_FAILURE(expect_solution(large, solve<float, TypeParam>(large), 1000));
+}
+
+// Rows in a random order: without exchanges the pivots are small ones.
+TYPED_TEST(PanelLuTest, PivotsByRows) {
+  for (const int m : orders) {
+    LongMatrix a = random_general(m, m, 3 + m);
+    std::shuffle(a.begin(), a.end(), std::mt19937(m));
+    ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<double, TypeParam>(a), 100));
+    ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<float, TypeParam>(a), 100));
+  }
+  for (const int m : {9, 40, 77}) {
+    const LongMatrix a = random_general(m, 0, 5 + m);
+    ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<double, TypeParam>(a), 1e6));
+  }
+}
+
+// All leading minors but the last are zero: no factorisation without exchanges.
+TYPED_TEST(PanelLuTest, VanishingLeadingMinors) {
+  for (const int m : {2, 8, 9, 30, 41}) {
+    LongMatrix a(m, std::vector<long double>(m, 0));
+    for (int i = 0; i < m; ++i) a[i][(i + 1) % m] = i + 2;
+    a[m - 1][m - 1] = 3;  // else the last entry of the inverse is zero
+    a[0][0] = 0;
+    ASSERT_NO_FATAL_FAILURE(expect_solution(a, solve<double, TypeParam>(a, Pivoting::rows, 1e-14), 100));
+    for (const auto& found : solve<double, TypeParam>(a, Pivoting::none, 1e-14)) {
+      EXPECT_GT(found.dropped.count, 0);
+      EXPECT_EQ(found.dropped.first, 0);
+    }
+  }
+}
+
+// The last entry of the inverse's diagonal is zero where the leading block is singular.
+TYPED_TEST(PanelLuTest, ALastEntryOfZeroIsFound) {
+  const LongMatrix a = {{0, 2}, {4, 1}};
+  for (const auto& found : solve<double, TypeParam>(a, Pivoting::rows, 1e-14)) {
+    EXPECT_EQ(found.dropped.count, 0);
+    EXPECT_EQ(found.left[1], 0);
+    EXPECT_EQ(found.right[1], 0);
+    EXPECT_NE(found.left[0], 0);
+    EXPECT_EQ(found.right[0], 0.25);
+  }
+}
+
+TYPED_TEST(PanelLuTest, ASingularMatrixHasASmallPivot) {
+  for (const int m : {1, 3, 9, 20, 37}) {
+    LongMatrix a = random_general(m, 1, 11 + m);
+    for (int j = 0; j < m; ++j) a[m / 2][j] = m == 1 ? 0 : a[0][j];
+    for (const auto& found : solve<double, TypeParam>(a, Pivoting::rows, 1e-13)) {
+      ASSERT_EQ(found.dropped.count, 1) << m;
+      EXPECT_EQ(found.dropped.first, m - 1) << m;
+      EXPECT_NEAR(found.dropped.pivot, 0, 1e-13);
+      EXPECT_TRUE(found.is_dropped[m - 1]);
+    }
+  }
+}
+
+// An index whose pivot is too small: the solution is that of the system without it.
+TYPED_TEST(PanelLuTest, WithoutPivotingAnIndexIsLeftOut) {
+  for (const int m : {3, 9, 20, 37}) {
+    for (const int left_out : {1, m / 2}) {
+      LongMatrix a = random_general(m, m, 11 + m);
+      for (int j = 0; j < m; ++j) a[left_out][j] = a[left_out - 1][j];
+      for (int i = 0; i < m; ++i) a[i][left_out] = a[i][left_out - 1];
+      LongMatrix without;
+      for (int i = 0; i < m; ++i) {
+        if (i == left_out) continue;
+        without.emplace_back();
+        for (int j = 0; j < m; ++j)
+          if (j != left_out) without.back().push_back(a[i][j]);
+      }
+      LastOfInverse expected = last_of_inverse(without);
+      expected.row.insert(expected.row.begin() + left_out, 0);
+      expected.column.insert(expected.column.begin() + left_out, 0);
+      for (const auto& found : solve<double, TypeParam>(a, Pivoting::none, 1e-10)) {
+        ASSERT_EQ(found.dropped.count, 1);
+        EXPECT_EQ(found.dropped.first, left_out);
+        EXPECT_NEAR(found.dropped.pivot, 0, 1e-10);
+        EXPECT_EQ(found.left[left_out], 0);
+        EXPECT_EQ(found.right[left_out], 0);
+        ASSERT_NO_FATAL_FAILURE(expect_multiple(found.left, expected.row, 1e-12));
+        ASSERT_NO_FATAL_FAILURE(expect_multiple(found.right, expected.column, 1e-12));
+      }
+    }
+  }
+}
+
+TYPED_TEST(PanelLuTest, TheFloorIsRelativeToTheColumn) {
+  LongMatrix a = random_general(20, 20, 5);
+  for (auto& row : a) row[7] *= 1e-20L;
+  for (const auto& found : solve<double, TypeParam>(a, Pivoting::rows, 1e-12))
+    EXPECT_EQ(found.dropped.count, 0);
+  for (auto& row : a) row[7] *= 1e-290L;
+  for (const auto& found : solve<double, TypeParam>(a, Pivoting::rows, 1e-12)) {
+    EXPECT_EQ(found.dropped.count, 1) << "out of range";
+    EXPECT_EQ(found.dropped.first, 7);
+  }
+}
+
+TYPED_TEST(PanelLuTest, NotANumberIsNoPivot) {
+  for (const Pivoting pivoting : {Pivoting::rows, Pivoting::none}) {
+    LongMatrix a = random_general(12, 12, 5);
+    a[11][11] = std::nan("");
+    for (const auto& found : solve<double, TypeParam>(a, pivoting, 1e-10)) {
+      EXPECT_EQ(found.dropped.count, 1);
+      EXPECT_EQ(found.dropped.first, 11);
+      EXPECT_TRUE(std::isnan(found.dropped.pivot));
+    }
+  }
+}
+
+TEST(PanelLu, BytesAreThoseOfTheSquare) {
+  for (const int m : {100, 1000, 10000}) {
+    const double square = double(m) * m * sizeof(double);
+    EXPECT_NEAR(static_cast<double>(PanelLu<double>::bytes(m)), square, 150.0 * m + 1000);
+    EXPECT_EQ(PanelLu<double>::bytes(m) % 16, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
