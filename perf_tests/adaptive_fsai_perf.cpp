@@ -6,10 +6,16 @@
 #include <prekond/matrix/generate.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
+#include <map>
 #include <memory>
+#include <sstream>
+#include <string>
 
 /// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3] [--steps=10,20,30]
-/// [--repetitions=5] [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every allocation, cast and G^T.
+/// [--repetitions=5] [--gradient=list,marker,merge] [--slab_bytes=268435456] [--kernels=true: times by kernel, once]. The
+/// time is that of symbolic and numeric, fenced, with every allocation, cast and G^T. --gradient=marker,merge with a
+/// slab_bytes as large as the markers of all rows in flight repeats Table 3 of Bernaschi et al. (2019): `setup_bytes` and
+/// `density` are its other columns.
 namespace {
 
 using namespace prekond;
@@ -27,6 +33,7 @@ double set_up(benchmark::State& state, const Matrix& a, const AdaptiveFsaiOption
   state.counters["nnz"] = double(a.nnz());
   state.counters["nnz_g"] = double(fsai.report().nnz);
   state.counters["density"] = double(fsai.report().nnz) / double(a.nnz());
+  state.counters["setup_bytes"] = double(fsai.report().setup_bytes);
   state.counters["rows_per_second"] = double(a.num_rows) / time;
   state.counters["breakdowns"] = double(fsai.report().breakdowns.count);
   state.counters["fences"] = fsai.report().fences;
@@ -52,27 +59,45 @@ void print_kernels(const Matrix& a, const AdaptiveFsaiOptions& options, const st
   times.print(title.c_str());
 }
 
+/// The choices named in "list,marker", by their names; without any, the default under no name.
+std::map<std::string, AdaptiveFsaiOptions::Gradient> gradients(const std::string& text) {
+  if (text.empty()) return {{"", AdaptiveFsaiOptions::Gradient::list}};
+  std::map<std::string, AdaptiveFsaiOptions::Gradient> chosen;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, ',');) {
+    AdaptiveFsaiOptions options;
+    OptionFields::of(options).set({{"gradient", word}}, AdaptiveFsaiOptions::name);
+    chosen["/" + word] = options.gradient;
+  }
+  return chosen;
+}
+
 void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
+  options.slab_bytes = std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
+  const auto chosen = gradients(perf::take_flag(argc, argv, "gradient", ""));
   const auto a = std::make_shared<Matrix>(generate<double>(Space(), spec));
   Kokkos::push_finalize_hook([a] { *a = {}; });
-  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
-    options.setup_scalar = precision;
-    const std::string word = precision == Precision::single_precision ? "single" : "double";
-    for (int k : steps) {
-      options.max_steps = k;
-      if (kernels) print_kernels(*a, options, spec + " " + word + " " + std::to_string(k));
-      perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
-                [=](benchmark::State& state) { return set_up(state, *a, options); });
+  for (const auto& [name, gradient] : chosen) {
+    options.gradient = gradient;
+    for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+      options.setup_scalar = precision;
+      const std::string word = (precision == Precision::single_precision ? "single" : "double") + name;
+      for (int k : steps) {
+        options.max_steps = k;
+        if (kernels) print_kernels(*a, options, spec + " " + word + " " + std::to_string(k));
+        perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
+                  [=](benchmark::State& state) { return set_up(state, *a, options); });
+      }
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps), repetitions,
+                [=](benchmark::State&) { return set_up_again(*a, options); });
     }
-    perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps), repetitions,
-              [=](benchmark::State&) { return set_up_again(*a, options); });
   }
 }
 

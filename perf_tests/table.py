@@ -67,6 +67,8 @@ def milliseconds(value):
 
 def column(key, values):
     """Title and cells of a counter."""
+    if key == "setup_bytes":
+        return "setup MB", ["" if v is None else f"{v / 1e6:.1f}" for v in values]
     if key == "bytes":
         return "GB", ["" if v is None else f"{v / 1e9:.3f}" for v in values]
     if key.endswith("bytes_per_second"):

@@ -141,6 +141,7 @@ Report merged_report(const Teuchos::Comm<int>& comm, const Report& mine, std::in
   all.numeric_seconds = max(comm, mine.numeric_seconds);
   all.nnz = sum(comm, mine.nnz);
   all.bytes = sum(comm, mine.bytes);
+  all.setup_bytes = sum(comm, mine.setup_bytes);
   all.numeric_flops = sum(comm, mine.numeric_flops);
   all.apply_flops = sum(comm, mine.apply_flops);
   all.fences = reduce(comm, Teuchos::REDUCE_MAX, mine.fences);

@@ -64,6 +64,7 @@ Json preconditioner_json(const Problem& problem, const Method& method, const Out
           {"nnz", setup.nnz},
           {"density", number(density(problem, outcome))},
           {"bytes", setup.bytes},
+          {"setup_bytes", setup.setup_bytes},
           {"foreign_columns", setup.foreign_columns},
           {"foreign_entries", setup.foreign_entries},
           {"fences", setup.fences},

@@ -222,7 +222,7 @@ void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<c
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
                                                   const matrix_type& upper_transposed, Storage storage,
-                                                  Report& report) {
+                                                  Report& report, impl::MemoryMeter& meter) {
   const auto upper = transpose<Scalar, Space>(space, upper_transposed);
   space.fence("prekond::factored_inverse::numeric::end");
   const auto stored = store<Scalar, Space>(space, lower, upper_transposed, upper, storage);
@@ -231,6 +231,11 @@ void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matr
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
   report.apply_flops = 2.0 * static_cast<double>(lower.nnz() + upper.nnz());
   report.bytes = stored ? stored->bytes() : lower.bytes() + upper.bytes();
+  const auto of_column = static_cast<std::int64_t>(sizeof(Scalar)), of_place = static_cast<std::int64_t>(sizeof(std::size_t));
+  const std::int64_t values = impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
+  meter.pass((lower.num_rows + 1) * of_place);  // of the transposition: the next place of each column
+  if (stored) meter.pass(stored->bytes() + values - lower.bytes() - upper.bytes() + lower.num_rows * of_column);
+  report.setup_bytes = meter.peak();
   m_g = lower;
   m_gt = upper;
   m_stored = stored;

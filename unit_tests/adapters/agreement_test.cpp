@@ -157,6 +157,7 @@ Report report_of(int rank) {
   report.numeric_seconds = 10.0 - rank;
   report.nnz = (std::int64_t(1) << 40) + rank;
   report.bytes = 100 * (rank + 1);
+  report.setup_bytes = 10 * (rank + 1);
   report.numeric_flops = 0.5 * rank;
   report.apply_flops = 3.0;
   report.fences = rank;
@@ -176,6 +177,7 @@ TEST(TpetraReport, SumsAndMaxima) {
   EXPECT_EQ(all.numeric_seconds, 10.0);
   EXPECT_EQ(all.nnz, (std::int64_t(1) << 40) * size + pairs);
   EXPECT_EQ(all.bytes, 100 * (pairs + size));
+  EXPECT_EQ(all.setup_bytes, 10 * (pairs + size));
   EXPECT_EQ(all.numeric_flops, 0.5 * double(pairs));
   EXPECT_EQ(all.apply_flops, 3.0 * size);
   EXPECT_EQ(all.fences, size - 1);

@@ -351,6 +351,7 @@ TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
   EXPECT_GT(precond["setup_seconds"].get<double>(), 0);
   EXPECT_GT(precond["nnz"].get<std::int64_t>(), 400);
   EXPECT_GT(precond["bytes"].get<std::int64_t>(), 400 * 8);
+  EXPECT_GT(precond["setup_bytes"].get<std::int64_t>(), 400 * 8);
   EXPECT_NEAR(precond["density"].get<double>(), precond["nnz"].get<double>() / 1920, 1e-12);
   EXPECT_TRUE(precond["breakdowns"]["count"].is_number_integer());
   EXPECT_TRUE(precond["breakdowns"]["first_row"].is_number_integer());

@@ -190,6 +190,47 @@ void check_life() {
   }
 }
 
+/// The lanes of a vector share a marker array: half of the columns go by insert, half by slots that the caller took.
+template <class Space>
+struct SharedMarkers {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, is_host_space<Space> ? 1 : 32>;
+  static constexpr int num_cols = 3 * capacity;
+  using Ints = Kokkos::View<int**, Kokkos::LayoutRight, typename Space::memory_space>;
+
+  Ints marker, cols, member_cols, counts, wrong;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const int t = team.league_rank();
+    const Level level(team);
+    const SharedMarkerColumnSet set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity}, &marker(t, 0));
+    const int half = capacity / 2;
+    set.clear(level);
+    level.region([&](int lane) {
+      for (int k = lane; k < half; k += Level::width) set.insert(2 * k + t);
+    });
+    level.region([&](int lane) {
+      for (int k = half + lane; k < capacity; k += Level::width) set.file(2 * k + t, k, set.find(2 * k + t), 0);
+    });
+    level.once([&] {
+      set.make_member(half, 0);
+      set.make_member(0, 1);
+      set.undo_member(0, 1);
+    });
+    level.region([&](int lane) {
+      for (int k = lane; k < capacity; k += Level::width) {
+        const ColumnPlace place = set.find(2 * k + t);
+        if (place.slot < 0 || place.slot >= capacity || (k >= half && place.slot != k)) wrong(t, k) = 1;
+        if (place.position != (k == half ? 0 : -1)) wrong(t, k) = 2;
+        if (k != half && place.slot >= 0 && cols(t, place.slot) != 2 * k + t) wrong(t, k) = 3;
+        if (set.find(2 * k + t + 1).slot >= 0) wrong(t, k) = 4;
+      }
+    });
+    set.release(level, capacity);
+  }
+};
+
 template <class Space>
 class ColumnSetTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ColumnSetTest, TestSpaces, SpaceNames);
@@ -200,6 +241,22 @@ TYPED_TEST(ColumnSetTest, HashedInATeamKernel) {
   if constexpr (!is_host_space<TypeParam>) {
     check_life<TypeParam, unsigned short, 8>();
     check_life<TypeParam, unsigned, 8>();
+  }
+}
+
+TYPED_TEST(ColumnSetTest, MarkersSharedByTheLanesEndAsZeros) {
+  using Kernel = SharedMarkers<TypeParam>;
+  using Ints = typename Kernel::Ints;
+  const Kernel kernel{Ints("marker", num_teams, Kernel::num_cols), Ints("cols", num_teams, capacity),
+                      Ints("members", num_teams, capacity), Ints("counts", num_teams, 1),
+                      Ints("wrong", num_teams, capacity)};
+  Kokkos::parallel_for("prekond::testing::shared_markers",
+                       typename Kernel::Policy(TypeParam(), num_teams, 1, Kernel::Level::width), kernel);
+  const auto marker = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.marker);
+  const auto wrong = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.wrong);
+  for (int t = 0; t < num_teams; ++t) {
+    for (int k = 0; k < capacity; ++k) ASSERT_EQ(wrong(t, k), 0) << "team " << t << " column " << k;
+    for (int col = 0; col < Kernel::num_cols; ++col) ASSERT_EQ(marker(t, col), 0) << "team " << t;
   }
 }
 
@@ -256,7 +313,11 @@ void check_against_a_map(const Set& set, int num_cols, unsigned seed) {
   }
   ASSERT_EQ(set.size(), set.capacity) << "the test filled the set";
   ASSERT_GT(members.size(), 5u);
-  set.release(host_level);
+  if constexpr (std::is_same_v<Set, SharedMarkerColumnSet>) {
+    set.release(host_level, set.size());
+  } else {
+    set.release(host_level);
+  }
 }
 
 TEST(HostColumnSetTest, HashedEqualsAMap) {
@@ -313,6 +374,8 @@ TEST(HostColumnSetTest, MarkersEqualAMapAndEndAsZeros) {
     for (unsigned seed = 0; seed < 5; ++seed) {
       check_against_a_map(MarkerColumnSet(lists.list(), marker.data()), 201, seed);
       ASSERT_EQ(marker, zeros) << "slots " << slots << " seed " << seed;
+      check_against_a_map(SharedMarkerColumnSet(lists.list(), marker.data()), 201, seed);
+      ASSERT_EQ(marker, zeros) << "slots " << slots << " seed " << seed;
     }
   }
 }
@@ -333,6 +396,19 @@ TEST(HostColumnSetTest, MarkersEndAsZerosAfterAnOverflow) {
   EXPECT_EQ(set.find(30).slot, 3);
   EXPECT_EQ(std::count(marker.begin(), marker.end(), 0), 46);
   set.release(host_level);
+  EXPECT_EQ(marker, std::vector<int>(50, 0));
+}
+
+TEST(HostColumnSetTest, SharedMarkersEndAsZerosAfterAnOverflow) {
+  std::vector<int> marker(50, 0);
+  HostLists lists(4);
+  const SharedMarkerColumnSet set(lists.list(), marker.data());
+  set.clear(host_level);
+  for (int k = 0; k < 4; ++k) EXPECT_EQ(set.insert(10 * k), k);
+  EXPECT_EQ(set.insert(7), -1);
+  EXPECT_TRUE(set.overflowed());
+  EXPECT_EQ(set.find(7).slot, -1);
+  set.release(host_level, 4);
   EXPECT_EQ(marker, std::vector<int>(50, 0));
 }
 

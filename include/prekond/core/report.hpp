@@ -22,6 +22,9 @@ struct Report {
   double numeric_seconds = 0;
   std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
   std::int64_t bytes = 0;  ///< memory it keeps between applications
+  /// Most memory that the last numeric phase held beside A, the factor before, and its own result in A's precision; what
+  /// the search of a power's pattern holds is not counted.
+  std::int64_t setup_bytes = 0;
   double numeric_flops = 0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively
   double apply_flops = 0;    ///< floating-point operations of an application to one vector
   int fences = 0;          ///< host synchronisations of the last numeric phase; those of a pattern's search are not all known

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The set of columns that the growth of one row has met. A column has a *slot*, its place in a compact list, and
-/// slots index whatever is kept by column. Some columns become *members* and then have a position too. Two forms with
-/// the same interface: a hash table of the slots (GPUs: small enough for scratch), and a dense marker array of all
-/// columns that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1).
+/// slots index whatever is kept by column. Some columns become *members* and then have a position too. Three forms with
+/// the same interface: a hash table of the slots (GPUs: small enough for scratch), a dense marker array of all columns
+/// that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1), and such an array that a vector of lanes
+/// shares.
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
@@ -43,6 +44,7 @@ class HashedColumnSet : public impl::ColumnList {
   using bucket_type = Bucket;
   static constexpr Bucket empty = static_cast<Bucket>(~Bucket(0));
   static constexpr bool shared_insertion = true;
+  static constexpr bool uses_markers = false;
 
   /// Buckets for `capacity` columns: a power of two, at most two thirds full.
   KOKKOS_FUNCTION static std::size_t num_buckets(int capacity) {
@@ -127,13 +129,46 @@ class HashedColumnSet : public impl::ColumnList {
   unsigned m_shift;
 };
 
-/// An array over all columns, zero between rows, owned by one thread: slot + 1, with the sign bit set for a member.
-class MarkerColumnSet : public impl::ColumnList {
+namespace impl {
+/// An array over all columns, zero between rows: slot + 1, with the sign bit set for a member.
+struct MarkedColumnList : ColumnList {
+  KOKKOS_FUNCTION MarkedColumnList(const ColumnList& list, int* array) : ColumnList(list), marker(array) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
+    const int mark = marker[col];
+    if (mark == 0) return {};
+    const int slot = (mark & slot_bits) - 1;
+    return {slot, mark < 0 ? ~cols[slot] : -1};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void make_member(int slot, int position) const {
+    marker[cols[slot]] |= ~slot_bits;
+    ColumnList::make_member(slot, position);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const {
+    ColumnList::undo_member(slot, position);
+    marker[cols[slot]] &= slot_bits;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot) const {
+    cols[slot] = col;
+    marker[col] = slot + 1;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void erase(int slot) const {
+    marker[cols[slot] >= 0 ? cols[slot] : member_cols[~cols[slot]]] = 0;
+  }
+
+  static constexpr int slot_bits = 0x7fffffff;
+  int* marker;
+};
+}  // namespace impl
+
+/// A marker array that one thread owns.
+class MarkerColumnSet : public impl::MarkedColumnList {
  public:
   static constexpr bool shared_insertion = false;
+  static constexpr bool uses_markers = true;
 
-  KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* marker)
-      : impl::ColumnList(list), m_marker(marker) {}
+  KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* array) : impl::MarkedColumnList(list, array) {}
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void clear(const Level&) const {
@@ -143,36 +178,53 @@ class MarkerColumnSet : public impl::ColumnList {
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {
     const int used = *count < capacity ? *count : capacity;
-    for (int slot = 0; slot < used; ++slot) m_marker[cols[slot] >= 0 ? cols[slot] : member_cols[~cols[slot]]] = 0;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
-    const int mark = m_marker[col];
-    if (mark == 0) return {};
-    const int slot = (mark & slot_bits) - 1;
-    return {slot, mark < 0 ? ~cols[slot] : -1};
+    for (int slot = 0; slot < used; ++slot) erase(slot);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = (*count)++;
     if (slot >= capacity) return -1;
-    cols[slot] = col;
-    m_marker[col] = slot + 1;
+    file(col, slot);
     return slot;
   }
+};
 
-  KOKKOS_FORCEINLINE_FUNCTION void make_member(int slot, int position) const {
-    m_marker[cols[slot]] |= ~slot_bits;
-    impl::ColumnList::make_member(slot, position);
+/// A marker array that the lanes of one vector share. Lookups and insertions are plain reads and writes: no two lanes
+/// insert the same column, and a barrier has to stand between lookups and insertions.
+class SharedMarkerColumnSet : public impl::MarkedColumnList {
+ public:
+  static constexpr bool shared_insertion = true;
+  static constexpr bool uses_markers = true;
+
+  KOKKOS_FUNCTION SharedMarkerColumnSet(const impl::ColumnList& list, int* array)
+      : impl::MarkedColumnList(list, array) {}
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level& level) const {
+    level.once([&] { *count = 0; });
   }
-  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const {
-    impl::ColumnList::undo_member(slot, position);
-    m_marker[cols[slot]] &= slot_bits;
+  /// Leaves the markers of the first `used` slots as they were found. (Callers that take slots from the list know how
+  /// many they took; `count` does not.)
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level& level, int used) const {
+    level.region([&](int lane) {
+      for (int slot = lane; slot < used; slot += Level::width) erase(slot);
+    });
   }
 
- private:
-  static constexpr int slot_bits = 0x7fffffff;
-  int* m_marker;
+  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its slot, or -1
+  /// where the set is full (then `overflowed()`).
+  KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
+    const int slot = Kokkos::atomic_fetch_add(count, 1);
+    if (slot >= capacity) return -1;
+    MarkedColumnList::file(col, slot);
+    return slot;
+  }
+  /// Files a column under a slot that the caller took from the list.
+  template <class Exchange>
+  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const ColumnPlace&, const Exchange&) const {
+    MarkedColumnList::file(col, slot);
+  }
 };
 
 }  // namespace prekond

@@ -18,6 +18,11 @@ struct AdaptiveFsaiOptions {
   static constexpr bool needs_spd = true;
 
   enum class Preset { custom, light, medium, heavy };
+  /// How a row's gradient is formed. `list`: kept and updated, in a compact list with a table from column to place (on
+  /// GPUs a hash table; on the host a marker array of n ints a thread, whatever the budget). `marker` (the "global array"
+  /// of section 3.1): the same with a marker array of n ints for each row in flight, of which there are as many as
+  /// `slab_bytes` allows. `merge` (Algorithm 2): anew in each step, by a merge of the pattern's rows of A.
+  enum class Gradient { list, marker, merge };
 
   Preset preset = Preset::custom;
   int max_steps = 15;
@@ -32,6 +37,7 @@ struct AdaptiveFsaiOptions {
   Precision setup_scalar = Precision::single_precision;
   Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
+  Gradient gradient = Gradient::list;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
   static AdaptiveFsaiOptions published() {
@@ -71,9 +77,14 @@ struct AdaptiveFsaiOptions {
     visit("setup_scalar", setup_scalar, precision_choices(),
           "precision in which rows are grown; G's scaling is double always");
     visit("storage", storage, storage_choices(), "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of its row's largest entry");
-    visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: solves on the pattern found, or finds it anew");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40, "budget of a working slab of the setup");
+    visit("reuse", reuse, growing_reuse_choices(),
+          "what a second numeric phase does: solves on the pattern found, finds it anew, or begins with it and takes "
+          "max_steps more");
+    visit("gradient", gradient, {{"list", Gradient::list}, {"marker", Gradient::marker}, {"merge", Gradient::merge}},
+          "how a row's gradient is formed: in a list, with a marker array of n ints for each row in flight, or anew in "
+          "each step by a merge of A's rows; G is the same to rounding, list is the fastest");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of a working slab of the setup, and of the markers of gradient = marker");
   }
 };
 
@@ -85,16 +96,20 @@ struct AdaptiveFsaiOptions {
 /// end g = g~ / sqrt(psi_i). All of a row's steps happen in one kernel: the Cholesky factor of A[P, P] is not refactored
 /// but bordered, in the form of its inverse, and r is updated along the new direction.
 ///
-/// Cost: O(k^2 nnz(A)/n) a row for k entries. Memory beyond G and G^T: one copy of A's values where the setup's
-/// precision is not A's, G once more in the setup's chunks, and two slabs of `slab_bytes`; on the host also a marker array
-/// of n ints a thread. A numeric phase that fails leaves G as it was.
+/// Cost: O(k^2 nnz(A)/n) a row for k entries; with `gradient = merge` each of a step's columns, up to k nnz(A)/n, also
+/// takes two reductions of the lanes, on the host k comparisons. Memory beyond G and G^T: one copy of A's values where the
+/// setup's precision is not A's, G once more in the setup's chunks, and two slabs of `slab_bytes`, one of which the markers
+/// of `gradient = marker` share; on the host also a marker array of n ints a thread, except with `merge`. The report has
+/// the peak. A numeric phase that fails leaves G as it was.
 /// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back to
 /// 1/sqrt(a_ii). Both are counted in the report. Where A's range is too wide for single precision, the setup is double,
 /// and the report says so.
 /// With `initial_power`, or a pattern of the user's, rows begin with G_0 on it (section 2 of the paper): its entries are
-/// taken in one step, and psi_0 in the stop (eq. 17) is that of G_0.
+/// taken in one step, and psi_0 in the stop (eq. 17) is that of G_0. With `reuse = extend` a later numeric phase begins
+/// so with the pattern of the G it has, after the postfilter, and takes up to `max_steps` steps more.
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
-/// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive
+/// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive,
+/// and with `gradient = marker` where `slab_bytes` is less than the markers of one row, 4 n bytes
 template <class Scalar, class Space>
 class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
  public:
@@ -109,14 +124,16 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   void numeric(const Space& space, const matrix_view& a) override;
 
   /// A pattern that rows begin with, instead of the power: its lower triangle. It is copied. Takes effect with the next
-  /// numeric phase that finds a pattern. \throws InputError where it is not square, or a column is out of range
-  /// \pre columns ascend
+  /// numeric phase that finds a pattern and has none of its own to extend. A factor of another AdaptiveFsai can be given
+  /// as it is (`factor()`); its values would tell nothing more, since rows are solved exactly on what they begin with.
+  /// \throws InputError where it is not square, or a column is out of range \pre columns ascend
   void set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const AdaptiveFsaiOptions& options() const { return m_options; }
 
  private:
   CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& a) const;
+  bool extends() const { return m_options.reuse == Reuse::extend && this->has_factor(); }
 
   AdaptiveFsaiOptions m_options;
   CsrGraph<Space> m_initial_pattern;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -42,14 +43,15 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T or G_U, likewise
 
  protected:
-  /// Takes a finished G, transposes it, stores both, and fills what the report says of them. Fences.
-  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report) {
-    take_factors(space, g, g, storage, report);
+  /// Takes a finished G, transposes it, stores both, and fills what the report says of them. Fences. `meter` has what
+  /// the setup held before.
+  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report, impl::MemoryMeter& meter) {
+    take_factors(space, g, g, storage, report, meter);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
   /// two.
   void take_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
-                    Storage storage, Report& report);
+                    Storage storage, Report& report, impl::MemoryMeter& meter);
   void forget_factor() {
     m_g = m_gt = {};
     m_stored = nullptr;

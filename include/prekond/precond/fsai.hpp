@@ -79,7 +79,8 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   using typename FactoredInverse<Scalar, Space>::matrix_type;
   using typename FactoredInverse<Scalar, Space>::matrix_view;
 
-  explicit Fsai(const FsaiOptions& options = {}) : m_options(options) {}
+  /// \throws InputError for `Reuse::extend`: this pattern does not grow
+  explicit Fsai(const FsaiOptions& options = {});
 
   std::string name() const override { return FsaiOptions::name; }
 

@@ -9,7 +9,9 @@
 namespace prekond {
 
 enum class Precision { single_precision, double_precision };
-enum class Reuse { none, pattern };
+/// What a later numeric phase does with the pattern that was found: finds it anew, keeps it, or grows on from it. The
+/// last is for algorithms that grow patterns.
+enum class Reuse { none, pattern, extend };
 /// In what a factor's values are stored; `full`: in the matrix's precision.
 enum class Storage { full, single_precision, half, bfloat16 };
 
@@ -18,6 +20,9 @@ inline std::vector<std::pair<std::string, Precision>> precision_choices() {
 }
 inline std::vector<std::pair<std::string, Reuse>> reuse_choices() {
   return {{"pattern", Reuse::pattern}, {"none", Reuse::none}};
+}
+inline std::vector<std::pair<std::string, Reuse>> growing_reuse_choices() {
+  return {{"pattern", Reuse::pattern}, {"none", Reuse::none}, {"extend", Reuse::extend}};
 }
 
 inline std::vector<std::pair<std::string, Storage>> storage_choices() {

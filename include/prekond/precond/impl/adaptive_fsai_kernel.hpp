@@ -4,6 +4,7 @@
 /// The kernel of the adaptive FSAI's setup: rows out of a range into a slab.
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
+#include <prekond/precond/impl/adaptive_fsai_merge.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
 
 #include <type_traits>
@@ -18,6 +19,7 @@ struct Tuning {
   static constexpr int more_teams = 7;  // 72 registers
   static constexpr int many_teams = 8;  // 64 registers, no spills in single precision: pays for small workspaces
   static constexpr std::size_t scratch_limit = scratch_per_processor / few_teams;
+  static constexpr int threads_per_processor = 2048;
   static constexpr int sample_rows = 2048;
   static constexpr double sample_quantile = 0.998;  // rows beyond it go on in a larger workspace
   static constexpr int slab_rows_per_fetch = 16;    // host threads take rows in groups
@@ -53,17 +55,32 @@ struct Usage {
   VectorView<int, Space> entries;
 };
 
+/// What grows a row, and the layout of its workspace.
+template <class Scalar, class Real, class Set, class Slot, class Level>
+struct RowOf {
+  using type = Row<Scalar, Real, Set, Slot, Level>;
+  using layout = Layout<Real, Slot, Set>;
+};
+template <class Scalar, class Real, class Slot, class Level>
+struct RowOf<Scalar, Real, NoColumnSet, Slot, Level> {
+  using type = MergedRow<Scalar, Real, Level>;
+  using layout = MergeLayout<Real>;
+};
+
 /// Grows (or, on a kept pattern, solves) rows. With `InScratch` a workspace lies in the team's scratch and the league
 /// covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row after row. (Two kernels
 /// and not one with a branch: a compiler that cannot tell scratch from global memory needs twice the instructions.)
+/// Markers belong to a vector of lanes, which then fetches row after row with a workspace in scratch too.
 template <class Scalar, class Real, class Space, class Set, class Slot, bool InScratch, bool Portable>
 struct GrowRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_host_space<Space> ? 1 : Tuning::vector_length;
   using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
-  using RowType = Row<Scalar, Real, Set, Slot, Level>;
-  using RowLayout = Layout<Real, Slot, Set>;
+  using RowType = typename RowOf<Scalar, Real, Set, Slot, Level>::type;
+  using RowLayout = typename RowOf<Scalar, Real, Set, Slot, Level>::layout;
+  static constexpr bool uses_markers = Set::uses_markers;
+  static constexpr bool fetches = !InScratch || uses_markers;
 
   Matrix<Scalar, Real> a;
   Parameters parameters;
@@ -81,15 +98,11 @@ struct GrowRows {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int unit = team.league_rank() * team.team_size() + team.team_rank();
-    if constexpr (InScratch) {
-      char* base = static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * team.team_size(), 16)) +
-                   layout.bytes * team.team_rank();
-      char* pool = static_cast<char*>(team.team_scratch(1).get_shmem_aligned(layout.pool_bytes * team.team_size(), 16)) +
-                   layout.pool_bytes * team.team_rank();
+    char* base = workspace(team, unit);
+    char* pool = pool_of(team, base);
+    if constexpr (!fetches) {
       if (unit < rows.count) do_row(team, base, pool, unit, unit);
     } else {
-      char* base = workspaces.data() + (layout.bytes + layout.pool_bytes) * static_cast<std::size_t>(unit);
-      char* pool = base + layout.bytes;
       constexpr int group = is_host_space<Space> ? Tuning::slab_rows_per_fetch : 1;
       while (true) {
         int k = 0;
@@ -101,12 +114,33 @@ struct GrowRows {
     }
   }
 
-  KOKKOS_FUNCTION Set make_set(char* base, int unit) const {
-    const ColumnList list = RowType::columns(layout, base);
-    if constexpr (Set::shared_insertion) {
-      return Set(list, reinterpret_cast<typename Set::bucket_type*>(base + layout.buckets), layout.num_buckets);
+  KOKKOS_FORCEINLINE_FUNCTION char* workspace(const Member& team, int unit) const {
+    if constexpr (InScratch) {
+      return static_cast<char*>(team.team_shmem().get_shmem_aligned(layout.bytes * team.team_size(), 16)) +
+             layout.bytes * team.team_rank();
     } else {
-      return Set(list, markers.data() + static_cast<std::size_t>(unit) * a.num_rows);
+      return workspaces.data() + (layout.bytes + layout.pool_bytes) * static_cast<std::size_t>(unit);
+    }
+  }
+  /// Where remembered slots go: with the workspace in scratch, into scratch of level 1, which lies in global memory.
+  KOKKOS_FORCEINLINE_FUNCTION char* pool_of(const Member& team, char* base) const {
+    if constexpr (InScratch) {
+      const std::size_t bytes = layout.pool_bytes;
+      return static_cast<char*>(team.team_scratch(1).get_shmem_aligned(bytes * team.team_size() + 1, 16)) +
+             bytes * team.team_rank();
+    } else {
+      return base + layout.bytes;
+    }
+  }
+
+  KOKKOS_FUNCTION Set make_set(char* base, int unit) const {
+    if constexpr (std::is_same_v<Set, NoColumnSet>) {
+      return {};
+    } else if constexpr (uses_markers) {
+      return Set(RowType::columns(layout, base), markers.data() + static_cast<std::size_t>(unit) * a.num_rows);
+    } else {
+      return Set(RowType::columns(layout, base), reinterpret_cast<typename Set::bucket_type*>(base + layout.buckets),
+                 layout.num_buckets);
     }
   }
 
@@ -137,7 +171,11 @@ struct GrowRows {
         usage.entries(k) = status == RowStatus::overflow ? layout.pool + 1 : row.entries_used();
       });
     }
-    set.release(level);
+    if constexpr (Set::shared_insertion && uses_markers) {
+      set.release(level, row.slots_used());
+    } else {
+      set.release(level);
+    }
   }
 
   KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status, bool kept) const {

@@ -6,6 +6,7 @@
 #include <prekond/pattern/column_set.hpp>
 
 #include <cstdint>
+#include <limits>
 
 namespace prekond::impl::adaptive_fsai {
 
@@ -38,7 +39,7 @@ struct Parameters {
   int growth_limit; ///< and up to which it may grow
   int max_steps;
   int step_size;
-  int most_at_once; ///< entries that a row may gain in one step, a start's included
+  int most_at_once;  ///< entries that a row may gain in one step, a start's included
   double tolerance;
   double step_tolerance;
   double candidate_floor;
@@ -72,8 +73,8 @@ struct Layout {
     return static_cast<std::int64_t>(static_cast<Slot>(~Slot(0)) / unsigned(gradient_stride)) - trash_slots - 2;
   }
 
-  std::size_t rows, leaders, gradient, factor, a, l, step, g, y, cols, member_cols,  buckets, num_buckets,
-      count, bytes, pool_bytes;
+  std::size_t rows, leaders, gradient, factor, a, l, step, g, y, cols, member_cols, buckets, num_buckets, count,
+      bytes, pool_bytes;
 
   Layout() = default;
   /// `batch`: the most that are added in one step.
@@ -99,12 +100,63 @@ struct Layout {
     count = place(1, sizeof(int));
     num_buckets = 0;
     buckets = end;
-    if constexpr (Set::shared_insertion) {
+    if constexpr (!Set::uses_markers) {
       num_buckets = Set::num_buckets(capacity);
       buckets = place(num_buckets * sizeof(typename Set::bucket_type) / sizeof(unsigned), sizeof(unsigned));
     }
     bytes = (end + 15) / 16 * 16;
     pool_bytes = (static_cast<std::size_t>(pool) * sizeof(Slot) + 15) / 16 * 16;
+  }
+};
+
+/// Stands where the other strategies have their set of columns.
+struct NoColumnSet {
+  static constexpr bool shared_insertion = false;
+  static constexpr bool uses_markers = false;
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {}
+};
+
+/// The part of a row of A left of column i.
+struct alignas(16) MergeSource {
+  std::size_t begin;  ///< in A
+  int length;
+  int next;  ///< the entry at the head of the row
+};
+
+/// The same for a row that is grown by merges.
+template <class Real>
+struct MergeLayout {
+  int max_members;  ///< off-diagonal entries there is room for
+  int capacity;     ///< entries of a gradient
+  int pool;         ///< of no use here
+
+  std::size_t sources, column, l, g, y, gradient, factor, cols, member_cols, heads, bytes;
+  std::size_t pool_bytes = 0;
+
+  static constexpr std::int64_t most_columns() { return std::numeric_limits<int>::max(); }
+
+  MergeLayout() = default;
+  MergeLayout(int members, int columns, int entries, int batch)
+      : max_members(members), capacity(columns), pool(entries) {
+    std::size_t end = 0;
+    const auto place = [&end](std::size_t n, std::size_t size) {
+      const std::size_t begin = (end + size - 1) / size * size;
+      end = begin + n * size;
+      return begin;
+    };
+    const std::size_t m = static_cast<std::size_t>(members);
+    sources = place(m + 1, sizeof(MergeSource));
+    column = place(m + 1, sizeof(Real));
+    l = place(m, sizeof(Real));
+    g = place(m + 1, sizeof(Real));
+    y = place(static_cast<std::size_t>(batch), sizeof(Real));
+    gradient = place(capacity, sizeof(Real));
+    factor = place(InverseFactor<Real>::size(m), sizeof(Real));
+    cols = place(capacity, sizeof(int));
+    member_cols = place(m, sizeof(int));
+    heads = place(m + 1, sizeof(unsigned));
+    bytes = (end + 15) / 16 * 16;
   }
 };
 

@@ -46,18 +46,36 @@ template <class Space>
 struct Sources {
   bool kept;                  ///< the pattern is G's
   CsrGraphView<Space> start;  ///< G_0's
+  Gradient gradient;
   std::int64_t slab_bytes;
+  bool filtered;  ///< what is grown is not the final G yet
 };
+
+/// Grows G, or solves on its pattern, by one of the kernels.
+template <Gradient gradient, class Real, class Scalar, class Space>
+void run_setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
+               const Sources<Space>& sources, CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g,
+               Report& report, MemoryMeter& meter) {
+  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.slab_bytes);
+  if (sources.filtered) setup.count_result();
+  if (sources.kept) setup.solve(g);
+  else g = setup.grow(sources.start);
+  const Outcome outcome = setup.outcome();
+  report.fences += setup.fences() + 1;
+  report.breakdowns = breakdowns_of(outcome, "what they had before the pivot");
+  meter.pass(setup.peak_bytes());
+}
 
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide for Real
 template <class Real, class Scalar, class Space>
 bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
             const DiagonalRange<Scalar>& range, Parameters parameters, const Sources<Space>& sources,
-            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report, MemoryMeter& meter) {
   VectorView<const Real, Space> values_of_real;
   VectorView<const Real, Space> diagonal_of_real;
   Vector<Real, Space> values;
   Vector<Real, Space> real_diagonal;
+  MemoryMeter::Holding held_copies;
   if constexpr (std::is_same_v<Real, Scalar>) {
     values_of_real = a.values;
     diagonal_of_real = diagonal;
@@ -70,6 +88,7 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     const Scalar scale = std::ldexp(Scalar(1), -centre);
     values = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_values", a.values.extent(0));
     real_diagonal = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
+    held_copies = meter.hold(values, real_diagonal);
     ++report.fences;
     if (convert<Real, Scalar, Space>(space, a.values, scale, values) > 0) return false;
     convert<Real, Scalar, Space>(space, diagonal, scale, real_diagonal);
@@ -78,19 +97,18 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
   const auto leaders = equal_row_leaders<Space>(space, a.row_ptrs, a.col_idxs);
+  meter.pass(a.num_rows + MemoryMeter::bytes_of(root) + MemoryMeter::bytes_of(leaders));
+  const auto held_root = meter.hold(root, leaders);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{a.row_ptrs.data(), a.col_idxs.data(),       values_of_real.data(),
                                     a.values.data(),   diagonal_of_real.data(), root.data(),
                                     leaders.data(),    a.num_rows};
-  Setup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes);
-  if (sources.kept) setup.solve(g);
-  else g = setup.grow(sources.start);
-
-  const Outcome outcome = setup.outcome();
-  report.fences += setup.fences() + 1;
-  report.breakdowns = breakdowns_of(outcome, "what they had before the pivot");
+  const auto run = sources.gradient == Gradient::list     ? run_setup<Gradient::list, Real, Scalar, Space>
+                   : sources.gradient == Gradient::marker ? run_setup<Gradient::marker, Real, Scalar, Space>
+                                                          : run_setup<Gradient::merge, Real, Scalar, Space>;
+  run(space, matrix, a.nnz(), parameters, sources, g, report, meter);
   return true;
 }
 
@@ -140,6 +158,26 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   return longest;
 }
 
+/// What the kernels take of the options, for starts of up to `longest_start` entries beside the diagonal.
+inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start, std::int64_t num_rows,
+                                bool kept, Report& report) {
+  constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
+  const std::int64_t most = std::int64_t(options.max_steps) * options.step_size + longest_start;
+  if (std::min(most, num_rows - 1) > packed_limit) report.notes.push_back("a row gets 46340 off-diagonal entries at most");
+  Parameters parameters{};
+  parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
+  parameters.growth_limit =
+      options.max_row_size > 0 ? std::min(parameters.max_members, options.max_row_size - 1) : parameters.max_members;
+  parameters.max_steps = options.max_steps;
+  parameters.step_size = options.step_size;
+  parameters.most_at_once =
+      kept || longest_start > 0 ? parameters.max_members : std::min(options.step_size, parameters.max_members);
+  parameters.tolerance = options.tolerance;
+  parameters.step_tolerance = options.step_tolerance;
+  parameters.candidate_floor = options.candidate_floor;
+  return parameters;
+}
+
 /// diag(G A G^T) = 1 once more, after a filter. Rows for which that fails are added to the report.
 template <class Scalar, class Space>
 void scale_again(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
@@ -165,6 +203,7 @@ void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space, const 
 
 template <class Scalar, class Space>
 CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space, const matrix_view& a) const {
+  if (extends()) return {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
   if (m_initial_pattern.row_ptrs.extent(0) > 0) {
     impl::check_pattern_rows(m_initial_pattern, a.num_rows, name());
     return m_initial_pattern;
@@ -190,8 +229,10 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   impl::check_same_rows(a.num_rows, this->m_num_rows, name());
   Kokkos::Timer timer;
   Report report;
+  impl::MemoryMeter meter;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
   auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
+  const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
   const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
@@ -208,38 +249,33 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
     filtered = filter_entries<Scalar, Space>(space, a, inner::KeepStrong<Scalar, Space>{a, diagonal, m_options.prefilter});
     ++report.fences;
   }
+  const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : a;
   CsrGraph<Space> start;
   if (!kept) start = initial_pattern(space, grown_on);
-  const std::int64_t longest_start = inner::longest_row<Space>(space, start);
-
-  const std::int64_t most = std::int64_t(m_options.max_steps) * m_options.step_size + longest_start;
-  inner::Parameters parameters{};
-  constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
-  if (std::min(most, a.num_rows - 1) > packed_limit)
-    report.notes.push_back("a row gets 46340 off-diagonal entries at most");
-  parameters.max_members = static_cast<int>(std::min({most, a.num_rows - 1, packed_limit}));
-  parameters.growth_limit = m_options.max_row_size > 0 ? std::min(parameters.max_members, m_options.max_row_size - 1) : parameters.max_members;
-  parameters.max_steps = m_options.max_steps;
-  parameters.step_size = m_options.step_size;
-  parameters.most_at_once = kept || longest_start > 0 ? parameters.max_members : std::min(m_options.step_size, parameters.max_members);
-  parameters.tolerance = m_options.tolerance;
-  parameters.step_tolerance = m_options.step_tolerance;
-  parameters.candidate_floor = m_options.candidate_floor;
-  const inner::Sources<Space> sources{kept, start, m_options.slab_bytes};
+  if (extends()) report.notes.push_back("rows began with the pattern of the G before");
+  const bool of_its_own = !extends() && start.row_ptrs.data() != m_initial_pattern.row_ptrs.data();
+  const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
+  const inner::Parameters parameters =
+      inner::parameters_of(m_options, inner::longest_row<Space>(space, start), a.num_rows, kept, report);
+  const inner::Sources<Space> sources{kept, start, m_options.gradient, m_options.slab_bytes,
+                                     !kept && m_options.postfilter > 0};
 
   matrix_type g = this->factor();
   if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
-    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
+    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report, meter);
     if (!done) report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
-  if (!done) inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
+  if (!done) inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report, meter);
   const double flops = inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
-  if (!kept && m_options.postfilter > 0) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
-  if (m_options.prefilter > 0 || (!kept && m_options.postfilter > 0)) inner::scale_again<Scalar, Space>(space, a, diagonal, g, report);
-  this->take_factor(space, g, m_options.storage, report);
+  if (sources.filtered) {
+    const auto held = meter.hold_bytes(g.bytes());
+    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
+  }
+  if (m_options.prefilter > 0 || sources.filtered) inner::scale_again<Scalar, Space>(space, a, diagonal, g, report);
+  this->take_factor(space, g, m_options.storage, report, meter);
   report.numeric_flops = flops;
   report.numeric_seconds = timer.seconds();
   this->m_report = report;

@@ -418,10 +418,8 @@ class Row {
     }
     const int j = m_set.cols[slot];
     Real r_j = gradient(slot);
-    m_level.region([&](int lane) {
-      each_of_lane(m, lane, [&](int p) { m_column[p] = 0; });
-      if (lane == 0) m_set.make_member(slot, m);
-    });
+    for_each(m, [&](int p) { m_column[p] = 0; });
+    m_level.once([&] { m_set.make_member(slot, m); });  // all lanes have read cols[slot]
     if (!remember_row(j, m)) return RowStatus::overflow;
     const Real a_jj = m_scale * m_a.diagonal[j];
     const Real square = m_w.multiply(m_level, m, m_column, m_l);

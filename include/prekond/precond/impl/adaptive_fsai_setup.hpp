@@ -8,6 +8,7 @@
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/impl/adaptive_fsai_kernel.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
+#include <prekond/precond/impl/memory_meter.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,16 +17,36 @@
 
 namespace prekond::impl::adaptive_fsai {
 
+using Gradient = AdaptiveFsaiOptions::Gradient;
+
+/// What finds the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
+template <class Space, Gradient gradient>
+struct ColumnSets {
+  using Shared = SharedMarkerColumnSet;
+  using Small = std::conditional_t<gradient == Gradient::list, HashedColumnSet<unsigned short>, Shared>;
+  using Large = std::conditional_t<gradient == Gradient::list, HashedColumnSet<unsigned>, Shared>;
+};
+template <class Space, Gradient gradient>
+  requires(is_host_space<Space> && gradient != Gradient::merge)
+struct ColumnSets<Space, gradient> {
+  using Small = MarkerColumnSet;
+  using Large = MarkerColumnSet;
+};
+template <class Space>
+struct ColumnSets<Space, Gradient::merge> {
+  using Small = NoColumnSet;
+  using Large = NoColumnSet;
+};
+
 /// The setup's launches for one precision of growth. (CUDA wants functions with device lambdas to be public.)
-template <class Scalar, class Real, class Space, bool Portable = false>
+template <class Scalar, class Real, class Space, bool Portable = false, Gradient gradient = Gradient::list>
 class Setup {
  public:
   using GMatrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  using SmallSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned short>>;
-  using LargeSet = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
+  using Sets = ColumnSets<Space, gradient>;
   using SmallSlot = std::conditional_t<is_host_space<Space>, unsigned, unsigned short>;
-  using SmallKernel = GrowRows<Scalar, Real, Space, SmallSet, SmallSlot, true, Portable>;
-  using LargeKernel = GrowRows<Scalar, Real, Space, LargeSet, unsigned, false, Portable>;
+  using SmallKernel = GrowRows<Scalar, Real, Space, typename Sets::Small, SmallSlot, true, Portable>;
+  using LargeKernel = GrowRows<Scalar, Real, Space, typename Sets::Large, unsigned, false, Portable>;
 
   Setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
         std::int64_t slab_bytes)
@@ -34,6 +55,7 @@ class Setup {
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
+    m_held = m_meter.hold(m_outcome, m_next);
   }
 
   /// G on patterns found row by row, beginning with those of `start` (none: the diagonal).
@@ -44,6 +66,9 @@ class Setup {
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
   int fences() const { return m_fences; }
+  /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
+  std::int64_t peak_bytes() const { return m_meter.peak(); }
+  void count_result() { m_result_counts = true; }
 
   struct Piece {
     Vector<int, Space> cols;
@@ -53,17 +78,20 @@ class Setup {
   int batch(int members) const { return std::min(members, m_parameters.most_at_once); }
 
   /// A first guess of a row's needs, in a workspace that is not in scratch.
-  Layout<Real, unsigned, LargeSet> roomy_layout() const {
+  typename LargeKernel::RowLayout roomy_layout() const {
     const int members = std::min(m_parameters.max_members, 256);
     const std::int64_t entries = std::min<std::int64_t>((members + 1) * (2ll * m_mean + 16), std::int64_t(1) << 28);
     return {members, static_cast<int>(std::clamp<std::int64_t>(m_a.num_rows, 64, 4096)), static_cast<int>(entries), batch(members)};
   }
 
+  std::int64_t marker_bytes() const { return m_a.num_rows * static_cast<std::int64_t>(sizeof(int)); }
+  std::int64_t affordable(std::int64_t bytes) const;
+  VectorView<int, Space> markers_for(std::int64_t units);
   template <class Kernel>
   void run_in_slab(Kernel kernel, const char* label);
   void run_in_scratch(const SmallKernel& kernel, const char* label);
   template <int Teams>
-  void launch_in_scratch(const SmallKernel& kernel, int team, const char* label);
+  void launch_in_scratch(SmallKernel kernel, int team, const char* label);
   void choose_scratch_layout(LargeKernel sample);
   void do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype, const char* label);
   std::int64_t outgrown(std::int64_t first, std::int64_t count, VectorView<const int, Space> length,
@@ -90,9 +118,12 @@ class Setup {
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
   Vector<int, Space> m_markers;
-  Layout<Real, SmallSlot, SmallSet> m_scratch_layout{};
+  typename SmallKernel::RowLayout m_scratch_layout{};
   bool m_use_scratch = false;
   int m_fences = 0;
+  MemoryMeter m_meter;
+  MemoryMeter::Holding m_held, m_held_markers;
+  bool m_result_counts = false;
 };
 
 /// Bits of the shortages among the listed rows.
@@ -105,32 +136,59 @@ int shortages_of(const Space& space, std::int64_t first, VectorView<const int, S
   return bits;
 }
 
-/// Rows one by one, each vector of lanes in its own workspace of a slab within the budget.
-template <class Scalar, class Real, class Space, bool Portable>
+/// How many units of `bytes` each, with their markers, the budget allows: one at least, but one's markers have to fit.
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::affordable(std::int64_t bytes) const {
+  if constexpr (gradient == Gradient::marker) {
+    if (marker_bytes() > m_slab_bytes)
+      throw InputError("adaptive_fsai: gradient = marker takes " + std::to_string(marker_bytes()) +
+                       " bytes for each row in flight, and slab_bytes is " + std::to_string(m_slab_bytes) +
+                       "; raise slab_bytes to that at least, or set gradient to list or merge");
+    bytes += marker_bytes();
+  }
+  return std::max<std::int64_t>(1, m_slab_bytes / std::max<std::int64_t>(1, bytes));
+}
+
+/// Zero, as every row leaves them.
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+VectorView<int, Space> Setup<Scalar, Real, Space, Portable, gradient>::markers_for(std::int64_t units) {
+  const auto wanted = static_cast<std::size_t>(units * m_a.num_rows);
+  if (m_markers.extent(0) < wanted) {
+    m_markers = {};
+    m_held_markers = {};
+    m_markers = allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers", wanted);
+    m_held_markers = m_meter.hold(m_markers);
+  }
+  return m_markers;
+}
+
+/// Rows one by one, each vector of lanes in its own workspace of a slab within the budget. (On the host each thread has a
+/// workspace whatever the budget, and markers; with gradient = marker the budget limits the markers.)
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 template <class Kernel>
-void Setup<Scalar, Real, Space, Portable>::run_in_slab(Kernel kernel, const char* label) {
+void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, const char* label) {
   constexpr bool host = is_host_space<Space>;
-  const std::int64_t affordable = std::max<std::int64_t>(1, m_slab_bytes / static_cast<std::int64_t>(kernel.layout.bytes + kernel.layout.pool_bytes));
-  const std::int64_t wanted = std::min<std::int64_t>(kernel.rows.count, m_space.concurrency());
-  const std::int64_t units = std::min(host ? m_space.concurrency() : affordable, std::max<std::int64_t>(1, wanted));
+  constexpr bool limited = !host || gradient == Gradient::marker;
+  const std::size_t bytes = kernel.layout.bytes + kernel.layout.pool_bytes;
+  const std::int64_t workspace = host ? 0 : static_cast<std::int64_t>(bytes);
+  const std::int64_t wanted = std::max<std::int64_t>(1, std::min<std::int64_t>(kernel.rows.count, m_space.concurrency()));
+  const std::int64_t units = limited ? std::min(affordable(workspace), wanted) : wanted;
   const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(units, Tuning::max_rows_per_team));
   const int league = static_cast<int>(units / team);
   auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::adaptive_fsai::numeric::workspaces",
-                                                  (kernel.layout.bytes + kernel.layout.pool_bytes) * static_cast<std::size_t>(league * team));
-  if (host && m_markers.extent(0) < static_cast<std::size_t>(units * m_a.num_rows)) {
-    m_markers = allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers",
-                                                  static_cast<std::size_t>(units) * m_a.num_rows);
-  }
+                                                  bytes * static_cast<std::size_t>(league * team));
+  const auto held = m_meter.hold(workspaces);
   kernel.workspaces = workspaces;
-  kernel.markers = m_markers;
+  if constexpr (Kernel::uses_markers) kernel.markers = markers_for(std::int64_t(league) * team);
   Kokkos::deep_copy(m_space, m_next, 0);
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(m_space, league, team, Kernel::width), kernel);
 }
 
-template <class Scalar, class Real, class Space, bool Portable>
-void Setup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel& kernel, const char* label) {
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+void Setup<Scalar, Real, Space, Portable, gradient>::run_in_scratch(const SmallKernel& kernel, const char* label) {
   const std::size_t bytes = kernel.layout.bytes;
-  const int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
+  int team = static_cast<int>(std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
+  if constexpr (SmallKernel::uses_markers) team = static_cast<int>(std::min<std::int64_t>(team, affordable(0)));
   // The registers are better spent on the teams that a processor's scratch has room for.
   const auto room_for = [&](int teams) {
     return team == Tuning::max_rows_per_team && (bytes * team + 1024) * teams <= Tuning::scratch_per_processor;
@@ -144,20 +202,30 @@ void Setup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel& ker
   }
 }
 
-template <class Scalar, class Real, class Space, bool Portable>
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 template <int Teams>
-void Setup<Scalar, Real, Space, Portable>::launch_in_scratch(const SmallKernel& kernel, int team, const char* label) {
+void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKernel kernel, int team, const char* label) {
   using Bounds = Kokkos::LaunchBounds<Tuning::max_rows_per_team * Tuning::vector_length, Teams>;
-  const int league = static_cast<int>((kernel.rows.count + team - 1) / team);
-  Kokkos::TeamPolicy<Space, Bounds> policy(m_space, league, team, SmallKernel::width);
+  std::int64_t league = (kernel.rows.count + team - 1) / team;
+  if constexpr (SmallKernel::fetches) {
+    // As many teams as run at a time, and as have markers.
+    const std::int64_t processors = std::max(1, m_space.concurrency() / Tuning::threads_per_processor);
+    league = std::min({league, processors * Teams, affordable(0) / team});
+    kernel.markers = markers_for(league * team);
+    Kokkos::deep_copy(m_space, m_next, 0);
+  }
+  Kokkos::TeamPolicy<Space, Bounds> policy(m_space, static_cast<int>(league), team, SmallKernel::width);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));
-  policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(kernel.layout.pool_bytes * team + 16)));
+  const std::size_t pool_bytes = kernel.layout.pool_bytes * team + 32;
+  policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(pool_bytes)));
+  // Kokkos keeps it for as many teams as can run at a time.
+  m_meter.pass(m_space.concurrency() / (team * SmallKernel::width) * static_cast<std::int64_t>(pool_bytes));
   Kokkos::parallel_for(label, policy, kernel);
 }
 
 /// Sizes the scratch workspace so that nearly all rows of an evenly spaced sample fit.
-template <class Scalar, class Real, class Space, bool Portable>
-void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sample) {
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(LargeKernel sample) {
   const std::int64_t n = m_a.num_rows;
   const std::int64_t width = sample.slab.width;
   const std::int64_t row_bytes = std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
@@ -172,6 +240,7 @@ void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sam
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::cols", count * width);
   auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::sample::values", count * width);
   auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::length", count);
+  const auto held = m_meter.hold(list, columns, entries, cols, values, length);
   sample.rows = {0, count, list};
   sample.slab = {-1, width, cols, values, length};
   sample.usage = {columns, entries};
@@ -191,8 +260,8 @@ void Setup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKernel sam
 }
 
 /// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has room.
-template <class Scalar, class Real, class Space, bool Portable>
-std::int64_t Setup<Scalar, Real, Space, Portable>::outgrown(std::int64_t first, std::int64_t count,
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64_t first, std::int64_t count,
                                                             VectorView<const int, Space> length,
                                                             VectorView<int, Space> list) {
   std::int64_t total = 0;
@@ -210,8 +279,8 @@ std::int64_t Setup<Scalar, Real, Space, Portable>::outgrown(std::int64_t first, 
 
 /// All rows of a chunk: in scratch where that was chosen, then those that outgrew it in workspaces of which what was
 /// short is four times larger each time, until none is left.
-template <class Scalar, class Real, class Space, bool Portable>
-void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype,
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+void Setup<Scalar, Real, Space, Portable, gradient>::do_rows(std::int64_t first, std::int64_t count, const LargeKernel& prototype,
                                                    const char* label) {
   LargeKernel large = prototype;
   large.rows = {first, count, {}};
@@ -225,6 +294,7 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
   }
   while (const std::int64_t left = outgrown(first, count, large.slab.length, {})) {
     auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::outgrown", left);
+    const auto held = m_meter.hold(list);
     outgrown(first, count, large.slab.length, list);
     // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it is.
     const int shortages = in_scratch ? 0 : shortages_of<Space>(m_space, first, list, large.slab.length);
@@ -246,8 +316,8 @@ void Setup<Scalar, Real, Space, Portable>::do_rows(std::int64_t first, std::int6
 }
 
 /// Moves a chunk's rows out of the slab into arrays of their own size and extends the row pointers.
-template <class Scalar, class Real, class Space, bool Portable>
-auto Setup<Scalar, Real, Space, Portable>::append(const RowSlab<Scalar, Space>& slab, std::int64_t count,
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+auto Setup<Scalar, Real, Space, Portable, gradient>::append(const RowSlab<Scalar, Space>& slab, std::int64_t count,
                                                   VectorView<std::size_t, Space> row_ptrs, std::size_t& nnz) -> Piece {
   const std::size_t begin = nnz;
   std::size_t added = 0;
@@ -283,8 +353,8 @@ auto Setup<Scalar, Real, Space, Portable>::append(const RowSlab<Scalar, Space>& 
   return piece;
 }
 
-template <class Scalar, class Real, class Space, bool Portable>
-auto Setup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& start) -> GMatrix {
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Space>& start) -> GMatrix {
   const std::int64_t n = m_a.num_rows;
   const std::int64_t width = m_parameters.max_members + 1;
   const std::int64_t row_bytes = width * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
@@ -297,21 +367,28 @@ auto Setup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& start
   auto slab_cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_cols", chunk * width);
   auto slab_values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_values", chunk * width);
   auto slab_length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", chunk);
+  const auto held_length = m_meter.hold(slab_length);
+  auto held_slab = m_meter.hold(slab_cols, slab_values);
   auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(m_space, "prekond::adaptive_fsai::g_row_ptrs", n + 1);
   std::vector<Piece> pieces;
+  std::vector<MemoryMeter::Holding> held_results;
+  if (m_result_counts) held_results.push_back(m_meter.hold(row_ptrs));
   std::size_t nnz = 0;
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t count = std::min(chunk, n - first);
     kernel.slab = {first, width, slab_cols, slab_values, slab_length};
     do_rows(first, count, kernel, "prekond::adaptive_fsai::numeric::grow_row");
     pieces.push_back(append(kernel.slab, count, row_ptrs, nnz));
+    if (chunk < n || m_result_counts) held_results.push_back(m_meter.hold(pieces.back().cols, pieces.back().values));
   }
   if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
 
   slab_cols = {};
   slab_values = {};
+  held_slab = {};
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::g_cols", nnz);
   auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::g_values", nnz);
+  if (m_result_counts) held_results.push_back(m_meter.hold(cols, values));
   std::size_t to = 0;
   for (auto& piece : pieces) {
     const auto range = Kokkos::make_pair(to, to + piece.cols.extent(0));
@@ -323,9 +400,10 @@ auto Setup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& start
   return GMatrix(n, n, row_ptrs, cols, values);
 }
 
-template <class Scalar, class Real, class Space, bool Portable>
-void Setup<Scalar, Real, Space, Portable>::solve(GMatrix& g) {
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+void Setup<Scalar, Real, Space, Portable, gradient>::solve(GMatrix& g) {
   auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
+  const auto held = m_meter.hold(length);
   LargeKernel kernel = prototype();
   // A kept row meets its own columns only.
   kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool, batch(kernel.layout.max_members)};

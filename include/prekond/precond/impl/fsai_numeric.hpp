@@ -28,6 +28,12 @@ double count_flops(const Space& space, const CsrGraphView<Space>& pattern) {
 }  // namespace impl::fsai
 
 template <class Scalar, class Space>
+Fsai<Scalar, Space>::Fsai(const FsaiOptions& options) : m_options(options) {
+  if (options.reuse == Reuse::extend)
+    throw InputError("fsai: reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
+}
+
+template <class Scalar, class Space>
 void Fsai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
   impl::check_graph(space, pattern, name());
   m_given_pattern = lower_triangle<Space>(space, pattern);
@@ -72,9 +78,11 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   impl::check_same_rows(a.num_rows, this->m_num_rows, name());
   Kokkos::Timer timer;
   Report report;
+  impl::MemoryMeter meter;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
   const auto diagonal =
       allocate<Vector<Scalar, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
+  const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
   const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
@@ -95,17 +103,23 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   }
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
-  inner::Setup<Scalar, Space> setup(space, a, diagonal, m_options.slab_bytes);
+  // Where a filter follows, this is not the final G.
+  const bool filtered = !kept && m_options.postfilter > 0;
+  impl::MemoryMeter::Holding held_pattern, held_values;
+  if (filtered) {
+    held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
+    held_values = meter.hold(g.values);
+  }
+  inner::Setup<Scalar, Space> setup(space, a, diagonal, m_options.slab_bytes, meter);
   setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision);
   report.numeric_flops = inner::count_flops<Space>(space, pattern);
-  if (!kept && m_options.postfilter > 0) {
-    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
-  }
+  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
+  held_values = {};
   setup.scale(g, g.values);
   const impl::Outcome outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
   report.fences += setup.fences() + 2;
-  this->take_factor(space, g, m_options.storage, report);
+  this->take_factor(space, g, m_options.storage, report, meter);
   // The pattern is G's own now, or another one with the next values.
   if (m_options.reuse == Reuse::pattern) m_pattern = {};
   report.numeric_seconds = timer.seconds();

@@ -6,6 +6,7 @@
 #include <prekond/core/report.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
+#include <prekond/precond/impl/memory_meter.hpp>
 
 #include <string>
 
@@ -52,12 +53,13 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
   return least;
 }
 
-/// G without its small entries; a note in the report says how many it had. Fences once.
+/// G without its small entries; a note in the report says how many it had. The meter counts all but both G. Fences once.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
     const Space& space, const CsrView<Scalar, Space>& g, VectorView<const Scalar, Space> diagonal,
-    double delta, Report& report) {
+    double delta, Report& report, MemoryMeter& meter) {
   const auto least = measure_rows<Scalar, Space>(space, g, g.values, diagonal, delta);
+  meter.pass(MemoryMeter::bytes_of(least) + g.num_rows * static_cast<std::int64_t>(sizeof(int)));  // the filter's lengths
   const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
   report.notes.push_back("G had " + std::to_string(g.nnz()) + " entries before the postfilter");
   ++report.fences;

@@ -66,10 +66,10 @@ struct RowKernel {
 };
 
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
-/// whose workspaces have `bytes`. \returns the fences that this took
+/// whose workspaces have `bytes`. \returns the fences that this took, and has the meter count a slab
 template <class Space, class Kernel>
 int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                std::int64_t slab_bytes, const char* label) {
+                std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
   constexpr Unit unit = Kernel::unit;
   // A lane has a row of a panel's; more than 256 only wait for each other.
   const int vectors =
@@ -81,6 +81,7 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
     const auto units = static_cast<int>(std::min({count, useful, Kernel::host ? useful : affordable}));
     const auto workspaces = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspaces",
                                                           bytes * static_cast<std::size_t>(units));
+    meter.pass(MemoryMeter::bytes_of(workspaces));
     kernel.workspaces = workspaces;
     Kokkos::deep_copy(space, kernel.next, 0);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
@@ -105,9 +106,11 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
 /// of the calls included
 template <class Space, class Bytes, class Launch>
 int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                VectorView<const unsigned char, Space> chosen, const Bytes& bytes, const Launch& launch) {
+                VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
+                const Launch& launch) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
+  const auto held = meter.hold(bins.rows);
   int fences = bins.fences;
   for (const auto& bin : bins.bins) {
     const auto rows = bins.rows_of(bin);
@@ -173,14 +176,16 @@ template <class Scalar, class Space>
 class Setup {
  public:
   Setup(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-        std::int64_t slab_bytes)
+        std::int64_t slab_bytes, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
         m_slab_bytes(slab_bytes),
+        m_meter(meter),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
+    m_held = m_meter.hold(m_outcome, m_next);
   }
 
   /// The rows' solutions with unit diagonal, into `values` on `pattern`.
@@ -188,6 +193,7 @@ class Setup {
     if (!in_single) return solve_rows<double>(pattern, values, {}, {});
     const auto again =
         allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", m_a.num_rows);
+    const auto held = m_meter.hold(again);
     solve_rows<float>(pattern, values, {}, again);
     solve_rows<double>(pattern, values, again, {});
   }
@@ -204,7 +210,7 @@ class Setup {
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     m_fences += launch_bins<Space>(
-        m_space, pattern.row_ptrs, chosen, [](int longest) { return Layout<Real>(longest).bytes; },
+        m_space, pattern.row_ptrs, chosen, m_meter, [](int longest) { return Layout<Real>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           return launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
         });
@@ -219,13 +225,15 @@ class Setup {
     const Kernel kernel{{},           m_a,  m_diagonal, pattern,   values, layout,
                         16 * epsilon, rows, again,      m_outcome, {},     m_next};
     return launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                       m_slab_bytes, "prekond::fsai::numeric::solve_rows");
+                       m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
   VectorView<const Scalar, Space> m_diagonal;
   std::int64_t m_slab_bytes;
+  MemoryMeter& m_meter;
+  MemoryMeter::Holding m_held;
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
   int m_fences = 0;

@@ -192,15 +192,17 @@ class Setup {
  public:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes)
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_slab_bytes(slab_bytes),
+        m_meter(meter),
         m_sizes(measure_matrix<Scalar, Space>(space, a)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::nonsymmetric_fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
+    m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
   }
 
@@ -254,7 +256,7 @@ class Setup {
   void solve_rows(const Matrix& lower, const Matrix& upper, VectorView<const unsigned char, Space> chosen,
                   Real floor, Pivoting pivoting) {
     m_fences += fsai::launch_bins<Space>(
-        m_space, lower.row_ptrs, chosen, [](int longest) { return workspace_bytes<Real>(longest); },
+        m_space, lower.row_ptrs, chosen, m_meter, [](int longest) { return workspace_bytes<Real>(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           return launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
         });
@@ -273,12 +275,14 @@ class Setup {
         {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
         floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
     return fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                             m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows");
+                             m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
   std::int64_t m_slab_bytes;
+  MemoryMeter& m_meter;
+  MemoryMeter::Holding m_held;
   RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;
   Vector<Outcome, Space> m_outcome;
