@@ -10,7 +10,7 @@
 
 /// Setup time of the static FSAI: perf_fsai --matrix=elasticity3d:100 [--powers=1,2] [--prefilter=0]
 /// [--postfilter=0]
-/// [--repetitions=5] [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric,
+/// [--repetitions=5] [--block_size=1] [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric,
 /// fenced, with every allocation, the pattern and G^T.
 namespace {
 
@@ -55,6 +55,8 @@ void register_all(int& argc, char** argv) {
   FsaiOptions options;
   options.prefilter = std::stod(perf::take_flag(argc, argv, "prefilter", "0"));
   options.postfilter = std::stod(perf::take_flag(argc, argv, "postfilter", "0"));
+  options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
+  const std::string blocks = options.block_size == 1 ? "" : "/block_size:" + std::to_string(options.block_size);
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto powers = perf::numbers(perf::take_flag(argc, argv, "powers", "1,2"));
   const auto a = std::make_shared<Matrix>(generate<double>(Space(), spec));
@@ -65,7 +67,7 @@ void register_all(int& argc, char** argv) {
     for (const int power : powers) {
       options.power = power;
       if (kernels) print_kernels(*a, options, spec + " " + word + " power " + std::to_string(power));
-      perf::add("setup/" + spec + "/" + word + "/power:" + std::to_string(power), repetitions,
+      perf::add("setup/" + spec + "/" + word + "/power:" + std::to_string(power) + blocks, repetitions,
                 [=](benchmark::State& state) { return set_up(state, *a, options); });
     }
   }

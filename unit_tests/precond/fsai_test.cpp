@@ -911,7 +911,9 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
   const OptionMap options = {{"power", std::int64_t(3)},           {"prefilter", 0.02},
                              {"postfilter", 0.03},                 {"setup_scalar", std::string("double")},
                              {"reuse", std::string("none")},       {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20}, {"storage", std::string("half")}};
+                             {"slab_bytes", std::int64_t(1) << 20}, {"storage", std::string("half")},
+                             {"block_size", std::int64_t(0)},      {"block_similarity", 0.7},
+                             {"block_limit", std::int64_t(8)}};
   const auto built = create_preconditioner<double, TypeParam>("fsai", options);
   EXPECT_EQ(built->name(), "fsai");
   EXPECT_TRUE(built->is_symmetric());
@@ -967,8 +969,8 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     options[name] = value;
     return run(options);
   };
-  std::set<std::string> tested = {"power", "prefilter",     "postfilter", "setup_scalar",
-                                  "reuse", "pattern_bytes", "slab_bytes", "storage"};
+  std::set<std::string> tested = {"power",      "prefilter", "postfilter", "setup_scalar",     "reuse",      "pattern_bytes",
+                                  "slab_bytes", "storage",   "block_size", "block_similarity", "block_limit"};
   FsaiOptions all;
   for (const auto& field : OptionFields::of(all).list()) EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
   EXPECT_THAT(tested, IsEmpty());
@@ -980,6 +982,13 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_NE(with("reuse", std::string("none")).second.col_idxs, plain.second.col_idxs);
   EXPECT_EQ(with("reuse", std::string("pattern")).second.col_idxs, plain.second.col_idxs);
   EXPECT_THAT(with("pattern_bytes", std::int64_t(1) << 10).error, HasSubstr("1024"));
+  // Of 400 rows that are all alike; block_similarity needs others, see BlockFsaiTest.
+  const auto entries_in_blocks = [&](std::int64_t size, std::int64_t limit) {
+    return run({{"power", std::int64_t(0)}, {"block_size", size}, {"block_limit", limit}}).first.nnz();
+  };
+  EXPECT_EQ(entries_in_blocks(4, 16), 1000u);
+  EXPECT_EQ(entries_in_blocks(0, 16), 3400u);
+  EXPECT_EQ(entries_in_blocks(0, 8), 1800u);
   const Outcome slab = with("slab_bytes", std::int64_t(1) << 16);
   EXPECT_TRUE(slab.first == plain.first);
   // On the host a thread has one workspace, whatever the budget.

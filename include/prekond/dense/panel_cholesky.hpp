@@ -74,10 +74,14 @@ struct PanelCholesky {
   /// x = L^-T e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
   template <class Level>
   KOKKOS_FUNCTION void solve_transposed(const Level& level, int last, Real* y, Real* x) const {
+    const int end = last / panel * panel + panel;  // the panels behind it have zeros
     level.region([&](int lane) {
-      for (int j = lane; j < order; j += level.size()) y[j] = j == last ? Real(1) : Real(0);
+      for (int j = lane; j < order; j += level.size()) {
+        y[j] = j == last ? Real(1) : Real(0);
+        if (j >= end) x[j] = 0;
+      }
     });
-    for (int p = order / panel - 1; p >= 0; --p) solve_block(level, p, y, x);
+    for (int p = last / panel; p >= 0; --p) solve_block(level, p, y, x);
   }
 
  private:

@@ -38,6 +38,9 @@ struct AdaptiveFsaiOptions {
   Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
   Gradient gradient = Gradient::list;
+  int block_size = 1;
+  double block_similarity = 0.8;
+  int block_limit = 16;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
   static AdaptiveFsaiOptions published() {
@@ -83,6 +86,12 @@ struct AdaptiveFsaiOptions {
     visit("gradient", gradient, {{"list", Gradient::list}, {"marker", Gradient::marker}, {"merge", Gradient::merge}},
           "how a row's gradient is formed: in a list, with a marker array of n ints for each row in flight, or anew in "
           "each step by a merge of A's rows; G is the same to rounding, list is the fastest");
+    visit("block_size", block_size, 0, 32,
+          "consecutive rows that share their columns and are grown together, the unknowns of a node say; 1: rows "
+          "alone; 0: rows that are nearly alike are found");
+    visit("block_similarity", block_similarity, 0.0, 1.0,
+          "with block_size 0: a row joins the one before where they share this part of their united columns in A");
+    visit("block_limit", block_limit, 1, 32, "with block_size 0: most rows of a block");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of a working slab of the setup, and of the markers of gradient = marker");
   }
@@ -107,6 +116,17 @@ struct AdaptiveFsaiOptions {
 /// With `initial_power`, or a pattern of the user's, rows begin with G_0 on it (section 2 of the paper): its entries are
 /// taken in one step, and psi_0 in the stop (eq. 17) is that of G_0. With `reuse = extend` a later numeric phase begins
 /// so with the pattern of the G it has, after the postfilter, and takes up to `max_steps` steps more.
+///
+/// With `block_size` b > 1 (0: supernodes, found in A's pattern) consecutive rows B = i0 .. i0 + b - 1 grow one set P
+/// of columns < i0, and have B's columns up to their own besides: on [P, B] they are
+/// (-C A[B, P] A[P, P]^-1, C), C the inverse Cholesky factor of S = A[B, B] - A[B, P] A[P, P]^-1 A[P, B], whose
+/// determinant is the product of their psi. A step adds the columns with the largest sum_r R_rj^2 / S_rr, R_r row r's
+/// gradient without its coupling in B; the stops compare the geometric mean of S_rr / a_rr, which bounds that of
+/// the rows' psi_i / a_ii. Each entry of A is looked up, and A[P, P] factored, once for b rows. `max_row_size` holds
+/// for a block's longest row; the block's own columns are always there. A kept pattern is solved on row by row.
+/// The report notes the number of blocks and their mean size. Source: Janna, Ferronato, SIAM J. Sci. Comput. 33
+/// (2011), on adaptive block FSAI; Janna, Ferronato, Gambolati, ibid. 37 (2015), on supernodes.
+///
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 /// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive,
 /// and with `gradient = marker` where `slab_bytes` is less than the markers of one row, 4 n bytes
@@ -117,7 +137,8 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   using typename FactoredInverse<Scalar, Space>::matrix_type;
   using typename FactoredInverse<Scalar, Space>::matrix_view;
 
-  explicit AdaptiveFsai(const AdaptiveFsaiOptions& options = {}) : m_options(options) {}
+  /// \throws OptionError for blocks with another gradient than the list
+  explicit AdaptiveFsai(const AdaptiveFsaiOptions& options = {});
 
   std::string name() const override { return AdaptiveFsaiOptions::name; }
   void symbolic(const Space& space, const matrix_view& a) override;

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/matrix/csr_graph.hpp>
+#include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -22,6 +23,9 @@ struct FsaiOptions {
   Precision setup_scalar = Precision::single_precision;
   Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
+  int block_size = 1;
+  double block_similarity = 0.8;
+  int block_limit = 16;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
@@ -42,8 +46,15 @@ struct FsaiOptions {
           "its row's largest entry");
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on G's pattern, or finds it anew");
+    visit("block_size", block_size, 0, 32,
+          "consecutive rows that share their columns and are solved together, the unknowns of a node say; "
+          "1: rows alone; 0: rows that are nearly alike are found");
+    visit("block_similarity", block_similarity, 0.0, 1.0,
+          "with block_size 0: a row joins the one before where they share this part of their united columns "
+          "in A");
+    visit("block_limit", block_limit, 1, 32, "with block_size 0: most rows of a block");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the power's pattern may take");
+          "most memory that the power's pattern may take, and the united one of blocks");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of a working slab of the setup, on a device; on the host a thread has one row's");
   }
@@ -56,6 +67,14 @@ struct FsaiOptions {
 /// the lower triangle of S^k, S = A without the entries that are small beside the diagonal (tau), or a graph
 /// of the user's. What the postfilter drops (delta) is dropped after the solves; the rows are scaled anew, so
 /// that diag(G A G^T) = 1 holds all the same.
+///
+/// With `block_size` b > 1 (0: supernodes, found in A's pattern) consecutive rows i0 .. i0 + b - 1 take the
+/// union P of their columns < i0, and each its block's columns up to its own. With L the Cholesky factor of
+/// A on those m + b columns, row i0 + r is L^-T e_(m + r) of the leading m + r + 1: one gather and one
+/// factorisation, (m + b)^3 / 3 operations, for b rows. The pattern is a little denser, the factor a little
+/// stronger; the report notes the number of blocks, their mean size, and how many times as many entries the
+/// united pattern has. Source: Janna, Ferronato, Gambolati, SIAM J. Sci. Comput. 37 (2015). On a pattern kept
+/// after a postfilter, which leaves a block's rows different columns, rows are alone.
 ///
 /// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
 /// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`
@@ -71,7 +90,7 @@ struct FsaiOptions {
 /// \pre `a` is symmetric (see check_spd_input)
 ///
 /// \throws InputError for a diagonal entry that is missing or not positive, and for a power whose pattern
-/// takes more than `pattern_bytes`
+/// takes more than `pattern_bytes`, its blocks' rows united
 template <class Scalar, class Space>
 class Fsai : public FactoredInverse<Scalar, Space> {
  public:
@@ -88,8 +107,9 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's. It
-  /// is copied. Takes effect with the next `symbolic`.
+  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's
+  /// (united in blocks, where `block_size` asks for them). It is copied. Takes effect with the next
+  /// `symbolic`.
   ///
   /// \pre columns ascend
   ///
@@ -99,13 +119,16 @@ class Fsai : public FactoredInverse<Scalar, Space> {
   const FsaiOptions& options() const { return m_options; }
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) const;
+  CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a);
 
   FsaiOptions m_options;
   bool m_symbolic_done = false;
   CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
   CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
   CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric
+  Supernodes<Space> m_supernodes;   ///< of the pattern; none: rows are alone
+  std::string m_supernodes_note;
 };
 
 }  // namespace prekond

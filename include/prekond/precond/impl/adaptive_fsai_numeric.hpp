@@ -8,8 +8,10 @@
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/impl/adaptive_fsai_block_setup.hpp>
 #include <prekond/precond/impl/adaptive_fsai_setup.hpp>
 #include <prekond/precond/impl/fsai_scale.hpp>
+#include <prekond/precond/impl/fsai_supernodes.hpp>
 
 #include <limits>
 
@@ -48,8 +50,16 @@ struct Sources {
   CsrGraphView<Space> start;  ///< G_0's
   Gradient gradient;
   std::int64_t slab_bytes;
-  bool filtered;  ///< what is grown is not the final G yet
+  bool filtered;                 ///< what is grown is not the final G yet
+  Supernodes<Space> supernodes;  ///< blocks that grow together; none: rows alone
 };
+
+template <class AnySetup>
+void take_outcome(const AnySetup& setup, Report& report, MemoryMeter& meter) {
+  report.fences += setup.fences() + 1;
+  report.breakdowns = breakdowns_of(setup.outcome(), "what they had before the pivot");
+  meter.pass(setup.peak_bytes());
+}
 
 /// Grows G, or solves on its pattern, by one of the kernels.
 template <Gradient gradient, class Real, class Scalar, class Space>
@@ -60,10 +70,7 @@ void run_setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t n
   if (sources.filtered) setup.count_result();
   if (sources.kept) setup.solve(g);
   else g = setup.grow(sources.start);
-  const Outcome outcome = setup.outcome();
-  report.fences += setup.fences() + 1;
-  report.breakdowns = breakdowns_of(outcome, "what they had before the pivot");
-  meter.pass(setup.peak_bytes());
+  take_outcome(setup, report, meter);
 }
 
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide for Real
@@ -105,6 +112,12 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
   const Matrix<Scalar, Real> matrix{a.row_ptrs.data(), a.col_idxs.data(),       values_of_real.data(),
                                     a.values.data(),   diagonal_of_real.data(), root.data(),
                                     leaders.data(),    a.num_rows};
+  if (sources.supernodes.count() > 0) {
+    BlockSetup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes, sources.supernodes);
+    g = setup.grow(sources.start);
+    take_outcome(setup, report, meter);
+    return true;
+  }
   const auto run = sources.gradient == Gradient::list     ? run_setup<Gradient::list, Real, Scalar, Space>
                    : sources.gradient == Gradient::marker ? run_setup<Gradient::marker, Real, Scalar, Space>
                                                           : run_setup<Gradient::merge, Real, Scalar, Space>;
@@ -160,14 +173,14 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
 
 /// What the kernels take of the options, for starts of up to `longest_start` entries beside the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start, std::int64_t num_rows,
-                                bool kept, Report& report) {
+                                bool kept, int in_block, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
-  const std::int64_t most = std::int64_t(options.max_steps) * options.step_size + longest_start;
+  const std::int64_t most = (kept ? 0 : std::int64_t(options.max_steps) * options.step_size) + longest_start;
   if (std::min(most, num_rows - 1) > packed_limit) report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   Parameters parameters{};
   parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
-  parameters.growth_limit =
-      options.max_row_size > 0 ? std::min(parameters.max_members, options.max_row_size - 1) : parameters.max_members;
+  parameters.growth_limit = parameters.max_members + in_block;
+  if (options.max_row_size > 0) parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
   parameters.max_steps = options.max_steps;
   parameters.step_size = options.step_size;
   parameters.most_at_once =
@@ -194,6 +207,12 @@ void scale_again(const Space& space, const CsrView<Scalar, Space>& a, VectorView
 }
 
 }  // namespace impl::adaptive_fsai
+
+template <class Scalar, class Space>
+AdaptiveFsai<Scalar, Space>::AdaptiveFsai(const AdaptiveFsaiOptions& options) : m_options(options) {
+  if (options.block_size != 1 && options.gradient != AdaptiveFsaiOptions::Gradient::list)
+    throw OptionError("adaptive_fsai: gradient = marker and merge grow rows alone: set block_size to 1, or gradient to list");
+}
 
 template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
@@ -252,16 +271,26 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : a;
   CsrGraph<Space> start;
-  if (!kept) start = initial_pattern(space, grown_on);
+  Supernodes<Space> supernodes;
+  if (!kept) {
+    start = initial_pattern(space, grown_on);
+    supernodes = impl::choose_supernodes<Space>(space, CsrGraphView<Space>(a), m_options);
+    if (supernodes.count() > 0 && start.row_ptrs.extent(0) > 0)
+      start = merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
+    if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
+  }
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
   const bool of_its_own = !extends() && start.row_ptrs.data() != m_initial_pattern.row_ptrs.data();
   const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
-  const inner::Parameters parameters =
-      inner::parameters_of(m_options, inner::longest_row<Space>(space, start), a.num_rows, kept, report);
-  const inner::Sources<Space> sources{kept, start, m_options.gradient, m_options.slab_bytes,
-                                     !kept && m_options.postfilter > 0};
-
   matrix_type g = this->factor();
+  // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
+  const std::int64_t longest = inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
+  if (kept) ++report.fences;
+  const inner::Parameters parameters =
+      inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
+  const inner::Sources<Space> sources{kept, start, m_options.gradient, m_options.slab_bytes,
+                                     !kept && m_options.postfilter > 0, supernodes};
+
   if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
@@ -269,7 +298,9 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
     if (!done) report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
   if (!done) inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report, meter);
-  const double flops = inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
+  const double flops = supernodes.count() > 0
+                           ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
+                           : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
   if (sources.filtered) {
     const auto held = meter.hold_bytes(g.bytes());
     g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);

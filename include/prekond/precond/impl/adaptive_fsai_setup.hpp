@@ -68,6 +68,7 @@ class Setup {
   int fences() const { return m_fences; }
   /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
   std::int64_t peak_bytes() const { return m_meter.peak(); }
+  MemoryMeter& meter() { return m_meter; }
   void count_result() { m_result_counts = true; }
 
   struct Piece {
@@ -98,6 +99,7 @@ class Setup {
                         VectorView<int, Space> list);
   Piece append(const RowSlab<Scalar, Space>& slab, std::int64_t count, VectorView<std::size_t, Space> row_ptrs,
                std::size_t& nnz);
+  GMatrix joined(std::vector<Piece>& pieces, Vector<std::size_t, Space> row_ptrs, std::size_t nnz);
 
   LargeKernel prototype() const {
     LargeKernel kernel{};
@@ -381,14 +383,21 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Spa
     pieces.push_back(append(kernel.slab, count, row_ptrs, nnz));
     if (chunk < n || m_result_counts) held_results.push_back(m_meter.hold(pieces.back().cols, pieces.back().values));
   }
-  if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
-
   slab_cols = {};
   slab_values = {};
   held_slab = {};
+  return joined(pieces, row_ptrs, nnz);
+}
+
+/// G of its pieces, which are freed one by one.
+template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
+auto Setup<Scalar, Real, Space, Portable, gradient>::joined(std::vector<Piece>& pieces, Vector<std::size_t, Space> row_ptrs,
+                                                            std::size_t nnz) -> GMatrix {
+  const std::int64_t n = m_a.num_rows;
+  if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::g_cols", nnz);
   auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::g_values", nnz);
-  if (m_result_counts) held_results.push_back(m_meter.hold(cols, values));
+  const auto held = m_meter.hold_bytes(m_result_counts ? MemoryMeter::bytes_of(cols) + MemoryMeter::bytes_of(values) : 0);
   std::size_t to = 0;
   for (auto& piece : pieces) {
     const auto range = Kokkos::make_pair(to, to + piece.cols.extent(0));

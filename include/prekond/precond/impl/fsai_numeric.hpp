@@ -6,13 +6,15 @@
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/impl/fsai_setup.hpp>
+#include <prekond/precond/impl/fsai_supernodes.hpp>
 
 namespace prekond {
 namespace impl::fsai {
 
-/// m^3 / 3 + m^2 for each row of m entries.
+/// m^3 / 3 + m^2 for each row of m entries, the first of it once for a block's last row.
 template <class Space>
-double count_flops(const Space& space, const CsrGraphView<Space>& pattern) {
+double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
+                   const Supernodes<Space>& supernodes) {
   std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
   Kokkos::parallel_reduce(
       "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
@@ -22,6 +24,16 @@ double count_flops(const Space& space, const CsrGraphView<Space>& pattern) {
         second_powers += m * m;
       },
       cubes, squares);
+  if (supernodes.count() > 0) {
+    const BlockOrder<Space> order{pattern, {supernodes.begins}};
+    Kokkos::parallel_reduce(
+        "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
+        KOKKOS_LAMBDA(int k, std::int64_t& third_powers) {
+          const auto m = static_cast<std::int64_t>(order(k));
+          third_powers += m * m * m;
+        },
+        cubes);
+  }
   return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
 }
 
@@ -40,7 +52,7 @@ void Fsai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Spa
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) const {
+CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matrix_view& a) const {
   if (m_user_pattern.row_ptrs.extent(0) > 0) {
     impl::check_pattern_rows(m_user_pattern, a.num_rows, name());
     return m_user_pattern;
@@ -50,6 +62,22 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
     return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
   return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
                             m_options.pattern_bytes, m_options.slab_bytes);
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+  CsrGraph<Space> pattern = row_pattern(space, a);
+  const auto supernodes = impl::choose_supernodes<Space>(space, CsrGraphView<Space>(a), m_options);
+  std::string note;
+  if (m_options.block_size != 1) {
+    const auto alone = static_cast<double>(pattern.nnz());
+    if (supernodes.count() > 0)
+      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.pattern_bytes);
+    note = impl::supernodes_note(supernodes, static_cast<double>(pattern.nnz()) / alone);
+  }
+  m_supernodes = supernodes;  // not before what may throw: an old factor needs its own
+  m_supernodes_note = note;
+  return pattern;
 }
 
 template <class Scalar, class Space>
@@ -111,8 +139,12 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
     held_values = meter.hold(g.values);
   }
   inner::Setup<Scalar, Space> setup(space, a, diagonal, m_options.slab_bytes, meter);
-  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision);
-  report.numeric_flops = inner::count_flops<Space>(space, pattern);
+  // A postfilter leaves a block's rows different columns.
+  const bool rows_alone = kept && m_options.postfilter > 0;
+  const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
+  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
+  report.numeric_flops = inner::count_flops<Space>(space, pattern, supernodes);
+  if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
   if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   held_values = {};
   setup.scale(g, g.values);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// One row of the static FSAI, over a level: gather A[P, P], factor it, solve for the last unit vector.
+/// One row of the static FSAI, or a block of rows, over a level: gather A[P, P], factor it, solve for the
+/// unit vector of each row.
 #include <prekond/core/views.hpp>
 #include <prekond/dense/panel_cholesky.hpp>
 #include <prekond/precond/impl/fsai_columns.hpp>
@@ -45,8 +46,9 @@ struct RowResult {
   float pivot;   ///< the first bad pivot, relative to its diagonal entry
 };
 
-/// The row's system is scaled by powers of two, D A[P, P] D with a diagonal in [1, 4), so that single
-/// precision holds any range of values, and the pivots' floor is absolute.
+/// The rows of a block have the columns of its last one, each up to its own: their systems are leading parts
+/// of that row's, with one factor. The system is scaled by powers of two, D A[P, P] D with a diagonal in [1,
+/// 4), so that single precision holds any range of values, and the pivots' floor is absolute.
 template <class Scalar, class Real, class Space, class Level>
 class Row {
  public:
@@ -65,19 +67,25 @@ class Row {
         m_cols(level, a, length, at<std::size_t>(base, layout.begins), at<int>(base, layout.lengths),
                at<int>(base, layout.cols)) {}
 
-  /// Solves on the columns cols[0 .. length), ascending.
-  KOKKOS_FUNCTION RowResult solve(const int* cols, Real floor) {
+  /// Factors the system of the columns cols[0 .. length), ascending. \returns whether columns were dropped
+  KOKKOS_FUNCTION bool factor(const int* cols, Real floor) {
     read_columns(cols);
     m_system.clear(m_level, m_length);
     gather();
     m_system.factor(m_level, floor);
-    m_system.solve_transposed(m_level, m_length - 1, m_y, m_x);
+    return m_system.dropped->count > 0;
+  }
+
+  /// Solves for the row that ends with column `last` of the factored ones.
+  KOKKOS_FUNCTION RowResult solve(int last) {
+    m_last = last;
+    m_system.solve_transposed(m_level, last, m_y, m_x);
     return result();
   }
 
   /// Entry k of the row, its last one being 1. \pre the last pivot was sound
   KOKKOS_FORCEINLINE_FUNCTION double value(int k) const {
-    return (double(m_x[k]) * m_scale[k]) / (double(m_x[m_length - 1]) * m_scale[m_length - 1]);
+    return (double(m_x[k]) * m_scale[k]) / (double(m_x[m_last]) * m_scale[m_last]);
   }
 
  private:
@@ -103,17 +111,17 @@ class Row {
 
   KOKKOS_FUNCTION RowResult result() const {
     const DroppedPivots<Real>& dropped = *m_system.dropped;
-    if (dropped.count == 0) return {false, false, 0};
+    if (dropped.count == 0 || dropped.first > m_last) return {false, false, 0};
     const double scale = m_scale[dropped.first];
     const double diagonal = double(m_diagonal(m_cols[dropped.first])) * scale * scale;
-    return {true, m_system.reciprocals[m_length - 1] == 0,
-            static_cast<float>(double(dropped.pivot) / diagonal)};
+    return {true, m_system.reciprocals[m_last] == 0, static_cast<float>(double(dropped.pivot) / diagonal)};
   }
 
   Level m_level;
   const CsrView<Scalar, Space>& m_a;
   VectorView<const Scalar, Space> m_diagonal;
   int m_length;
+  int m_last = 0;
   PanelCholesky<Real> m_system;
   Real* m_y;
   Real* m_x;

@@ -3,6 +3,7 @@
 #pragma once
 /// The launches of the static FSAI's setup.
 #include <prekond/pattern/row_bins.hpp>
+#include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/impl/fsai_row.hpp>
 #include <prekond/precond/impl/fsai_scale.hpp>
 
@@ -129,7 +130,26 @@ int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptr
   return fences;
 }
 
-/// Solves the rows of one bin.
+/// Rows, or the blocks k with the rows begins(k) .. begins(k + 1) - 1.
+template <class Space>
+struct RowGroups {
+  VectorView<const int, Space> begins;  ///< empty: each row is alone
+  KOKKOS_FUNCTION int first(int k) const { return begins.extent(0) > 0 ? begins(k) : k; }
+  KOKKOS_FUNCTION int last(int k) const { return begins.extent(0) > 0 ? begins(k + 1) - 1 : k; }
+};
+
+/// The order of a block's system.
+template <class Space>
+struct BlockOrder {
+  CsrGraphView<Space> pattern;
+  RowGroups<Space> groups;
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t k) const {
+    const int last = groups.last(static_cast<int>(k));
+    return pattern.row_ptrs(last + 1) - pattern.row_ptrs(last);
+  }
+};
+
+/// Solves the rows, or blocks of rows, of one bin.
 template <class Scalar, class Real, class Space, Unit unit>
 struct SolveRows : RowKernel<Space, unit> {
   using typename RowKernel<Space, unit>::Member;
@@ -141,9 +161,10 @@ struct SolveRows : RowKernel<Space, unit> {
   VectorView<Scalar, Space> values;
   Layout<Real> layout;
   Real floor;
-  VectorView<const int, Space> rows;
+  RowGroups<Space> groups;
+  VectorView<const int, Space> rows;  ///< or blocks
   VectorView<unsigned char, Space>
-      again;  ///< a row that breaks down is marked here; where it is empty, it is settled
+      again;  ///< one that breaks down is marked here; where it is empty, it is settled
   VectorView<Outcome, Space> outcome;
   VectorView<char, Space> workspaces;
   VectorView<int, Space> next;
@@ -153,16 +174,24 @@ struct SolveRows : RowKernel<Space, unit> {
                    [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
   }
 
-  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
+  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int k) const {
     const Level level(team);
-    const std::size_t begin = pattern.row_ptrs(i);
-    const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
+    const int last = groups.last(k);
+    const std::size_t begin = pattern.row_ptrs(last);
+    const int length = static_cast<int>(pattern.row_ptrs(last + 1) - begin);
     Row<Scalar, Real, Space, Level> row(level, a, diagonal, layout, base, length);
-    const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor);
-    if (result.dropped && again.extent(0) > 0) {
-      level.once([&] { again(i) = 1; });
+    const bool dropped = row.factor(pattern.col_idxs.data() + begin, floor);
+    if (dropped && again.extent(0) > 0) {
+      level.once([&] { again(k) = 1; });
       return;
     }
+    for (int i = groups.first(k); i <= last; ++i) write_row(level, row, i, length - (last - i));
+  }
+
+  KOKKOS_FUNCTION void write_row(const Level& level, Row<Scalar, Real, Space, Level>& row, int i,
+                                 int length) const {
+    const RowResult result = row.solve(length - 1);
+    const std::size_t begin = pattern.row_ptrs(i);
     level.region([&](int lane) {
       for (int k = lane; k < length; k += level.size())
         values(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.value(k));
@@ -188,11 +217,24 @@ class Setup {
     m_held = m_meter.hold(m_outcome, m_next);
   }
 
-  /// The rows' solutions with unit diagonal, into `values` on `pattern`.
-  void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single) {
+  /// The rows' solutions with unit diagonal, into `values` on `pattern`. Where there are supernodes, their
+  /// rows have the columns of the last one, each up to its own.
+  void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single,
+             const Supernodes<Space>& supernodes = {}) {
+    const bool blocks = supernodes.count() > 0;
+    const std::int64_t count = blocks ? supernodes.count() : m_a.num_rows;
+    m_groups = {supernodes.begins};
+    Vector<std::size_t, Space> orders;
+    if (blocks) {
+      orders = scan_row_lengths(m_space, "prekond::fsai::numeric::orders", count,
+                                BlockOrder<Space>{pattern, m_groups})
+                   .first;
+      ++m_fences;
+    }
+    m_sizes = blocks ? VectorView<const std::size_t, Space>(orders) : pattern.row_ptrs;
     if (!in_single) return solve_rows<double>(pattern, values, {}, {});
     const auto again =
-        allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", m_a.num_rows);
+        allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", count);
     const auto held = m_meter.hold(again);
     solve_rows<float>(pattern, values, {}, again);
     solve_rows<double>(pattern, values, again, {});
@@ -210,7 +252,7 @@ class Setup {
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     m_fences += launch_bins<Space>(
-        m_space, pattern.row_ptrs, chosen, m_meter, [](int longest) { return Layout<Real>(longest).bytes; },
+        m_space, m_sizes, chosen, m_meter, [](int longest) { return Layout<Real>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           return launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
         });
@@ -222,8 +264,8 @@ class Setup {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
     const Layout<Real> layout(longest);
-    const Kernel kernel{{},           m_a,  m_diagonal, pattern,   values, layout,
-                        16 * epsilon, rows, again,      m_outcome, {},     m_next};
+    const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
+                        m_groups, rows, again,      m_outcome, {},     m_next};
     return launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
                        m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
   }
@@ -236,6 +278,8 @@ class Setup {
   MemoryMeter::Holding m_held;
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
+  RowGroups<Space> m_groups;
+  VectorView<const std::size_t, Space> m_sizes;  ///< of the groups' systems, as differences
   int m_fences = 0;
 };
 

@@ -83,7 +83,7 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
   const auto held_values = meter.hold(upper.values);  // transposed in the end
   impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
   setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
-  report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern);
+  report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
   if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
   setup.scale(lower, upper);
   report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The blocks of rows that the FSAI setups solve together.
+#include <prekond/pattern/supernodes.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+#include <cstdio>
+#include <string>
+
+namespace prekond::impl {
+
+/// The supernodes that the options ask for; none where rows are alone: with blocks of one row, or where no
+/// two rows were found alike.
+template <class Space, class Options>
+Supernodes<Space> choose_supernodes(const Space& space, const CsrGraphView<Space>& a,
+                                    const Options& options) {
+  if (options.block_size == 1 || a.num_rows == 0) return {};
+  if (options.block_size > 1) return uniform_supernodes<Space>(space, a.num_rows, options.block_size);
+  const auto found = find_supernodes<Space>(space, a, options.block_similarity, options.block_limit);
+  return found.largest > 1 ? found : Supernodes<Space>{};
+}
+
+/// What the report says of them; `fill` is how many times as many entries the united pattern has, 0 where
+/// there is no pattern to compare with.
+template <class Space>
+std::string supernodes_note(const Supernodes<Space>& supernodes, double fill) {
+  if (supernodes.count() == 0) return "supernodes: none were found, rows were alone";
+  const double mean = static_cast<double>(supernodes.num_rows) / static_cast<double>(supernodes.count());
+  char text[96];
+  std::snprintf(text, sizeof(text), "supernodes: %lld, mean size %.3g",
+                static_cast<long long>(supernodes.count()), mean);
+  std::string note = text;
+  if (fill > 0) {
+    std::snprintf(text, sizeof(text), ", fill ratio %.3g", fill);
+    note += text;
+  }
+  return note;
+}
+
+}  // namespace prekond::impl
