@@ -26,38 +26,41 @@ std::vector<std::string> split(const std::string& text, char separator) {
 }
 
 /// One row of the table: what was asked for, and what came of it.
+template <class Scalar>
 struct Row {
   std::string label;
-  Method method;
+  Method<Scalar> method;
   std::string error;  ///< why there is no outcome
-  Outcome outcome;
+  Outcome<Scalar> outcome;
 };
 
 /// `a,b:key=value:key=value` \throws OptionError
-std::vector<Row> parse_rows(const Settings& settings) {
-  std::vector<Row> rows;
+template <class Scalar>
+std::vector<Row<Scalar>> parse_rows(const Settings& settings) {
+  std::vector<Row<Scalar>> rows;
   for (const auto& text : split(settings.precond, ',')) {
     const auto parts = split(text, ':');
     OptionMap options;
     for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
-    Row row;
+    Row<Scalar> row;
     row.label = text;
-    row.method = choose_method(settings.solver, settings.solver_options, parts.front(), options);
+    row.method = choose_method<Scalar>(settings.solver, settings.solver_options, parts.front(), options);
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 /// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
-void fill(const Space& space, const Processes& processes, const Problem& problem, const Settings& settings,
-          Row& row, Progress& progress) {
+template <class Scalar>
+void fill(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
+          const Settings& settings, Row<Scalar>& row, Progress& progress) {
   try {
     // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
     processes.only_first([&] {
       if (row.method.precond_needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
     });
     const RunOptions options{settings.x0, settings.stopping, settings.repeat, false};
-    row.outcome = run_method(space, processes, problem, row.method, options, progress);
+    row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
     row.outcome.x = {};
   } catch (const Failure& failure) {
     row.error = failure.what();
@@ -68,15 +71,17 @@ void fill(const Space& space, const Processes& processes, const Problem& problem
 }
 
 /// What the solver needs of the matrix, or else some preconditioner.
-SpdCheck spd_check(const std::vector<Row>& rows) {
+template <class Scalar>
+SpdCheck spd_check(const std::vector<Row<Scalar>>& rows) {
   if (rows.front().method.solver_needs_spd) return SpdCheck::require;
-  const auto needs_spd = [](const Row& row) { return row.method.precond_needs_spd; };
+  const auto needs_spd = [](const Row<Scalar>& row) { return row.method.precond_needs_spd; };
   return std::any_of(rows.begin(), rows.end(), needs_spd) ? SpdCheck::report : SpdCheck::none;
 }
 
-std::vector<std::string> cells(const Problem& problem, const Row& row) {
+template <class Scalar>
+std::vector<std::string> cells(const ProblemFacts& problem, const Row<Scalar>& row) {
   if (!row.error.empty()) return {row.label, "-", "-", "-", "-", "-", "error: " + row.error};
-  const Outcome& o = row.outcome;
+  const Measurements& o = row.outcome;
   return {row.label,
           format("%.4f", o.setup_seconds),
           format("%lld", static_cast<long long>(o.solve.iterations)),
@@ -86,22 +91,17 @@ std::vector<std::string> cells(const Problem& problem, const Row& row) {
           to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")};
 }
 
-std::string title_of(const Problem& problem, const Settings& settings) {
+std::string title_of(const ProblemFacts& problem, const Settings& settings) {
   return format("%s: %lld rows, %lld entries; %s, rtol %g", problem.source.name.c_str(),
                 static_cast<long long>(problem.source.num_rows), static_cast<long long>(problem.source.nnz),
                 settings.solver.c_str(), settings.stopping.rtol);
 }
 
-}  // namespace
-
-void compare_command(const CommandLine& line, const Processes& processes) {
+template <class Scalar>
+void compare(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  std::vector<Row> rows;
-  processes.together([&] {
-    rows = parse_rows(settings);
-    check_spmv(settings.spmv, processes);
-  });
-  processes.only_first([&] { check_writable(settings.report); });
+  std::vector<Row<Scalar>> rows;
+  processes.together([&] { rows = parse_rows<Scalar>(settings); });
   const Session session(line.kokkos, processes);
   const Space space;
   Json reports = Json::array();
@@ -110,10 +110,11 @@ void compare_command(const CommandLine& line, const Processes& processes) {
   std::string title;
   {
     Progress progress(!settings.quiet && processes.first());
-    const Problem problem = make_problem(space, processes, settings, spd_check(rows), progress);
+    const Problem<Scalar> problem =
+        make_problem<Scalar>(space, processes, settings, spd_check<Scalar>(rows), progress);
     title = title_of(problem, settings);
     for (auto& row : rows) {
-      fill(space, processes, problem, settings, row, progress);
+      fill<Scalar>(space, processes, problem, settings, row, progress);
       table.push_back(cells(problem, row));
       reports.push_back(row.error.empty()
                             ? run_report(processes, problem, row.method, settings, row.outcome)
@@ -127,6 +128,21 @@ void compare_command(const CommandLine& line, const Processes& processes) {
     }
     write_report(settings.report, reports);
   });
+}
+
+}  // namespace
+
+void compare_command(const CommandLine& line, const Processes& processes) {
+  const Settings& settings = line.settings;
+  processes.together([&] {
+    parse_rows<double>(settings);  // what the command line asks for is checked before the matrix is looked at
+    check_spmv(settings.spmv, processes);
+  });
+  processes.only_first([&] { check_writable(settings.report); });
+  if (check_scalar(settings, processes))
+    compare<Complex>(line, processes);
+  else
+    compare<double>(line, processes);
 }
 
 }  // namespace prekond::driver

@@ -10,30 +10,44 @@
 #include "table.hpp"
 
 namespace prekond::driver {
+namespace {
 
-void generate_command(const CommandLine& line) {
-  check_writable(line.output);
+template <class Scalar>
+void generate_as(const CommandLine& line) {
   const Session session(line.kokkos);
   const Space space;
   Settings settings;
   settings.generate = line.spec;
-  LoadedMatrix loaded;
+  LoadedMatrix<Scalar> loaded;
   bool symmetric = false;
   {
     Progress progress(!line.settings.quiet);
-    loaded = load_matrix(space, settings, progress);
-    const MatrixStatistics measured = statistics<double, Space>(space, loaded.a);
+    loaded = load_matrix<Scalar>(space, settings, progress);
+    const MatrixStatistics measured = statistics<Scalar, Space>(space, loaded.a);
     // Symmetric storage is for what it reproduces to the last bit.
     symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
     progress.phase("writing " + line.output);
-    write_matrix_market(line.output, copy_to<Kokkos::HostSpace>(loaded.a),
-                        {symmetric, "prekond generate " + line.spec});
+    write_matrix_market(
+        line.output, copy_to<Kokkos::HostSpace>(loaded.a),
+        {symmetric && !is_complex<Scalar>, "prekond generate " + line.spec, symmetric && is_complex<Scalar>});
   }
   if (line.settings.quiet) return;
   print_line("matrix", format("%s: %lld rows, %lld entries", loaded.source.name.c_str(),
                               static_cast<long long>(loaded.source.num_rows),
                               static_cast<long long>(loaded.source.nnz)));
-  print_line("written to", line.output + (symmetric ? " (symmetric storage: the lower triangle)" : ""));
+  print_line("written to", line.output + (!symmetric           ? ""
+                                          : is_complex<Scalar> ? " (hermitian storage: the lower triangle)"
+                                                               : " (symmetric storage: the lower triangle)"));
+}
+
+}  // namespace
+
+void generate_command(const CommandLine& line) {
+  check_writable(line.output);
+  if (generates_complex(line.spec))
+    generate_as<Complex>(line);
+  else
+    generate_as<double>(line);
 }
 
 }  // namespace prekond::driver

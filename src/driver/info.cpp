@@ -14,10 +14,10 @@ long long whole(std::int64_t value) {
   return static_cast<long long>(value);
 }
 
-void print_statistics(const LoadedMatrix& loaded, const MatrixStatistics& s) {
-  print_line("matrix", loaded.source.name);
+void print_statistics(const Source& source, std::int64_t bytes, const MatrixStatistics& s) {
+  print_line("matrix", source.name + (source.complex ? ", complex: symmetric is said of conjugates" : ""));
   print_line("size", format("%lld rows, %lld columns, %lld entries, %s", whole(s.num_rows), whole(s.num_cols),
-                            whole(s.nnz), bytes_text(loaded.a.bytes()).c_str()));
+                            whole(s.nnz), bytes_text(bytes).c_str()));
   print_line("row lengths", format("%lld to %lld, mean %.2f, %lld empty rows", whole(s.row_length_min),
                                    whole(s.row_length_max), s.row_length_mean, whole(s.empty_rows)));
   print_line("symmetry",
@@ -33,23 +33,31 @@ void print_statistics(const LoadedMatrix& loaded, const MatrixStatistics& s) {
   print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", s.frobenius_norm, s.max_abs));
 }
 
-}  // namespace
-
-void info_command(const CommandLine& line) {
+template <class Scalar>
+void info(const CommandLine& line) {
   const Settings& settings = line.settings;
-  check_writable(settings.report);
   const Session session(line.kokkos);
   const Space space;
-  LoadedMatrix loaded;
+  LoadedMatrix<Scalar> loaded;
   MatrixStatistics measured;
   {
     Progress progress(!settings.quiet);
-    loaded = load_matrix(space, settings, progress);
+    loaded = load_matrix<Scalar>(space, settings, progress);
     progress.phase("measuring " + loaded.source.name);
-    measured = statistics<double, Space>(space, loaded.a);
+    measured = statistics<Scalar, Space>(space, loaded.a);
   }
-  if (!settings.quiet) print_statistics(loaded, measured);
+  if (!settings.quiet) print_statistics(loaded.source, loaded.a.bytes(), measured);
   write_report(settings.report, info_report(loaded.source, measured));
+}
+
+}  // namespace
+
+void info_command(const CommandLine& line) {
+  check_writable(line.settings.report);
+  if (names_complex_matrix(line.settings))
+    info<Complex>(line);
+  else
+    info<double>(line);
 }
 
 }  // namespace prekond::driver

@@ -13,12 +13,22 @@
 #include <prekond/matrix/validate.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 namespace prekond::driver {
 namespace {
 
 constexpr std::uint64_t rhs_seed = 1;
+
+template <class Scalar>
+KOKKOS_INLINE_FUNCTION Scalar random_scalar(std::uint64_t i) {
+  const double real = 2 * impl::unit_interval(impl::counter_hash(rhs_seed, i)) - 1;
+  if constexpr (is_complex<Scalar>)
+    return Scalar(real, 2 * impl::unit_interval(impl::counter_hash(rhs_seed + 1, i)) - 1);
+  else
+    return real;
+}
 
 /// Where a check of the matrix fails, the message begins with the matrix's name.
 template <class Check>
@@ -40,57 +50,60 @@ void check_shape(const Source& source) {
                      " columns");
 }
 
-/// b_i uniform in (-1, 1], a function of i alone.
-void fill_random(const Space& space, const Vector<double, Space>& b) {
+/// b_i uniform in (-1, 1], a function of i alone; likewise its imaginary part.
+template <class Scalar>
+void fill_random(const Space& space, const Vector<Scalar, Space>& b) {
   Kokkos::parallel_for(
       "prekond::driver::random_rhs", Kokkos::RangePolicy<Space>(space, 0, b.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i) {
-        b(i) = 2 * impl::unit_interval(impl::counter_hash(rhs_seed, static_cast<std::uint64_t>(i))) - 1;
-      });
+      KOKKOS_LAMBDA(std::int64_t i) { b(i) = random_scalar<Scalar>(static_cast<std::uint64_t>(i)); });
 }
 
-Vector<double, Space> read_vector(const std::string& path, std::int64_t length) {
-  const auto host = read_vector_market<double>(path, length);
+template <class Scalar>
+Vector<Scalar, Space> read_vector(const std::string& path, std::int64_t length) {
+  const auto host = read_vector_market<Scalar>(path, length);
   return Kokkos::create_mirror_view_and_copy(Space::memory_space{}, host);
 }
 
-Vector<double, Space> make_rhs(const Space& space, const Matrix& a, const std::string& what) {
+template <class Scalar>
+Vector<Scalar, Space> make_rhs(const Space& space, const Matrix<Scalar>& a, const std::string& what) {
   const bool named_rhs = what == "a_ones" || what == "ones" || what == "random";
-  if (!named_rhs) return read_vector(what, a.num_rows);
-  const auto b = allocate<Vector<double, Space>>(space, "prekond::driver::b", a.num_rows);
+  if (!named_rhs) return read_vector<Scalar>(what, a.num_rows);
+  const auto b = allocate<Vector<Scalar, Space>>(space, "prekond::driver::b", a.num_rows);
   if (what == "random") {
-    fill_random(space, b);
+    fill_random<Scalar>(space, b);
   } else if (what == "ones") {
-    Kokkos::deep_copy(space, b, 1.0);
+    Kokkos::deep_copy(space, b, Scalar(1));
   } else {
-    const auto ones = allocate<Vector<double, Space>>(space, "prekond::driver::ones", a.num_cols);
-    Kokkos::deep_copy(space, ones, 1.0);
-    spmv<double, Space>(space, 1.0, a, as_multivector(ones), 0.0, as_multivector(b));
+    const auto ones = allocate<Vector<Scalar, Space>>(space, "prekond::driver::ones", a.num_cols);
+    Kokkos::deep_copy(space, ones, Scalar(1));
+    spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(ones), Scalar(0), as_multivector(b));
     space.fence("prekond::driver::a_ones");  // before `ones` goes away
   }
   return b;
 }
 
-double norm(const Space& space, const Vector<double, Space>& b) {
+template <class Scalar>
+double norm(const Space& space, const Vector<Scalar, Space>& b) {
   const auto n = static_cast<std::int64_t>(b.extent(0));
-  const ReduceWorkspace<double, Space> workspace(space, n);
-  const auto sum = allocate<Vector<double, Space>>(space, "prekond::driver::norm", 1);
-  block_reduce<1, double, Space>(space, "prekond::driver::norm", n, workspace, sum,
-                                 prekond::impl::DotBody<double, Space>{b, b});
-  double value = 0;
-  Kokkos::deep_copy(space, Kokkos::View<double, Kokkos::HostSpace>(&value), Kokkos::subview(sum, 0));
+  const ReduceWorkspace<Scalar, Space> workspace(space, n);
+  const auto sum = allocate<Vector<Scalar, Space>>(space, "prekond::driver::norm", 1);
+  block_reduce<1, Scalar, Space>(space, "prekond::driver::norm", n, workspace, sum,
+                                 prekond::impl::DotBody<Scalar, Space>{b, b});
+  Scalar value = 0;
+  Kokkos::deep_copy(space, Kokkos::View<Scalar, Kokkos::HostSpace>(&value), Kokkos::subview(sum, 0));
   space.fence("prekond::driver::norm");
-  return std::sqrt(value);
+  return std::sqrt(real_part(value));
 }
 
 /// What one process reads or makes before the rows are handed out.
+template <class Scalar>
 struct WholeProblem {
-  LoadedMatrix matrix;
+  LoadedMatrix<Scalar> matrix;
   bool symmetric = false;
   std::string not_spd;
   double norm_b = 0;
-  Vector<double, Space> b;
-  Vector<double, Space> x0;
+  Vector<Scalar, Space> b;
+  Vector<Scalar, Space> x0;
 };
 
 bool is_file(const std::string& x0) {
@@ -98,51 +111,80 @@ bool is_file(const std::string& x0) {
 }
 
 /// Is the matrix symmetric, and nothing against its being positive definite?
-void check_symmetry(const Space& space, SpdCheck check, WholeProblem& problem) {
-  const Matrix& a = problem.matrix.a;
+template <class Scalar>
+void check_symmetry(const Space& space, SpdCheck check, WholeProblem<Scalar>& problem) {
+  const Matrix<Scalar>& a = problem.matrix.a;
   const std::string& name = problem.matrix.source.name;
   if (check == SpdCheck::require) {
-    named(name, [&] { check_spd_input<double, Space>(space, a); });
+    named(name, [&] { check_spd_input<Scalar, Space>(space, a); });
     problem.symmetric = true;
     return;
   }
-  problem.symmetric = statistics<double, Space>(space, a).symmetric_values;
+  problem.symmetric = statistics<Scalar, Space>(space, a).symmetric_values;
   if (check == SpdCheck::none) return;
   try {
-    check_spd_input<double, Space>(space, a);
+    check_spd_input<Scalar, Space>(space, a);
   } catch (const InputError& error) {
     problem.not_spd = error.what();
   }
 }
 
-WholeProblem make_whole(const Space& space, const Settings& settings, SpdCheck check, Progress& progress) {
-  WholeProblem problem;
-  problem.matrix = load_matrix(space, settings, progress);
+template <class Scalar>
+WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, SpdCheck check,
+                                Progress& progress) {
+  WholeProblem<Scalar> problem;
+  problem.matrix = load_matrix<Scalar>(space, settings, progress);
   const Source& source = problem.matrix.source;
   check_shape(source);
   progress.phase("checking " + source.name);
-  check_symmetry(space, check, problem);
-  problem.b = make_rhs(space, problem.matrix.a, settings.rhs);
-  if (is_file(settings.x0)) problem.x0 = read_vector(settings.x0, source.num_rows);
-  problem.norm_b = norm(space, problem.b);
+  check_symmetry<Scalar>(space, check, problem);
+  problem.b = make_rhs<Scalar>(space, problem.matrix.a, settings.rhs);
+  if (is_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, source.num_rows);
+  problem.norm_b = norm<Scalar>(space, problem.b);
   return problem;
 }
 
 }  // namespace
 
-LoadedMatrix load_matrix(const Space& space, const Settings& settings, Progress& progress) {
+bool names_complex_matrix(const Settings& settings) {
+  if (settings.matrix.empty()) return generates_complex(settings.generate);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(settings.matrix, ignored)) return false;
+  try {
+    return read_matrix_market_info(settings.matrix).field == "complex";
+  } catch (const InputError&) {
+    return false;  // whoever reads it all says what is wrong
+  }
+}
+
+bool check_scalar(const Settings& settings, const Processes& processes) {
+  bool complex = false;
+  processes.only_first([&] { complex = names_complex_matrix(settings); });
+  complex = processes.max(complex ? 1 : 0) > 0;
+  processes.together([&] {
+    if (complex && !processes.alone())
+      throw OptionError("a complex matrix is for one process; run it without mpirun");
+    if (complex && settings.spmv != "native")
+      throw OptionError("--spmv " + settings.spmv + " is for real matrices; take --spmv native");
+  });
+  return complex;
+}
+
+template <class Scalar>
+LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, Progress& progress) {
   const Kokkos::Timer timer;
   Source source;
-  Matrix a;
+  source.complex = is_complex<Scalar>;
+  Matrix<Scalar> a;
   if (settings.matrix.empty()) {
     source.name = settings.generate;
     progress.phase("generating " + source.name);
-    a = generate<double, Space>(space, settings.generate);
+    a = generate<Scalar, Space>(space, settings.generate);
   } else {
     source.name = settings.matrix;
     progress.phase("reading " + source.name);
-    a = copy_to<Space>(read_matrix_market<double>(settings.matrix));
-    named(source.name, [&] { validate<double, Space>(space, a); });
+    a = copy_to<Space>(read_matrix_market<Scalar>(settings.matrix));
+    named(source.name, [&] { validate<Scalar, Space>(space, a); });
   }
   space.fence("prekond::driver::load_matrix");
   source.num_rows = a.num_rows;
@@ -152,20 +194,28 @@ LoadedMatrix load_matrix(const Space& space, const Settings& settings, Progress&
   return {source, a};
 }
 
-Problem make_problem(const Space& space, const Processes& processes, const Settings& settings, SpdCheck check,
-                     Progress& progress) {
-  WholeProblem whole;
-  processes.only_first([&] { whole = make_whole(space, settings, check, progress); });
-  Problem problem;
+template <class Scalar>
+Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
+                             SpdCheck check, Progress& progress) {
+  WholeProblem<Scalar> whole;
+  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, check, progress); });
+  Problem<Scalar> problem;
   problem.source = whole.matrix.source;
   problem.symmetric = whole.symmetric;
   problem.not_spd = whole.not_spd;
   problem.norm_b = whole.norm_b;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
-  problem.a = distribute(space, processes, std::move(whole.matrix.a), settings.spmv);
+  problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv);
   problem.b = problem.a->scatter(space, whole.b);
   if (is_file(settings.x0)) problem.x0 = problem.a->scatter(space, whole.x0);
   return problem;
 }
+
+#define PREKOND_DRIVER_PROBLEM(Scalar)                                                                     \
+  template LoadedMatrix<Scalar> load_matrix<Scalar>(const Space&, const Settings&, Progress&);             \
+  template Problem<Scalar> make_problem<Scalar>(const Space&, const Processes&, const Settings&, SpdCheck, \
+                                                Progress&);
+PREKOND_DRIVER_PROBLEM(double)
+PREKOND_DRIVER_PROBLEM(Complex)
 
 }  // namespace prekond::driver

@@ -16,28 +16,44 @@ struct Source {
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
   std::int64_t nnz = 0;
+  bool complex = false;
   double seconds = 0;  ///< to read or generate it, copy to the device included
 };
 
 /// A whole matrix where it is computed with.
+template <class Scalar>
 struct LoadedMatrix {
   Source source;
-  Matrix a;
+  Matrix<Scalar> a;
 };
 
+/// Is the matrix that `settings` name complex? Looks at the first lines of a file; a bad file, or one that
+/// can be read only once, counts as real.
+bool names_complex_matrix(const Settings& settings);
+
+/// All processes: the same, of which rank 0's answer counts.
+///
+/// \throws OptionError for a complex matrix on several processes, or with another product than the native one
+bool check_scalar(const Settings& settings, const Processes& processes);
+
 /// Reads or generates the matrix. \throws InputError
-LoadedMatrix load_matrix(const Space& space, const Settings& settings, Progress& progress);
+template <class Scalar>
+LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, Progress& progress);
 
-/// A x = b, in blocks of rows. What describes the whole of it is known on rank 0 only.
-struct Problem {
+/// What describes the whole of a problem, known on rank 0 only.
+struct ProblemFacts {
   Source source;
-  bool symmetric = false;
-  std::string not_spd;  ///< why a method for positive definite matrices must refuse this one
+  bool symmetric = false;  ///< Hermitian, where it is complex
+  std::string not_spd;     ///< why a method for positive definite matrices must refuse this one
   double norm_b = 0;
+};
 
-  std::unique_ptr<RowBlocks> a;
-  Vector<double, Space> b;
-  Vector<double, Space> x0;  ///< of a file; empty for the initial vectors that have a name
+/// A x = b, in blocks of rows.
+template <class Scalar>
+struct Problem : ProblemFacts {
+  std::unique_ptr<RowBlocks<Scalar>> a;
+  Vector<Scalar, Space> b;
+  Vector<Scalar, Space> x0;  ///< of a file; empty for the initial vectors that have a name
 };
 
 /// What has to be looked at while one process has the whole matrix.
@@ -47,7 +63,8 @@ enum class SpdCheck { none, report, require };
 /// do not depend on the number of processes. `check`: what is visibly not symmetric positive definite is
 /// refused, or noted in `not_spd`. \throws InputError also for a matrix that is empty or not square, and for
 /// a vector of another length
-Problem make_problem(const Space& space, const Processes& processes, const Settings& settings, SpdCheck check,
-                     Progress& progress);
+template <class Scalar>
+Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
+                             SpdCheck check, Progress& progress);
 
 }  // namespace prekond::driver

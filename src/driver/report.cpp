@@ -36,12 +36,17 @@ Json environment(int processes) {
 }
 
 Json matrix_json(const Source& source, bool symmetric) {
-  return {{"source", source.name}, {"rows", source.num_rows}, {"cols", source.num_cols},
-          {"nnz", source.nnz},     {"symmetric", symmetric},  {"seconds", number(source.seconds)}};
+  return {{"source", source.name},
+          {"rows", source.num_rows},
+          {"cols", source.num_cols},
+          {"nnz", source.nnz},
+          {"field", source.complex ? "complex" : "real"},
+          {"symmetric", symmetric},
+          {"seconds", number(source.seconds)}};
 }
 
-OptionMap all_solver_options(const Method& method, StoppingOptions stopping) {
-  OptionMap options = method.solver_options();
+OptionMap all_solver_options(const MethodFacts& method, StoppingOptions stopping) {
+  OptionMap options = method.solver_options;
   options.merge(OptionFields::of(stopping).values());
   return options;
 }
@@ -53,10 +58,11 @@ Json breakdowns_json(const Breakdowns& breakdowns) {
           {"action", breakdowns.action}};
 }
 
-Json preconditioner_json(const Problem& problem, const Method& method, const Outcome& outcome) {
+Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
+                         const Measurements& outcome) {
   const Report& setup = outcome.setup;
   return {{"name", method.precond_name},
-          {"options", to_json(method.precond_options())},
+          {"options", to_json(method.precond_options)},
           {"symbolic_seconds", number(outcome.symbolic_seconds)},
           {"numeric_seconds", number(outcome.numeric_seconds)},
           {"setup_seconds", number(outcome.setup_seconds)},
@@ -73,7 +79,7 @@ Json preconditioner_json(const Problem& problem, const Method& method, const Out
           {"notes", setup.notes}};
 }
 
-Json solver_json(const Method& method, const Settings& settings, const SolveResult& result) {
+Json solver_json(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
   // A solve that met a NaN may have ended before it had a residual.
   const bool known = result.reason != StopReason::nan;
   return {{"name", method.solver_name},
@@ -87,7 +93,7 @@ Json solver_json(const Method& method, const Settings& settings, const SolveResu
           {"seconds", number(result.seconds)}};
 }
 
-Json frame(const Processes& processes, const Problem& problem, const Settings& settings) {
+Json frame(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
   return {{"prekond", environment(processes.size())},
           {"matrix", matrix_json(problem.source, problem.symmetric)},
           {"rhs", settings.rhs},
@@ -98,8 +104,8 @@ Json frame(const Processes& processes, const Problem& problem, const Settings& s
 
 }  // namespace
 
-Json run_report(const Processes& processes, const Problem& problem, const Method& method,
-                const Settings& settings, const Outcome& outcome) {
+Json run_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
+                const Settings& settings, const Measurements& outcome) {
   Json report = frame(processes, problem, settings);
   report["preconditioner"] = preconditioner_json(problem, method, outcome);
   report["solver"] = solver_json(method, settings, outcome.solve);
@@ -107,10 +113,10 @@ Json run_report(const Processes& processes, const Problem& problem, const Method
   return report;
 }
 
-Json failed_report(const Processes& processes, const Problem& problem, const Method& method,
+Json failed_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
                    const Settings& settings, const std::string& error) {
   Json report = frame(processes, problem, settings);
-  report["preconditioner"] = {{"name", method.precond_name}, {"options", to_json(method.precond_options())}};
+  report["preconditioner"] = {{"name", method.precond_name}, {"options", to_json(method.precond_options)}};
   report["solver"] = {{"name", method.solver_name},
                       {"options", to_json(all_solver_options(method, settings.stopping))},
                       {"converged", false},

@@ -14,11 +14,11 @@ namespace prekond::driver {
 using Json = nlohmann::ordered_json;
 
 /// The report of `solve`, and of a row of `compare`.
-Json run_report(const Processes& processes, const Problem& problem, const Method& method,
-                const Settings& settings, const Outcome& outcome);
+Json run_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
+                const Settings& settings, const Measurements& outcome);
 
 /// A row of `compare` that came to nothing: the same keys, no measurements, and "error".
-Json failed_report(const Processes& processes, const Problem& problem, const Method& method,
+Json failed_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
                    const Settings& settings, const std::string& error);
 
 /// The report of `info`, which one process makes.

@@ -7,31 +7,37 @@
 namespace prekond::driver {
 namespace {
 
-class OneBlock : public RowBlocks {
+template <class Scalar>
+class OneBlock : public RowBlocks<Scalar> {
  public:
-  OneBlock(const Matrix& whole, const std::string& spmv) : m_a(whole), m_product(make_product(spmv, whole)) {}
+  OneBlock(const Matrix<Scalar>& whole, const std::string& spmv)
+      : m_a(whole), m_product(make_product<Scalar>(spmv, whole)) {}
 
-  CsrView<double, Space> rows() const override { return m_a; }
-  const Operator<double, Space>& product() const override { return *m_product; }
-  const Reducer<double, Space>& reducer() const override { return m_reducer; }
-  Vector<double, Space> scatter(const Space& /*space*/, const Vector<double, Space>& whole) const override {
+  CsrView<Scalar, Space> rows() const override { return m_a; }
+  const Operator<Scalar, Space>& product() const override { return *m_product; }
+  const Reducer<Scalar, Space>& reducer() const override { return m_reducer; }
+  Vector<Scalar, Space> scatter(const Space& /*space*/, const Vector<Scalar, Space>& whole) const override {
     return whole;
   }
-  Vector<double, Space> gather(const Space& /*space*/, const Vector<double, Space>& own) const override {
+  Vector<Scalar, Space> gather(const Space& /*space*/, const Vector<Scalar, Space>& own) const override {
     return own;
   }
   Report merged(const Space& /*space*/, Report own) const override { return own; }
 
  private:
-  Matrix m_a;
-  std::unique_ptr<Operator<double, Space>> m_product;
-  Reducer<double, Space> m_reducer;
+  Matrix<Scalar> m_a;
+  std::unique_ptr<Operator<Scalar, Space>> m_product;
+  Reducer<Scalar, Space> m_reducer;
 };
 
 }  // namespace
 
-std::unique_ptr<RowBlocks> one_block(const Matrix& whole, const std::string& spmv) {
-  return std::make_unique<OneBlock>(whole, spmv);
+template <class Scalar>
+std::unique_ptr<RowBlocks<Scalar>> one_block(const Matrix<Scalar>& whole, const std::string& spmv) {
+  return std::make_unique<OneBlock<Scalar>>(whole, spmv);
 }
+
+template std::unique_ptr<RowBlocks<double>> one_block<double>(const Matrix<double>&, const std::string&);
+template std::unique_ptr<RowBlocks<Complex>> one_block<Complex>(const Matrix<Complex>&, const std::string&);
 
 }  // namespace prekond::driver

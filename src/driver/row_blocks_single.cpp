@@ -4,9 +4,15 @@
 
 namespace prekond::driver {
 
-std::unique_ptr<RowBlocks> distribute(const Space& /*space*/, const Processes& /*processes*/, Matrix whole,
-                                      const std::string& spmv) {
-  return one_block(whole, spmv);
+template <class Scalar>
+std::unique_ptr<RowBlocks<Scalar>> distribute(const Space& /*space*/, const Processes& /*processes*/,
+                                              Matrix<Scalar> whole, const std::string& spmv) {
+  return one_block<Scalar>(whole, spmv);
 }
+
+template std::unique_ptr<RowBlocks<double>> distribute<double>(const Space&, const Processes&, Matrix<double>,
+                                                               const std::string&);
+template std::unique_ptr<RowBlocks<Complex>> distribute<Complex>(const Space&, const Processes&,
+                                                                 Matrix<Complex>, const std::string&);
 
 }  // namespace prekond::driver

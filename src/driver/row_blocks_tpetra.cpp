@@ -75,7 +75,7 @@ struct HostRows {
 /// Three messages a rank, in pieces where they are long. Whatever can fail on one rank alone fails while no
 /// other waits for its message.
 HostRows hand_out_rows(const Processes& processes, const Comm& comm, const RowPartition& partition,
-                       const Matrix& whole) {
+                       const Matrix<double>& whole) {
   decltype(copy_to<Kokkos::HostSpace>(whole)) all;
   HostRows own;
   processes.together([&] {
@@ -155,7 +155,7 @@ Teuchos::RCP<const TpetraMatrix> make_matrix(const Processes& processes, const T
   return Teuchos::rcp(new const TpetraMatrix(local, rows, cols, rows, rows));
 }
 
-class TpetraBlocks : public RowBlocks {
+class TpetraBlocks : public RowBlocks<double> {
  public:
   TpetraBlocks(const Space& space, const Processes& processes, const Teuchos::RCP<const Comm>& comm,
                const RowPartition& partition, const Teuchos::RCP<const TpetraMatrix>& a)
@@ -223,11 +223,8 @@ class TpetraBlocks : public RowBlocks {
   tpetra::CommReducer<double, Space> m_reducer;
 };
 
-}  // namespace
-
-std::unique_ptr<RowBlocks> distribute(const Space& space, const Processes& processes, Matrix whole,
-                                      const std::string& spmv) {
-  if (processes.alone()) return one_block(whole, spmv);
+std::unique_ptr<RowBlocks<double>> distribute_real(const Space& space, const Processes& processes,
+                                                   Matrix<double> whole) {
   const Teuchos::RCP<const Comm> comm = Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_WORLD));
   long long num_rows = whole.num_rows;
   Teuchos::broadcast(*comm, 0, &num_rows);
@@ -242,5 +239,23 @@ std::unique_ptr<RowBlocks> distribute(const Space& space, const Processes& proce
   return std::make_unique<TpetraBlocks>(space, processes, comm, partition,
                                         make_matrix(processes, comm, partition, std::move(own)));
 }
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<RowBlocks<Scalar>> distribute(const Space& space, const Processes& processes,
+                                              Matrix<Scalar> whole, const std::string& spmv) {
+  if (processes.alone()) return one_block<Scalar>(whole, spmv);
+  // Tpetra's packages need not have complex scalars.
+  if constexpr (std::is_same_v<Scalar, double>)
+    return distribute_real(space, processes, std::move(whole));
+  else
+    throw OptionError("a complex matrix is for one process; run it without mpirun");
+}
+
+template std::unique_ptr<RowBlocks<double>> distribute<double>(const Space&, const Processes&, Matrix<double>,
+                                                               const std::string&);
+template std::unique_ptr<RowBlocks<Complex>> distribute<Complex>(const Space&, const Processes&,
+                                                                 Matrix<Complex>, const std::string&);
 
 }  // namespace prekond::driver

@@ -35,18 +35,20 @@ class FencedTimer {
   Kokkos::Timer m_timer;
 };
 
-void apply(const Space& space, const AnyPreconditioner& preconditioner, const Vector<double, Space>& x,
-           const Vector<double, Space>& y, Workspace& workspace) {
-  preconditioner.apply(space, as_multivector(Vector<const double, Space>(x)), as_multivector(y), workspace);
+template <class Scalar>
+void apply(const Space& space, const AnyPreconditioner<Scalar>& preconditioner,
+           const Vector<Scalar, Space>& x, const Vector<Scalar, Space>& y, Workspace& workspace) {
+  preconditioner.apply(space, as_multivector(Vector<const Scalar, Space>(x)), as_multivector(y), workspace);
 }
 
-double time_apply(const Space& space, const Processes& processes, const AnyPreconditioner& preconditioner,
-                  const Vector<double, Space>& x) {
+template <class Scalar>
+double time_apply(const Space& space, const Processes& processes,
+                  const AnyPreconditioner<Scalar>& preconditioner, const Vector<Scalar, Space>& x) {
   constexpr int applications = 5;
-  Vector<double, Space> y;
+  Vector<Scalar, Space> y;
   std::unique_ptr<Workspace> workspace;
   processes.together([&] {
-    y = allocate<Vector<double, Space>>(space, "prekond::driver::y", x.extent(0));
+    y = allocate<Vector<Scalar, Space>>(space, "prekond::driver::y", x.extent(0));
     workspace = preconditioner.make_workspace(space, 1);
     apply(space, preconditioner, x, y, *workspace);
   });
@@ -60,10 +62,11 @@ double time_apply(const Space& space, const Processes& processes, const AnyPreco
 }
 
 /// The repetitions of one method on one problem.
+template <class Scalar>
 class Run {
  public:
-  Run(const Space& space, const Processes& processes, const Problem& problem, const Method& method,
-      const RunOptions& options, Progress& progress)
+  Run(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
+      const Method<Scalar>& method, const RunOptions& options, Progress& progress)
       : m_space(space),
         m_processes(processes),
         m_problem(problem),
@@ -72,9 +75,9 @@ class Run {
         m_progress(progress),
         m_solver(method.solver->build()) {}
 
-  Outcome operator()() {
+  Outcome<Scalar> operator()() {
     m_processes.together([&] {
-      m_outcome.x = allocate<Vector<double, Space>>(m_space, "prekond::driver::x", m_problem.b.extent(0));
+      m_outcome.x = allocate<Vector<Scalar, Space>>(m_space, "prekond::driver::x", m_problem.b.extent(0));
     });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
@@ -89,7 +92,7 @@ class Run {
     m_outcome.first_setup_seconds = m_setup.front();
     m_outcome.solve.seconds = median(m_solve);
     m_progress.phase(m_method.precond_name + ": timing its application");
-    m_outcome.apply_seconds = time_apply(m_space, m_processes, *m_preconditioner, m_problem.b);
+    m_outcome.apply_seconds = time_apply<Scalar>(m_space, m_processes, *m_preconditioner, m_problem.b);
     return std::move(m_outcome);
   }
 
@@ -107,10 +110,10 @@ class Run {
   void initial_vector() {
     if (m_options.x0 == "precond") {
       const auto workspace = m_preconditioner->make_workspace(m_space, 1);
-      apply(m_space, *m_preconditioner, m_problem.b, m_outcome.x, *workspace);
+      apply<Scalar>(m_space, *m_preconditioner, m_problem.b, m_outcome.x, *workspace);
       m_space.fence("prekond::driver::initial_vector");
     } else if (m_options.x0 == "zero") {
-      Kokkos::deep_copy(m_space, m_outcome.x, 0.0);
+      Kokkos::deep_copy(m_space, m_outcome.x, Scalar(0));
     } else {
       Kokkos::deep_copy(m_space, m_outcome.x, m_problem.x0);
     }
@@ -123,7 +126,7 @@ class Run {
     initial_vector();
     // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
     // measured by.
-    const AnyPreconditioner* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
+    const AnyPreconditioner<Scalar>* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
     m_outcome.solve = m_solver->solve(m_space, m_problem.a->product(), m, m_problem.b, m_outcome.x,
                                       m_options.stopping, monitor(), m_problem.a->reducer());
     m_solve.push_back(timer.seconds());
@@ -151,24 +154,26 @@ class Run {
 
   const Space& m_space;
   const Processes& m_processes;
-  const Problem& m_problem;
-  const Method& m_method;
+  const Problem<Scalar>& m_problem;
+  const Method<Scalar>& m_method;
   const RunOptions& m_options;
   Progress& m_progress;
-  std::unique_ptr<AnySolver> m_solver;
-  std::unique_ptr<AnyPreconditioner> m_preconditioner;
-  Outcome m_outcome;
+  std::unique_ptr<AnySolver<Scalar>> m_solver;
+  std::unique_ptr<AnyPreconditioner<Scalar>> m_preconditioner;
+  Outcome<Scalar> m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
 };
 
 /// \throws OptionError for a solver that needs a symmetric preconditioner, with one that is not
-void check_symmetry(const RegistryLine<AnySolver>& solver, const RegistryLine<AnyPreconditioner>& precond) {
+template <class Scalar>
+void check_symmetry(const RegistryLine<AnySolver<Scalar>>& solver,
+                    const RegistryLine<AnyPreconditioner<Scalar>>& precond) {
   if (!solver.needs_spd || !precond.nonsymmetric) return;
   std::string others;
-  for (const auto& line : preconditioner_registry<double, Space>())
+  for (const auto& line : preconditioner_registry<Scalar, Space>())
     if (!line.nonsymmetric) others += (others.empty() ? "" : ", ") + line.name;
   std::string solvers;
-  for (const auto& line : solver_registry<double, Space>())
+  for (const auto& line : solver_registry<Scalar, Space>())
     if (!line.needs_spd) solvers += (solvers.empty() ? "" : ", ") + line.name;
   throw OptionError("the solver '" + solver.name + "' needs a symmetric preconditioner, and '" +
                     precond.name + "' is not symmetric; choose one of " + others +
@@ -177,13 +182,17 @@ void check_symmetry(const RegistryLine<AnySolver>& solver, const RegistryLine<An
 
 }  // namespace
 
-Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
-                     const OptionMap& precond_options) {
-  const RegistryLine<AnySolver> solver_line = find_line(solver_registry<double, Space>(), solver, "solver");
-  const RegistryLine<AnyPreconditioner> precond_line =
-      find_line(preconditioner_registry<double, Space>(), precond, "preconditioner");
-  check_symmetry(solver_line, precond_line);
-  Method method;
+template <class Scalar>
+Method<Scalar> choose_method(const std::string& solver, const OptionMap& solver_options,
+                             const std::string& precond, const OptionMap& precond_options) {
+  // Not every algorithm takes complex matrices.
+  const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
+  const RegistryLine<AnySolver<Scalar>> solver_line =
+      find_line(solver_registry<Scalar, Space>(), solver, "solver" + kind_of_matrix);
+  const RegistryLine<AnyPreconditioner<Scalar>> precond_line =
+      find_line(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
+  check_symmetry<Scalar>(solver_line, precond_line);
+  Method<Scalar> method;
   method.solver_name = solver;
   method.precond_name = precond;
   method.solver = solver_line.configure();
@@ -192,17 +201,28 @@ Method choose_method(const std::string& solver, const OptionMap& solver_options,
   method.precond_needs_spd = precond_line.needs_spd;
   method.solver->fields().set(solver_options, solver);
   method.precond->fields().set(precond_options, precond);
+  method.solver_options = method.solver->fields().values();
+  method.precond_options = method.precond->fields().values();
   return method;
 }
 
-double density(const Problem& problem, const Outcome& outcome) {
+double density(const ProblemFacts& problem, const Measurements& outcome) {
   const std::int64_t nnz = problem.source.nnz;
   return nnz > 0 ? static_cast<double>(outcome.setup.nnz) / static_cast<double>(nnz) : 0;
 }
 
-Outcome run_method(const Space& space, const Processes& processes, const Problem& problem,
-                   const Method& method, const RunOptions& options, Progress& progress) {
-  return Run(space, processes, problem, method, options, progress)();
+template <class Scalar>
+Outcome<Scalar> run_method(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
+                           const Method<Scalar>& method, const RunOptions& options, Progress& progress) {
+  return Run<Scalar>(space, processes, problem, method, options, progress)();
 }
+
+#define PREKOND_DRIVER_RUN(Scalar)                                                                        \
+  template Method<Scalar> choose_method<Scalar>(const std::string&, const OptionMap&, const std::string&, \
+                                                const OptionMap&);                                        \
+  template Outcome<Scalar> run_method<Scalar>(const Space&, const Processes&, const Problem<Scalar>&,     \
+                                              const Method<Scalar>&, const RunOptions&, Progress&);
+PREKOND_DRIVER_RUN(double)
+PREKOND_DRIVER_RUN(Complex)
 
 }  // namespace prekond::driver

@@ -15,30 +15,37 @@
 
 namespace prekond::driver {
 
-using AnySolver = Solver<double, Space>;
-using AnyPreconditioner = MatrixPreconditioner<double, Space>;
+template <class Scalar>
+using AnySolver = Solver<Scalar, Space>;
+template <class Scalar>
+using AnyPreconditioner = MatrixPreconditioner<Scalar, Space>;
 
-/// A solver and a preconditioner, chosen and with their options set.
-struct Method {
+/// What a user should know of a choice of solver and preconditioner.
+struct MethodFacts {
   std::string solver_name;
   std::string precond_name;
-  std::unique_ptr<Configurator<AnySolver>> solver;
-  std::unique_ptr<Configurator<AnyPreconditioner>> precond;
+  OptionMap solver_options;   ///< the values in force
+  OptionMap precond_options;  ///< likewise
   bool solver_needs_spd = false;
   bool precond_needs_spd = false;
+};
 
-  OptionMap solver_options() const { return solver->fields().values(); }
-  OptionMap precond_options() const { return precond->fields().values(); }
+/// A solver and a preconditioner, chosen and with their options set.
+template <class Scalar>
+struct Method : MethodFacts {
+  std::unique_ptr<Configurator<AnySolver<Scalar>>> solver;
+  std::unique_ptr<Configurator<AnyPreconditioner<Scalar>>> precond;
 };
 
 /// \throws OptionError for an unknown name or option, a value out of range, or a nonsymmetric preconditioner with a
 /// solver that needs a symmetric one
-Method choose_method(const std::string& solver, const OptionMap& solver_options, const std::string& precond,
-                     const OptionMap& precond_options);
+template <class Scalar>
+Method<Scalar> choose_method(const std::string& solver, const OptionMap& solver_options,
+                             const std::string& precond, const OptionMap& precond_options);
 
 /// What was measured. Times are medians over the repetitions, and of each repetition the slowest process's;
 /// sizes and breakdowns are those of all processes.
-struct Outcome {
+struct Measurements {
   Report setup;
   double symbolic_seconds = 0;
   double numeric_seconds = 0;
@@ -46,12 +53,16 @@ struct Outcome {
   double first_setup_seconds = 0;
   double apply_seconds = 0;
   SolveResult solve;
-  Vector<double, Space> x;      ///< this process's part
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
 };
 
+template <class Scalar>
+struct Outcome : Measurements {
+  Vector<Scalar, Space> x;  ///< this process's part
+};
+
 /// Entries that the preconditioner stores for one of A; 0 where A has none.
-double density(const Problem& problem, const Outcome& outcome);
+double density(const ProblemFacts& problem, const Measurements& outcome);
 
 struct RunOptions {
   std::string x0 = "zero";
@@ -64,7 +75,8 @@ struct RunOptions {
 /// is `nan`. \throws InputError where the preconditioner refuses the matrix; with several processes, a
 /// Failure that all know of, or, where a process fails while the others wait for its part of a product, what
 /// has to end them
-Outcome run_method(const Space& space, const Processes& processes, const Problem& problem,
-                   const Method& method, const RunOptions& options, Progress& progress);
+template <class Scalar>
+Outcome<Scalar> run_method(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
+                           const Method<Scalar>& method, const RunOptions& options, Progress& progress);
 
 }  // namespace prekond::driver

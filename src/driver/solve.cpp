@@ -11,7 +11,7 @@
 namespace prekond::driver {
 namespace {
 
-std::string median_note(const Settings& settings, const Outcome& outcome) {
+std::string median_note(const Settings& settings, const Measurements& outcome) {
   if (settings.repeat == 1) return "";
   return format("; median of %lld, the first %s", static_cast<long long>(settings.repeat),
                 seconds_text(outcome.first_setup_seconds).c_str());
@@ -25,11 +25,16 @@ std::string computed_on(const Processes& processes) {
          (processes.alone() ? "" : format(", %d processes", processes.size()));
 }
 
-void print_matrix(const Problem& problem) {
+const char* symmetry_text(bool complex, bool symmetric) {
+  if (complex) return symmetric ? "complex, Hermitian" : "complex, not Hermitian";
+  return symmetric ? "symmetric" : "not symmetric";
+}
+
+void print_matrix(const ProblemFacts& problem) {
   const Source& source = problem.source;
   print_line("matrix", format("%s: %lld rows, %lld entries, %s", source.name.c_str(),
                               static_cast<long long>(source.num_rows), static_cast<long long>(source.nnz),
-                              problem.symmetric ? "symmetric" : "not symmetric"));
+                              symmetry_text(source.complex, problem.symmetric)));
 }
 
 void print_breakdowns(const Breakdowns& b) {
@@ -39,10 +44,10 @@ void print_breakdowns(const Breakdowns& b) {
                                     b.first_pivot, b.action.empty() ? "" : ": ", b.action.c_str()));
 }
 
-void print_preconditioner(const Problem& problem, const Method& method, const Settings& settings,
-                          const Outcome& outcome) {
+void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method, const Settings& settings,
+                          const Measurements& outcome) {
   const Report& report = outcome.setup;
-  const std::string options = options_text(method.precond_options());
+  const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
   print_line("  setup",
              format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
@@ -60,9 +65,9 @@ void print_preconditioner(const Problem& problem, const Method& method, const Se
   for (const auto& note : report.notes) print_line("  note", note);
 }
 
-void print_solver(const Method& method, const Settings& settings, const Outcome& outcome) {
+void print_solver(const MethodFacts& method, const Settings& settings, const Measurements& outcome) {
   const SolveResult& result = outcome.solve;
-  OptionMap options = method.solver_options();
+  OptionMap options = method.solver_options;
   StoppingOptions stopping = settings.stopping;
   options.merge(OptionFields::of(stopping).values());
   print_line("solver", method.solver_name + ": " + options_text(options));
@@ -87,12 +92,14 @@ void write_history(const std::string& path, const std::vector<double>& history, 
 }
 
 /// There is no vector to write where it may have NaN in it.
-bool has_solution(const Settings& settings, const Outcome& outcome) {
+bool has_solution(const Settings& settings, const Measurements& outcome) {
   return !settings.solution.empty() && outcome.solve.reason != StopReason::nan;
 }
 
-void write_files(const Processes& processes, const Problem& problem, const Method& method,
-                 const Settings& settings, const Outcome& outcome, const Vector<double, Space>& solution) {
+template <class Scalar>
+void write_files(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
+                 const Settings& settings, const Measurements& outcome,
+                 const Vector<Scalar, Space>& solution) {
   write_report(settings.report, run_report(processes, problem, method, settings, outcome));
   if (!settings.history.empty()) {
     auto history = outcome.history;
@@ -104,7 +111,7 @@ void write_files(const Processes& processes, const Problem& problem, const Metho
   write_vector_market(settings.solution, x, "prekond solve " + problem.source.name);
 }
 
-std::string failure_text(const Method& method, const Settings& settings, const SolveResult& result) {
+std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
   const std::string iterations = format("%lld iteration%s", static_cast<long long>(result.iterations),
                                         result.iterations == 1 ? "" : "s");
   const std::string residual = format("relative residual %.2e", result.true_relative_residual);
@@ -133,32 +140,30 @@ std::string failure_text(const Method& method, const Settings& settings, const S
   }
 }
 
-}  // namespace
+template <class Scalar>
+Method<Scalar> chosen_method(const Settings& settings) {
+  return choose_method<Scalar>(settings.solver, settings.solver_options, settings.precond,
+                               settings.precond_options);
+}
 
-void solve_command(const CommandLine& line, const Processes& processes) {
+template <class Scalar>
+void solve(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  Method method;
-  processes.together([&] {
-    method =
-        choose_method(settings.solver, settings.solver_options, settings.precond, settings.precond_options);
-    check_spmv(settings.spmv, processes);
-  });
-  processes.only_first([&] {
-    for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
-  });
+  Method<Scalar> method;
+  processes.together([&] { method = chosen_method<Scalar>(settings); });
   const Session session(line.kokkos, processes);
   const Space space;
   const RunOptions options{settings.x0, settings.stopping, settings.repeat, !settings.history.empty()};
-  Problem problem;
-  Outcome outcome;
+  Problem<Scalar> problem;
+  Outcome<Scalar> outcome;
   {
     Progress progress(!settings.quiet && processes.first());
     const bool needs_spd = method.solver_needs_spd || method.precond_needs_spd;
-    problem =
-        make_problem(space, processes, settings, needs_spd ? SpdCheck::require : SpdCheck::none, progress);
-    outcome = run_method(space, processes, problem, method, options, progress);
+    problem = make_problem<Scalar>(space, processes, settings, needs_spd ? SpdCheck::require : SpdCheck::none,
+                                   progress);
+    outcome = run_method<Scalar>(space, processes, problem, method, options, progress);
   }
-  Vector<double, Space> solution;
+  Vector<Scalar, Space> solution;
   if (has_solution(settings, outcome)) solution = problem.a->gather(space, outcome.x);
   processes.only_first([&] {
     if (!settings.quiet) {
@@ -167,11 +172,29 @@ void solve_command(const CommandLine& line, const Processes& processes) {
       print_preconditioner(problem, method, settings, outcome);
       print_solver(method, settings, outcome);
     }
-    write_files(processes, problem, method, settings, outcome, solution);
+    write_files<Scalar>(processes, problem, method, settings, outcome, solution);
   });
   if (outcome.solve.converged) return;
   throw Failure(outcome.solve.reason == StopReason::max_iters ? not_converged : breakdown,
                 failure_text(method, settings, outcome.solve));
+}
+
+}  // namespace
+
+void solve_command(const CommandLine& line, const Processes& processes) {
+  const Settings& settings = line.settings;
+  processes.together([&] {
+    chosen_method<double>(
+        settings);  // what the command line asks for is checked before the matrix is looked at
+    check_spmv(settings.spmv, processes);
+  });
+  processes.only_first([&] {
+    for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
+  });
+  if (check_scalar(settings, processes))
+    solve<Complex>(line, processes);
+  else
+    solve<double>(line, processes);
 }
 
 }  // namespace prekond::driver

@@ -12,7 +12,8 @@ namespace prekond::driver {
 /// for so many processes
 void check_spmv(const std::string& spmv, const Processes& processes);
 
-/// The product with the whole matrix. \pre check_spmv(spmv) passed
-std::unique_ptr<Operator<double, Space>> make_product(const std::string& spmv, const Matrix& a);
+/// The product with the whole matrix. \pre check_spmv(spmv) passed, and a complex matrix has the native one
+template <class Scalar>
+std::unique_ptr<Operator<Scalar, Space>> make_product(const std::string& spmv, const Matrix<Scalar>& a);
 
 }  // namespace prekond::driver

@@ -18,9 +18,16 @@ void check_spmv(const std::string& spmv, const Processes& processes) {
         "--spmv kokkoskernels is for one process; run it without mpirun, or take --spmv native");
 }
 
-std::unique_ptr<Operator<double, Space>> make_product(const std::string& spmv, const Matrix& a) {
-  if (spmv == "kokkoskernels") return std::make_unique<kokkoskernels::SpmvOperator<double, Space>>(a);
-  return std::make_unique<CsrOperator<double, Space>>(a);
+template <class Scalar>
+std::unique_ptr<Operator<Scalar, Space>> make_product(const std::string& spmv, const Matrix<Scalar>& a) {
+  if constexpr (std::is_same_v<Scalar, double>)
+    if (spmv == "kokkoskernels") return std::make_unique<kokkoskernels::SpmvOperator<double, Space>>(a);
+  return std::make_unique<CsrOperator<Scalar, Space>>(a);
 }
+
+template std::unique_ptr<Operator<double, Space>> make_product<double>(const std::string&,
+                                                                       const Matrix<double>&);
+template std::unique_ptr<Operator<Complex, Space>> make_product<Complex>(const std::string&,
+                                                                         const Matrix<Complex>&);
 
 }  // namespace prekond::driver

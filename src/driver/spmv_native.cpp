@@ -14,8 +14,14 @@ void check_spmv(const std::string& spmv, const Processes& /*processes*/) {
     throw OptionError("--spmv kokkoskernels: this build has no Kokkos Kernels; take --spmv native");
 }
 
-std::unique_ptr<Operator<double, Space>> make_product(const std::string& /*spmv*/, const Matrix& a) {
-  return std::make_unique<CsrOperator<double, Space>>(a);
+template <class Scalar>
+std::unique_ptr<Operator<Scalar, Space>> make_product(const std::string& /*spmv*/, const Matrix<Scalar>& a) {
+  return std::make_unique<CsrOperator<Scalar, Space>>(a);
 }
+
+template std::unique_ptr<Operator<double, Space>> make_product<double>(const std::string&,
+                                                                       const Matrix<double>&);
+template std::unique_ptr<Operator<Complex, Space>> make_product<Complex>(const std::string&,
+                                                                         const Matrix<Complex>&);
 
 }  // namespace prekond::driver

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
+
 #include "matrix_market_entries.hpp"
 
 #include <algorithm>
@@ -18,24 +20,6 @@ using HostVector = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 /// 4 MB less than promised, for what is not counted.
 constexpr std::int64_t base_budget = 60'000'000;
 constexpr std::int64_t budget_per_byte = 40;
-
-template <class T>
-bool is_finite(const T& x) {
-  return std::isfinite(x);
-}
-template <class T>
-bool is_finite(const Kokkos::complex<T>& x) {
-  return std::isfinite(x.real()) && std::isfinite(x.imag());
-}
-
-template <class T>
-T conjugate(const T& x) {
-  return x;
-}
-template <class T>
-Kokkos::complex<T> conjugate(const Kokkos::complex<T>& x) {
-  return Kokkos::conj(x);
-}
 
 /// Makes the matrix of the entries of a file: counts the entries of each row, and lets each thread take those
 /// of a range of rows, in the order of the file, so that neither threads nor chance decide the order of
@@ -350,6 +334,14 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const 
                                                     info);
 }
 
+MatrixMarketInfo read_matrix_market_info(const std::string& path) {
+  constexpr std::size_t block_size = 65536;
+  const impl::MarketReader<Kokkos::complex<double>> reader(path, block_size);
+  const impl::MarketHeader& header = reader.header();
+  return {
+      header.coordinate ? "coordinate" : "array", header.field, header.symmetry, header.num_entries, 0, 0};
+}
+
 template <class Scalar>
 Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
     const std::string& path, std::int64_t expected_length) {
@@ -371,7 +363,7 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
     for (const auto& entry : piece) {
       Scalar& sum = x(static_cast<std::size_t>(entry.row) + static_cast<std::size_t>(entry.col));
       sum += entry.value;
-      if (!impl::is_finite(sum)) {
+      if (!is_finite(sum)) {
         impl::fail_in_file(path, 0,
                            "entry " + std::to_string(entry.row + entry.col + 1) +
                                " stands in the file more than once, and the sum is too large for a number");
@@ -388,6 +380,9 @@ template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> impl::read_matrix
 template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
 impl::read_matrix_market_by_blocks<Kokkos::complex<double>>(const std::string&, std::size_t,
                                                             MatrixMarketInfo*);
+template CsrMatrix<Kokkos::complex<float>, int, std::size_t, Kokkos::HostSpace>
+impl::read_matrix_market_by_blocks<Kokkos::complex<float>>(const std::string&, std::size_t,
+                                                           MatrixMarketInfo*);
 
 template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> read_matrix_market<double>(const std::string&,
                                                                                            MatrixMarketInfo*);
@@ -395,6 +390,8 @@ template CsrMatrix<float, int, std::size_t, Kokkos::HostSpace> read_matrix_marke
                                                                                          MatrixMarketInfo*);
 template CsrMatrix<Kokkos::complex<double>, int, std::size_t, Kokkos::HostSpace>
 read_matrix_market<Kokkos::complex<double>>(const std::string&, MatrixMarketInfo*);
+template CsrMatrix<Kokkos::complex<float>, int, std::size_t, Kokkos::HostSpace>
+read_matrix_market<Kokkos::complex<float>>(const std::string&, MatrixMarketInfo*);
 
 template Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market<double>(
     const std::string&, std::int64_t);
@@ -402,5 +399,7 @@ template Kokkos::View<float*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector
     const std::string&, std::int64_t);
 template Kokkos::View<Kokkos::complex<double>*, Kokkos::LayoutLeft, Kokkos::HostSpace>
 read_vector_market<Kokkos::complex<double>>(const std::string&, std::int64_t);
+template Kokkos::View<Kokkos::complex<float>*, Kokkos::LayoutLeft, Kokkos::HostSpace>
+read_vector_market<Kokkos::complex<float>>(const std::string&, std::int64_t);
 
 }  // namespace prekond

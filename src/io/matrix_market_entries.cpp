@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "matrix_market_entries.hpp"
 
+#include <prekond/core/scalar.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,22 +11,11 @@
 namespace prekond::impl {
 namespace {
 
-template <class Scalar>
-struct complex_traits {
-  static constexpr bool is_complex = false;
-  using real = Scalar;
-};
-template <class Real>
-struct complex_traits<Kokkos::complex<Real>> {
-  static constexpr bool is_complex = true;
-  using real = Real;
-};
-
 /// Parses the line of one entry. Its errors have neither path nor line.
 template <class Scalar>
 class EntryParser {
  public:
-  using Real = typename complex_traits<Scalar>::real;
+  using Real = real_type_t<Scalar>;
 
   explicit EntryParser(const MarketHeader& header)
       : m_header(header),
@@ -53,7 +44,7 @@ class EntryParser {
     if (m_skew && entry.value != Scalar(0)) {
       throw LineError(where + " of a skew-symmetric matrix must be zero");
     }
-    if constexpr (complex_traits<Scalar>::is_complex) {
+    if constexpr (is_complex<Scalar>) {
       if (m_hermitian && entry.value.imag() != 0) {
         throw LineError(where + " of a hermitian matrix must be real");
       }
@@ -94,7 +85,7 @@ class EntryParser {
   }
 
   void parse_value(std::string_view& line, Scalar& value) const {
-    if constexpr (complex_traits<Scalar>::is_complex) {
+    if constexpr (is_complex<Scalar>) {
       value.real() = parse_number(token(line));
       value.imag() = m_num_values == 2 ? parse_number(token(line)) : Real(0);
     } else {
@@ -208,7 +199,7 @@ void MarketReader<Scalar>::read_header() {
   const auto banner = next_header_line();
   if (!banner) fail(0, "the file is empty");
   m_header = parse_banner(*banner);
-  if (m_header.field == "complex" && !complex_traits<Scalar>::is_complex) {
+  if (m_header.field == "complex" && !is_complex<Scalar>) {
     throw LineError("complex matrices are not supported here: a real one is wanted");
   }
   for (;;) {
@@ -353,5 +344,6 @@ std::int64_t MarketReader<Scalar>::line_of(const Piece& piece, std::int64_t data
 template class MarketReader<double>;
 template class MarketReader<float>;
 template class MarketReader<Kokkos::complex<double>>;
+template class MarketReader<Kokkos::complex<float>>;
 
 }  // namespace prekond::impl

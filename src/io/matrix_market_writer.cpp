@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
 #include "text_input.hpp"
@@ -82,20 +83,24 @@ void write_comment(TextOutput& out, std::string_view comment) {
   while (!comment.empty()) out << "% " << take_line(comment) << "\n";
 }
 
-/// \throws InputError that names the first entry without an equal mirror image
+/// \throws InputError that names the first entry without an equal mirror image, conjugated where that is
+/// meant
 template <class Scalar>
-void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a) {
-  if (a.num_rows != a.num_cols) fail_in_file(path, 0, "symmetric storage is for square matrices");
+void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a, bool conjugated) {
+  const std::string word = conjugated ? "hermitian" : "symmetric";
+  if (a.num_rows != a.num_cols) fail_in_file(path, 0, word + " storage is for square matrices");
   const int* const cols = a.col_idxs.data();
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
       const int j = cols[k];
       const int *begin = cols + a.row_ptrs(j), *end = cols + a.row_ptrs(j + 1);
       const int* found = std::lower_bound(begin, end, static_cast<int>(i));
-      if (found == end || *found != i || a.values(static_cast<std::size_t>(found - cols)) != a.values(k)) {
+      const bool stored = found != end && *found == i;
+      const Scalar mirror = stored ? a.values(static_cast<std::size_t>(found - cols)) : Scalar(0);
+      if (!stored || (conjugated ? conjugate(mirror) : mirror) != a.values(k)) {
         fail_in_file(path, 0,
-                     "symmetric storage is for symmetric matrices: entries (" + std::to_string(i + 1) + ", " +
-                         std::to_string(j + 1) + ") and (" + std::to_string(j + 1) + ", " +
+                     word + " storage is for " + word + " matrices: entries (" + std::to_string(i + 1) +
+                         ", " + std::to_string(j + 1) + ") and (" + std::to_string(j + 1) + ", " +
                          std::to_string(i + 1) + ") differ");
       }
     }
@@ -107,17 +112,18 @@ void check_symmetric(const std::string& path, const CsrView<Scalar, Kokkos::Host
 template <class Scalar>
 void write_matrix_market(const std::string& path, const CsrView<Scalar, Kokkos::HostSpace>& a,
                          const MatrixMarketWriteOptions& options) {
-  if (options.symmetric) check_symmetric<Scalar>(path, a);
-  const auto is_written = [&](std::int64_t i, std::size_t k) {
-    return !options.symmetric || a.col_idxs(k) <= i;
-  };
+  const bool triangle = options.symmetric || options.hermitian;
+  if (options.hermitian && !is_complex<Scalar>)
+    fail_in_file(path, 0, "hermitian storage is for complex matrices: say 'symmetric'");
+  if (triangle) check_symmetric<Scalar>(path, a, options.hermitian);
+  const auto is_written = [&](std::int64_t i, std::size_t k) { return !triangle || a.col_idxs(k) <= i; };
   std::int64_t entries = 0;
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) entries += is_written(i, k);
   }
   TextOutput out(path);
   out << "%%MatrixMarket matrix coordinate "
-      << field<Scalar> << (options.symmetric ? " symmetric\n" : " general\n");
+      << field<Scalar> << (options.hermitian ? " hermitian\n" : triangle ? " symmetric\n" : " general\n");
   write_comment(out, options.comment);
   out << a.num_rows << " " << a.num_cols << " " << entries << "\n";
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
@@ -144,6 +150,7 @@ using HostMatrix = CsrView<Scalar, Kokkos::HostSpace>;
 template <class Scalar>
 using HostVector = VectorView<const Scalar, Kokkos::HostSpace>;
 using Complex = Kokkos::complex<double>;
+using SingleComplex = Kokkos::complex<float>;
 
 template void write_matrix_market<double>(const std::string&, const HostMatrix<double>&,
                                           const MatrixMarketWriteOptions&);
@@ -151,9 +158,13 @@ template void write_matrix_market<float>(const std::string&, const HostMatrix<fl
                                          const MatrixMarketWriteOptions&);
 template void write_matrix_market<Complex>(const std::string&, const HostMatrix<Complex>&,
                                            const MatrixMarketWriteOptions&);
+template void write_matrix_market<SingleComplex>(const std::string&, const HostMatrix<SingleComplex>&,
+                                                 const MatrixMarketWriteOptions&);
 template void write_vector_market<double>(const std::string&, const HostVector<double>&, const std::string&);
 template void write_vector_market<float>(const std::string&, const HostVector<float>&, const std::string&);
 template void write_vector_market<Complex>(const std::string&, const HostVector<Complex>&,
                                            const std::string&);
+template void write_vector_market<SingleComplex>(const std::string&, const HostVector<SingleComplex>&,
+                                                 const std::string&);
 
 }  // namespace prekond::impl

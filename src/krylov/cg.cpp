@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/krylov/cg.hpp>
 
 #include "instantiate.hpp"
@@ -44,10 +45,16 @@ class DeviceScalars {
     if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_host, m_device);
     space.fence("prekond::cg::stopping_test");
   }
-  double host_now(int place) const { return static_cast<double>(m_host(m_now * Place::size + place)); }
-  double host_before(int place) const { return static_cast<double>(m_host((1 - m_now) * Place::size + place)); }
+  /// All of them are real, but for rounding errors.
+  double host_now(int place) const { return value(m_now * Place::size + place); }
+  double host_before(int place) const { return value((1 - m_now) * Place::size + place); }
 
  private:
+  /// The real part, and not a number where the imaginary one is not.
+  double value(int k) const {
+    const double imaginary = static_cast<double>(imaginary_part(m_host(k)));
+    return std::isfinite(imaginary) ? static_cast<double>(real_part(m_host(k))) : imaginary;
+  }
   VectorView<Scalar, Space> place(int set, int first, int count) const {
     return VectorView<Scalar, Space>(m_device.data() + set * Place::size + first, count);
   }
@@ -74,10 +81,10 @@ struct Vectors {
 };
 
 /// alpha = num / den where that is a step; 0 where it is not, so that x stays as it is until the host sees why.
-template <class Scalar>
-KOKKOS_FORCEINLINE_FUNCTION Scalar safe_ratio(Scalar num, Scalar den) {
-  const Scalar ratio = num / den;
-  return den > Scalar(0) && Kokkos::isfinite(ratio) ? ratio : Scalar(0);
+template <class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real safe_ratio(Real num, Real den) {
+  const Real ratio = num / den;
+  return den > Real(0) && Kokkos::isfinite(ratio) ? ratio : Real(0);
 }
 
 /// x += alpha p, r -= alpha q, alpha = (r, z) / (p, A p)
@@ -87,7 +94,7 @@ void update_solution(const Space& space, const Vectors<Scalar, Space>& v, Vector
   const VectorView<const Scalar, Space> p = v.p, q = v.q;
   Kokkos::parallel_for(
       "prekond::cg::update_solution", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)), KOKKOS_LAMBDA(int i) {
-        const Scalar alpha = safe_ratio(now(Place::rz), now(Place::curvature));
+        const auto alpha = safe_ratio(real_part(now(Place::rz)), real_part(now(Place::curvature)));
         x(i) += alpha * p(i);
         r(i) -= alpha * q(i);
       });
@@ -101,8 +108,8 @@ void residual_dots(const Space& space, const Vectors<Scalar, Space>& v, const De
   block_reduce<2>(
       space, "prekond::cg::residual_dots", r.extent(0), workspace, scalars.now(Place::rz, 2),
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        sum[0] += r(i) * z(i);
-        sum[1] += r(i) * r(i);
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
       });
 }
 
@@ -114,7 +121,7 @@ void update_direction(const Space& space, const Vectors<Scalar, Space>& v, Vecto
   const VectorView<const Scalar, Space> z = v.z;
   Kokkos::parallel_for(
       "prekond::cg::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)), KOKKOS_LAMBDA(int i) {
-        p(i) = first ? z(i) : z(i) + now(Place::rz) / before(Place::rz) * p(i);
+        p(i) = first ? z(i) : z(i) + real_part(now(Place::rz)) / real_part(before(Place::rz)) * p(i);
       });
 }
 
@@ -126,9 +133,9 @@ void three_dots(const Space& space, const Vectors<Scalar, Space>& v, const Devic
   block_reduce<3>(
       space, "prekond::cg::three_dots", r.extent(0), workspace, scalars.now(Place::rz, 3),
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        sum[0] += r(i) * z(i);
-        sum[1] += r(i) * r(i);
-        sum[2] += q(i) * z(i);
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
+        sum[2] += conjugate(q(i)) * z(i);
       });
 }
 
@@ -142,10 +149,12 @@ void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorVie
   // Index 0 runs on a rank without rows as well: the host looks at alpha.
   Kokkos::parallel_for(
       "prekond::cg::fused_update", Kokkos::RangePolicy<Space>(space, 0, std::max(n, 1)), KOKKOS_LAMBDA(int i) {
-        const Scalar rz = now(Place::rz);
-        const Scalar beta = first ? Scalar(0) : rz / before(Place::rz);
-        const Scalar curvature = now(Place::curvature) - (first ? Scalar(0) : beta * rz / before(Place::alpha));
-        const Scalar alpha = safe_ratio(rz, curvature);
+        using Real = real_type_t<Scalar>;
+        const Real rz = real_part(now(Place::rz));
+        const Real beta = first ? Real(0) : rz / real_part(before(Place::rz));
+        const Real curvature =
+            real_part(now(Place::curvature)) - (first ? Real(0) : beta * rz / real_part(before(Place::alpha)));
+        const Real alpha = safe_ratio(rz, curvature);
         if (i == 0) now(Place::alpha) = alpha;
         if (i >= n) return;
         p(i) = first ? z(i) : z(i) + beta * p(i);
@@ -353,5 +362,6 @@ SolveResult Cg<Scalar, Space>::solve(const Space& space, const Operator<Scalar, 
 
 #define PREKOND_CG(Scalar, Space) template class Cg<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_CG)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_CG)
 
 }  // namespace prekond

@@ -31,5 +31,6 @@ const Registry<Solver<Scalar, Space>>& solver_registry() {
 
 #define PREKOND_SOLVERS(Scalar, Space) template const Registry<Solver<Scalar, Space>>& solver_registry<Scalar, Space>();
 PREKOND_INSTANTIATE(PREKOND_SOLVERS)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SOLVERS)
 
 }  // namespace prekond

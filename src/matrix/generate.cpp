@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/generate.hpp>
 
 #include "instantiate.hpp"
@@ -20,6 +21,8 @@ struct Generator {
   Make make;
 };
 
+constexpr const char* magnetic3d_name = "magnetic3d";
+
 template <class Options, class Scalar, class Space>
 using MakeFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&);
 
@@ -35,6 +38,16 @@ Generator<Scalar, Space> describe(const std::string& name, const std::string& su
           }};
 }
 
+/// The generators whose matrices are complex.
+template <class Scalar, class Space>
+std::vector<Generator<Scalar, Space>> complex_generators() {
+  return {describe<Scalar, Space, generators::Magnetic3dOptions>(
+      magnetic3d_name,
+      "7-point Laplacian with random phases (magnetic field) on SIZE^3 nodes, complex, Hermitian",
+      generators::magnetic3d<Scalar, Space>)};
+}
+
+/// Those whose matrices are real.
 template <class Scalar, class Space>
 std::vector<Generator<Scalar, Space>> all_generators() {
   using namespace generators;
@@ -82,6 +95,10 @@ Spec parse_spec(const std::string& text) {
   return spec;
 }
 
+std::string parse_name(const std::string& text) {
+  return text.substr(0, text.find_first_of(":,"));
+}
+
 std::int64_t parse_size(const Spec& spec) {
   if (spec.size.empty())
     throw OptionError("generator '" + spec.name + "' needs a size: " + spec.name + ":SIZE");
@@ -102,20 +119,45 @@ std::vector<GeneratorInfo> generator_list() {
   std::vector<GeneratorInfo> list;
   for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
     list.push_back(generator.info);
+  for (const auto& generator : complex_generators<Kokkos::complex<double>, Kokkos::DefaultExecutionSpace>())
+    list.push_back(generator.info);
   return list;
+}
+
+bool generates_complex(const std::string& spec) {
+  return parse_name(spec) == magnetic3d_name;
+}
+
+/// The same matrix in complex scalars.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> as_complex(const Space& space,
+                                          const GeneratedMatrix<real_type_t<Scalar>, Space>& a) {
+  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::generate::complex_values", a.nnz());
+  const auto real = a.values;
+  Kokkos::parallel_for(
+      "prekond::generate::as_complex",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
+      KOKKOS_LAMBDA(std::int64_t k) { values(k) = Scalar(real(k)); });
+  return GeneratedMatrix<Scalar, Space>(a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, values);
 }
 
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& text) {
   const Spec spec = parse_spec(text);
-  const auto all = all_generators<Scalar, Space>();
-  std::vector<std::string> names;
-  for (const auto& generator : all) {
-    names.push_back(generator.info.name);
-    if (names.back() == spec.name) return generator.make(space, parse_size(spec), spec.options);
+  if constexpr (is_complex<Scalar>) {
+    for (const auto& generator : complex_generators<Scalar, Space>())
+      if (generator.info.name == spec.name) return generator.make(space, parse_size(spec), spec.options);
+    return as_complex<Scalar, Space>(space, generate<real_type_t<Scalar>, Space>(space, text));
+  } else {
+    for (const auto& generator : all_generators<Scalar, Space>())
+      if (generator.info.name == spec.name) return generator.make(space, parse_size(spec), spec.options);
+    if (generates_complex(text))
+      throw OptionError("generator '" + spec.name + "' makes complex matrices; a real one is wanted here");
+    std::vector<std::string> names;
+    for (const auto& generator : generator_list()) names.push_back(generator.name);
+    throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
+                      nearest_word(spec.name, names) + "'?");
   }
-  throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
-                    nearest_word(spec.name, names) + "'?");
 }
 
 void generators::check_size(const std::string& name, std::int64_t size, std::int64_t min_size,
@@ -138,5 +180,6 @@ void generators::check_size(const std::string& name, std::int64_t size, std::int
 #define PREKOND_GENERATE(Scalar, Space) \
   template GeneratedMatrix<Scalar, Space> generate<Scalar, Space>(const Space&, const std::string&);
 PREKOND_INSTANTIATE(PREKOND_GENERATE)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_GENERATE)
 
 }  // namespace prekond

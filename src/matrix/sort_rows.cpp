@@ -17,6 +17,7 @@ void sort_columns(const Space& space, std::int64_t num_rows, const Vector<std::s
 #define PREKOND_SORT_ROWS(Scalar, Space) \
   template void sort_rows(const Space&, const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_SORT_ROWS)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SORT_ROWS)
 
 #define PREKOND_SORT_SPACE(Space)                                                                  \
   PREKOND_SORT_ROWS(int, Space)                                                                    \

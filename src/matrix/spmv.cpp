@@ -36,7 +36,7 @@ struct SpmvKernel {
   Scalar beta;
   std::int64_t rows_per_team;
   FinishReduction<1, Scalar, Space> finish;
-  VectorView<const Scalar, Space> row_scale;  ///< of a stored matrix; it has no alpha and beta
+  VectorView<const real_type_t<Scalar>, Space> row_scale;  ///< of a stored matrix; it has no alpha and beta
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t begin = team.league_rank() * rows_per_team;
@@ -45,7 +45,7 @@ struct SpmvKernel {
       Sums<Scalar, 1> dot;
       Kokkos::parallel_reduce(
           Kokkos::TeamThreadRange(team, begin, end),
-          [&](std::int64_t i, Sums<Scalar, 1>& sum) { sum.value[0] += x(i, 0) * multiply_row(Level(team), i); }, dot);
+          [&](std::int64_t i, Sums<Scalar, 1>& sum) { sum.value[0] += conjugate(x(i, 0)) * multiply_row(Level(team), i); }, dot);
       finish(team, dot);
     } else {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
@@ -98,7 +98,7 @@ template <int NumVectors, bool WithDot, bool Stored, int VectorLength, class Val
 void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
             MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
             std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
-            VectorView<const Scalar, Space> row_scale) {
+            VectorView<const real_type_t<Scalar>, Space> row_scale) {
   // At least one team: a dot over no rows is zero, and somebody has to write it.
   const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
   const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
@@ -111,7 +111,7 @@ template <int NumVectors, bool WithDot, bool Stored = false, class Value, class 
 void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
               MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
               std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
-              VectorView<const Scalar, Space> row_scale = {}) {
+              VectorView<const real_type_t<Scalar>, Space> row_scale = {}) {
   const auto go = [&](auto length) {
     launch<NumVectors, WithDot, Stored, decltype(length)::value>(space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
   };
@@ -190,7 +190,7 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
 }
 
 template <class Value, class Scalar, class Space>
-void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, const CsrView<Value, Space>& a,
+void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
                  MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) {
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
@@ -203,7 +203,7 @@ void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, 
 }
 
 #define PREKOND_SPMV_STORED(Value, Scalar, Space)                                                               \
-  template void spmv_stored<Value, Scalar, Space>(const Space&, VectorView<const Scalar, Space>,                  \
+  template void spmv_stored<Value, Scalar, Space>(const Space&, VectorView<const real_type_t<Scalar>, Space>,     \
                                                   const CsrView<Value, Space>&, MultiVectorView<const Scalar, Space>, \
                                                   MultiVectorView<Scalar, Space>);
 #define PREKOND_SPMV_STORED_AS(Scalar, Space)                            \
@@ -212,6 +212,12 @@ void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, 
   PREKOND_SPMV_STORED(BFloat16, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_SPMV_STORED_AS)
 
+#define PREKOND_SPMV_STORED_AS_PAIRS(Scalar, Space)           \
+  PREKOND_SPMV_STORED(Kokkos::complex<float>, Scalar, Space)  \
+  PREKOND_SPMV_STORED(ComplexPair<Half>, Scalar, Space)       \
+  PREKOND_SPMV_STORED(ComplexPair<BFloat16>, Scalar, Space)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV_STORED_AS_PAIRS)
+
 #define PREKOND_SPMV(Scalar, Space)                                                                                 \
   template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,                            \
                                     MultiVectorView<const Scalar, Space>, Scalar, MultiVectorView<Scalar, Space>);  \
@@ -219,6 +225,7 @@ PREKOND_INSTANTIATE(PREKOND_SPMV_STORED_AS)
                                         VectorView<Scalar, Space>, VectorView<Scalar, Space>,                       \
                                         const ReduceWorkspace<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_SPMV)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV)
 
 #define PREKOND_SPMV_LENGTH(Space) template int spmv_vector_length<Space>(std::int64_t, std::int64_t);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SPMV_LENGTH)

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/block_reduce.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
@@ -18,7 +19,7 @@ using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 /// What takes a look at every entry of a row.
 struct RowFacts {
-  double squares = 0;       // sum of a_ij^2
+  double squares = 0;       // sum of |a_ij|^2
   double off_diagonal = 0;  // sum of |a_ij|, j != i
   double max_abs = 0;
   double asymmetry = 0;
@@ -43,7 +44,7 @@ struct CopyDiagonal {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    diagonal(i) = find_entry(a, i, i, place);
+    diagonal(i) = static_cast<double>(real_part(find_entry(a, i, i, place)));
   }
 };
 
@@ -65,20 +66,22 @@ struct ScanRows {
   }
 
   KOKKOS_FUNCTION RowFacts look_at(std::int64_t i, std::size_t k) const {
-    const double value = static_cast<double>(a.values(k));
+    const auto value = to_double(a.values(k));
     const int j = a.col_idxs(k);
     RowFacts entry;
     entry.max_abs = Kokkos::abs(value);
-    entry.squares = value * value;
-    if (j == i) return entry;
-    entry.off_diagonal = entry.max_abs;
+    entry.squares = abs2(value);
+    // A complex diagonal entry is its own mirror image where it is real.
+    if (j == i && !is_complex<Scalar>) return entry;
+    if (j != i) entry.off_diagonal = entry.max_abs;
     if (a.num_rows == a.num_cols) compare_with_mirror(i, j, value, entry);
     return entry;
   }
 
-  KOKKOS_FUNCTION void compare_with_mirror(std::int64_t i, int j, double value, RowFacts& entry) const {
+  template <class Number>
+  KOKKOS_FUNCTION void compare_with_mirror(std::int64_t i, int j, Number value, RowFacts& entry) const {
     std::size_t place = 0;
-    const double mirror = find_entry(a, j, i, place);
+    const auto mirror = to_double(conjugate(find_entry(a, j, i, place)));
     const double scale = impl::diagonal_scale(diagonal(i), diagonal(j));
     entry.unmatched = place == a.row_ptrs(j + 1);
     entry.asymmetric = !impl::is_symmetric_pair(value, mirror, scale, symmetry_tolerance<Scalar>);
@@ -156,14 +159,15 @@ struct Summarise {
 
   KOKKOS_FUNCTION void add_diagonal(std::int64_t i, const RowFacts& row, Summary& sum) const {
     std::size_t place = 0;
-    const double value = find_entry(a, i, i, place);
-    const double magnitude = Kokkos::abs(value);
+    const Scalar entry = find_entry(a, i, i, place);
+    const double value = static_cast<double>(real_part(entry));
+    const double magnitude = Kokkos::abs(to_double(entry));
     sum.dominant += magnitude >= row.off_diagonal;
     if (place == a.row_ptrs(i + 1)) {
       ++sum.missing;
       return;
     }
-    sum.zero += value == 0;
+    sum.zero += magnitude == 0;
     sum.negative += value < 0;
     sum.positive += value > 0;
     lower_to(sum.diagonal_min, magnitude);
@@ -242,5 +246,6 @@ MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a)
 #define PREKOND_STATISTICS(Scalar, Space) \
   template MatrixStatistics statistics<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_STATISTICS)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_STATISTICS)
 
 }  // namespace prekond

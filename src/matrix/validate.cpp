@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include "instantiate.hpp"
 #include "matrix/row_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <string>
@@ -35,8 +37,8 @@ struct Offender {
   long long col;
   long long previous_col;  // -1 at the beginning of a row
   long long begin, end;    // of the row
-  double value;
-  double mirror;
+  double value, imaginary_value;
+  double mirror, imaginary_mirror;
   int has_mirror;
 };
 
@@ -62,6 +64,13 @@ std::string real_text(double x) {
   char shorter[32];
   std::snprintf(shorter, sizeof shorter, "%.6g", x);
   return std::sscanf(shorter, "%lf", &back) == 1 && back == x ? shorter : text;
+}
+
+/// "2", or "2 - 3i"
+template <class Scalar>
+std::string number_text(double real, double imaginary) {
+  if (!is_complex<Scalar>) return real_text(real);
+  return real_text(real) + (imaginary < 0 ? " - " : " + ") + real_text(std::abs(imaginary)) + "i";
 }
 
 std::string entry_text(std::int64_t row, std::int64_t col) {
@@ -100,7 +109,7 @@ struct CheckEntries {
   KOKKOS_FUNCTION bool is_bad(std::size_t begin, std::size_t k) const {
     const int col = a.col_idxs(k);
     return col < 0 || col >= a.num_cols || (k > begin && a.col_idxs(k - 1) >= col) ||
-           !Kokkos::isfinite(a.values(k));
+           !is_finite(a.values(k));
   }
 };
 
@@ -125,10 +134,13 @@ struct ReadOffender {
     found.begin = static_cast<long long>(a.row_ptrs(low));
     found.end = static_cast<long long>(a.row_ptrs(low + 1));
     found.previous_col = k > a.row_ptrs(low) ? a.col_idxs(k - 1) : -1;
-    found.value = static_cast<double>(a.values(k));
+    found.value = static_cast<double>(real_part(a.values(k)));
+    found.imaginary_value = static_cast<double>(imaginary_part(a.values(k)));
     if (!with_mirror) return;
     std::size_t place = 0;
-    found.mirror = find_entry(a, found.col, low, place);
+    const Scalar mirror = find_entry(a, found.col, low, place);
+    found.mirror = static_cast<double>(real_part(mirror));
+    found.imaginary_mirror = static_cast<double>(imaginary_part(mirror));
     found.has_mirror = place < a.row_ptrs(found.col + 1);
   }
 };
@@ -188,6 +200,7 @@ void check_row_ptrs(const Space& space, const CsrView<Scalar, Space>& a) {
                    " entries");
 }
 
+template <class Scalar>
 std::string describe(const Offender& bad, Place k, std::int64_t num_cols) {
   const std::string row = "row " + std::to_string(bad.row + 1);
   const std::string position = "position " + std::to_string(k - static_cast<Place>(bad.begin) + 1);
@@ -201,10 +214,13 @@ std::string describe(const Offender& bad, Place k, std::int64_t num_cols) {
     return row + ", " + position + ": column " + col + " follows column " +
            std::to_string(bad.previous_col + 1) + "; sort each row by column (prekond::sort_rows)";
   return "entry " + entry_text(bad.row, bad.col) + " is " +
-         (bad.value != bad.value ? "NaN" : real_text(bad.value)) + "; all values must be finite";
+         (std::isnan(bad.value) || std::isnan(bad.imaginary_value)
+              ? "NaN"
+              : number_text<Scalar>(bad.value, bad.imaginary_value)) +
+         "; all values must be finite";
 }
 
-/// Copies the diagonal and finds the first row whose diagonal entry is missing or not positive.
+/// Copies the diagonal and finds the first row whose diagonal entry is missing, not positive or not real.
 template <class Scalar, class Space>
 struct CheckDiagonal {
   CsrView<Scalar, Space> a;
@@ -213,9 +229,10 @@ struct CheckDiagonal {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    const double value = find_entry(a, i, i, place);
+    const Scalar entry = find_entry(a, i, i, place);
+    const double value = static_cast<double>(real_part(entry));
     diagonal(i) = value;
-    if (!(value > 0)) report<Space>(first, static_cast<Place>(i));
+    if (!(value > 0) || !impl::is_real(entry, symmetry_tolerance<Scalar>)) report<Space>(first, static_cast<Place>(i));
   }
 };
 
@@ -224,16 +241,18 @@ template <class Scalar, class Space>
 struct ReadDiagonal {
   CsrView<Scalar, Space> a;
   std::int64_t row;
-  Vector<double, Space> value;
+  Vector<double, Space> value;  ///< and its imaginary part
 
   KOKKOS_FUNCTION void operator()(std::int64_t) const {
     std::size_t place = 0;
-    value(0) = find_entry(a, row, row, place);
+    const Scalar entry = find_entry(a, row, row, place);
+    value(0) = static_cast<double>(real_part(entry));
+    value(1) = static_cast<double>(imaginary_part(entry));
     if (place == a.row_ptrs(row + 1)) value(0) = Kokkos::Experimental::quiet_NaN_v<double>;
   }
 };
 
-/// Finds the first entry that differs from its mirror image.
+/// Finds the first entry that differs from its mirror image, which is the conjugate.
 template <class Scalar, class Space>
 struct CheckSymmetry {
   using Rows = impl::RowBlocks<Space>;
@@ -253,8 +272,8 @@ struct CheckSymmetry {
     const int j = a.col_idxs(k);
     if (j == i || j >= a.num_rows) return true;
     std::size_t place = 0;
-    const double mirror = find_entry(a, j, i, place);
-    return impl::is_symmetric_pair(static_cast<double>(a.values(k)), mirror,
+    const auto mirror = to_double(conjugate(find_entry(a, j, i, place)));
+    return impl::is_symmetric_pair(to_double(a.values(k)), mirror,
                                    impl::diagonal_scale(diagonal(i), diagonal(j)),
                                    symmetry_tolerance<Scalar>);
   }
@@ -268,14 +287,17 @@ void check_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
                        CheckDiagonal<Scalar, Space>{a, diagonal, first});
   const Place place = fetch(space, first);
   if (place == none) return;
-  const auto value = allocate<Vector<double, Space>>(space, "prekond::check_spd_input::value", 1);
+  const auto value = allocate<Vector<double, Space>>(space, "prekond::check_spd_input::value", 2);
   const std::int64_t row = static_cast<std::int64_t>(place);
   Kokkos::parallel_for("prekond::check_spd_input::read_diagonal", RowPolicy<Space>(space, 0, 1),
                        ReadDiagonal<Scalar, Space>{a, row, value});
-  const double a_ii = fetch(space, value);
+  double a_ii[2];
+  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(a_ii, 2), value);
+  space.fence("prekond::validate::fetch");
   throw InputError("the diagonal entry of row " + std::to_string(row + 1) + " is " +
-                   (a_ii != a_ii ? "missing" : real_text(a_ii)) +
-                   "; a symmetric positive definite matrix has a positive diagonal",
+                       (a_ii[0] != a_ii[0] ? "missing" : number_text<Scalar>(a_ii[0], a_ii[1])) +
+                       (is_complex<Scalar> ? "; a Hermitian positive definite matrix has a real, positive diagonal"
+                                           : "; a symmetric positive definite matrix has a positive diagonal"),
                    row);
 }
 
@@ -289,10 +311,11 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
   const Place place = fetch(space, first);
   if (place == none) return;
   const Offender bad = read_offender(space, a, place, true);
-  throw InputError("the matrix is not symmetric: entry " + entry_text(bad.row, bad.col) + " is " +
-                   real_text(bad.value) + ", entry " + entry_text(bad.col, bad.row) + " is " +
-                   (bad.has_mirror ? real_text(bad.mirror) : "missing (0)") +
-                   "; use a solver and preconditioner for nonsymmetric matrices",
+  throw InputError(std::string("the matrix is not ") + (is_complex<Scalar> ? "Hermitian" : "symmetric") + ": entry " +
+                       entry_text(bad.row, bad.col) + " is " + number_text<Scalar>(bad.value, bad.imaginary_value) +
+                       ", entry " + entry_text(bad.col, bad.row) + " is " +
+                       (bad.has_mirror ? number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)") +
+                       "; use a solver and preconditioner for nonsymmetric matrices",
                    bad.row);
 }
 
@@ -310,7 +333,7 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
   const Place place = fetch(space, first);
   if (place == none) return;
   const Offender bad = read_offender(space, a, place, false);
-  throw InputError(describe(bad, place, a.num_cols), bad.row);
+  throw InputError(describe<Scalar>(bad, place, a.num_cols), bad.row);
 }
 
 template <class Scalar, class Space>
@@ -339,5 +362,6 @@ void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) 
   template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_VALIDATE)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_VALIDATE)
 
 }  // namespace prekond

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/pattern/threshold.hpp>
 
 #include "instantiate.hpp"
@@ -19,7 +20,7 @@ struct ScaleRows {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    scale(i) = Kokkos::sqrt(Kokkos::abs(static_cast<double>(find_entry(a, i, i, place))));
+    scale(i) = Kokkos::sqrt(Kokkos::abs(to_double(find_entry(a, i, i, place))));
   }
 };
 
@@ -33,7 +34,7 @@ struct LargeEntries {
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
     const int j = a.col_idxs(k);
     if (j == i || j >= a.num_rows) return false;
-    return tau == 0 || Kokkos::abs(static_cast<double>(a.values(k))) > tau * (scale(i) * scale(j));
+    return tau == 0 || Kokkos::abs(to_double(a.values(k))) > tau * (scale(i) * scale(j));
   }
 };
 
@@ -153,6 +154,7 @@ CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<Cs
 #define PREKOND_THRESHOLD(Scalar, Space) \
   template CsrGraph<Space> threshold<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, double);
 PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_THRESHOLD)
 
 #define PREKOND_LOWER_TRIANGLE(Space) \
   template CsrGraph<Space> lower_triangle<Space>(const Space&, const CsrGraphView<Space>&);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/transpose.hpp>
 
@@ -8,8 +9,8 @@
 namespace prekond {
 namespace {
 
-/// Entries of `a` by column, in no particular order within a column: `next` ends as the row pointers shifted by one.
-template <class Scalar, class Space>
+/// Entries of `a`, or their conjugates, by column, in no particular order within a column: `next` ends as the row pointers shifted by one.
+template <bool Conjugate, class Scalar, class Space>
 struct ScatterByColumn {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
@@ -26,7 +27,7 @@ struct ScatterByColumn {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)), [&](std::size_t k) {
         const std::size_t place = Kokkos::atomic_fetch_add(&next(a.col_idxs(k)), std::size_t(1));
         rows(place) = static_cast<int>(i);
-        values(place) = a.values(k);
+        values(place) = Conjugate ? conjugate(a.values(k)) : a.values(k);
       });
     });
   }
@@ -45,9 +46,10 @@ void exclusive_scan(const Space& space, VectorView<std::size_t, Space> counts) {
 
 }  // namespace
 
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
-                                                                            const CsrView<Scalar, Space>& a) {
+namespace impl {
+template <bool Conjugate, class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(const Space& space,
+                                                                                    const CsrView<Scalar, Space>& a) {
   using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   const std::int64_t n = a.num_cols;
   const std::int64_t nnz = a.nnz();
@@ -64,7 +66,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(cons
 
   constexpr int vector_length = is_host_space<Space> ? 1 : 8;
   constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
-  const ScatterByColumn<Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
+  const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
   const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
   Kokkos::parallel_for("prekond::transpose::scatter",
                        Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
@@ -73,10 +75,26 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(cons
   sort_rows(space, result);
   return result;
 }
+}  // namespace impl
+
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
+                                                                            const CsrView<Scalar, Space>& a) {
+  return impl::transpose_entries<false, Scalar, Space>(space, a);
+}
+
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(const Space& space,
+                                                                                      const CsrView<Scalar, Space>& a) {
+  return impl::transpose_entries<is_complex<Scalar>, Scalar, Space>(space, a);
+}
 
 #define PREKOND_TRANSPOSE(Scalar, Space)                                                       \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>( \
+      const Space&, const CsrView<Scalar, Space>&);                                           \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
       const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_TRANSPOSE)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_TRANSPOSE)
 
 }  // namespace prekond

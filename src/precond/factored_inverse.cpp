@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/half.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/factored_inverse.hpp>
@@ -14,7 +15,7 @@ namespace prekond {
 
 namespace impl {
 
-/// H and H^T, or H_L and H_U, in whatever precision.
+/// H and H^T (H^H where they are complex), or H_L and H_U, in whatever precision.
 template <class Scalar, class Space>
 class StoredFactor {
  public:
@@ -41,16 +42,38 @@ inline constexpr float least = 0x1p-126f;
 template <>
 inline constexpr float least<Half> = 0x1p-14f;
 
+template <>
+inline constexpr float top<ComplexPair<Half>> = top<Half>;
+template <>
+inline constexpr float least<ComplexPair<Half>> = least<Half>;
+
+/// What a complex factor's values are stored as for `Part`, a real one's.
+template <class Part, class Scalar>
+struct stored_value {
+  using type = Part;
+};
+template <class Part, class Real>
+struct stored_value<Part, Kokkos::complex<Real>> {
+  using type = ComplexPair<Part>;
+};
+template <class Real>
+struct stored_value<float, Kokkos::complex<Real>> {
+  using type = Kokkos::complex<float>;
+};
+template <class Part, class Scalar>
+using stored_value_t = typename stored_value<Part, Scalar>::type;
+
 /// Row by row: D_ii and row i of H.
 template <class Value, class Scalar, class Space>
 struct StoreRows {
+  using Real = real_type_t<Scalar>;
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
 
   CsrView<Scalar, Space> g;
-  VectorView<Value, Space> values;          ///< empty: D alone
-  VectorView<Scalar, Space> inverse_scale;  ///< 1 / D_ii
+  VectorView<Value, Space> values;        ///< empty: D alone
+  VectorView<Real, Space> inverse_scale;  ///< 1 / D_ii
 
   static Policy policy(const Space& space, std::int64_t num_rows) {
     const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
@@ -66,16 +89,16 @@ struct StoreRows {
 
   KOKKOS_FUNCTION void store_row(const Member& team, std::int64_t i) const {
     const std::size_t first = g.row_ptrs(i), last = g.row_ptrs(i + 1) - 1;
-    Scalar largest = 0;
+    Real largest = 0;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, first, last + 1),
-        [&](std::size_t k, Scalar& most) {
-          const Scalar size = Kokkos::abs(g.values(k));
+        [&](std::size_t k, Real& most) {
+          const Real size = Kokkos::abs(g.values(k));
           if (size > most) most = size;
         },
-        Kokkos::Max<Scalar>(largest));
-    constexpr Scalar target = top<Value>;
-    const Scalar inverse = impl::inverse_power_of_two(largest) * target;
+        Kokkos::Max<Real>(largest));
+    constexpr Real target = top<Value>;
+    const Real inverse = impl::inverse_power_of_two(largest) * target;
     if (values.extent(0) > 0)
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1),
                            [&](std::size_t k) { values(k) = rounded(g.values(k) * inverse, k == last); });
@@ -84,15 +107,16 @@ struct StoreRows {
 
   /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
   KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
-    constexpr Scalar smallest = least<Value>;
+    constexpr Real smallest = least<Value>;
     if (!diagonal || !(Kokkos::abs(value) < smallest)) return static_cast<Value>(value);
-    return static_cast<Value>(value < 0 ? -smallest : smallest);
+    return static_cast<Value>(Scalar(real_part(value) < 0 ? -smallest : smallest));
   }
 };
 
 template <class Value, class Scalar, class Space>
 class StoredAs : public impl::StoredFactor<Scalar, Space> {
  public:
+  using Real = real_type_t<Scalar>;
   using full_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   using stored_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
 
@@ -101,10 +125,10 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
       : m_h(same_pattern(space, g)),
         m_ht(same_pattern(space, u)),
         m_square(
-            allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
-    const Vector<Scalar, Space> inverse = scale_rows(space, g, m_h.values);
+            allocate<Vector<Real, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
+    const Vector<Real, Space> inverse = scale_rows(space, g, m_h.values);
     const bool symmetric = ut.values.data() == g.values.data();
-    const Vector<Scalar, Space> inverse_of_u = symmetric ? inverse : scale_rows(space, ut, {});
+    const Vector<Real, Space> inverse_of_u = symmetric ? inverse : scale_rows(space, ut, {});
     store_transposed(space, u, m_ht.values, inverse_of_u);
     multiply_scales(space, inverse, inverse_of_u, m_square);
     space.fence("prekond::factored_inverse::stored");
@@ -116,14 +140,14 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
     spmv_stored<Value, Scalar, Space>(space, {}, m_ht, z, y);
   }
   std::int64_t bytes() const override {
-    return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Scalar));
+    return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Real));
   }
 
   /// 1 / D_ii, and H's values where they are given a place.
-  static Vector<Scalar, Space> scale_rows(const Space& space, const CsrView<Scalar, Space>& g,
-                                          VectorView<Value, Space> values) {
+  static Vector<Real, Space> scale_rows(const Space& space, const CsrView<Scalar, Space>& g,
+                                        VectorView<Value, Space> values) {
     const auto inverse =
-        allocate<Vector<Scalar, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
+        allocate<Vector<Real, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
     Kokkos::parallel_for("prekond::factored_inverse::store_rows",
                          StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
                          StoreRows<Value, Scalar, Space>{g, values, inverse});
@@ -131,9 +155,8 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
   }
 
   /// D^2, or D_U D_L.
-  static void multiply_scales(const Space& space, VectorView<const Scalar, Space> inverse,
-                              VectorView<const Scalar, Space> inverse_of_u,
-                              VectorView<Scalar, Space> product) {
+  static void multiply_scales(const Space& space, VectorView<const Real, Space> inverse,
+                              VectorView<const Real, Space> inverse_of_u, VectorView<Real, Space> product) {
     Kokkos::parallel_for(
         "prekond::factored_inverse::multiply_scales", Kokkos::RangePolicy<Space>(space, 0, product.extent(0)),
         KOKKOS_LAMBDA(int i) { product(i) = 1 / inverse(i) / inverse_of_u(i); });
@@ -142,8 +165,7 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
   /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the
   /// diagonal.
   static void store_transposed(const Space& space, const CsrView<Scalar, Space>& gt,
-                               VectorView<Value, Space> values,
-                               VectorView<const Scalar, Space> inverse_scale) {
+                               VectorView<Value, Space> values, VectorView<const Real, Space> inverse_scale) {
     Kokkos::parallel_for(
         "prekond::factored_inverse::store_transposed",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, gt.nnz()),
@@ -167,7 +189,7 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
 
   stored_type m_h;
   stored_type m_ht;
-  Vector<Scalar, Space> m_square;
+  Vector<Real, Space> m_square;
 };
 
 /// Null where the values stay as they are.
@@ -177,12 +199,12 @@ std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& spac
                                                                Storage storage) {
   switch (storage) {
     case Storage::half:
-      return std::make_shared<StoredAs<Half, Scalar, Space>>(space, g, ut, u);
+      return std::make_shared<StoredAs<stored_value_t<Half, Scalar>, Scalar, Space>>(space, g, ut, u);
     case Storage::bfloat16:
-      return std::make_shared<StoredAs<BFloat16, Scalar, Space>>(space, g, ut, u);
+      return std::make_shared<StoredAs<stored_value_t<BFloat16, Scalar>, Scalar, Space>>(space, g, ut, u);
     case Storage::single_precision:
-      if constexpr (!std::is_same_v<Scalar, float>)
-        return std::make_shared<StoredAs<float, Scalar, Space>>(space, g, ut, u);
+      if constexpr (!std::is_same_v<real_type_t<Scalar>, float>)
+        return std::make_shared<StoredAs<stored_value_t<float, Scalar>, Scalar, Space>>(space, g, ut, u);
       return nullptr;
     default:
       return nullptr;
@@ -223,18 +245,22 @@ template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
                                                   const matrix_type& upper_transposed, Storage storage,
                                                   Report& report, impl::MemoryMeter& meter) {
-  const auto upper = transpose<Scalar, Space>(space, upper_transposed);
+  // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
+  const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   space.fence("prekond::factored_inverse::numeric::end");
   const auto stored = store<Scalar, Space>(space, lower, upper_transposed, upper, storage);
   const bool two = upper_transposed.values.data() != lower.values.data();
   report.fences += 3;
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
-  report.apply_flops = 2.0 * static_cast<double>(lower.nnz() + upper.nnz());
+  report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper.nnz());
   report.bytes = stored ? stored->bytes() : lower.bytes() + upper.bytes();
-  const auto of_column = static_cast<std::int64_t>(sizeof(Scalar)), of_place = static_cast<std::int64_t>(sizeof(std::size_t));
-  const std::int64_t values = impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
+  const auto of_column = static_cast<std::int64_t>(sizeof(real_type_t<Scalar>)),
+             of_place = static_cast<std::int64_t>(sizeof(std::size_t));
+  const std::int64_t values =
+      impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
   meter.pass((lower.num_rows + 1) * of_place);  // of the transposition: the next place of each column
-  if (stored) meter.pass(stored->bytes() + values - lower.bytes() - upper.bytes() + lower.num_rows * of_column);
+  if (stored)
+    meter.pass(stored->bytes() + values - lower.bytes() - upper.bytes() + lower.num_rows * of_column);
   report.setup_bytes = meter.peak();
   m_g = lower;
   m_gt = upper;
@@ -252,5 +278,6 @@ void FactoredInverse<Scalar, Space>::take_empty_factor(const Space& space) {
 
 #define PREKOND_FACTORED_INVERSE(Scalar, Space) template class FactoredInverse<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_FACTORED_INVERSE)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_FACTORED_INVERSE)
 
 }  // namespace prekond

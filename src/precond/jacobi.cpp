@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/jacobi.hpp>
 
@@ -12,23 +13,25 @@ namespace prekond {
 namespace {
 
 /// inverse_i = 1 / a_ii, or 1 where one of the two is not finite; first is the smallest such row, count their number.
+/// not_real: diagonal entries with an imaginary part.
 template <class Scalar, class Space>
 void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> inverse,
-                     std::int64_t& first, std::int64_t& count) {
+                     std::int64_t& first, std::int64_t& count, std::int64_t& not_real) {
   Kokkos::parallel_reduce(
       "prekond::jacobi::numeric", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows) {
+      KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows, std::int64_t& imaginary) {
         std::size_t place = 0;
         const Scalar diagonal = find_entry(a, i, i, place);
         const Scalar value = Scalar(1) / diagonal;
-        const bool sound = Kokkos::isfinite(diagonal) && Kokkos::isfinite(value);
+        const bool sound = is_finite(diagonal) && is_finite(value);
+        if (imaginary_part(diagonal) != 0) ++imaginary;
         inverse(i) = sound ? value : Scalar(1);
         if (!sound) {
           ++rows;
           if (i < first_row) first_row = i;
         }
       },
-      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count));
+      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count), Kokkos::Sum<std::int64_t>(not_real));
 }
 
 template <class Scalar, class Space>
@@ -57,15 +60,16 @@ void Jacobi<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   Kokkos::Timer timer;
   Report report;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
-  std::int64_t first = 0;
-  invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count);
+  std::int64_t first = 0, not_real = 0;
+  invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count, not_real);
+  m_hermitian = not_real == 0;
   if (report.breakdowns.count > 0) {
     report.breakdowns.first_row = first;
     report.breakdowns.action = "rows without a usable diagonal entry are not scaled";
   }
   report.fences = 1;
   report.nnz = a.num_rows;
-  report.numeric_flops = report.apply_flops = static_cast<double>(a.num_rows);
+  report.numeric_flops = report.apply_flops = flops_of_scalar<Scalar> * static_cast<double>(a.num_rows);
   report.bytes = static_cast<std::int64_t>(m_inverse.span() * sizeof(Scalar));
   report.numeric_seconds = timer.seconds();
   this->m_report = report;
@@ -79,5 +83,6 @@ void Jacobi<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scal
 
 #define PREKOND_JACOBI(Scalar, Space) template class Jacobi<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_JACOBI)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_JACOBI)
 
 }  // namespace prekond

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/jacobi.hpp>
@@ -14,18 +15,23 @@ namespace prekond {
 template <class Scalar, class Space>
 const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
   using Product = MatrixPreconditioner<Scalar, Space>;
-  static const Registry<Product> registry = {
-      registry_line<Product, None<Scalar, Space>>(),
-      registry_line<Product, Jacobi<Scalar, Space>>(),
-      registry_line<Product, Fsai<Scalar, Space>>(),
-      registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
-      registry_line<Product, NonsymmetricFsai<Scalar, Space>>(),
-  };
+  static const Registry<Product> registry = [] {
+    Registry<Product> lines = {
+        registry_line<Product, None<Scalar, Space>>(),
+        registry_line<Product, Jacobi<Scalar, Space>>(),
+        registry_line<Product, Fsai<Scalar, Space>>(),
+        registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
+    };
+    if constexpr (!is_complex<Scalar>)
+      lines.push_back(registry_line<Product, NonsymmetricFsai<Scalar, Space>>());
+    return lines;
+  }();
   return registry;
 }
 
 #define PREKOND_REGISTRY(Scalar, Space) \
   template const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry<Scalar, Space>();
 PREKOND_INSTANTIATE(PREKOND_REGISTRY)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_REGISTRY)
 
 }  // namespace prekond

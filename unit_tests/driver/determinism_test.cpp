@@ -40,8 +40,10 @@ TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 step_size=3",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 gradient=merge",
         "--generate elasticity3d:9 --precond adaptive_fsai -p gradient=marker slab_bytes=65536", "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
-
-        "--generate elasticity3d:9 --precond adaptive_fsai -p block_size=3", "--generate elasticity3d:9 --precond fsai -p block_size=0", "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
+         "--generate elasticity3d:9 --precond adaptive_fsai -p block_size=3",
+         "--generate elasticity3d:9 --precond fsai -p block_size=0",
+         "--generate magnetic3d:14 --precond adaptive_fsai -p step_size=3 initial_power=1 --rhs random",
+         "--generate magnetic3d:14 --precond fsai -p power=2 storage=half --rhs random",
         "--generate poisson2d:50 --precond adaptive_fsai --rhs random --x0 precond"}) {
     const std::string once = run(folder, problem, 1);
     EXPECT_GT(once.size(), 1000u);

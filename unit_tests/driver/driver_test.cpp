@@ -91,6 +91,13 @@ class DriverTest : public ::testing::Test {
     write("empty.mtx", symmetric + "0 0 0\n");
     write("indefinite.mtx", symmetric + "2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
     write("huge_values.mtx", symmetric + "2 2 2\n1 1 1e300\n2 2 1e300\n");
+    const std::string hermitian = "%%MatrixMarket matrix coordinate complex hermitian\n";
+    const std::string complex = "%%MatrixMarket matrix coordinate complex general\n";
+    write("hermitian.mtx", hermitian + "2 2 3\n1 1 2 0\n2 1 0 -1\n2 2 2 0\n");
+    write("complex_general.mtx", complex + "2 2 4\n1 1 2 0\n1 2 0 1\n2 1 0 -1\n2 2 2 0\n");
+    write("not_hermitian.mtx", complex + "2 2 4\n1 1 2 0\n1 2 0 1\n2 1 0 1\n2 2 2 0\n");
+    write("imaginary_diagonal.mtx", complex + "2 2 2\n1 1 2 0\n2 2 2 1\n");
+    write("complex_line.mtx", complex + "2 2 2\n1 1 2 0\n2 2 2\n");
     write("vector2.mtx", vector + "2 1\n1\n2\n");
     write("vector3.mtx", vector + "3 1\n1\n2\n3\n");
     write("zero2.mtx", vector + "2 1\n0\n0\n");
@@ -187,6 +194,17 @@ const std::vector<ErrorCase> data_errors = {
     {"solution_folder", {"solve", "spd.mtx", "--solution", "nowhere/x.mtx"}, 3, {"nowhere"}},
     {"generate_folder", {"generate", "poisson2d:3", "-o", "nowhere/a.mtx"}, 3, {"nowhere"}},
     {"info_missing_file", {"info", "missing.mtx"}, 3, {"missing.mtx"}},
+    {"not_hermitian",
+     {"solve", "not_hermitian.mtx"},
+     3,
+     {"not_hermitian.mtx: the matrix is not Hermitian", "0 + 1i"}},
+    {"imaginary_diagonal",
+     {"solve", "imaginary_diagonal.mtx", "--precond", "fsai"},
+     3,
+     {"diagonal entry of row 2 is 2 + 1i", "Hermitian"}},
+    {"complex_line", {"solve", "complex_line.mtx"}, 3, {"complex_line.mtx:4", "imaginary part"}},
+    {"info_complex_line", {"info", "complex_line.mtx"}, 3, {"complex_line.mtx:4"}},
+    {"compare_not_hermitian", {"compare", "not_hermitian.mtx", "--precond", "none"}, 3, {"not Hermitian"}},
     {"compare_not_symmetric", {"compare", "nonsymmetric.mtx", "--precond", "none"}, 3, {"not symmetric"}},
 };
 
@@ -225,6 +243,12 @@ const std::vector<ErrorCase> command_line_errors = {
     {"max_iters_fraction", {"solve", "spd.mtx", "--max-iters", "1.5"}, 2, {"max_iters"}},
     {"repeat_zero", {"solve", "spd.mtx", "--repeat", "0"}, 2, {"repeat"}},
     {"spmv_slip", {"solve", "spd.mtx", "--spmv", "kokos"}, 2, {"native or kokkoskernels", "'kokos'"}},
+    {"spmv_of_complex", {"solve", "hermitian.mtx", "--spmv", "kokkoskernels"}, 2, {"--spmv kokkoskernels"}},
+    {"option_of_complex",
+     {"solve", "hermitian.mtx", "--precond", "fsai", "-p", "powr=2"},
+     2,
+     {"'powr'", "'power'"}},
+    {"complex_generator_option", {"solve", "--generate", "magnetic3d:5,fase=1"}, 2, {"'phase'"}},
     {"rhs_slip", {"solve", "spd.mtx", "--rhs", "one"}, 2, {"'one'", "a_ones"}},
     {"unknown_generator", {"solve", "--generate", "poisson2e:5"}, 2, {"'poisson2e'", "'poisson2d'"}},
     {"generator_size", {"solve", "--generate", "poisson2d:five"}, 2, {"'five'"}},
@@ -324,6 +348,59 @@ TEST_F(DriverTest, EveryRhsAndInitialVector) {
       EXPECT_EQ(report["x0"], x0);
     }
   }
+}
+
+TEST_F(DriverTest, ComplexMatricesTakeTheComplexWay) {
+  for (const char* matrix : {"hermitian.mtx", "complex_general.mtx"}) {
+    for (const char* precond : {"none", "jacobi", "fsai", "adaptive_fsai"}) {
+      const Json report =
+          report_of({"solve", matrix, "--precond", precond, "--solution", "x.mtx", "--rtol", "1e-12"});
+      EXPECT_TRUE(report["solver"]["converged"].get<bool>()) << matrix << " " << precond;
+      EXPECT_EQ(report["matrix"]["field"], "complex");
+      EXPECT_EQ(report["matrix"]["symmetric"], true);
+      const auto lines = lines_of(read_file(file("x.mtx")));
+      ASSERT_EQ(lines.size(), 5u);
+      EXPECT_EQ(lines[0], "%%MatrixMarket matrix array complex general");
+      for (int k = 3; k < 5; ++k) {
+        std::istringstream numbers(lines[k]);
+        double real = 0, imaginary = 1;
+        numbers >> real >> imaginary;
+        EXPECT_NEAR(real, 1, 1e-10);
+        EXPECT_NEAR(imaginary, 0, 1e-10);
+      }
+    }
+  }
+  EXPECT_EQ(report_of({"solve", "spd.mtx"})["matrix"]["field"], "real");
+  // A solution of one run is the right-hand side and the initial vector of others, real ones too.
+  for (const char* vector : {"x.mtx", "vector2.mtx", "random"}) {
+    const Json report = report_of({"solve", "hermitian.mtx", "--rhs", vector, "--precond", "adaptive_fsai",
+                                   "--x0", vector == std::string("random") ? "precond" : vector});
+    EXPECT_TRUE(report["solver"]["converged"].get<bool>()) << vector;
+  }
+}
+
+TEST_F(DriverTest, ComplexModelProblem) {
+  ASSERT_EQ(run({"generate", "magnetic3d:6", "-o", "magnetic.mtx"}).code, 0);
+  EXPECT_THAT(read_file(file("magnetic.mtx")),
+              StartsWith("%%MatrixMarket matrix coordinate complex hermitian\n"));
+  const Json info = report_of({"info", "magnetic.mtx"});
+  EXPECT_EQ(info["matrix"]["field"], "complex");
+  EXPECT_EQ(info["matrix"]["symmetric"], true);
+  EXPECT_EQ(info["matrix"]["rows"], 216);
+  EXPECT_EQ(info["matrix"]["nnz"], 216 + 6 * 180);
+  const Json reports =
+      report_of({"compare", "magnetic.mtx", "--rhs", "random", "--precond",
+                 "none,jacobi,fsai:storage=half,adaptive_fsai:setup_scalar=double:step_size=1"});
+  ASSERT_EQ(reports.size(), 4u);
+  for (const Json& report : reports)
+    EXPECT_TRUE(report["solver"]["converged"].get<bool>()) << report["preconditioner"]["name"];
+  EXPECT_LT(reports[3]["solver"]["iterations"], reports[0]["solver"]["iterations"]);
+  const Json generated =
+      report_of({"solve", "--generate", "magnetic3d:6", "--precond", "adaptive_fsai", "--history", "h.csv"});
+  const Json read =
+      report_of({"solve", "magnetic.mtx", "--precond", "adaptive_fsai", "-s", "single_reduction=true"});
+  EXPECT_EQ(generated["solver"]["iterations"], read["solver"]["iterations"]);
+  EXPECT_EQ(generated["preconditioner"]["nnz"], read["preconditioner"]["nnz"]);
 }
 
 TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
@@ -553,6 +630,7 @@ TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   EXPECT_THAT(run({"list", "solvers"}).out, StartsWith("cg "));
   EXPECT_THAT(run({"list", "generators"}).out, HasSubstr("elasticity3d"));
+  EXPECT_THAT(run({"list", "generators", "magnetic3d"}).out, HasSubstr("phase=1"));
   const std::string fsai = run({"list", "preconditioners", "adaptive_fsai"}).out;
   for (const char* part :
        {"paper:", "Bernaschi", "max_steps=15", "0 .. 1000000", "single | double", "growth steps"})

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cmath>
+#include <complex>
 #include <map>
 #include <set>
 
@@ -316,6 +317,41 @@ TYPED_TEST(Generate, CircuitOfFewNodes) {
 // ------------------------------------------------------------------------------------------------ all of
 // them
 
+TYPED_TEST(Generate, MagneticIsTheLaplacianWithAPhaseALink) {
+  using Complex = Kokkos::complex<double>;
+  const auto complex_of = [](const HostMatrix<double>& a) {
+    return HostMatrix<Complex>{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
+  };
+  const HostMatrix<double> poisson = make<TypeParam>("poisson3d:5");
+  for (const char* spec : {"magnetic3d:5", "magnetic3d:5,phase=0.2", "magnetic3d:5,phase=1e6,seed=7"}) {
+    const auto a = make<TypeParam, Complex>(spec);
+    ASSERT_EQ(a.row_ptrs, poisson.row_ptrs);
+    ASSERT_EQ(a.col_idxs, poisson.col_idxs);
+    bool imaginary = false;
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+        EXPECT_NEAR(Kokkos::abs(a.values[k]), std::abs(poisson.values[k]), 1e-15);
+        EXPECT_EQ(a.values[k], Kokkos::conj(a(a.col_idxs[k], i)));
+        if (std::string(spec).find("0.2") != std::string::npos && a.col_idxs[k] != i) {
+          EXPECT_LE(std::abs(std::arg(std::complex<double>(-a.values[k]))), 2 * std::atan(0.2) + 1e-15);
+        }
+        imaginary = imaginary || a.values[k].imag() != 0;
+      }
+    }
+    EXPECT_TRUE(imaginary);
+    EXPECT_TRUE(a == (make<TypeParam, Complex>(spec)));
+    EXPECT_TRUE(a == (make<Kokkos::DefaultHostExecutionSpace, Complex>(spec)));
+    const auto rounded = make<TypeParam, Kokkos::complex<float>>(spec);
+    for (std::size_t k = 0; k < a.nnz(); ++k) ASSERT_EQ(rounded.values[k], Kokkos::complex<float>(a.values[k]));
+  }
+  EXPECT_FALSE((make<TypeParam, Complex>("magnetic3d:5") == make<TypeParam, Complex>("magnetic3d:5,seed=2")));
+  const auto without = make<TypeParam, Complex>("magnetic3d:5,phase=0");
+  for (std::size_t k = 0; k < without.nnz(); ++k) EXPECT_EQ(without.values[k], Complex(poisson.values[k]));
+  EXPECT_TRUE((make<TypeParam, Complex>("magnetic3d:1") == complex_of(sparse<double>({{6}}))));
+  // A real matrix in complex scalars.
+  EXPECT_TRUE((make<TypeParam, Complex>("elasticity3d:4") == complex_of(make<TypeParam>("elasticity3d:4"))));
+}
+
 const char* const all_specs[] = {
     "poisson2d:19",   "poisson3d:9", "anisotropic2d:19",        "tridiagonal:301",
     "elasticity3d:8", "circuit:50",  "convection_diffusion3d:9"};
@@ -364,12 +400,25 @@ TEST(GeneratorList, HasNamesAndDefaults) {
       EXPECT_EQ(to_string(info.options.values().at("contrast")), "1000");
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
+  EXPECT_EQ(names, (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
                                           "convection_diffusion3d", "elasticity3d", "circuit"}));
 }
 
 std::string refusal(const std::string& spec) {
   return message_of<OptionError>([&] { generate<double>(Kokkos::DefaultExecutionSpace(), spec); });
+}
+
+TEST(GeneratorErrors, ComplexMatrices) {
+  EXPECT_EQ(refusal("magnetic3d:4"), "generator 'magnetic3d' makes complex matrices; a real one is wanted here");
+  const auto of_complex = [](const std::string& spec) {
+    return message_of<OptionError>(
+        [&] { generate<Kokkos::complex<double>>(Kokkos::DefaultExecutionSpace(), spec); });
+  };
+  EXPECT_EQ(of_complex("magnetic:4"), "no generator is called 'magnetic'; did you mean 'magnetic3d'?");
+  EXPECT_EQ(of_complex("magnetic3d:x"), "generator 'magnetic3d': SIZE is a positive whole number, not 'x'");
+  EXPECT_TRUE(generates_complex("magnetic3d:4,phase=2"));
+  EXPECT_FALSE(generates_complex("poisson3d:4"));
+  EXPECT_FALSE(generates_complex("magnetic"));
 }
 
 TEST(GeneratorErrors, Names) {

@@ -550,8 +550,9 @@ Scalar random_scalar(std::mt19937_64& random) {
   if constexpr (std::is_arithmetic_v<Scalar>) {
     return random_number<Scalar>(random);
   } else {
-    const double real = random_number<double>(random);
-    return Scalar(real, random_number<double>(random));
+    using Real = typename Scalar::value_type;
+    const Real real = random_number<Real>(random);
+    return Scalar(real, random_number<Real>(random));
   }
 }
 
@@ -613,6 +614,47 @@ TEST_F(MatrixMarket, RoundTripsFloat) {
 }
 TEST_F(MatrixMarket, RoundTripsComplex) {
   expect_round_trips<Complex>(m_folder);
+}
+
+TEST_F(MatrixMarket, RoundTripsSingleComplex) {
+  expect_round_trips<Kokkos::complex<float>>(m_folder);
+}
+
+TEST_F(MatrixMarket, WritesHermitianMatricesByTheirLowerTriangle) {
+  const std::string text =
+      "%%MatrixMarket matrix coordinate complex hermitian\n2 2 3\n1 1 2 0\n2 1 0.5 -1\n2 2 3 0\n";
+  const auto a = read<Complex>(text);
+  ASSERT_EQ(a.nnz(), 4);
+  EXPECT_EQ(a.values(1), Complex(0.5, 1));
+  MatrixMarketWriteOptions options;
+  options.hermitian = true;
+  write_matrix_market(m_folder / "h.mtx", a, options);
+  EXPECT_EQ(read_bytes(m_folder / "h.mtx"), text);
+  const auto refusal = [&](const auto& matrix) {
+    return message(m_folder / "out.mtx", [&](const auto& p) { write_matrix_market(p, matrix, options); });
+  };
+  const std::string banner = "%%MatrixMarket matrix coordinate complex ";
+  EXPECT_THAT(refusal(read<Complex>(banner + "symmetric\n2 2 3\n1 1 2 0\n2 1 0.5 -1\n2 2 3 0\n")),
+              HasSubstr("hermitian storage is for hermitian matrices: entries (1, 2) and (2, 1) differ"));
+  EXPECT_THAT(refusal(read<Complex>(banner + "general\n1 1 1\n1 1 2 1\n")),
+              HasSubstr("entries (1, 1) and (1, 1) differ"));
+  EXPECT_THAT(refusal(read(general + "1 1 1\n1 1 2\n")),
+              HasSubstr("hermitian storage is for complex matrices"));
+}
+
+TEST_F(MatrixMarket, TellsWhatTheFirstLinesSay) {
+  const auto info_of = [&](const std::string& text) {
+    write_matrix_market(m_folder / "i.mtx", read<Complex>(text), {});
+    return read_matrix_market_info(m_folder / "i.mtx");
+  };
+  const MatrixMarketInfo info =
+      info_of("%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 2 0\n2 1 1 1\n");
+  EXPECT_EQ(info.format, "coordinate");
+  EXPECT_EQ(info.field, "complex");
+  EXPECT_EQ(info.symmetry, "general");
+  EXPECT_EQ(info.entries_in_file, 3);
+  EXPECT_THAT(message(m_folder / "none.mtx", [](const auto& p) { read_matrix_market_info(p); }),
+              HasSubstr("cannot be opened"));
 }
 
 TEST_F(MatrixMarket, WritesShortNumbersAndComments) {

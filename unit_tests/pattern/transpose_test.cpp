@@ -4,6 +4,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
+#include <prekond/core/scalar.hpp>
 #include <prekond/pattern/transpose.hpp>
 
 #include <random>
@@ -111,6 +112,28 @@ TYPED_TEST_SUITE(TransposeTest, TestSpaces, SpaceNames);
 TYPED_TEST(TransposeTest, EqualsTheSequentialOne) {
   check_transpose<double, TypeParam>();
   check_transpose<float, TypeParam>();
+  check_transpose<Kokkos::complex<double>, TypeParam>();
+  check_transpose<Kokkos::complex<float>, TypeParam>();
+}
+
+template <class Scalar, class Space>
+void check_conjugate_transpose() {
+  const Space space;
+  for (HostMatrix<Scalar> a : awkward_matrices<Scalar>()) {
+    if constexpr (is_complex<Scalar>)
+      for (Scalar& value : a.values) value = Scalar(value.real(), value.real() - 7);
+    HostMatrix<Scalar> conjugated = a;
+    for (Scalar& value : conjugated.values) value = conjugate(value);
+    const auto device = to_device<Space>(a);
+    EXPECT_TRUE((to_host(conjugate_transpose<Scalar, Space>(space, device)) == sequential_transpose(conjugated)));
+    EXPECT_TRUE((to_host(transpose<Scalar, Space>(space, device)) == sequential_transpose(a)));
+  }
+}
+
+TYPED_TEST(TransposeTest, ConjugatesComplexValuesWhereThatIsWanted) {
+  check_conjugate_transpose<double, TypeParam>();
+  check_conjugate_transpose<Kokkos::complex<double>, TypeParam>();
+  check_conjugate_transpose<Kokkos::complex<float>, TypeParam>();
 }
 
 }  // namespace

@@ -52,4 +52,22 @@ class BFloat16 {
   std::uint16_t m_bits;
 };
 
+/// A complex number to store, as two such numbers.
+template <class Real>
+class ComplexPair {
+ public:
+  ComplexPair() = default;
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION explicit ComplexPair(const Kokkos::complex<T>& value)
+      : m_real(value.real()), m_imag(value.imag()) {}
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION explicit operator Kokkos::complex<T>() const {
+    return Kokkos::complex<T>(static_cast<T>(m_real), static_cast<T>(m_imag));
+  }
+
+ private:
+  Real m_real;
+  Real m_imag;
+};
+
 }  // namespace prekond

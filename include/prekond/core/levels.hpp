@@ -241,10 +241,22 @@ class CudaVectorLevel {
   template <class T, class Join>
   KOKKOS_FORCEINLINE_FUNCTION static T exchange(T value, const Join& join) {
     KOKKOS_IF_ON_DEVICE((for (int step = Width / 2; step > 0; step /= 2) {
-      value = join(value, __shfl_xor_sync(mask(), value, step, Width));
+      value = join(value, from_lane_xor(value, step));
     }))
     (void)join;
     return value;
+  }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T from_lane_xor(const T& value, int step) {
+    T result{};
+    KOKKOS_IF_ON_DEVICE((result = __shfl_xor_sync(mask(), value, step, Width);))
+    (void)value;
+    (void)step;
+    return result;
+  }
+  template <class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static Kokkos::complex<Real> from_lane_xor(const Kokkos::complex<Real>& value, int step) {
+    return Kokkos::complex<Real>(from_lane_xor(value.real(), step), from_lane_xor(value.imag(), step));
   }
 };
 #endif

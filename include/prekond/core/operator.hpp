@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/block_reduce.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
 #include <cstdint>
@@ -24,7 +25,7 @@ class Operator {
   virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
                      Scalar alpha = 1, Scalar beta = 0) const = 0;
 
-  /// y = A x and dot(0) = x . y over this process's rows, for one vector. Here: the product, then a dot; an operator
+  /// y = A x and dot(0) = x^H y over this process's rows, for one vector. Here: the product, then a dot; an operator
   /// that can do both in one pass over the matrix overrides it.
   virtual void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
                          VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) const {
@@ -40,10 +41,10 @@ class Operator {
 
 namespace impl {
 template <class Scalar, class Space>
-struct DotBody {
+struct DotBody {  ///< x^H y
   VectorView<const Scalar, Space> x;
   VectorView<const Scalar, Space> y;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar* sum) const { sum[0] += x(i) * y(i); }
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar* sum) const { sum[0] += conjugate(x(i)) * y(i); }
 };
 }  // namespace impl
 

@@ -33,8 +33,8 @@ class Preconditioner {
     return std::make_unique<Workspace>();
   }
 
-  /// Is M^-1 its own transpose? Then a transposed application is an application. (Real scalars: its own conjugate
-  /// transpose too.)
+  /// Is M^-1 Hermitian, its own conjugate transpose (for real scalars: symmetric)? Then a conjugate-transposed
+  /// application is an application.
   virtual bool is_symmetric() const { return false; }
 
   /// Is M^-1 known not to be symmetric, whatever the matrix? Methods that need a symmetric one (cg) refuse it.

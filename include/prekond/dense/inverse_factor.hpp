@@ -1,30 +1,32 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <Kokkos_Core.hpp>
+#include <prekond/core/scalar.hpp>
 
 namespace prekond {
 
 /// W = L^-1 for the Cholesky factor L of a small SPD matrix that grows by bordering: lower triangular, row p packed at
 /// p (p + 1) / 2. Bordering the matrix by (a, alpha) borders L by (l^T, lambda), l = W a, lambda = sqrt(alpha - l.l), and
-/// W by (-W^T l / lambda, 1 / lambda): two products with W and no triangular solve. On 32 banks the packed rows are free
+/// W by (-W^T l / lambda, 1 / lambda): two products with W and no triangular solve. Where `Scalar` is complex the matrix
+/// is Hermitian, a the new column, and L is bordered by (l^H, lambda). On 32 banks the packed rows are free
 /// of conflicts, since the first 32 triangular numbers differ modulo 32.
-template <class Real>
+template <class Scalar>
 struct InverseFactor {
-  Real* w = nullptr;
+  using Real = real_type_t<Scalar>;
+  Scalar* w = nullptr;
 
   KOKKOS_FORCEINLINE_FUNCTION static int row(int p) { return p * (p + 1) / 2; }
   static constexpr std::size_t size(std::size_t m) { return m * (m + 1) / 2; }
 
-  /// l = W a, for the leading m rows. \returns l . l
+  /// l = W a, for the leading m rows. \returns l^H l
   template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION Real multiply(const Level& level, int m, const Real* a, Real* l) const {
+  KOKKOS_FORCEINLINE_FUNCTION Real multiply(const Level& level, int m, const Scalar* a, Scalar* l) const {
     return level.template sum<Real>([&](int lane) {
       Real square = 0;
       if constexpr (Level::width == 1) {
         for (int p = 0; p < m; ++p) {
           l[p] = dot(w + row(p), a, p + 1);
-          square += l[p] * l[p];
+          square += abs2(l[p]);
         }
       } else {
         // Lanes stay together, four columns at a time, to the end of the last lane's row.
@@ -32,8 +34,8 @@ struct InverseFactor {
           const int p = first + lane;
           const int last = first + Level::width < m ? first + Level::width : m;
           const int end = p < m ? p : -1;
-          const Real* in = w + row(p);
-          Real sum = 0;
+          const Scalar* in = w + row(p);
+          Scalar sum = 0;
 #pragma unroll 1
           for (int q = 0; q < last; q += 4) {
 #pragma unroll
@@ -41,7 +43,7 @@ struct InverseFactor {
               if (q + u <= end) sum += in[q + u] * a[q + u];
           }
           if (p < m) l[p] = sum;
-          square += sum * sum;
+          square += abs2(sum);
         }
       }
       return square;
@@ -50,15 +52,15 @@ struct InverseFactor {
 
   /// Row m of W = (-scale W^T l, scale), with scale = 1 / lambda.
   template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void append(const Level& level, int m, const Real* l, Real scale) const {
-    Real* out = w + row(m);
+  KOKKOS_FORCEINLINE_FUNCTION void append(const Level& level, int m, const Scalar* l, Real scale) const {
+    Scalar* out = w + row(m);
     if constexpr (Level::width == 1) {
       for (int q = 0; q <= m; ++q) out[q] = 0;
       int p = 0;
       for (; p + 4 <= m; p += 4) add_four(l, -scale, p, out);
       for (; p < m; ++p) {
-        const Real* in = w + row(p);
-        const Real lp = -scale * l[p];
+        const Scalar* in = w + row(p);
+        const Scalar lp = -scale * conjugate(l[p]);
         for (int q = 0; q <= p; ++q) out[q] += lp * in[q];
       }
       out[m] = scale;
@@ -68,12 +70,12 @@ struct InverseFactor {
           const int q = first + lane;
           const unsigned height = q < m ? unsigned(m - q) : 0u;
           int place = row(first) + q;
-          Real sum = 0;
+          Scalar sum = 0;
 #pragma unroll 1
           for (int p = first; p < m; p += 4) {  // all lanes walk the rows together
 #pragma unroll
             for (int u = 0; u < 4; ++u) {
-              if (unsigned(p + u - q) < height) sum += w[place] * l[p + u];
+              if (unsigned(p + u - q) < height) sum += w[place] * conjugate(l[p + u]);
               place += p + u + 1;
             }
           }
@@ -86,12 +88,12 @@ struct InverseFactor {
 
  private:
   // Rows p to p + 3 at once: `out` is read and written a quarter as often.
-  KOKKOS_FORCEINLINE_FUNCTION void add_four(const Real* l, Real scale, int p, Real* out) const {
-    const Real* in[4];
-    Real factor[4];
+  KOKKOS_FORCEINLINE_FUNCTION void add_four(const Scalar* l, Real scale, int p, Scalar* out) const {
+    const Scalar* in[4];
+    Scalar factor[4];
     for (int u = 0; u < 4; ++u) {
       in[u] = w + row(p + u);
-      factor[u] = scale * l[p + u];
+      factor[u] = scale * conjugate(l[p + u]);
     }
     for (int q = 0; q <= p; ++q)
       out[q] += (factor[0] * in[0][q] + factor[1] * in[1][q]) + (factor[2] * in[2][q] + factor[3] * in[3][q]);
@@ -100,8 +102,8 @@ struct InverseFactor {
   }
 
   // On the host in eight partial sums, which the compiler keeps in vector registers.
-  KOKKOS_FORCEINLINE_FUNCTION static Real dot(const Real* x, const Real* y, int n) {
-    Real part[8] = {};
+  KOKKOS_FORCEINLINE_FUNCTION static Scalar dot(const Scalar* x, const Scalar* y, int n) {
+    Scalar part[8] = {};
     int k = 0;
     for (; k + 8 <= n; k += 8)
       for (int u = 0; u < 8; ++u) part[u] += x[k + u] * y[k + u];

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <Kokkos_Core.hpp>
+#include <prekond/core/scalar.hpp>
 
 namespace prekond {
 
@@ -14,7 +14,8 @@ struct DroppedPivots {
 };
 
 /// Cholesky factorisation of a dense SPD matrix of order m by a level, S = L L^T, in panels of 8 columns
-/// (left-looking).
+/// (left-looking); of a Hermitian one where `Scalar` is complex, S = L L^H with real pivots. (The imaginary
+/// parts of its diagonal are not looked at.)
 ///
 /// Storage: the lower triangle by panels, each column-major, of the order padded to a multiple of 8 by a unit
 /// diagonal. A panel's leading dimension is 4 more than its number of rows, an odd multiple of 4: columns
@@ -28,11 +29,12 @@ struct DroppedPivots {
 ///
 /// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as
 /// the padded order. \pre the arrays are aligned to 16 bytes
-template <class Real>
+template <class Scalar>
 struct PanelCholesky {
+  using Real = real_type_t<Scalar>;
   static constexpr int panel = 8;
 
-  Real* entries = nullptr;
+  Scalar* entries = nullptr;
   Real* reciprocals = nullptr;  ///< 1 / L_jj; 0: dropped
   DroppedPivots<Real>* dropped = nullptr;
   int order = 0;  ///< m, padded
@@ -45,7 +47,7 @@ struct PanelCholesky {
   KOKKOS_FUNCTION static std::size_t size(int m) { return panel_begin(padded(m), padded(m) / panel); }
 
   /// Entry (i, j), i >= j, of S before `factor`, and of L afterwards where i is beyond j's panel.
-  KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const {
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& operator()(int i, int j) const {
     const int p = j / panel;
     return column(p, j - p * panel)[i - p * panel];
   }
@@ -71,13 +73,13 @@ struct PanelCholesky {
     }
   }
 
-  /// x = L^-T e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
+  /// x = L^-H e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
   template <class Level>
-  KOKKOS_FUNCTION void solve_transposed(const Level& level, int last, Real* y, Real* x) const {
+  KOKKOS_FUNCTION void solve_transposed(const Level& level, int last, Scalar* y, Scalar* x) const {
     const int end = last / panel * panel + panel;  // the panels behind it have zeros
     level.region([&](int lane) {
       for (int j = lane; j < order; j += level.size()) {
-        y[j] = j == last ? Real(1) : Real(0);
+        y[j] = j == last ? Scalar(1) : Scalar(0);
         if (j >= end) x[j] = 0;
       }
     });
@@ -85,11 +87,11 @@ struct PanelCholesky {
   }
 
  private:
-  static constexpr int per_load = 16 / sizeof(Real);
+  static constexpr int per_load = 16 / sizeof(Scalar);
   struct alignas(16) Load {
-    Real value[per_load];
+    Scalar value[per_load];
   };
-  KOKKOS_FORCEINLINE_FUNCTION static void load_panel(const Real* from, Real (&to)[panel]) {
+  KOKKOS_FORCEINLINE_FUNCTION static void load_panel(const Scalar* from, Scalar (&to)[panel]) {
 #pragma unroll
     for (int k = 0; k < panel / per_load; ++k) {
       const Load load = reinterpret_cast<const Load*>(from)[k];
@@ -99,21 +101,21 @@ struct PanelCholesky {
   }
 
   /// Column c of panel p, from the panel's first row on.
-  KOKKOS_FORCEINLINE_FUNCTION Real* column(int p, int c) const {
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* column(int p, int c) const {
     return entries + panel_begin(order, p) + static_cast<std::size_t>(c) * (order - p * panel + 4);
   }
 
 #if defined(__AVX__)
-  static constexpr int host_vector = 32 / int(sizeof(Real));
+  static constexpr int host_vector = 32 / int(sizeof(Scalar));
 #else
-  static constexpr int host_vector = 16 / int(sizeof(Real));
+  static constexpr int host_vector = 16 / int(sizeof(Scalar));
 #endif
   /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's
   /// sums.
   template <class Level>
   static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
 
-  /// S[j0:, J] -= L[j0:, :j0] L[J, :j0]^T for the panel's columns J = j0 .. j0 + 7.
+  /// S[j0:, J] -= L[j0:, :j0] L[J, :j0]^H for the panel's columns J = j0 .. j0 + 7.
   template <class Level>
   KOKKOS_FUNCTION void update_panel(const Level& level, int p) const {
     constexpr int R = rows_at_once<Level>;
@@ -125,22 +127,22 @@ struct PanelCholesky {
 
   template <int R>
   KOKKOS_FORCEINLINE_FUNCTION void update_rows(int p, int i) const {
-    Real sum[panel][R];
+    Scalar sum[panel][R];
 #pragma unroll
     for (int c = 0; c < panel; ++c)
       for (int r = 0; r < R; ++r) sum[c][r] = column(p, c)[i + r];
     for (int q = 0; q < p; ++q) {
-      const Real* from = column(q, 0) + (p - q) * panel;
+      const Scalar* from = column(q, 0) + (p - q) * panel;
       const int stride = order - q * panel + 4;
 #pragma unroll
       for (int k = 0; k < panel; ++k) {
-        Real right[panel];
+        Scalar right[panel];
         load_panel(from, right);
-        Real left[R];
+        Scalar left[R];
         for (int r = 0; r < R; ++r) left[r] = from[i + r];
 #pragma unroll
         for (int c = 0; c < panel; ++c)
-          for (int r = 0; r < R; ++r) sum[c][r] -= left[r] * right[c];
+          for (int r = 0; r < R; ++r) sum[c][r] -= left[r] * conjugate(right[c]);
         from += stride;
       }
     }
@@ -151,7 +153,7 @@ struct PanelCholesky {
 
   /// The factor of a diagonal block, in a lane's registers.
   struct Block {
-    Real l[panel][panel];
+    Scalar l[panel][panel];
     Real reciprocal[panel];
   };
 
@@ -163,7 +165,7 @@ struct PanelCholesky {
       for (int r = c; r < panel; ++r) block.l[r][c] = column(p, c)[r];
 #pragma unroll
     for (int c = 0; c < panel; ++c) {
-      const Real pivot = block.l[c][c];
+      const Real pivot = real_part(block.l[c][c]);
       // Not a number is not above the floor either.
       const Real reciprocal = pivot > floor ? 1 / Kokkos::sqrt(pivot) : Real(0);
       block.reciprocal[c] = reciprocal;
@@ -172,12 +174,12 @@ struct PanelCholesky {
 #pragma unroll
       for (int d = c + 1; d < panel; ++d)
 #pragma unroll
-        for (int r = d; r < panel; ++r) block.l[r][d] -= block.l[r][c] * block.l[d][c];
+        for (int r = d; r < panel; ++r) block.l[r][d] -= block.l[r][c] * conjugate(block.l[d][c]);
     }
     return block;
   }
 
-  /// L[i, J] = S[i, J] L[J, J]^-T for the rows below the diagonal block, and the block's own factor.
+  /// L[i, J] = S[i, J] L[J, J]^-H for the rows below the diagonal block, and the block's own factor.
   template <class Level>
   KOKKOS_FUNCTION void factor_panel(const Level& level, int p, Real floor) const {
     constexpr int R = rows_at_once<Level>;
@@ -192,7 +194,7 @@ struct PanelCholesky {
         reciprocals[p * panel + r] = block.reciprocal[r];
         if (block.reciprocal[r] == 0 && dropped->count++ == 0) {
           dropped->first = p * panel + r;
-          dropped->pivot = block.l[r][r];
+          dropped->pivot = real_part(block.l[r][r]);
         }
 #pragma unroll
         for (int c = 0; c < r; ++c) column(p, r)[c] = block.l[r][c];
@@ -202,39 +204,39 @@ struct PanelCholesky {
 
   template <int R>
   KOKKOS_FORCEINLINE_FUNCTION void solve_rows(int p, int i, const Block& block) const {
-    Real x[panel][R];
+    Scalar x[panel][R];
 #pragma unroll
     for (int c = 0; c < panel; ++c) {
       for (int r = 0; r < R; ++r) x[c][r] = column(p, c)[i + r];
 #pragma unroll
       for (int k = 0; k < c; ++k)
-        for (int r = 0; r < R; ++r) x[c][r] -= x[k][r] * block.l[c][k];
+        for (int r = 0; r < R; ++r) x[c][r] -= x[k][r] * conjugate(block.l[c][k]);
       for (int r = 0; r < R; ++r) x[c][r] *= block.reciprocal[c];
       for (int r = 0; r < R; ++r) column(p, c)[i + r] = x[c][r];
     }
   }
 
-  /// x_J = L[J, J]^-T y_J, by every lane for itself; then y_j -= L[J, j]^T x_J for the columns on the left.
+  /// x_J = L[J, J]^-H y_J, by every lane for itself; then y_j -= L[J, j]^H x_J for the columns on the left.
   template <class Level>
-  KOKKOS_FUNCTION void solve_block(const Level& level, int p, Real* y, Real* x) const {
+  KOKKOS_FUNCTION void solve_block(const Level& level, int p, Scalar* y, Scalar* x) const {
     const int j0 = p * panel;
     level.region([&](int lane) {
       if (lane > 0 && lane >= j0) return;
-      Real solution[panel];
+      Scalar solution[panel];
 #pragma unroll
       for (int c = panel - 1; c >= 0; --c) {
-        Real sum = y[j0 + c];
+        Scalar sum = y[j0 + c];
 #pragma unroll
-        for (int r = c + 1; r < panel; ++r) sum -= column(p, r)[c] * solution[r];
+        for (int r = c + 1; r < panel; ++r) sum -= conjugate(column(p, r)[c]) * solution[r];
         solution[c] = sum * reciprocals[j0 + c];
       }
       for (int j = lane; j < j0; j += level.size()) {
         const int q = j / panel;
-        Real row[panel];
+        Scalar row[panel];
         load_panel(column(q, j - q * panel) + (j0 - q * panel), row);
-        Real sum = y[j];
+        Scalar sum = y[j];
 #pragma unroll
-        for (int r = 0; r < panel; ++r) sum -= row[r] * solution[r];
+        for (int r = 0; r < panel; ++r) sum -= conjugate(row[r]) * solution[r];
         y[j] = sum;
       }
       if (lane > 0) return;

@@ -27,6 +27,9 @@ struct CgOptions {
 /// two global reductions (one); the scalars stay on the device, and the host waits once, for the stopping test.
 /// Memory: 4 vectors (5 with `single_reduction`) and the preconditioner's workspace, allocated once. A preconditioner
 /// with `is_nonsymmetric()` is refused.
+///
+/// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in exact
+/// arithmetic; their real parts make alpha and beta, and are what is tested.
 template <class Scalar, class Space>
 class Cg : public Solver<Scalar, Space> {
  public:

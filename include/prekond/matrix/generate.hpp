@@ -3,7 +3,8 @@
 #pragma once
 /// Model problems, made on the execution space. A matrix depends on its generator, size and options alone:
 /// every machine, backend and number of threads makes the same bits. Rows are sorted and unique; values are
-/// computed in double. Compiled for double and float on the default and the host execution space.
+/// computed in double. Compiled for double, float and their complex numbers on the default and the host
+/// execution space.
 #include <prekond/core/options.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -19,9 +20,14 @@ template <class Scalar, class Space>
 using GeneratedMatrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
 /// The matrix that `spec` names: `NAME:SIZE[,key=value...]`, as in `elasticity3d:30,contrast=100`.
-/// \throws OptionError for an unknown name (naming the nearest), a bad size, an unknown key, a bad value
+/// A real matrix may be made in complex scalars.
+/// \throws OptionError for an unknown name (naming the nearest), a bad size, an unknown key, a bad value, or a
+/// complex matrix that is wanted in real scalars
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& spec);
+
+/// Does `spec` name a generator of complex matrices? False where it names none.
+bool generates_complex(const std::string& spec);
 
 /// What help needs to know of a generator. `options.list()` has the fields, `options.values()` the defaults.
 struct GeneratorInfo {
@@ -87,6 +93,17 @@ struct CircuitOptions {
   }
 };
 
+struct Magnetic3dOptions {
+  double phase = 1;
+  std::int64_t seed = 1;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("phase", phase, 0, 1e12, "a link's angle theta is random, |tan(theta / 2)| at most this; 0: poisson3d");
+    visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
+  }
+};
+
 /// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 beside it; `size` rows.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {});
@@ -100,6 +117,13 @@ GeneratedMatrix<Scalar, Space> poisson2d(const Space& space, std::int64_t size, 
 /// h^2: 6 on the diagonal, -1 to each neighbour; size^3 rows, x fastest.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> poisson3d(const Space& space, std::int64_t size, const NoOptions& = {});
+
+/// The Laplacian of a charge in a random magnetic field (Peierls phases), complex, Hermitian to the last bit and
+/// positive definite: poisson3d with -exp(i theta) instead of -1 from a node to the next one along an axis, and
+/// the conjugate back. theta = 2 atan t, t = phase U, U uniform in (-1, 1] by the seed and the link. size^3 rows.
+/// Compiled for complex<double> and complex<float>.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> magnetic3d(const Space& space, std::int64_t size, const Magnetic3dOptions& options = {});
 
 /// -u_xx - epsilon u_yy, otherwise as poisson2d: 2 + 2 epsilon on the diagonal, -1 along x, -epsilon along y.
 template <class Scalar, class Space>

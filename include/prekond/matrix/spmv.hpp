@@ -18,7 +18,7 @@ template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
           Scalar beta, MultiVectorView<Scalar, Space> y);
 
-/// y = A x and dot(0) = sum_{i < num_rows} x_i y_i, in one pass. `workspace` is made for num_rows. Same bits for any
+/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass. `workspace` is made for num_rows. Same bits for any
 /// number of threads.
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
@@ -27,9 +27,10 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
 
 /// y = D A x for a matrix that is stored in another precision than the vectors, D = diag(row_scale), or D = I where that is
 /// empty. Entries are converted and summed in the vectors' precision. No allocation, no fence. Compiled for values of type
-/// float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and float.
+/// float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and float; for complex vectors, for
+/// complex<float> and pairs of the others.
 template <class Value, class Scalar, class Space>
-void spmv_stored(const Space& space, VectorView<const Scalar, Space> row_scale, const CsrView<Value, Space>& a,
+void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
                  MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y);
 
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).

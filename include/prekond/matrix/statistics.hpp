@@ -7,7 +7,8 @@
 
 namespace prekond {
 
-/// What `prekond info` says of a matrix.
+/// What `prekond info` says of a matrix. Of a complex one, "symmetric" is Hermitian (a_ji conjugated), and signs
+/// of the diagonal are those of the real parts.
 struct MatrixStatistics {
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;

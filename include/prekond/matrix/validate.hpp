@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 namespace prekond {
@@ -18,7 +19,8 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 /// Checks what can be checked cheaply of "symmetric positive definite": the matrix is square and not empty,
 /// every a_ii is stored and positive, and for every stored entry
 ///   |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|),
-/// where an entry that is not stored counts as 0.
+/// where an entry that is not stored counts as 0. Of a complex matrix, of "Hermitian positive definite": a_ji is
+/// conjugated, and |Im a_ii| <= symmetry_tolerance Re a_ii.
 ///
 /// Cost: a binary search a stored entry. Memory: a double a row.
 /// \pre validate(space, a) passed
@@ -31,8 +33,8 @@ void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
 template <class Scalar, class Space>
 void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
 
-/// Asymmetry that is taken for rounding: 1e-10 in double, 1e-5 in float.
+/// Asymmetry that is taken for rounding: 1e-10 in double, 1e-5 in float, and in complex numbers of either.
 template <class Scalar>
-inline constexpr double symmetry_tolerance = sizeof(Scalar) < sizeof(double) ? 1e-5 : 1e-10;
+inline constexpr double symmetry_tolerance = sizeof(real_type_t<Scalar>) < sizeof(double) ? 1e-5 : 1e-10;
 
 }  // namespace prekond

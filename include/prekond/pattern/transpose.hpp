@@ -11,4 +11,9 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
                                                                             const CsrView<Scalar, Space>& a);
 
+/// A^H, its conjugate: for real scalars A^T. Otherwise as transpose.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(const Space& space,
+                                                                                      const CsrView<Scalar, Space>& a);
+
 }  // namespace prekond

@@ -128,8 +128,9 @@ struct AdaptiveFsaiOptions {
 /// (2011), on adaptive block FSAI; Janna, Ferronato, Gambolati, ibid. 37 (2015), on supernodes.
 ///
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
-/// \pre `a` is symmetric (see check_spd_input) \throws InputError for a diagonal entry that is missing or not positive,
-/// and with `gradient = marker` where `slab_bytes` is less than the markers of one row, 4 n bytes
+/// Complex scalars: for Hermitian matrices, M^-1 = G^H G, diag(G A G^H) = 1; the columns with the largest |r_j| are taken.
+/// \pre `a` is symmetric, or Hermitian (see check_spd_input) \throws InputError for a diagonal entry that is missing, not
+/// positive or not real, and with `gradient = marker` where `slab_bytes` is less than the markers of one row, 4 n bytes
 template <class Scalar, class Space>
 class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
  public:

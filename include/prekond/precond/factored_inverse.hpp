@@ -25,6 +25,9 @@ class StoredFactor;
 /// H^T D^2 H with H and H^T rounded alike. That is symmetric and positive definite all the same, so that CG
 /// needs no change; sums are formed in the vectors' precision. (G_U = H_U D_U likewise, with scales of its
 /// own.)
+///
+/// Complex scalars: M^-1 = G^H G, Hermitian, with a real diagonal of G; G^H is what is stored beside G, and reduced
+/// precisions hold two numbers an entry.
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -32,19 +35,19 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   bool is_symmetric() const override { return true; }
 
-  /// y = G^T (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector, both
-  /// factors read once. \throws std::logic_error before numeric
+  /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of complex
+  /// numbers), both factors read once. \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
   /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
   const matrix_type& factor() const { return m_g; }
-  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^T or G_U, likewise
+  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^H or G_U, likewise
 
  protected:
-  /// Takes a finished G, transposes it, stores both, and fills what the report says of them. Fences. `meter` has what
-  /// the setup held before.
+  /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them. Fences.
+  /// `meter` has what the setup held before.
   void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report, impl::MemoryMeter& meter) {
     take_factors(space, g, g, storage, report, meter);
   }

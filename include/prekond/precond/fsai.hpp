@@ -87,9 +87,11 @@ struct FsaiOptions {
 /// leaves G as it was. Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's
 /// part) has an empty G.
 ///
-/// \pre `a` is symmetric (see check_spd_input)
+/// Complex scalars: for Hermitian matrices, M^-1 = G^H G, diag(G A G^H) = 1.
 ///
-/// \throws InputError for a diagonal entry that is missing or not positive, and for a power whose pattern
+/// \pre `a` is symmetric, or Hermitian (see check_spd_input)
+///
+/// \throws InputError for a diagonal entry that is missing, not positive or not real, and for a power whose pattern
 /// takes more than `pattern_bytes`, its blocks' rows united
 template <class Scalar, class Space>
 class Fsai : public FactoredInverse<Scalar, Space> {

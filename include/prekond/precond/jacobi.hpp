@@ -25,7 +25,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
 
   explicit Jacobi(const JacobiOptions& = {}) {}
   std::string name() const override { return JacobiOptions::name; }
-  bool is_symmetric() const override { return true; }
+  bool is_symmetric() const override { return m_hermitian; }  ///< not where an a_ii has an imaginary part
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
@@ -33,6 +33,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
 
  private:
   Vector<Scalar, Space> m_inverse;
+  bool m_hermitian = true;
 };
 
 }  // namespace prekond

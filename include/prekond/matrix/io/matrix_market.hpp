@@ -28,11 +28,15 @@ struct MatrixMarketInfo {
 ///
 /// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the
 /// result: at most 64 MB + 40 bytes a byte of text; nothing is allocated on the word of the size line.
-/// Scalar: double, float, Kokkos::complex<double>.
+/// Scalar: double, float and their complex numbers; a real matrix may be read as a complex one.
 /// \throws InputError "PATH:LINE: ..." for everything that is not exactly a matrix with finite entries
 template <class Scalar>
 CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
                                                                           MatrixMarketInfo* info = nullptr);
+
+/// What the first lines of a file say; nothing is counted in it but the entries that they announce.
+/// \throws InputError
+MatrixMarketInfo read_matrix_market_info(const std::string& path);
 
 /// Reads a vector: an array or coordinate file of n x 1 or 1 x n; what a coordinate file leaves out is zero.
 /// Scalar and memory as for matrices.
@@ -44,6 +48,7 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
 struct MatrixMarketWriteOptions {
   bool symmetric = false;  ///< write only the lower triangle; the matrix must be symmetric to the last bit
   std::string comment;     ///< goes below the banner; may have several lines
+  bool hermitian = false;  ///< likewise for a complex matrix that is Hermitian to the last bit
 };
 
 namespace impl {
@@ -63,8 +68,8 @@ void write_vector_market(const std::string& path, const VectorView<const Scalar,
 
 /// Writes a host matrix in coordinate format, row by row; gzip when the name ends in ".gz". Numbers are the
 /// shortest that read back as the same bits. (A value that is not finite is written, but read_matrix_market
-/// refuses it.) \throws InputError when the file cannot be written, or `options.symmetric` and the matrix is
-/// not symmetric
+/// refuses it.) \throws InputError when the file cannot be written, or `options.symmetric` (`hermitian`) and
+/// the matrix is not symmetric (Hermitian)
 template <class Matrix>
 void write_matrix_market(const std::string& path, const Matrix& a,
                          const MatrixMarketWriteOptions& options = {}) {

@@ -59,12 +59,12 @@ struct Usage {
 template <class Scalar, class Real, class Set, class Slot, class Level>
 struct RowOf {
   using type = Row<Scalar, Real, Set, Slot, Level>;
-  using layout = Layout<Real, Slot, Set>;
+  using layout = Layout<in_precision_t<Scalar, Real>, Slot, Set>;
 };
 template <class Scalar, class Real, class Slot, class Level>
 struct RowOf<Scalar, Real, NoColumnSet, Slot, Level> {
   using type = MergedRow<Scalar, Real, Level>;
-  using layout = MergeLayout<Real>;
+  using layout = MergeLayout<in_precision_t<Scalar, Real>>;
 };
 
 /// Grows (or, on a kept pattern, solves) rows. With `InScratch` a workspace lies in the team's scratch and the league
@@ -181,7 +181,7 @@ struct GrowRows {
   KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status, bool kept) const {
     const double psi = row.exact_psi();
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
-    const double a_ii = static_cast<double>(a.original[row.diagonal_entry()]);
+    const double a_ii = static_cast<double>(real_part(a.original[row.diagonal_entry()]));
     const double scale = 1 / Kokkos::sqrt(sound ? psi : a_ii);
     if (!sound) status = RowStatus::diagonal;
     if (kept) {
@@ -205,7 +205,7 @@ struct GrowRows {
         int rank = 0;
         for (int q = 0; q < m; ++q) rank += row.member_column(q) < col;
         slab.cols(begin + rank) = col;
-        slab.values(begin + rank) = static_cast<Scalar>(double(row.value(p)) * scale);
+        slab.values(begin + rank) = static_cast<Scalar>(to_double(row.value(p)) * scale);
       }
       if (lane == 0) {
         slab.cols(begin + m) = i;
@@ -231,7 +231,7 @@ struct GrowRows {
       for (int p = lane; p < m; p += Level::width) {
         int k = p;
         while (pattern.col_idxs(begin + k) != row.member_column(p)) ++k;
-        g_values(begin + k) = static_cast<Scalar>(double(row.value(p)) * scale);
+        g_values(begin + k) = static_cast<Scalar>(to_double(row.value(p)) * scale);
       }
     });
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What a row of the adaptive FSAI works on: the matrix, the parameters, its workspace.
+#include <prekond/core/scalar.hpp>
 #include <prekond/dense/inverse_factor.hpp>
 #include <prekond/pattern/column_set.hpp>
 
@@ -26,7 +27,7 @@ template <class Scalar, class Real>
 struct Matrix {
   const std::size_t* row_ptrs;
   const int* col_idxs;
-  const Real* values;
+  const in_precision_t<Scalar, Real>* values;
   const Scalar* original;
   const Real* diagonal;  ///< in the units of `values`
   const Real* root;      ///< its square roots
@@ -58,7 +59,8 @@ inline constexpr int trash_slots = 16;
 
 /// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of remembered slots
 /// is apart: on a device it lies in global memory (28 instead of 21 rows a processor: 171 ms of 207).
-template <class Real, class Slot, class Set>
+/// `Number` is the growth's scalar.
+template <class Number, class Slot, class Set>
 struct Layout {
   int max_members;  ///< off-diagonal entries there is room for
   int capacity;     ///< columns it can meet
@@ -66,8 +68,8 @@ struct Layout {
 
   /// The halves of a warp add two rows to the gradient at a time: in single precision into a part each, which makes 171 ms
   /// of 183; in double the second part's scratch costs more than it gains (277 ms, and 263 without).
-  static constexpr int gradient_parts = Set::shared_insertion && sizeof(Real) == 4 ? 2 : 1;
-  static constexpr int gradient_stride = gradient_parts * static_cast<int>(sizeof(Real));
+  static constexpr int gradient_parts = Set::shared_insertion && sizeof(Number) == 4 ? 2 : 1;
+  static constexpr int gradient_stride = gradient_parts * static_cast<int>(sizeof(Number));
   /// Columns whose places in the gradient, in bytes, a `Slot` can hold, with one value to spare.
   static constexpr std::int64_t most_columns() {
     return static_cast<std::int64_t>(static_cast<Slot>(~Slot(0)) / unsigned(gradient_stride)) - trash_slots - 2;
@@ -87,13 +89,13 @@ struct Layout {
     };
     const std::size_t m = static_cast<std::size_t>(members);
     rows = place(m + 1, sizeof(RememberedRow));
-    a = place(m + 1, sizeof(Real));
-    l = place(m, sizeof(Real));
-    step = place(m, sizeof(Real));
-    g = place(m, sizeof(Real));
-    y = place(static_cast<std::size_t>(batch), sizeof(Real));
-    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, gradient_parts * sizeof(Real));
-    factor = place(InverseFactor<Real>::size(m), sizeof(Real));
+    a = place(m + 1, sizeof(Number));
+    l = place(m, sizeof(Number));
+    step = place(m, sizeof(Number));
+    g = place(m, sizeof(Number));
+    y = place(static_cast<std::size_t>(batch), sizeof(Number));
+    gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, gradient_parts * sizeof(Number));
+    factor = place(InverseFactor<Number>::size(m), sizeof(Number));
     cols = place(capacity, sizeof(int));
     leaders = place(m + 1, sizeof(int));
     member_cols = place(m, sizeof(int));
@@ -125,7 +127,7 @@ struct alignas(16) MergeSource {
 };
 
 /// The same for a row that is grown by merges.
-template <class Real>
+template <class Number>
 struct MergeLayout {
   int max_members;  ///< off-diagonal entries there is room for
   int capacity;     ///< entries of a gradient
@@ -147,12 +149,12 @@ struct MergeLayout {
     };
     const std::size_t m = static_cast<std::size_t>(members);
     sources = place(m + 1, sizeof(MergeSource));
-    column = place(m + 1, sizeof(Real));
-    l = place(m, sizeof(Real));
-    g = place(m + 1, sizeof(Real));
-    y = place(static_cast<std::size_t>(batch), sizeof(Real));
-    gradient = place(capacity, sizeof(Real));
-    factor = place(InverseFactor<Real>::size(m), sizeof(Real));
+    column = place(m + 1, sizeof(Number));
+    l = place(m, sizeof(Number));
+    g = place(m + 1, sizeof(Number));
+    y = place(static_cast<std::size_t>(batch), sizeof(Number));
+    gradient = place(capacity, sizeof(Number));
+    factor = place(InverseFactor<Number>::size(m), sizeof(Number));
     cols = place(capacity, sizeof(int));
     member_cols = place(m, sizeof(int));
     heads = place(m + 1, sizeof(unsigned));

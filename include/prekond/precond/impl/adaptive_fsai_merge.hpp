@@ -5,6 +5,7 @@
 /// are sorted (Bernaschi et al. 2019, Algorithm 2). There is no set of columns; what a step's gradient takes
 /// is its own entries.
 #include <prekond/core/levels.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/dense/inverse_factor.hpp>
 #include <prekond/precond/impl/adaptive_fsai_layout.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
@@ -19,7 +20,8 @@ namespace prekond::impl::adaptive_fsai {
 template <class Scalar, class Real, class Level>
 class MergedRow {
  public:
-  using RowLayout = MergeLayout<Real>;
+  using Number = in_precision_t<Scalar, Real>;
+  using RowLayout = MergeLayout<Number>;
   static constexpr int width = Level::width;
 
   KOKKOS_FUNCTION MergedRow(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
@@ -30,12 +32,12 @@ class MergedRow {
         m_layout(layout),
         m_i(i),
         m_sources(at<MergeSource>(base, layout.sources)),
-        m_column(at<Real>(base, layout.column)),
-        m_l(at<Real>(base, layout.l)),
-        m_g(at<Real>(base, layout.g)),
-        m_y(at<Real>(base, layout.y)),
-        m_r(at<Real>(base, layout.gradient)),
-        m_w{at<Real>(base, layout.factor)},
+        m_column(at<Number>(base, layout.column)),
+        m_l(at<Number>(base, layout.l)),
+        m_g(at<Number>(base, layout.g)),
+        m_y(at<Number>(base, layout.y)),
+        m_r(at<Number>(base, layout.gradient)),
+        m_w{at<Number>(base, layout.factor)},
         m_cols(at<int>(base, layout.cols)),
         m_member_cols(at<int>(base, layout.member_cols)),
         m_heads(at<unsigned>(base, layout.heads)) {}
@@ -72,17 +74,19 @@ class MergedRow {
     return add_columns(cols, n);
   }
 
-  /// psi = g~ A g~^T in double, from the matrix's own values: those of the rows of P above the diagonal are
-  /// taken from below.
+  /// psi = g~ A g~^T (g~ A g~^H) in double, from the matrix's own values: those of the rows of P above the
+  /// diagonal are taken from below.
   KOKKOS_FUNCTION double exact_psi() const {
     return m_level.template sum<double>([&](int lane) {
       double total = 0;
       for (int k = lane; k <= m_members; k += width) {
         const int col = column_at(k);
-        double product = 0;
+        const in_precision_t<Scalar, double> g = to_double(m_g[k]);
+        in_precision_t<Scalar, double> product = 0;
         for (int q = 0; q < k; ++q)
-          product += double(m_g[q]) * double(entry(m_a.original, column_at(q), col));
-        total += double(m_g[k]) * (2 * product + double(m_g[k]) * double(entry(m_a.original, col, col)));
+          product += to_double(m_g[q]) * to_double(entry(m_a.original, column_at(q), col));
+        total += real_of_product(conjugate(g),
+                                 2.0 * product + g * double(real_part(entry(m_a.original, col, col))));
       }
       return total;
     });
@@ -90,7 +94,7 @@ class MergedRow {
 
   KOKKOS_FUNCTION int members() const { return m_members; }
   KOKKOS_FUNCTION int member_column(int p) const { return m_member_cols[p]; }
-  KOKKOS_FUNCTION Real value(int p) const { return m_g[p + 1]; }
+  KOKKOS_FUNCTION Number value(int p) const { return m_g[p + 1]; }
   KOKKOS_FUNCTION Real pivot() const { return m_pivot; }
   KOKKOS_FUNCTION int slots_used() const { return m_most < m_layout.capacity ? m_most : m_layout.capacity; }
   KOKKOS_FUNCTION int entries_used() const { return 0; }
@@ -207,7 +211,7 @@ class MergedRow {
         return least;
       });
       if (col == none) return count;
-      const Real r = m_level.template sum<Real>([&](int lane) { return take_heads(lane, col); });
+      const Number r = m_level.template sum<Number>([&](int lane) { return take_heads(lane, col); });
       m_level.once([&] {
         if (count >= m_layout.capacity) return;
         m_cols[count] = static_cast<int>(col);
@@ -218,8 +222,8 @@ class MergedRow {
   }
 
   /// A lane's part of the column's sum; its rows move on.
-  KOKKOS_FORCEINLINE_FUNCTION Real take_heads(int lane, unsigned col) const {
-    Real part = 0;
+  KOKKOS_FORCEINLINE_FUNCTION Number take_heads(int lane, unsigned col) const {
+    Number part = 0;
     for (int k = lane; k <= m_members; k += width) {
       if (m_heads[k] != col) continue;
       MergeSource& source = m_sources[k];
@@ -232,7 +236,7 @@ class MergedRow {
 
   struct Head {
     unsigned col = none;
-    Real value = 0;
+    Number value = 0;
   };
   KOKKOS_FORCEINLINE_FUNCTION Head load(const MergeSource& source, int e) const {
     if (e >= source.length) return {};
@@ -244,7 +248,7 @@ class MergedRow {
   KOKKOS_FUNCTION int merge_in_registers() {
     const int lane = m_level.lane();
     MergeSource source{0, 0, 0};
-    Real d = 0;
+    Number d = 0;
     if (lane <= m_members) {
       source = m_sources[lane];
       d = m_g[lane] * m_scale;
@@ -255,7 +259,7 @@ class MergedRow {
       const unsigned col = m_level.template min<unsigned>([&](int) { return head.col; });
       if (col == none) break;
       const bool hit = head.col == col;
-      const Real r = m_level.template sum<Real>([&](int) { return hit ? d * head.value : Real(0); });
+      const Number r = m_level.template sum<Number>([&](int) { return hit ? d * head.value : Number(0); });
       if (hit) {
         head = after;
         after = load(source, ++e);
@@ -314,14 +318,15 @@ class MergedRow {
 
   /// Borders W by the column of j and moves g~ to the new minimum. `first` is the number of members before
   /// this step: what they changed is in r_j already.
-  KOKKOS_FUNCTION RowStatus add_member(int j, Real r_j, int first) {
+  KOKKOS_FUNCTION RowStatus add_member(int j, Number r_j, int first) {
     const int m = m_members;
     if (m == m_layout.max_members) {
       m_shortage = Shortage::members;
       return RowStatus::overflow;
     }
     m_level.region([&](int lane) {
-      for (int p = lane; p < m; p += width) m_column[p] = m_scale * entry(m_a.values, j, m_member_cols[p]);
+      for (int p = lane; p < m; p += width)
+        m_column[p] = m_scale * conjugate(entry(m_a.values, j, m_member_cols[p]));
     });
     const Real a_jj = m_scale * m_a.diagonal[j];
     const Real square = m_w.multiply(m_level, m, m_column, m_l);
@@ -333,8 +338,8 @@ class MergedRow {
     const Real scale = Real(1) / Kokkos::sqrt(lambda_2);
     m_w.append(m_level, m, m_l, scale);
     for (int p = first; p < m; ++p) r_j += m_y[p - first] * m_l[p];
-    const Real y = -r_j * scale;
-    const Real* w = m_w.w + m_w.row(m);
+    const Number y = -r_j * scale;
+    const Number* w = m_w.w + m_w.row(m);
     m_level.region([&](int lane) {
       for (int p = lane; p <= m; p += width) m_g[p + 1] = p == m ? y * w[p] : m_g[p + 1] + y * w[p];
       if (lane == 0) {
@@ -343,7 +348,7 @@ class MergedRow {
         add_source(m + 1, j);
       }
     });
-    m_psi -= y * y;
+    m_psi -= abs2(y);
     ++m_members;
     return RowStatus::done;
   }
@@ -354,12 +359,12 @@ class MergedRow {
   const RowLayout& m_layout;
   int m_i;
   MergeSource* m_sources;
-  Real* m_column;
-  Real* m_l;
-  Real* m_g;
-  Real* m_y;
-  Real* m_r;
-  InverseFactor<Real> m_w;
+  Number* m_column;
+  Number* m_l;
+  Number* m_g;
+  Number* m_y;
+  Number* m_r;
+  InverseFactor<Number> m_w;
   int* m_cols;
   int* m_member_cols;
   unsigned* m_heads;

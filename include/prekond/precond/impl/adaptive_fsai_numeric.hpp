@@ -19,16 +19,16 @@ namespace prekond {
 namespace impl::adaptive_fsai {
 
 /// values = a scale in another precision. \returns how many of them left its range
-template <class Real, class Scalar, class Space>
-std::int64_t convert(const Space& space, VectorView<const Scalar, Space> a, Scalar scale, VectorView<Real, Space> values) {
+template <class To, class From, class Space>
+std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_type_t<From> scale, VectorView<To, Space> values) {
   std::int64_t lost = 0;
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::convert",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.extent(0)),
       KOKKOS_LAMBDA(std::int64_t k, std::int64_t& count) {
-        const Real value = static_cast<Real>(a(k) * scale);
+        const To value = static_cast<To>(a(k) * scale);
         values(k) = value;
-        if (!Kokkos::isfinite(value)) ++count;
+        if (!is_finite(value)) ++count;
       },
       lost);
   return lost;
@@ -75,15 +75,16 @@ void run_setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t n
 
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide for Real
 template <class Real, class Scalar, class Space>
-bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
+bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
             const DiagonalRange<Scalar>& range, Parameters parameters, const Sources<Space>& sources,
             CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report, MemoryMeter& meter) {
-  VectorView<const Real, Space> values_of_real;
+  using Number = in_precision_t<Scalar, Real>;
+  VectorView<const Number, Space> values_of_real;
   VectorView<const Real, Space> diagonal_of_real;
-  Vector<Real, Space> values;
+  Vector<Number, Space> values;
   Vector<Real, Space> real_diagonal;
   MemoryMeter::Holding held_copies;
-  if constexpr (std::is_same_v<Real, Scalar>) {
+  if constexpr (std::is_same_v<Number, Scalar>) {
     values_of_real = a.values;
     diagonal_of_real = diagonal;
   } else {
@@ -92,13 +93,13 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     const int half_width = (std::ilogb(range.max) - std::ilogb(range.min)) / 2;
     // floor^2 a_jj / a_ii has to stay a normal number: 2^-126 for single precision and a floor of 1e-5.
     if (half_width > 46) return false;
-    const Scalar scale = std::ldexp(Scalar(1), -centre);
-    values = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_values", a.values.extent(0));
+    const real_type_t<Scalar> scale = std::ldexp(real_type_t<Scalar>(1), -centre);
+    values = allocate<Vector<Number, Space>>(space, "prekond::adaptive_fsai::numeric::a_values", a.values.extent(0));
     real_diagonal = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
     held_copies = meter.hold(values, real_diagonal);
     ++report.fences;
-    if (convert<Real, Scalar, Space>(space, a.values, scale, values) > 0) return false;
-    convert<Real, Scalar, Space>(space, diagonal, scale, real_diagonal);
+    if (convert<Number, Scalar, Space>(space, a.values, scale, values) > 0) return false;
+    convert<Real, real_type_t<Scalar>, Space>(space, diagonal, scale, real_diagonal);
     values_of_real = values;
     diagonal_of_real = real_diagonal;
   }
@@ -113,10 +114,14 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
                                     a.values.data(),   diagonal_of_real.data(), root.data(),
                                     leaders.data(),    a.num_rows};
   if (sources.supernodes.count() > 0) {
-    BlockSetup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes, sources.supernodes);
-    g = setup.grow(sources.start);
-    take_outcome(setup, report, meter);
-    return true;
+    if constexpr (is_complex<Scalar>) {
+      throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
+    } else {
+      BlockSetup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes, sources.supernodes);
+      g = setup.grow(sources.start);
+      take_outcome(setup, report, meter);
+      return true;
+    }
   }
   const auto run = sources.gradient == Gradient::list     ? run_setup<Gradient::list, Real, Scalar, Space>
                    : sources.gradient == Gradient::marker ? run_setup<Gradient::marker, Real, Scalar, Space>
@@ -147,12 +152,12 @@ double estimate_flops(const Space& space, const CsrView<Scalar, Space>& a, const
 template <class Scalar, class Space>
 struct KeepStrong {
   CsrView<Scalar, Space> a;
-  VectorView<const Scalar, Space> diagonal;
+  VectorView<const real_type_t<Scalar>, Space> diagonal;
   double tau;
   KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
     const int col = a.col_idxs(k);
     if (col == row || col >= a.num_rows) return col == row;
-    return Kokkos::abs(double(a.values(k))) > tau * (Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col))));
+    return Kokkos::abs(to_double(a.values(k))) > tau * (Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col))));
   }
 };
 
@@ -193,7 +198,7 @@ inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t
 
 /// diag(G A G^T) = 1 once more, after a filter. Rows for which that fails are added to the report.
 template <class Scalar, class Space>
-void scale_again(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
+void scale_again(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
                  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
   const auto outcome = allocate<Vector<Outcome, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1);
   Kokkos::deep_copy(space, outcome, no_outcome);
@@ -250,7 +255,7 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   Report report;
   impl::MemoryMeter meter;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
-  auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
+  auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
@@ -298,9 +303,10 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
     if (!done) report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
   if (!done) inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report, meter);
-  const double flops = supernodes.count() > 0
-                           ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
-                           : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
+  const double flops =
+      flops_of_scalar<Scalar> * (supernodes.count() > 0
+                                     ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
+                                     : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept));
   if (sources.filtered) {
     const auto held = meter.hold_bytes(g.bytes());
     g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);

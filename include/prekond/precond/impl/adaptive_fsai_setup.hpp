@@ -220,8 +220,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));
   const std::size_t pool_bytes = kernel.layout.pool_bytes * team + 32;
   policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(pool_bytes)));
-  // Kokkos keeps it for as many teams as can run at a time.
-  m_meter.pass(m_space.concurrency() / (team * SmallKernel::width) * static_cast<std::int64_t>(pool_bytes));
   Kokkos::parallel_for(label, policy, kernel);
 }
 

@@ -4,8 +4,10 @@
 /// The diagonal of the matrix as the FSAI setups need it.
 #include <prekond/core/error.hpp>
 #include <prekond/core/report.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/find_entry.hpp>
+#include <prekond/matrix/validate.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -13,46 +15,51 @@
 
 namespace prekond::impl {
 
-/// Extremes of the diagonal; `bad_row` is the first row without a positive entry, or -1.
+/// Extremes of the diagonal; `bad_row` is the first row without a positive (and real) entry, or -1.
 template <class Scalar>
 struct DiagonalRange {
-  Scalar min;
-  Scalar max;
+  real_type_t<Scalar> min;
+  real_type_t<Scalar> max;
   std::int64_t bad_row;
 };
 
-/// Copies the diagonal. Fences.
+/// Copies the diagonal, its real parts. Fences.
 template <class Scalar, class Space>
 DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
-                                       VectorView<Scalar, Space> diagonal) {
+                                       VectorView<real_type_t<Scalar>, Space> diagonal) {
+  using Real = real_type_t<Scalar>;
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   DiagonalRange<Scalar> range{};
   Kokkos::parallel_reduce(
       "prekond::fsai::numeric::diagonal", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, Scalar& min, Scalar& max, std::int64_t& bad) {
+      KOKKOS_LAMBDA(int i, Real& min, Real& max, std::int64_t& bad) {
         std::size_t place = 0;
-        const Scalar value = find_entry(a, i, i, place);
+        const Scalar entry = find_entry(a, i, i, place);
+        const Real value = real_part(entry);
         diagonal(i) = value;
-        if (!(value > 0) || !Kokkos::isfinite(value)) {
+        if (!(value > 0) || !Kokkos::isfinite(value) ||
+            !(Kokkos::abs(imaginary_part(entry)) <= Real(symmetry_tolerance<Scalar>) * value)) {
           if (i < bad) bad = i;
         } else {
           if (value < min) min = value;
           if (value > max) max = value;
         }
       },
-      Kokkos::Min<Scalar>(range.min), Kokkos::Max<Scalar>(range.max),
-      Kokkos::Min<std::int64_t>(range.bad_row));
+      Kokkos::Min<Real>(range.min), Kokkos::Max<Real>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
   if (range.bad_row == none) range.bad_row = -1;
   return range;
 }
 
-/// \throws InputError for a row without a positive diagonal entry
+/// \throws InputError for a row without a positive (and real) diagonal entry
 template <class Scalar>
 void check_diagonal(const DiagonalRange<Scalar>& range, const std::string& name) {
   if (range.bad_row < 0) return;
-  throw InputError(name + ": the diagonal entry of row " + std::to_string(range.bad_row + 1) +
-                       " is missing or not positive; the matrix has to be symmetric positive definite",
-                   range.bad_row);
+  throw InputError(
+      name + ": the diagonal entry of row " + std::to_string(range.bad_row + 1) +
+          (is_complex<Scalar>
+               ? " is missing, not positive or not real; the matrix has to be Hermitian positive definite"
+               : " is missing or not positive; the matrix has to be symmetric positive definite"),
+      range.bad_row);
 }
 
 /// \throws InputError for a matrix with fewer columns than rows

@@ -109,7 +109,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   impl::MemoryMeter meter;
   report.symbolic_seconds = this->m_report.symbolic_seconds;
   const auto diagonal =
-      allocate<Vector<Scalar, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
+      allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
@@ -143,7 +143,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
   setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
-  report.numeric_flops = inner::count_flops<Space>(space, pattern, supernodes);
+  report.numeric_flops = flops_of_scalar<Scalar> * inner::count_flops<Space>(space, pattern, supernodes);
   if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
   if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   held_values = {};

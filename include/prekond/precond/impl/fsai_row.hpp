@@ -3,6 +3,7 @@
 #pragma once
 /// One row of the static FSAI, or a block of rows, over a level: gather A[P, P], factor it, solve for the
 /// unit vector of each row.
+#include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/dense/panel_cholesky.hpp>
 #include <prekond/precond/impl/fsai_columns.hpp>
@@ -12,8 +13,9 @@
 
 namespace prekond::impl::fsai {
 
-/// Where the arrays of a row's workspace begin, in bytes, for rows of up to `longest` entries.
-template <class Real>
+/// Where the arrays of a row's workspace begin, in bytes, for rows of up to `longest` entries. `Number` is
+/// the system's scalar.
+template <class Number>
 struct Layout {
   std::size_t entries, reciprocals, y, x, scale, begins, lengths, cols, dropped, bytes;
 
@@ -25,11 +27,12 @@ struct Layout {
       end += (n * size + 15) / 16 * 16;
       return begin;
     };
-    const auto order = static_cast<std::size_t>(PanelCholesky<Real>::padded(longest));
-    entries = place(PanelCholesky<Real>::size(longest), sizeof(Real));
+    using Real = real_type_t<Number>;
+    const auto order = static_cast<std::size_t>(PanelCholesky<Number>::padded(longest));
+    entries = place(PanelCholesky<Number>::size(longest), sizeof(Number));
     reciprocals = place(order, sizeof(Real));
-    y = place(order, sizeof(Real));
-    x = place(order, sizeof(Real));
+    y = place(order, sizeof(Number));
+    x = place(order, sizeof(Number));
     scale = place(order, sizeof(double));
     begins = place(order, sizeof(std::size_t));
     lengths = place(order, sizeof(int));
@@ -48,21 +51,25 @@ struct RowResult {
 
 /// The rows of a block have the columns of its last one, each up to its own: their systems are leading parts
 /// of that row's, with one factor. The system is scaled by powers of two, D A[P, P] D with a diagonal in [1,
-/// 4), so that single precision holds any range of values, and the pivots' floor is absolute.
+/// 4), so that single precision holds any range of values, and the pivots' floor is absolute. In complex
+/// numbers the row g minimises g A g^H, so that it is the conjugate of the system's solution.
 template <class Scalar, class Real, class Space, class Level>
 class Row {
  public:
+  using Number = in_precision_t<Scalar, Real>;
+  using Wide = in_precision_t<Scalar, double>;
+
   KOKKOS_FUNCTION Row(const Level& level, const CsrView<Scalar, Space>& a,
-                      VectorView<const Scalar, Space> diagonal, const Layout<Real>& layout, char* base,
-                      int length)
+                      VectorView<const real_type_t<Scalar>, Space> diagonal, const Layout<Number>& layout,
+                      char* base, int length)
       : m_level(level),
         m_a(a),
         m_diagonal(diagonal),
         m_length(length),
-        m_system{at<Real>(base, layout.entries), at<Real>(base, layout.reciprocals),
-                 at<DroppedPivots<Real>>(base, layout.dropped), PanelCholesky<Real>::padded(length)},
-        m_y(at<Real>(base, layout.y)),
-        m_x(at<Real>(base, layout.x)),
+        m_system{at<Number>(base, layout.entries), at<Real>(base, layout.reciprocals),
+                 at<DroppedPivots<Real>>(base, layout.dropped), PanelCholesky<Number>::padded(length)},
+        m_y(at<Number>(base, layout.y)),
+        m_x(at<Number>(base, layout.x)),
         m_scale(at<double>(base, layout.scale)),
         m_cols(level, a, length, at<std::size_t>(base, layout.begins), at<int>(base, layout.lengths),
                at<int>(base, layout.cols)) {}
@@ -84,8 +91,8 @@ class Row {
   }
 
   /// Entry k of the row, its last one being 1. \pre the last pivot was sound
-  KOKKOS_FORCEINLINE_FUNCTION double value(int k) const {
-    return (double(m_x[k]) * m_scale[k]) / (double(m_x[m_last]) * m_scale[m_last]);
+  KOKKOS_FORCEINLINE_FUNCTION Wide value(int k) const {
+    return (Wide(conjugate(m_x[k])) * m_scale[k]) / (double(real_part(m_x[m_last])) * m_scale[m_last]);
   }
 
  private:
@@ -106,7 +113,7 @@ class Row {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void set(int k, int j, std::size_t entry) const {
-    m_system(k, j) = static_cast<Real>(double(m_a.values(entry)) * m_scale[k] * m_scale[j]);
+    m_system(k, j) = static_cast<Number>(Wide(m_a.values(entry)) * m_scale[k] * m_scale[j]);
   }
 
   KOKKOS_FUNCTION RowResult result() const {
@@ -119,12 +126,12 @@ class Row {
 
   Level m_level;
   const CsrView<Scalar, Space>& m_a;
-  VectorView<const Scalar, Space> m_diagonal;
+  VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   int m_length;
   int m_last = 0;
-  PanelCholesky<Real> m_system;
-  Real* m_y;
-  Real* m_x;
+  PanelCholesky<Number> m_system;
+  Number* m_y;
+  Number* m_x;
   double* m_scale;
   RowColumns<Scalar, Space, Level> m_cols;
 };

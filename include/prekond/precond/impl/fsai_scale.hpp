@@ -4,6 +4,7 @@
 /// What is done to a finished G: its small entries are dropped, its rows scaled.
 #include <prekond/core/levels.hpp>
 #include <prekond/core/report.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
@@ -18,11 +19,11 @@ template <class Scalar, class Space>
 struct KeepLarge {
   CsrGraphView<Space> pattern;
   VectorView<const Scalar, Space> values;
-  VectorView<const Scalar, Space> diagonal;
+  VectorView<const real_type_t<Scalar>, Space> diagonal;
   VectorView<const double, Space> least;  ///< squared, for each row
 
   KOKKOS_FUNCTION double weight(std::size_t k) const {
-    return double(values(k)) * Kokkos::sqrt(double(diagonal(pattern.col_idxs(k))));
+    return Kokkos::abs(to_double(values(k))) * Kokkos::sqrt(double(diagonal(pattern.col_idxs(k))));
   }
   KOKKOS_FUNCTION double square(std::size_t k, std::size_t last) const {
     const double ratio = weight(k) / weight(last);
@@ -38,7 +39,7 @@ struct KeepLarge {
 template <class Scalar, class Space>
 Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>& g,
                                    VectorView<const Scalar, Space> values,
-                                   VectorView<const Scalar, Space> diagonal, double delta) {
+                                   VectorView<const real_type_t<Scalar>, Space> diagonal, double delta) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
   const KeepLarge<Scalar, Space> large{g, values, diagonal, {}};
   const VectorView<double, Space> result = least;
@@ -56,7 +57,7 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
 /// G without its small entries; a note in the report says how many it had. The meter counts all but both G. Fences once.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
-    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const Scalar, Space> diagonal,
+    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const real_type_t<Scalar>, Space> diagonal,
     double delta, Report& report, MemoryMeter& meter) {
   const auto least = measure_rows<Scalar, Space>(space, g, g.values, diagonal, delta);
   meter.pass(MemoryMeter::bytes_of(least) + g.num_rows * static_cast<std::int64_t>(sizeof(int)));  // the filter's lengths
@@ -109,7 +110,7 @@ struct VectorRows {
   }
 };
 
-/// Scales the rows of G so that g A g^T = 1: one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
+/// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
 /// double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
 template <class Scalar, class Space, int Width>
 struct ScaleRows : VectorRows<Space, Width> {
@@ -118,7 +119,7 @@ struct ScaleRows : VectorRows<Space, Width> {
   using VectorRows<Space, Width>::width;
 
   CsrView<Scalar, Space> a;
-  VectorView<const Scalar, Space> diagonal;
+  VectorView<const real_type_t<Scalar>, Space> diagonal;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
   VectorView<Outcome, Space> outcome;
@@ -131,23 +132,26 @@ struct ScaleRows : VectorRows<Space, Width> {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
     const double psi = level.template sum<double>([&](int lane) {
       double sum = 0;
-      for (std::size_t j = begin; j < end; ++j) sum += double(values(j)) * row_product(begin, j, lane);
+      for (std::size_t j = begin; j < end; ++j)
+        sum += real_of_product(to_double(values(j)), row_product(begin, j, lane));
       return sum;
     });
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : double(diagonal(i)));
     level.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width)
-        values(k) = sound ? static_cast<Scalar>(double(values(k)) * scale) : Scalar(k + 1 == end ? scale : 0);
+        values(k) =
+            sound ? static_cast<Scalar>(to_double(values(k)) * scale) : Scalar(k + 1 == end ? scale : 0);
     });
     if (!sound)
       level.once([&] { Outcome::count(outcome(0), i, true, static_cast<float>(psi / double(diagonal(i)))); });
   }
 
-  /// A lane's part of a_jj g_j + 2 sum_{c < j} a_jc g_c, for the place j in the row.
-  KOKKOS_FUNCTION double row_product(std::size_t begin, std::size_t j, int lane) const {
+  /// A lane's part of a_jj g_j + 2 sum_{c < j} a_jc g_c, with g conjugated, for the place j in the row.
+  KOKKOS_FUNCTION in_precision_t<Scalar, double> row_product(std::size_t begin, std::size_t j,
+                                                             int lane) const {
     const int first = pattern.col_idxs(begin), last = pattern.col_idxs(j);
-    double sum = 0;
+    in_precision_t<Scalar, double> sum = 0;
     std::size_t k = begin;  // on the host the two lists are merged
     for (std::size_t entry = a.row_ptrs(last) + lane; entry < a.row_ptrs(last + 1); entry += width) {
       const int col = a.col_idxs(entry);
@@ -159,7 +163,7 @@ struct ScaleRows : VectorRows<Space, Width> {
         k = this->find_from(pattern, begin, j, col);
       }
       if (pattern.col_idxs(k) == col)
-        sum += (k == j ? 1.0 : 2.0) * double(a.values(entry)) * double(values(k));
+        sum += (k == j ? 1.0 : 2.0) * to_double(a.values(entry)) * to_double(conjugate(values(k)));
     }
     return sum;
   }
@@ -168,9 +172,9 @@ struct ScaleRows : VectorRows<Space, Width> {
 /// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are
 /// counted.
 template <class Scalar, class Space>
-void scale_rows(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-                const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
-                VectorView<Outcome, Space> outcome) {
+void scale_rows(const Space& space, const CsrView<Scalar, Space>& a,
+                VectorView<const real_type_t<Scalar>, Space> diagonal, const CsrGraphView<Space>& pattern,
+                VectorView<Scalar, Space> values, VectorView<Outcome, Space> outcome) {
   const auto launch = [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space, a.num_rows), kernel);
   };

@@ -156,10 +156,10 @@ struct SolveRows : RowKernel<Space, unit> {
   using typename RowKernel<Space, unit>::Level;
 
   CsrView<Scalar, Space> a;
-  VectorView<const Scalar, Space> diagonal;
+  VectorView<const real_type_t<Scalar>, Space> diagonal;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
-  Layout<Real> layout;
+  Layout<in_precision_t<Scalar, Real>> layout;
   Real floor;
   RowGroups<Space> groups;
   VectorView<const int, Space> rows;  ///< or blocks
@@ -204,8 +204,8 @@ struct SolveRows : RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class Setup {
  public:
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> diagonal,
-        std::int64_t slab_bytes, MemoryMeter& meter)
+  Setup(const Space& space, const CsrView<Scalar, Space>& a,
+        VectorView<const real_type_t<Scalar>, Space> diagonal, std::int64_t slab_bytes, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
@@ -252,7 +252,8 @@ class Setup {
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     m_fences += launch_bins<Space>(
-        m_space, m_sizes, chosen, m_meter, [](int longest) { return Layout<Real>(longest).bytes; },
+        m_space, m_sizes, chosen, m_meter,
+        [](int longest) { return Layout<in_precision_t<Scalar, Real>>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           return launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
         });
@@ -263,7 +264,7 @@ class Setup {
              VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
-    const Layout<Real> layout(longest);
+    const Layout<in_precision_t<Scalar, Real>> layout(longest);
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     return launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
@@ -272,7 +273,7 @@ class Setup {
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
-  VectorView<const Scalar, Space> m_diagonal;
+  VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   std::int64_t m_slab_bytes;
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
