@@ -87,7 +87,9 @@ FactorAndSolve<Scalar, Space, Level> solve(const ComplexDense& a, int last, int 
       Vector<Real, Space>("reciprocals", order),
       Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   const Scalar nan(std::nan(""), std::nan(""));
-  for (const auto& view : {kernel.entries, kernel.y, kernel.x}) Kokkos::deep_copy(view, nan);
+  Kokkos::deep_copy(kernel.entries, nan);
+  Kokkos::deep_copy(kernel.y, nan);
+  Kokkos::deep_copy(kernel.x, nan);
   Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, lanes), kernel);
   Kokkos::fence();
   return kernel;
