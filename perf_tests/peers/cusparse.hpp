@@ -68,13 +68,14 @@ class CusparseMatrix {
   }
   const Matrix& matrix() const { return m_a; }
 
-  // (A function with a device lambda has to be public.)
+  struct Shorten {
+    decltype(Matrix::row_ptrs) from;
+    Kokkos::View<int*, Kokkos::CudaSpace> to;
+    KOKKOS_FUNCTION void operator()(int i) const { to(i) = static_cast<int>(from(i)); }
+  };
   void shorten(const Kokkos::Cuda& space) {
-    const auto from = m_a.row_ptrs;
-    const auto to = m_row_ptrs;
-    Kokkos::parallel_for(
-        "prekond::perf::shorten", Kokkos::RangePolicy<Kokkos::Cuda>(space, 0, to.extent(0)),
-        KOKKOS_LAMBDA(int i) { to(i) = static_cast<int>(from(i)); });
+    Kokkos::parallel_for("prekond::perf::shorten", Kokkos::RangePolicy<Kokkos::Cuda>(space, 0, m_row_ptrs.extent(0)),
+                         Shorten{m_a.row_ptrs, m_row_ptrs});
     space.fence();
   }
 

@@ -28,6 +28,7 @@ TOOLS = re.compile(r"^(CLI/|CLI11|nlohmann/|gtest/|gmock/|benchmark/)")
 KOKKOSKERNELS_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?kokkoskernels")
 BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
                      r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
+LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp"}
 MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
@@ -150,6 +151,15 @@ def check_backends(root):
             yield f"{name}: {found.group()} belongs in {' or '.join(sorted(BACKEND_FILES))}"
 
 
+def check_lambdas(root):
+    """nvcc wraps a host-device lambda in a class whose function pointers each object file has its own of, while its copy
+    constructor is shared by all: where two files instantiate the same function, one calls a null pointer."""
+    for path, name in files_of(root, CODE_FOLDERS, lambda path: path.suffix == ".hpp"):
+        found = LAMBDA.search(without_comments(path.read_text()))
+        if found:
+            yield f"{name}: {found.group()} belongs in source files; a header has functors"
+
+
 def is_code(path):
     return (path.suffix in CODE_SUFFIXES or path.name == "CMakeLists.txt" or path.name.endswith(".hpp.in") or
             (path.parent.name == "scripts" and not path.suffix))
@@ -195,7 +205,7 @@ def check_docstrings(root):
                 yield f"{name}: {class_name} has no docstring (///)"
 
 
-CHECKS = (check_includes, check_backends, check_form, check_docstrings)
+CHECKS = (check_includes, check_backends, check_lambdas, check_form, check_docstrings)
 
 
 def violations(root):
@@ -229,14 +239,14 @@ GOOD = {
                                             "}  // namespace impl", "}  // namespace prekond"),
     "include/prekond/batched/lu.hpp": header("#include <prekond/dense/qr.hpp>"),
     "include/prekond/precond/ilu.hpp": header("#include <prekond/krylov/cg.hpp>", "#include <prekond/dense/qr.hpp>",
-                                              "// KOKKOS_ENABLE_CUDA in a comment"),
+                                              "// KOKKOS_ENABLE_CUDA, KOKKOS_LAMBDA in a comment"),
     "include/prekond/adapters/tpetra.hpp": header("#include <Tpetra_CrsMatrix.hpp>", "#include <prekond/precond/ilu.hpp>",
                                                   "#include <prekond/adapters/impl/rows.hpp>"),
     "include/prekond/adapters/impl/rows.hpp": header("#include <mpi.h>"),
     "include/prekond/adapters/kokkoskernels.hpp": header("#include <KokkosSparse_spmv.hpp>"),
     "src/adapters/list.cpp": source("#include <Teuchos_ParameterList.hpp>", "#include <prekond/core/views.hpp>"),
     "src/instantiate.hpp": header("#ifdef KOKKOS_ENABLE_HIP", "#endif"),
-    "src/options.cpp": source("#include <prekond/core/views.hpp>"),
+    "src/options.cpp": source("#include <prekond/core/views.hpp>", "auto f = KOKKOS_LAMBDA(int i) {};"),
     "src/io/mm.cpp": source('#include "instantiate.hpp"', '#include "parts.hpp"', "#include <prekond/matrix/io/mm.hpp>"),
     "src/io/parts.hpp": header(),
     "src/precond/ilu.cpp": source("#include <prekond/precond/ilu.hpp>", '#include "instantiate.hpp"'),
@@ -287,6 +297,8 @@ BAD = [
     ("a backend", "src/precond/ilu.cpp", source("#if defined(KOKKOS_ENABLE_CUDA)", "#endif"), "KOKKOS_ENABLE_CUDA belongs"),
     ("a backend", "include/prekond/dense/qr.hpp", header("#ifdef __CUDA_ARCH__", "#endif"), "__CUDA_ARCH__ belongs"),
     ("a backend", "src/driver/main.cpp", source("#ifdef KOKKOS_ENABLE_OPENMP", "#endif"), "KOKKOS_ENABLE_OPENMP belongs"),
+    ("a lambda", "include/prekond/dense/qr.hpp", header("auto f = KOKKOS_LAMBDA(int i) {};"), "KOKKOS_LAMBDA belongs"),
+    ("a lambda", "unit_tests/testing/a.hpp", header("auto f = KOKKOS_CLASS_LAMBDA(int i) {};"), "KOKKOS_CLASS_LAMBDA belongs"),
     ("SPDX", "include/prekond/dense/qr.hpp", "#pragma once\n", "SPDX"),
     ("SPDX", "src/io/mm.cpp", HEAD.splitlines()[0] + "\n", "SPDX"),
     ("SPDX", "unit_tests/a_test.cpp", "", "SPDX"),

@@ -84,6 +84,24 @@ struct FinishReduction {
   }
 };
 
+/// The sums of a block's elements, and of all blocks by the last of them.
+template <int K, class Scalar, class Space, class Body>
+struct ReduceBlock {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  std::int64_t n, size;
+  Body body;
+  FinishReduction<K, Scalar, Space> finish;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = team.league_rank() * size;
+    const std::int64_t end = begin + size < n ? begin + size : n;
+    Sums<Scalar, K> sums;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, begin, end),
+        [&](std::int64_t i, Sums<Scalar, K>& sum) { body(i, sum.value); }, sums);
+    finish(team, sums);
+  }
+};
+
 /// For all i < n calls `body(i, sums)`, which may also update vectors, and leaves the K sums in `result`.
 /// One kernel. Same bits for any number of threads.
 template <int K, class Scalar, class Space, class Body>
@@ -91,22 +109,12 @@ void block_reduce(const Space& space, const char* label, std::int64_t n, const R
                   VectorView<Scalar, Space> result, Body body) {
   static_assert(K <= ReduceWorkspace<Scalar, Space>::max_sums);
   using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
   const std::int64_t size = ReduceWorkspace<Scalar, Space>::block_size(n);
   const std::int64_t blocks = ReduceWorkspace<Scalar, Space>::num_blocks(n);
   if (!workspace.fits(blocks)) throw std::logic_error("prekond: a reduction's workspace was made for fewer elements");
   const FinishReduction<K, Scalar, Space> finish{workspace.partials(), workspace.arrived(), result};
-  Kokkos::parallel_for(
-      label, Policy(space, static_cast<int>(blocks), is_host_space<Space> ? 1 : 256),
-      KOKKOS_LAMBDA(const Member& team) {
-        const std::int64_t begin = team.league_rank() * size;
-        const std::int64_t end = begin + size < n ? begin + size : n;
-        Sums<Scalar, K> sums;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamThreadRange(team, begin, end),
-            [&](std::int64_t i, Sums<Scalar, K>& sum) { body(i, sum.value); }, sums);
-        finish(team, sums);
-      });
+  Kokkos::parallel_for(label, Policy(space, static_cast<int>(blocks), is_host_space<Space> ? 1 : 256),
+                       ReduceBlock<K, Scalar, Space, Body>{n, size, body, finish});
 }
 
 }  // namespace prekond

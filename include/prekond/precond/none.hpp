@@ -15,6 +15,17 @@ struct NoneOptions {
   void describe(Visitor&) {}
 };
 
+namespace impl {
+template <class Scalar, class Space>
+struct CopyRow {
+  MultiVectorView<const Scalar, Space> x;
+  MultiVectorView<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = x(i, v);
+  }
+};
+}  // namespace impl
+
 /// The identity: y = x.
 template <class Scalar, class Space>
 class None : public MatrixPreconditioner<Scalar, Space> {
@@ -29,10 +40,8 @@ class None : public MatrixPreconditioner<Scalar, Space> {
   void numeric(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace&) const override {
-    Kokkos::parallel_for(
-        "prekond::none::apply", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)), KOKKOS_LAMBDA(int i) {
-          for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = x(i, v);
-        });
+    Kokkos::parallel_for("prekond::none::apply", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)),
+                         impl::CopyRow<Scalar, Space>{x, y});
   }
 };
 

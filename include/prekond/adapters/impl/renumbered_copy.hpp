@@ -8,6 +8,48 @@
 
 namespace prekond::impl {
 
+template <class Space, class Own>
+struct NumberColumn {
+  std::int64_t num_rows;
+  VectorView<int, Space> new_index;
+  Own own;
+  KOKKOS_FUNCTION void operator()(std::int64_t c, std::int64_t& count, bool final) const {
+    const std::int64_t row = own(c);
+    if (final) new_index(c) = static_cast<int>(row >= 0 ? row : num_rows + count);
+    if (row < 0) ++count;
+  }
+};
+
+template <class Space>
+struct RenameColumn {
+  VectorView<const int, Space> old_col;
+  VectorView<const int, Space> new_index;
+  VectorView<int, Space> new_col;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { new_col(k) = new_index(old_col(k)); }
+};
+
+template <class Space>
+struct IsDescent {
+  VectorView<const int, Space> col_idxs;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += col_idxs(k) <= col_idxs(k - 1); }
+};
+
+template <class Scalar, class Space>
+struct IsDescentAtRowBegin {
+  CsrView<Scalar, Space> a;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& count) const {
+    const std::size_t k = a.row_ptrs(i);
+    count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
+  }
+};
+
+template <class Space>
+struct IsForeign {
+  VectorView<const int, Space> col_idxs;
+  std::int64_t num_rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += col_idxs(k) >= num_rows; }
+};
+
 /// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column
 /// c corresponds to, or negative; columns of other ranks follow behind `num_rows` in their order. \returns
 /// their number
@@ -18,12 +60,7 @@ std::int64_t number_columns(const Space& space, std::int64_t num_rows, const Vec
   Kokkos::parallel_scan(
       "prekond::tpetra::local_matrix::number_columns",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, new_index.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t c, std::int64_t & count, bool final) {
-        const std::int64_t row = own(c);
-        if (final) new_index(c) = static_cast<int>(row >= 0 ? row : num_rows + count);
-        if (row < 0) ++count;
-      },
-      foreign);
+      NumberColumn<Space, Own>{num_rows, new_index, own}, foreign);
   return foreign;
 }
 
@@ -43,7 +80,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_cop
   Kokkos::parallel_for(
       "prekond::tpetra::local_matrix::rename_columns",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-      KOKKOS_LAMBDA(std::int64_t k) { col_idxs(k) = new_index(a.col_idxs(k)); });
+      RenameColumn<Space>{a.col_idxs, new_index, col_idxs});
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy(a.num_rows, num_cols, row_ptrs,
                                                                                col_idxs, values);
   sort_rows(space, copy);
@@ -59,16 +96,11 @@ bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
       "prekond::tpetra::local_matrix::count_descents",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 1,
                                                                   std::max<std::int64_t>(1, a.nnz())),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & count) { count += a.col_idxs(k) <= a.col_idxs(k - 1); },
-      descents);
+      IsDescent<Space>{a.col_idxs}, descents);
   Kokkos::parallel_reduce(
       "prekond::tpetra::local_matrix::count_descents_at_row_begins",
       Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& count) {
-        const std::size_t k = a.row_ptrs(i);
-        count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
-      },
-      at_row_begins);
+      IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
   return descents == at_row_begins;
 }
 
@@ -79,7 +111,7 @@ std::int64_t count_foreign_entries(const Space& space, const CsrView<Scalar, Spa
   Kokkos::parallel_reduce(
       "prekond::tpetra::local_matrix::count_foreign_entries",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & count) { count += a.col_idxs(k) >= a.num_rows; }, foreign);
+      IsForeign<Space>{a.col_idxs, a.num_rows}, foreign);
   return foreign;
 }
 

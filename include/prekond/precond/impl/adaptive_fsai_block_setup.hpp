@@ -119,10 +119,8 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
     return allocate<Vector<int, Space>>(m_space, label, size);
   };
   const auto list = ints("prekond::adaptive_fsai::sample::blocks", count);
-  const VectorView<int, Space> chosen = list;
-  Kokkos::parallel_for(
-      "prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
-      KOKKOS_LAMBDA(int k) { chosen(k) = static_cast<int>((2ll * k + 1) * blocks / (2ll * count)); });
+  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
+                       SpreadEvenly<Space>{list, blocks});
   const std::int64_t places = static_cast<std::int64_t>(count) * m_supernodes.largest;
   const auto columns = ints("prekond::adaptive_fsai::sample::columns", count);
   const auto entries = ints("prekond::adaptive_fsai::sample::entries", count);
@@ -244,24 +242,30 @@ auto BlockSetup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& 
   return m_rows.joined(pieces, row_ptrs, nnz);
 }
 
+template <class Scalar, class Space>
+struct SumBlockSteps {
+  CsrView<Scalar, Space> g;
+  VectorView<const int, Space> begins;
+  KOKKOS_FUNCTION void operator()(int k, std::int64_t& rows_of_a, std::int64_t& third_powers,
+                                  std::int64_t& second_powers) const {
+    const int first = begins(k);
+    const std::int64_t b = begins(k + 1) - first;
+    const auto m = static_cast<std::int64_t>(g.row_ptrs(first + 1) - g.row_ptrs(first)) - 1;
+    rows_of_a += b * m * (m + 1);
+    third_powers += m * m * m;
+    second_powers += b * m * m;
+  }
+};
+
 /// Operations of the growth for G's row lengths, estimated as for rows alone, but with one factor a block.
 template <class Scalar, class Space>
 double estimate_block_flops(const Space& space, const CsrView<Scalar, Space>& a,
                             const CsrView<Scalar, Space>& g, const Supernodes<Space>& supernodes) {
-  const VectorView<const int, Space> begins = supernodes.begins;
   std::int64_t updates = 0, cubes = 0, squares = 0;  // whole numbers: the same sums in any order
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::estimate_flops",
       Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-      KOKKOS_LAMBDA(int k, std::int64_t& rows_of_a, std::int64_t& third_powers, std::int64_t& second_powers) {
-        const int first = begins(k);
-        const std::int64_t b = begins(k + 1) - first;
-        const auto m = static_cast<std::int64_t>(g.row_ptrs(first + 1) - g.row_ptrs(first)) - 1;
-        rows_of_a += b * m * (m + 1);
-        third_powers += m * m * m;
-        second_powers += b * m * m;
-      },
-      updates, cubes, squares);
+      SumBlockSteps<Scalar, Space>{g, supernodes.begins}, updates, cubes, squares);
   const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
   return mean_row * static_cast<double>(updates) + 2 * static_cast<double>(cubes) / 3 +
          2 * static_cast<double>(squares);

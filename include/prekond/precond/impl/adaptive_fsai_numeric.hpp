@@ -18,6 +18,18 @@
 namespace prekond {
 namespace impl::adaptive_fsai {
 
+template <class To, class From, class Space>
+struct ConvertEntry {
+  VectorView<const From, Space> a;
+  real_type_t<From> scale;
+  VectorView<To, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    const To value = static_cast<To>(a(k) * scale);
+    values(k) = value;
+    if (!is_finite(value)) ++count;
+  }
+};
+
 /// values = a scale in another precision. \returns how many of them left its range
 template <class To, class From, class Space>
 std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_type_t<From> scale, VectorView<To, Space> values) {
@@ -25,21 +37,22 @@ std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_t
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::convert",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t& count) {
-        const To value = static_cast<To>(a(k) * scale);
-        values(k) = value;
-        if (!is_finite(value)) ++count;
-      },
-      lost);
+      ConvertEntry<To, From, Space>{a, scale, values}, lost);
   return lost;
 }
 
 template <class Real, class Space>
+struct TakeRoot {
+  VectorView<const Real, Space> diagonal;
+  VectorView<Real, Space> root;
+  KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(diagonal(i)); }
+};
+
+template <class Real, class Space>
 Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Space> diagonal) {
   const auto root = allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::root", diagonal.extent(0));
-  Kokkos::parallel_for(
-      "prekond::adaptive_fsai::numeric::roots", Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)),
-      KOKKOS_LAMBDA(int i) { root(i) = Kokkos::sqrt(diagonal(i)); });
+  Kokkos::parallel_for("prekond::adaptive_fsai::numeric::roots",
+                       Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)), TakeRoot<Real, Space>{diagonal, root});
   return root;
 }
 
@@ -130,6 +143,16 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
   return true;
 }
 
+template <class Scalar, class Space>
+struct SumRowSteps {
+  CsrView<Scalar, Space> g;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& rows_of_a, std::int64_t& third_powers) const {
+    const auto m = static_cast<std::int64_t>(g.row_ptrs(i + 1) - g.row_ptrs(i)) - 1;
+    rows_of_a += m * (m + 1);
+    third_powers += m * m * m;
+  }
+};
+
 /// Operations of Algorithm 1 for G's row lengths, with m members in a row and a the mean row length of A: step k updates
 /// the gradient by k rows of A and borders the inverse factor, so a row costs about 2 (a m (m + 1) / 2 + m^3 / 3); on a
 /// kept pattern only the factor's part. The rows' own lengths in A would cost 2 % of the setup to read.
@@ -138,12 +161,7 @@ double estimate_flops(const Space& space, const CsrView<Scalar, Space>& a, const
   std::int64_t updates = 0, cubes = 0;  // whole numbers: the same sums in any order
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::estimate_flops", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& rows_of_a, std::int64_t& third_powers) {
-        const auto m = static_cast<std::int64_t>(g.row_ptrs(i + 1) - g.row_ptrs(i)) - 1;
-        rows_of_a += m * (m + 1);
-        third_powers += m * m * m;
-      },
-      updates, cubes);
+      SumRowSteps<Scalar, Space>{g}, updates, cubes);
   const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
   return (kept ? 0 : mean_row * static_cast<double>(updates)) + 2 * static_cast<double>(cubes) / 3;
 }
@@ -161,6 +179,15 @@ struct KeepStrong {
   }
 };
 
+template <class Space>
+struct LongerRow {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& most) const {
+    const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i)) - 1;
+    if (length > most) most = length;
+  }
+};
+
 /// Off-diagonal entries of the longest row of a lower triangle; 0 where there is none.
 template <class Space>
 std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
@@ -168,11 +195,7 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   if (pattern.row_ptrs.extent(0) == 0) return longest;
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::longest_row", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& most) {
-        const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i)) - 1;
-        if (length > most) most = length;
-      },
-      Kokkos::Max<std::int64_t>(longest));
+      LongerRow<Space>{pattern}, Kokkos::Max<std::int64_t>(longest));
   return longest;
 }
 

@@ -128,13 +128,79 @@ class Setup {
   bool m_result_counts = false;
 };
 
+/// The k-th of `list.extent(0)` places spread evenly over [0, size).
+template <class Space>
+struct SpreadEvenly {
+  VectorView<int, Space> list;
+  std::int64_t size;
+  KOKKOS_FUNCTION void operator()(int k) const {
+    list(k) = static_cast<int>((2ll * k + 1) * size / (2ll * static_cast<std::int64_t>(list.extent(0))));
+  }
+};
+
+template <class Space>
+struct SeeShortage {
+  std::int64_t first;
+  VectorView<const int, Space> list;
+  VectorView<const int, Space> length;
+  KOKKOS_FUNCTION void operator()(int k, int& seen) const { seen |= 1 << -length(list(k) - first); }
+};
+
+/// Lists the rows that have no length, where the list has room.
+template <class Space>
+struct ListOutgrown {
+  std::int64_t first;
+  VectorView<const int, Space> length;
+  VectorView<int, Space> list;
+  KOKKOS_FUNCTION void operator()(int k, std::int64_t& sum, bool final) const {
+    if (length(k) >= 0) return;
+    if (final && list.extent(0) > 0) list(sum) = static_cast<int>(first) + k;
+    ++sum;
+  }
+};
+
+/// Row pointers of a chunk's rows: behind `begin` entries.
+template <class Space>
+struct ScanLengths {
+  std::int64_t first;
+  VectorView<const int, Space> length;
+  std::size_t begin;
+  VectorView<std::size_t, Space> row_ptrs;
+  KOKKOS_FUNCTION void operator()(int k, std::size_t& sum, bool final) const {
+    sum += static_cast<std::size_t>(length(k));
+    if (final) row_ptrs(first + k + 1) = begin + sum;
+  }
+};
+
+/// Moves a chunk's rows out of the slab, 64 a team.
+template <class Scalar, class Space>
+struct AppendRows {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  RowSlab<Scalar, Space> slab;
+  std::int64_t count;
+  VectorView<const std::size_t, Space> row_ptrs;
+  std::size_t begin;
+  VectorView<int, Space> cols;
+  VectorView<Scalar, Space> values;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t from = team.league_rank() * std::int64_t(64);
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from, from + 64 < count ? from + 64 : count), [&](std::int64_t k) {
+      const std::size_t to = row_ptrs(slab.first + k) - begin;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, slab.length(k)), [&](int e) {
+        cols(to + e) = slab.cols(k * slab.width + e);
+        values(to + e) = slab.values(k * slab.width + e);
+      });
+    });
+  }
+};
+
 /// Bits of the shortages among the listed rows.
 template <class Space>
 int shortages_of(const Space& space, std::int64_t first, VectorView<const int, Space> list, VectorView<const int, Space> length) {
   int bits = 0;
   Kokkos::parallel_reduce(
       "prekond::adaptive_fsai::numeric::shortages", Kokkos::RangePolicy<Space>(space, 0, list.extent(0)),
-      KOKKOS_LAMBDA(int k, int& seen) { seen |= 1 << -length(list(k) - first); }, Kokkos::BOr<int>(bits));
+      SeeShortage<Space>{first, list, length}, Kokkos::BOr<int>(bits));
   return bits;
 }
 
@@ -231,10 +297,8 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   const std::int64_t row_bytes = std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
   const int count = static_cast<int>(std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
   auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::rows", count);
-  const VectorView<int, Space> rows = list;
-  Kokkos::parallel_for(
-      "prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
-      KOKKOS_LAMBDA(int k) { rows(k) = static_cast<int>((2ll * k + 1) * n / (2ll * count)); });
+  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
+                       SpreadEvenly<Space>{list, n});
   auto columns = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::columns", count);
   auto entries = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::entries", count);
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::cols", count * width);
@@ -267,12 +331,7 @@ std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64
   std::int64_t total = 0;
   Kokkos::parallel_scan(
       "prekond::adaptive_fsai::numeric::outgrown", Kokkos::RangePolicy<Space>(m_space, 0, count),
-      KOKKOS_LAMBDA(int k, std::int64_t& sum, bool final) {
-        if (length(k) >= 0) return;
-        if (final && list.extent(0) > 0) list(sum) = static_cast<int>(first) + k;
-        ++sum;
-      },
-      total);
+      ListOutgrown<Space>{first, length, list}, total);
   ++m_fences;
   return total;
 }
@@ -323,33 +382,18 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::append(const RowSlab<Scalar
   std::size_t added = 0;
   Kokkos::parallel_scan(
       "prekond::adaptive_fsai::numeric::scan_rows", Kokkos::RangePolicy<Space>(m_space, 0, count),
-      KOKKOS_LAMBDA(int k, std::size_t& sum, bool final) {
-        sum += static_cast<std::size_t>(slab.length(k));
-        if (final) row_ptrs(slab.first + k + 1) = begin + sum;
-      },
-      added);
+      ScanLengths<Space>{slab.first, slab.length, begin, row_ptrs}, added);
   ++m_fences;
   nnz += added;
   Piece piece{allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", added),
               allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", added)};
-  const VectorView<int, Space> cols = piece.cols;
-  const VectorView<Scalar, Space> values = piece.values;
   constexpr int lanes = is_host_space<Space> ? 1 : 16;
   using Policy = Kokkos::TeamPolicy<Space>;
   constexpr int team_rows = is_host_space<Space> ? 1 : 16;
   const int league = static_cast<int>((count + 63) / 64);
   Kokkos::parallel_for(
       "prekond::adaptive_fsai::numeric::append_rows", Policy(m_space, league, team_rows, lanes),
-      KOKKOS_LAMBDA(const typename Policy::member_type& team) {
-        const std::int64_t from = team.league_rank() * std::int64_t(64);
-        Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from, from + 64 < count ? from + 64 : count), [&](std::int64_t k) {
-          const std::size_t to = row_ptrs(slab.first + k) - begin;
-          Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, slab.length(k)), [&](int e) {
-            cols(to + e) = slab.cols(k * slab.width + e);
-            values(to + e) = slab.values(k * slab.width + e);
-          });
-        });
-      });
+      AppendRows<Scalar, Space>{slab, count, row_ptrs, begin, piece.cols, piece.values});
   return piece;
 }
 

@@ -23,6 +23,26 @@ struct DiagonalRange {
   std::int64_t bad_row;
 };
 
+template <class Scalar, class Space>
+struct ExtractDiagonal {
+  using Real = real_type_t<Scalar>;
+  CsrView<Scalar, Space> a;
+  VectorView<Real, Space> diagonal;
+  KOKKOS_FUNCTION void operator()(int i, Real& min, Real& max, std::int64_t& bad) const {
+    std::size_t place = 0;
+    const Scalar entry = find_entry(a, i, i, place);
+    const Real value = real_part(entry);
+    diagonal(i) = value;
+    if (!(value > 0) || !Kokkos::isfinite(value) ||
+        !(Kokkos::abs(imaginary_part(entry)) <= Real(symmetry_tolerance<Scalar>) * value)) {
+      if (i < bad) bad = i;
+    } else {
+      if (value < min) min = value;
+      if (value > max) max = value;
+    }
+  }
+};
+
 /// Copies the diagonal, its real parts. Fences.
 template <class Scalar, class Space>
 DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
@@ -32,19 +52,7 @@ DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar,
   DiagonalRange<Scalar> range{};
   Kokkos::parallel_reduce(
       "prekond::fsai::numeric::diagonal", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, Real& min, Real& max, std::int64_t& bad) {
-        std::size_t place = 0;
-        const Scalar entry = find_entry(a, i, i, place);
-        const Real value = real_part(entry);
-        diagonal(i) = value;
-        if (!(value > 0) || !Kokkos::isfinite(value) ||
-            !(Kokkos::abs(imaginary_part(entry)) <= Real(symmetry_tolerance<Scalar>) * value)) {
-          if (i < bad) bad = i;
-        } else {
-          if (value < min) min = value;
-          if (value > max) max = value;
-        }
-      },
+      ExtractDiagonal<Scalar, Space>{a, diagonal},
       Kokkos::Min<Real>(range.min), Kokkos::Max<Real>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
   if (range.bad_row == none) range.bad_row = -1;
   return range;
@@ -77,6 +85,15 @@ inline void check_same_rows(std::int64_t numeric, std::int64_t symbolic, const s
                    std::to_string(symbolic) + "; call symbolic again");
 }
 
+template <class Space>
+struct RangeOfColumns {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, int& min, int& max) const {
+    if (pattern.col_idxs(k) < min) min = pattern.col_idxs(k);
+    if (pattern.col_idxs(k) > max) max = pattern.col_idxs(k);
+  }
+};
+
 /// Fences. \throws InputError for a pattern that is not square, or has a column out of range
 template <class Space>
 void check_graph(const Space& space, const CsrGraphView<Space>& pattern, const std::string& name) {
@@ -87,11 +104,7 @@ void check_graph(const Space& space, const CsrGraphView<Space>& pattern, const s
   Kokkos::parallel_reduce(
       "prekond::fsai::check_graph",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.nnz()),
-      KOKKOS_LAMBDA(std::int64_t k, int& min, int& max) {
-        if (pattern.col_idxs(k) < min) min = pattern.col_idxs(k);
-        if (pattern.col_idxs(k) > max) max = pattern.col_idxs(k);
-      },
-      Kokkos::Min<int>(least), Kokkos::Max<int>(most));
+      RangeOfColumns<Space>{pattern}, Kokkos::Min<int>(least), Kokkos::Max<int>(most));
   if (pattern.nnz() == 0 || (least >= 0 && most < pattern.num_cols)) return;
   throw InputError(name + ": the pattern has the column " +
                    std::to_string(std::int64_t(least < 0 ? least : most) + 1) +

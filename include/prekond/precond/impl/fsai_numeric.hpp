@@ -11,6 +11,25 @@
 namespace prekond {
 namespace impl::fsai {
 
+template <class Space>
+struct SumRowOrders {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& third_powers, std::int64_t& second_powers) const {
+    const auto m = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
+    third_powers += m * m * m;
+    second_powers += m * m;
+  }
+};
+
+template <class Space>
+struct SumBlockOrders {
+  BlockOrder<Space> order;
+  KOKKOS_FUNCTION void operator()(int k, std::int64_t& third_powers) const {
+    const auto m = static_cast<std::int64_t>(order(k));
+    third_powers += m * m * m;
+  }
+};
+
 /// m^3 / 3 + m^2 for each row of m entries, the first of it once for a block's last row.
 template <class Space>
 double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
@@ -18,21 +37,12 @@ double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
   std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
   Kokkos::parallel_reduce(
       "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& third_powers, std::int64_t& second_powers) {
-        const auto m = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
-        third_powers += m * m * m;
-        second_powers += m * m;
-      },
-      cubes, squares);
+      SumRowOrders<Space>{pattern}, cubes, squares);
   if (supernodes.count() > 0) {
     const BlockOrder<Space> order{pattern, {supernodes.begins}};
     Kokkos::parallel_reduce(
         "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-        KOKKOS_LAMBDA(int k, std::int64_t& third_powers) {
-          const auto m = static_cast<std::int64_t>(order(k));
-          third_powers += m * m * m;
-        },
-        cubes);
+        SumBlockOrders<Space>{order}, cubes);
   }
   return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
 }

@@ -35,6 +35,20 @@ struct KeepLarge {
   }
 };
 
+template <class Scalar, class Space>
+struct MeasureRow {
+  KeepLarge<Scalar, Space> large;
+  double delta;
+  VectorView<double, Space> least;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    const auto& row_ptrs = large.pattern.row_ptrs;
+    const std::size_t last = row_ptrs(i + 1) - 1;
+    double sum = 0;
+    for (std::size_t k = row_ptrs(i); k <= last; ++k) sum += large.square(k, last);
+    least(i) = delta * delta * sum;
+  }
+};
+
 /// Of each row, what an entry's square has to reach.
 template <class Scalar, class Space>
 Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>& g,
@@ -42,15 +56,8 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
                                    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta) {
   const auto least = allocate<Vector<double, Space>>(space, "prekond::fsai::postfilter::least", g.num_rows);
   const KeepLarge<Scalar, Space> large{g, values, diagonal, {}};
-  const VectorView<double, Space> result = least;
-  Kokkos::parallel_for(
-      "prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
-      KOKKOS_LAMBDA(int i) {
-        const std::size_t last = g.row_ptrs(i + 1) - 1;
-        double sum = 0;
-        for (std::size_t k = g.row_ptrs(i); k <= last; ++k) sum += large.square(k, last);
-        result(i) = delta * delta * sum;
-      });
+  Kokkos::parallel_for("prekond::fsai::postfilter::norms", Kokkos::RangePolicy<Space>(space, 0, g.num_rows),
+                       MeasureRow<Scalar, Space>{large, delta, least});
   return least;
 }
 

@@ -24,24 +24,31 @@ struct RowSizes {
 };
 
 template <class Scalar, class Space>
+struct MeasureRow {
+  CsrView<Scalar, Space> a;
+  VectorView<double, Space> scale;
+  VectorView<Scalar, Space> diagonals;
+  VectorView<Scalar, Space> magnitudes;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    Scalar largest = 0, diagonal = 0;
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) < a.num_rows; ++k) {
+      const Scalar value = a.values(k), size = Kokkos::abs(value);
+      if (!Kokkos::isfinite(value)) continue;
+      if (size > largest) largest = size;
+      if (a.col_idxs(k) == i) diagonal = value;
+    }
+    scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
+    diagonals(i) = diagonal;
+    magnitudes(i) = diagonal != 0 ? Kokkos::abs(diagonal) : (largest > 0 ? largest : Scalar(1));
+  }
+};
+
+template <class Scalar, class Space>
 RowSizes<Scalar, Space> measure_matrix(const Space& space, const CsrView<Scalar, Space>& a) {
   const RowSizes<Scalar, Space> sizes(space, a.num_rows);
-  const VectorView<double, Space> scale = sizes.scale;
-  const VectorView<Scalar, Space> diagonals = sizes.diagonal, magnitudes = sizes.magnitude;
   Kokkos::parallel_for(
       "prekond::nonsymmetric_fsai::numeric::measure_rows", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i) {
-        Scalar largest = 0, diagonal = 0;
-        for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) < a.num_rows; ++k) {
-          const Scalar value = a.values(k), size = Kokkos::abs(value);
-          if (!Kokkos::isfinite(value)) continue;
-          if (size > largest) largest = size;
-          if (a.col_idxs(k) == i) diagonal = value;
-        }
-        scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
-        diagonals(i) = diagonal;
-        magnitudes(i) = diagonal != 0 ? Kokkos::abs(diagonal) : (largest > 0 ? largest : Scalar(1));
-      });
+      MeasureRow<Scalar, Space>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
   return sizes;
 }
 
