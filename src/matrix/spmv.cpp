@@ -86,9 +86,27 @@ struct SpmvKernel {
       for (; k < length; ++k) sums[0] += static_cast<Scalar>(values[k]) * xv[cols[k]];
       return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     } else {
+      // A batch's columns and values are all on their way before the first is needed: x waits for memory once a batch,
+      // also in the last, of which a row has a part.
+      constexpr int batch = SpmvTuning::entries_per_lane;
       Scalar sum = 0;
-#pragma unroll 4
-      for (int k = lane; k < length; k += Level::width) sum += static_cast<Scalar>(values[k]) * xv[cols[k]];
+      for (int k = lane; k < length; k += batch * Level::width) {
+        int col[batch];
+        Value value[batch];
+#pragma unroll
+        for (int p = 0; p < batch; ++p) {
+          const int place = k + p * Level::width;
+          col[p] = place < length ? cols[place] : -1;
+          if (place < length) value[p] = values[place];
+        }
+        Scalar factor[batch];
+#pragma unroll
+        for (int p = 0; p < batch; ++p)
+          if (col[p] >= 0) factor[p] = xv[col[p]];
+#pragma unroll
+        for (int p = 0; p < batch; ++p)
+          if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
+      }
       return sum;
     }
   }
