@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "benchmark_main.hpp"
-#include "kernel_times.hpp"
+#include "fsai_setup.hpp"
 
-#include <prekond/matrix/generate.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
 #include <map>
@@ -19,44 +17,16 @@
 namespace {
 
 using namespace prekond;
+using perf::Matrix;
 using perf::Space;
-using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
-
-double set_up(benchmark::State& state, const Matrix& a, const AdaptiveFsaiOptions& options) {
-  const Space space;
-  AdaptiveFsai<double, Space> fsai(options);
-  const double time = perf::seconds(space, [&] {
-    fsai.symbolic(space, a);
-    fsai.numeric(space, a);
-  });
-  state.counters["rows"] = double(a.num_rows);
-  state.counters["nnz"] = double(a.nnz());
-  state.counters["nnz_g"] = double(fsai.report().nnz);
-  state.counters["density"] = double(fsai.report().nnz) / double(a.nnz());
-  state.counters["setup_bytes"] = double(fsai.report().setup_bytes);
-  state.counters["rows_per_second"] = double(a.num_rows) / time;
-  state.counters["breakdowns"] = double(fsai.report().breakdowns.count);
-  state.counters["fences"] = fsai.report().fences;
-  return time;
-}
+using Algorithm = AdaptiveFsai<double, Space>;
 
 double set_up_again(const Matrix& a, const AdaptiveFsaiOptions& options) {
   const Space space;
-  AdaptiveFsai<double, Space> fsai(options);
+  Algorithm fsai(options);
   fsai.symbolic(space, a);
   fsai.numeric(space, a);
   return perf::seconds(space, [&] { fsai.numeric(space, a); });
-}
-
-void print_kernels(const Matrix& a, const AdaptiveFsaiOptions& options, const std::string& title) {
-  const Space space;
-  AdaptiveFsai<double, Space> fsai(options);
-  fsai.symbolic(space, a);
-  fsai.numeric(space, a);
-  fsai.symbolic(space, a);
-  const perf::KernelTimes times;
-  fsai.numeric(space, a);
-  times.print(title.c_str());
 }
 
 /// The choices named in "list,marker", by their names; without any, the default under no name.
@@ -80,12 +50,11 @@ void register_all(int& argc, char** argv) {
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
   options.slab_bytes = std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
   options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
-  const std::string blocks = options.block_size == 1 ? "" : "/block_size:" + std::to_string(options.block_size);
+  const std::string blocks = perf::block_suffix(options.block_size);
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
   const auto chosen = gradients(perf::take_flag(argc, argv, "gradient", ""));
-  const auto a = std::make_shared<Matrix>(generate<double>(Space(), spec));
-  Kokkos::push_finalize_hook([a] { *a = {}; });
+  const auto a = perf::lasting_matrix(spec);
   for (const auto& [name, gradient] : chosen) {
     options.gradient = gradient;
     for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
@@ -93,9 +62,9 @@ void register_all(int& argc, char** argv) {
       const std::string word = (precision == Precision::single_precision ? "single" : "double") + name;
       for (int k : steps) {
         options.max_steps = k;
-        if (kernels) print_kernels(*a, options, spec + " " + word + " " + std::to_string(k));
+        if (kernels) perf::print_kernels<Algorithm>(*a, options, spec + " " + word + " " + std::to_string(k));
         perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k) + blocks, repetitions,
-                  [=](benchmark::State& state) { return set_up(state, *a, options); });
+                  [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
       perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps) + blocks, repetitions,
                 [=](benchmark::State&) { return set_up_again(*a, options); });

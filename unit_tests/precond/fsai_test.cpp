@@ -410,6 +410,12 @@ TYPED_TEST(FsaiTest, APatternOfTheUsersIsObeyed) {
   }
 }
 
+TYPED_TEST(FsaiTest, ItsPatternDoesNotGrow) {
+  FsaiOptions options;
+  options.reuse = Reuse::extend;
+  EXPECT_THROW((Fsai<double, TypeParam>(options)), OptionError);
+}
+
 TYPED_TEST(FsaiTest, APatternTakesEffectWithTheNextSymbolic) {
   const TypeParam space;
   const HostMatrix<double> a = random_spd(50, 0.3, 53);

@@ -250,6 +250,12 @@ template <class Space>
 class NonsymmetricFsaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(NonsymmetricFsaiTest, TestSpaces, SpaceNames);
 
+TYPED_TEST(NonsymmetricFsaiTest, ItsPatternDoesNotGrow) {
+  NonsymmetricFsaiOptions options;
+  options.reuse = Reuse::extend;
+  EXPECT_THROW((NonsymmetricFsai<double, TypeParam>(options)), OptionError);
+}
+
 TYPED_TEST(NonsymmetricFsaiTest, EveryRowAndColumnIsTheTextbooks) {
   for (const Case& test : general_matrices()) {
     for (int power = 0; power <= 3; ++power) {

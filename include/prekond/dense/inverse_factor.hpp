@@ -57,7 +57,7 @@ struct InverseFactor {
     if constexpr (Level::width == 1) {
       for (int q = 0; q <= m; ++q) out[q] = 0;
       int p = 0;
-      for (; p + 4 <= m; p += 4) add_four(l, -scale, p, out);
+      for (; p < m - 3; p += 4) add_four(l, -scale, p, out);
       for (; p < m; ++p) {
         const Scalar* in = w + row(p);
         const Scalar lp = -scale * conjugate(l[p]);

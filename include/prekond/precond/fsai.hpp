@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
-#include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/supernodes.hpp>
-#include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/static_pattern_inverse.hpp>
 
 namespace prekond {
 
@@ -94,42 +93,27 @@ struct FsaiOptions {
 /// \throws InputError for a diagonal entry that is missing, not positive or not real, and for a power whose pattern
 /// takes more than `pattern_bytes`, its blocks' rows united
 template <class Scalar, class Space>
-class Fsai : public FactoredInverse<Scalar, Space> {
+class Fsai : public StaticPatternInverse<Scalar, Space> {
  public:
   using options_type = FsaiOptions;
-  using typename FactoredInverse<Scalar, Space>::matrix_type;
-  using typename FactoredInverse<Scalar, Space>::matrix_view;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_type;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_view;
 
-  /// \throws InputError for `Reuse::extend`: this pattern does not grow
-  explicit Fsai(const FsaiOptions& options = {});
+  /// \throws OptionError for `Reuse::extend`: this pattern does not grow
+  explicit Fsai(const FsaiOptions& options = {})
+      : StaticPatternInverse<Scalar, Space>(FsaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {}
 
   std::string name() const override { return FsaiOptions::name; }
-
-  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
-  void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
-
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is G's
-  /// (united in blocks, where `block_size` asks for them). It is copied. Takes effect with the next
-  /// `symbolic`.
-  ///
-  /// \pre columns ascend
-  ///
-  /// \throws InputError where it is not square, or a column is out of range
-  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const FsaiOptions& options() const { return m_options; }
 
  private:
   CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a);
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
 
   FsaiOptions m_options;
-  bool m_symbolic_done = false;
-  CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
-  CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
-  CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric
-  Supernodes<Space> m_supernodes;   ///< of the pattern; none: rows are alone
+  Supernodes<Space> m_supernodes;  ///< of the pattern; none: rows are alone
   std::string m_supernodes_note;
 };
 

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
-#include <prekond/matrix/csr_graph.hpp>
-#include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/static_pattern_inverse.hpp>
 
 namespace prekond {
 
@@ -83,29 +82,21 @@ struct NonsymmetricFsaiOptions {
 ///
 /// \throws InputError for a power whose pattern takes more than `pattern_bytes`
 template <class Scalar, class Space>
-class NonsymmetricFsai : public FactoredInverse<Scalar, Space> {
+class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
  public:
   using options_type = NonsymmetricFsaiOptions;
-  using typename FactoredInverse<Scalar, Space>::matrix_type;
-  using typename FactoredInverse<Scalar, Space>::matrix_view;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_type;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_view;
 
-  explicit NonsymmetricFsai(const NonsymmetricFsaiOptions& options = {}) : m_options(options) {}
+  /// \throws OptionError for `Reuse::extend`: this pattern does not grow
+  explicit NonsymmetricFsai(const NonsymmetricFsaiOptions& options = {})
+      : StaticPatternInverse<Scalar, Space>(NonsymmetricFsaiOptions::name, options.reuse, options.prefilter > 0),
+        m_options(options) {}
 
   std::string name() const override { return NonsymmetricFsaiOptions::name; }
   bool is_symmetric() const override { return false; }
   bool is_nonsymmetric() const override { return true; }
-
-  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
-  void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
-
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is that of
-  /// G_L and of G_U^T. It is copied. Takes effect with the next `symbolic`.
-  ///
-  /// \pre columns ascend
-  ///
-  /// \throws InputError where it is not square, or a column is out of range
-  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
   const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
   const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
@@ -113,13 +104,9 @@ class NonsymmetricFsai : public FactoredInverse<Scalar, Space> {
   const NonsymmetricFsaiOptions& options() const { return m_options; }
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) const;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
 
   NonsymmetricFsaiOptions m_options;
-  bool m_symbolic_done = false;
-  CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
-  CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
-  CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric
 };
 
 }  // namespace prekond

@@ -50,23 +50,8 @@ double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
 }  // namespace impl::fsai
 
 template <class Scalar, class Space>
-Fsai<Scalar, Space>::Fsai(const FsaiOptions& options) : m_options(options) {
-  if (options.reuse == Reuse::extend)
-    throw InputError("fsai: reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
-}
-
-template <class Scalar, class Space>
-void Fsai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
-  impl::check_graph(space, pattern, name());
-  m_given_pattern = lower_triangle<Space>(space, pattern);
-}
-
-template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matrix_view& a) const {
-  if (m_user_pattern.row_ptrs.extent(0) > 0) {
-    impl::check_pattern_rows(m_user_pattern, a.num_rows, name());
-    return m_user_pattern;
-  }
+  if (this->has_user_pattern()) return this->user_pattern(a);
   // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
   if (m_options.prefilter == 0)
     return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
@@ -91,54 +76,20 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Fsai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
-  Kokkos::Timer timer;
-  impl::check_part(a, name());
-  m_user_pattern = m_given_pattern;
-  CsrGraph<Space> pattern;
-  if (a.num_rows > 0 && (m_options.prefilter == 0 || m_user_pattern.row_ptrs.extent(0) > 0)) {
-    pattern = make_pattern(space, a);
-    space.fence("prekond::fsai::symbolic::end");
-  }
-  m_pattern = pattern;
-  this->m_num_rows = a.num_rows;
-  this->m_report = {};
-  m_symbolic_done = true;
-  this->forget_factor();
-  this->m_report.symbolic_seconds = timer.seconds();
-}
-
-template <class Scalar, class Space>
 void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   namespace inner = impl::fsai;
-  if (!m_symbolic_done) symbolic(space, a);
-  impl::check_part(a, name());
-  impl::check_same_rows(a.num_rows, this->m_num_rows, name());
-  Kokkos::Timer timer;
   Report report;
+  if (!this->begin_numeric(space, a, report)) return;
+  const bool kept = report.pattern_kept;
+  Kokkos::Timer timer;
   impl::MemoryMeter meter;
-  report.symbolic_seconds = this->m_report.symbolic_seconds;
   const auto diagonal =
       allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
-  const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
-  report.pattern_kept = kept;
-  if (a.num_rows == 0) {
-    this->take_empty_factor(space);
-    this->m_report = report;
-    return;
-  }
   impl::check_diagonal(range, name());
-
-  CsrGraph<Space> pattern = m_pattern;
-  if (kept) {
-    pattern = {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
-  } else if (pattern.row_ptrs.extent(0) == 0) {
-    pattern = make_pattern(space, a);
-    report.fences += 4;
-  }
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 4, report);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
@@ -162,8 +113,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
   report.fences += setup.fences() + 2;
   this->take_factor(space, g, m_options.storage, report, meter);
-  // The pattern is G's own now, or another one with the next values.
-  if (m_options.reuse == Reuse::pattern) m_pattern = {};
+  this->end_numeric();
   report.numeric_seconds = timer.seconds();
   this->m_report = report;
 }

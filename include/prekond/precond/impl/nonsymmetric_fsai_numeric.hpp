@@ -10,18 +10,9 @@
 namespace prekond {
 
 template <class Scalar, class Space>
-void NonsymmetricFsai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
-  impl::check_graph(space, pattern, name());
-  m_given_pattern = lower_triangle<Space>(space, pattern);
-}
-
-template <class Scalar, class Space>
 CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space,
-                                                              const matrix_view& a) const {
-  if (m_user_pattern.row_ptrs.extent(0) > 0) {
-    impl::check_pattern_rows(m_user_pattern, a.num_rows, name());
-    return m_user_pattern;
-  }
+                                                              const matrix_view& a) {
+  if (this->has_user_pattern()) return this->user_pattern(a);
   CsrGraph<Space> filtered;
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
   const CsrGraphView<Space> s =
@@ -33,47 +24,13 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space
 }
 
 template <class Scalar, class Space>
-void NonsymmetricFsai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
-  Kokkos::Timer timer;
-  impl::check_part(a, name());
-  m_user_pattern = m_given_pattern;
-  CsrGraph<Space> pattern;
-  if (a.num_rows > 0 && (m_options.prefilter == 0 || m_user_pattern.row_ptrs.extent(0) > 0)) {
-    pattern = make_pattern(space, a);
-    space.fence("prekond::nonsymmetric_fsai::symbolic::end");
-  }
-  m_pattern = pattern;
-  this->m_num_rows = a.num_rows;
-  this->m_report = {};
-  m_symbolic_done = true;
-  this->forget_factor();
-  this->m_report.symbolic_seconds = timer.seconds();
-}
-
-template <class Scalar, class Space>
 void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
-  if (!m_symbolic_done) symbolic(space, a);
-  impl::check_part(a, name());
-  impl::check_same_rows(a.num_rows, this->m_num_rows, name());
-  Kokkos::Timer timer;
   Report report;
-  report.symbolic_seconds = this->m_report.symbolic_seconds;
-  const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
-  report.pattern_kept = kept;
-  if (a.num_rows == 0) {
-    this->take_empty_factor(space);
-    this->m_report = report;
-    return;
-  }
-
+  if (!this->begin_numeric(space, a, report)) return;
+  const bool kept = report.pattern_kept;
+  Kokkos::Timer timer;
   impl::MemoryMeter meter;
-  CsrGraph<Space> pattern = m_pattern;
-  if (kept) {
-    pattern = {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
-  } else if (pattern.row_ptrs.extent(0) == 0) {
-    pattern = make_pattern(space, a);
-    report.fences += 5;
-  }
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 5, report);
   const auto values_of = [&](const char* label) {
     return matrix_type(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                        allocate<Vector<Scalar, Space>>(space, label, pattern.nnz()));
@@ -89,8 +46,7 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
   report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
   report.fences += setup.fences() + 2;
   this->take_factors(space, lower, upper, m_options.storage, report, meter);
-  // The pattern is the factors' own now, or another one with the next values.
-  if (m_options.reuse == Reuse::pattern) m_pattern = {};
+  this->end_numeric();
   report.numeric_seconds = timer.seconds();
   this->m_report = report;
 }
