@@ -21,12 +21,18 @@ REAL = ["G2_circuit", "Trefethen_20000", "bcsstk17", "gyro_m", "shallow_water1",
         "minsurfo", "jnlbrng1", "obstclae", "sts4098", "bcsstk14", "ex10hs", "msc01440", "bcsstk23"]
 
 
-def settings():
+def settings(quick):
     """Names as `compare` takes them."""
     names = ["jacobi"]
-    for steps, size in [(10, 1), (20, 1), (30, 1), (5, 2), (10, 2), (15, 2), (5, 3), (4, 4), (2, 5), (3, 5), (1, 6), (3, 8)]:
-        for stop in ["0", "0.001", "0.02", "0.05", "0.1"]:
+    growths = [(10, 1), (20, 1), (30, 1), (5, 2), (10, 2), (15, 2), (5, 3), (4, 4), (2, 5), (3, 5), (1, 6), (3, 8)]
+    stops = ["0", "0.001", "0.02", "0.05", "0.1"]
+    if quick:
+        growths, stops = [(10, 1), (20, 1), (30, 1), (15, 2), (25, 2), (3, 5)], ["0", "0.02", "0.05"]
+    for steps, size in growths:
+        for stop in stops:
             names.append(f"adaptive_fsai:max_steps={steps}:step_size={size}:step_tolerance={stop}")
+    if quick:
+        return names + ["fsai", "fsai:power=2", "fsai:prefilter=0.05", "fsai:power=3:prefilter=0.05:postfilter=0.05"]
     for steps, size, tau, delta in [(3, 5, 0.01, 0), (3, 5, 0, 0.02), (3, 5, 0, 0.05), (5, 5, 0, 0.05)]:
         names.append(f"adaptive_fsai:max_steps={steps}:step_size={size}:prefilter={tau}:postfilter={delta}")
     for power, tau, delta in itertools.product([1, 2, 3], [0, 0.05], [0, 0.05]):
@@ -40,7 +46,10 @@ def parse_arguments():
     parser.add_argument("--prekond", default=os.path.join(ROOT, "scripts", "prekond"), help="the command")
     parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices", "spd"), help="folder")
     parser.add_argument("--out", default=os.path.join(HERE, "results", "cpu"), help="folder of the two files")
-    parser.add_argument("--only", default="", help="names of matrices, with commas; default: all of the list")
+    parser.add_argument("--generated", default=";".join(GENERATED), help="model problems, with semicolons between")
+    parser.add_argument("--only", default="", help="names of matrices, with semicolons; default: all of the list")
+    parser.add_argument("--quick", action="store_true", help="fewer settings")
+    parser.add_argument("--name", default="sweep", help="of the two files")
     parser.add_argument("--default", default="adaptive_fsai", help="the setting whose rank is wanted, as compare takes it")
     parser.add_argument("--repeat", default="3", help="times are medians of so many")
     parser.add_argument("--threads", default="2")
@@ -49,7 +58,7 @@ def parse_arguments():
 
 def matrices(arguments):
     wanted = [name for name in arguments.only.split(";") if name]
-    for name in GENERATED:
+    for name in arguments.generated.split(";"):
         if not wanted or name in wanted:
             yield name, ["--generate", name]
     for name in REAL:
@@ -72,6 +81,11 @@ def measure(arguments, source, names):
     results = {}
     for name, row in zip(names, rows):
         precond, solver = row["preconditioner"], row["solver"]
+        if "error" in row:
+            results[name] = {"total": None, "converged": False, "error": row["error"]}
+            continue
+        machine = row["prekond"]
+        arguments.machine = machine["device"] or f"{machine['backend']}, {machine['threads']} threads"
         results[name] = {"total": row["total_seconds"], "setup": precond["setup_seconds"], "density": precond["density"],
                          "iterations": solver["iterations"], "converged": solver["converged"]}
     return results
@@ -82,6 +96,16 @@ def short(name):
                         ("postfilter=", "delta "), ("power=", "k ")]:
         name = name.replace(long, brief)
     return name.replace(":", " ")
+
+
+def shown(result):
+    if "error" in result:
+        return "error"
+    return f"{result['total']:.4f}" + ("" if result["converged"] else " (not converged)")
+
+
+def ratio(result, best):
+    return "" if "error" in result else f"{result['total'] / best['total']:.2f}"
 
 
 def ratios_of(table):
@@ -99,11 +123,22 @@ def median(values):
     return statistics.median([float("inf") if v is None else v for v in values])
 
 
+def repeat_command(arguments):
+    words = ["perf_tests/sweep_fsai.py", "--default", arguments.default]
+    if arguments.quick:
+        words.append("--quick")
+    if arguments.generated != ";".join(GENERATED):
+        words.append(f"--generated '{arguments.generated}'")
+    if arguments.only:
+        words.append(f"--only '{arguments.only}'")
+    return " ".join(words)
+
+
 def write(arguments, table):
     ratios = ratios_of(table)
     ranked = sorted(ratios, key=lambda name: median(ratios[name]))
     lines = ["# Time to solution of FSAI settings: setup + CG to 1e-6", "",
-             f"Repeat with `perf_tests/sweep_fsai.py --default {arguments.default}`. {arguments.threads} threads, medians of "
+             f"Repeat with `{repeat_command(arguments)}`. {arguments.machine}, medians of "
              f"{arguments.repeat}. adaptive_fsai A x B: A steps of B entries; stop: step_tolerance.", "",
              "| setting | median ratio to the best | worst | not converged |", "|---|---|---|---|"]
     for name in ranked:
@@ -116,16 +151,16 @@ def write(arguments, table):
         best = min((n for n in results if results[n]["converged"] and n != "jacobi"), key=lambda n: results[n]["total"])
         b, d, j = results[best], results[arguments.default], results["jacobi"]
         lines.append(f"| {matrix} | {short(best)} | {b['total']:.4f} | {b['setup']:.4f} | {b['iterations']} | {b['density']:.2f} "
-                     f"| {d['total']:.4f} | {d['total'] / b['total']:.2f} | {j['total']:.4f} |")
-    with open(os.path.join(arguments.out, "sweep.md"), "w", encoding="utf-8") as file:
+                     f"| {shown(d)} | {ratio(d, b)} | {shown(j)} |")
+    with open(os.path.join(arguments.out, arguments.name + ".md"), "w", encoding="utf-8") as file:
         file.write("\n".join(lines) + "\n")
-    with open(os.path.join(arguments.out, "sweep.json"), "w", encoding="utf-8") as file:
+    with open(os.path.join(arguments.out, arguments.name + ".json"), "w", encoding="utf-8") as file:
         json.dump(table, file, indent=1)
 
 
 def main():
     arguments = parse_arguments()
-    names = settings()
+    names = settings(arguments.quick)
     if arguments.default not in names:
         names.append(arguments.default)
     table = {}
