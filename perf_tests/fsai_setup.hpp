@@ -6,6 +6,7 @@
 #include "kernel_times.hpp"
 
 #include <prekond/matrix/generate.hpp>
+#include <prekond/precond/setup_options.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -155,7 +155,23 @@ def summary(all_results):
         middle = f"; its iterations over Jacobi's, median: {statistics.median(ratios):.2f}" if ratios else ""
         lines.append(f"- {method}: converged where Jacobi did not on {alone}, did not where Jacobi did on {lost}; where both "
                      f"did ({len(both)}), setup + solve was shorter on {faster}{middle}.")
-    return lines
+    return lines + [precision_line(all_results)]
+
+
+def precision_line(all_results):
+    """Table 4 of Bernaschi et al. (2019) in a line: does a setup in single precision cost iterations?"""
+    judged, apart = 0, []
+    for name, results in all_results.items():
+        single, double = (results[method] for method in FSAI)
+        if not converged(double):
+            continue
+        judged += 1
+        wanted = double["report"]["solver"]["iterations"]
+        had = single["report"]["solver"]["iterations"] if converged(single) else None
+        if had is None or had - wanted > max(3, 0.05 * wanted):
+            apart.append(f"{name} ({reason(single) if had is None else had} against {wanted})")
+    return (f"- Setup in single precision: iterations at most max(3, 5 %) above those of double on {judged - len(apart)} of "
+            f"the {judged} matrices on which double converged" + (f"; not on {', '.join(apart)}." if apart else "."))
 
 
 def markdown(arguments, environment, all_results):

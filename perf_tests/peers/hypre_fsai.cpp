@@ -147,7 +147,7 @@ int run(int argc, char** argv, int rank, int size) {
   }
   if (rank == 0) {
     std::printf("{\"peer\": \"hypre\", \"matrix\": \"%s\", \"processes\": %d, \"max_steps\": %d, \"step_size\": %d, "
-                "\"kap_tolerance\": %g, \"density\": %.4f, \"setup_seconds\": %.4f, \"solve_seconds\": %.4f, "
+                "\"kap_tolerance\": %g, \"density\": %.4f, \"setup_seconds\": %.6f, \"solve_seconds\": %.6f, "
                 "\"iterations\": %d}\n",
                 name.c_str(), size, settings.max_steps, settings.step_size, settings.kap_tolerance,
                 last.nnz_g / double(a.nnz()), median(setups), median(solves), int(last.iterations));
