@@ -13,6 +13,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <utility>
 
 namespace prekond::testing {
 namespace {
@@ -65,8 +66,8 @@ std::vector<Case<Scalar>> make_cases() {
   add("more columns than rows", random_lengths(513, 0, 9), 900);
   add("more rows than columns", random_lengths(777, 0, 3), 5);
   add("0 to 600", random_lengths(601, 0, 600), 601);
-  // Mean lengths on both sides of each bound between two vector lengths.
-  for (int mean : {1, 2, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 150})
+  // Mean lengths on both sides of each bound between two vector lengths, and between two sizes of batches.
+  for (int mean : {1, 2, 4, 5, 8, 9, 16, 17, 32, 33, 42, 48, 49, 56, 64, 65, 84, 96, 97, 110, 150})
     add(("mean " + std::to_string(mean)).c_str(), random_lengths(1031, 0, 2 * mean), 1031);
   std::vector<int> one_long(1500, 1);
   one_long[1499] = 600;
@@ -205,18 +206,21 @@ TYPED_TEST(SpmvTest, NoVectorAndNoRowAreNoWork) {
 }
 
 TYPED_TEST(SpmvTest, TheVectorLengthFollowsTheMeanRowLength) {
-  std::set<int> lengths;
+  std::set<std::pair<int, bool>> kernels;  // lengths, and whether rows have more than 4 entries a lane
   for (const auto& test : cases<double>()) {
     const std::int64_t mean = static_cast<std::int64_t>(test.matrix.nnz()) / test.matrix.num_rows;
     const int length =
         spmv_vector_length<TypeParam>(test.matrix.num_rows, static_cast<std::int64_t>(test.matrix.nnz()));
-    lengths.insert(length);
+    kernels.insert({length, !is_host_space<TypeParam> && 4 * length < mean});
     if (is_host_space<TypeParam>) continue;
-    EXPECT_TRUE(length == 32 || 4 * length >= mean) << test.name;
+    EXPECT_TRUE(length == 32 || 6 * length >= mean) << test.name;
     EXPECT_TRUE(length == 1 || 2 * length < mean) << test.name;
   }
   // So that the tests above, which use the same matrices, have run every kernel there is.
-  EXPECT_EQ(lengths, is_host_space<TypeParam> ? std::set<int>{1} : (std::set<int>{1, 2, 4, 8, 16, 32}));
+  const std::set<std::pair<int, bool>> on_host{{1, false}};
+  const std::set<std::pair<int, bool>> on_device{{1, false},  {2, false}, {4, false},  {8, false}, {8, true},
+                                                 {16, false}, {16, true}, {32, false}, {32, true}};
+  EXPECT_EQ(kernels, is_host_space<TypeParam> ? on_host : on_device);
   EXPECT_EQ(spmv_vector_length<TypeParam>(0, 0), 1);
   EXPECT_GE(spmv_vector_length<TypeParam>(1000000000, std::int64_t(1000000000) * 100), 1);
 }

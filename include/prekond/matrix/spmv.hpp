@@ -7,8 +7,8 @@
 
 namespace prekond {
 
-/// Lanes that share a row in the product, chosen from the mean row length: 4 entries a lane, so that a row's loads are
-/// coalesced and few lanes idle on its end. 1 on the host.
+/// Lanes that share a row in the product, chosen from the mean row length: 4 entries a lane, or 6 in longer rows, so that a
+/// row's loads are coalesced, all of them on their way at once, and few lanes idle on its end. 1 on the host.
 template <class Space>
 int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz);
 

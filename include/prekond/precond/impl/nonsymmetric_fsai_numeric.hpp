@@ -38,13 +38,15 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
   matrix_type lower = values_of("prekond::nonsymmetric_fsai::lower_values");
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   const auto held_values = meter.hold(upper.values);  // transposed in the end
-  impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
-  setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
-  report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
-  if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
-  setup.scale(lower, upper);
-  report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
-  report.fences += setup.fences() + 2;
+  {  // the setup's arrays make way for the transposition's
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
+    setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
+    report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
+    if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
+    setup.scale(lower, upper);
+    report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
+    report.fences += setup.fences() + 2;
+  }
   this->take_factors(space, lower, upper, m_options.storage, report, meter);
   this->end_numeric();
   report.numeric_seconds = timer.seconds();
