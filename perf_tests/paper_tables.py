@@ -317,9 +317,9 @@ def bars(path, names, series, label, logarithmic=True):
     pyplot.close(figure)
 
 
-def plots(gpu, cpu, folder):
+def plots(gpu, cpu, tuned, folder):
     """Names of the pictures and what they show."""
-    table = gpu["tables"]["2"]
+    table = tuned["tables"]["2"]
     keys = [key for key in order(table) if best_of(table[key], "fsai") and best_of(table[key], "adaptive_fsai")]
     static, adaptive = ([best_of(table[key], name) for key in keys] for name in ("fsai", "adaptive_fsai"))
     # Times of different matrices side by side: as parts of the static FSAI's total.
@@ -331,7 +331,7 @@ def plots(gpu, cpu, folder):
           ("adaptive: setup", 1, part(adaptive, "setup"), None),
           ("adaptive: CG", 1, part(adaptive, "solve"), part(adaptive, "setup"))],
          "time / total of the static FSAI", logarithmic=False)
-    yield "table2_times.png", "Table 2 (the paper's Figure 4): times of the tuned FSAI"
+    yield "table2_times.png", f"Table 2 (the paper's Figure 4): times of the tuned FSAI ({machine_name(tuned)})"
     bars(os.path.join(folder, "table2_density.png"), keys,
          [("static, before the postfilter", 0, [r["first_density"] for r in static], None),
           ("static", 1, [r["density"] for r in static], None), ("adaptive", 2, [r["density"] for r in adaptive], None)],
@@ -364,11 +364,13 @@ def run_render(arguments):
             *lines(["matrix", "rows", "nnz", "nnz a row"],
                    [[title(key, gpu), f"{m['rows']:,}", f"{m['nnz']:,}", f"{m['nnz'] / m['rows']:.1f}"]
                     for key, m in ((key, gpu["matrices"][key]) for key in order(gpu["matrices"]))])]
-    text += [*table_2(gpu), *table_3(gpu), *table_4(gpu), *table_6(gpu, cpu)]
     for table, write in (("2", table_2), ("3", table_3), ("4", table_4)):
-        if table in cpu["tables"]:
-            text += list(write(cpu))
-    for name, caption in plots(gpu, cpu, arguments.out):
+        for machine in (gpu, cpu):
+            if table in machine["tables"]:
+                text += list(write(machine))
+    text += table_6(gpu, cpu)
+    tuned = gpu if "2" in gpu["tables"] else cpu
+    for name, caption in plots(gpu, cpu, tuned, arguments.out):
         text += [f"![{caption}]({name})", "", f"{caption}.", ""]
     with open(os.path.join(arguments.out, "paper_tables.md"), "w", encoding="utf-8") as file:
         file.write("\n".join(text).rstrip() + "\n")

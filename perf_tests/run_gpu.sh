@@ -7,7 +7,8 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, sanitize; default all, each takes less than 9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, tables, sanitize; default all, each takes less than 9 minutes.
+# tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
@@ -17,7 +18,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 part_seconds=530
 failures=0
 
-usage() { sed -n '5,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
@@ -112,12 +113,33 @@ part_perf() {
   for matrix in ${SETUP_MATRICES:-elasticity3d:100 poisson3d:160}; do
     measure "fsai_${matrix//[:,=]/_}" perf_fsai "--matrix=$matrix"
   done
+  matrix=elasticity3d:100
+  measure adaptive_fsai_blocks_elasticity3d_100 perf_adaptive_fsai "--matrix=$matrix" --block_size=3 --steps=10,30
+  measure fsai_blocks_elasticity3d_100 perf_fsai "--matrix=$matrix" --block_size=3
+  measure gradients_elasticity3d_36 perf_adaptive_fsai --matrix=elasticity3d:36 --gradient=list,marker,merge \
+    --slab_bytes=17179869184
+  measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
   measure cholesky perf_cholesky
   for word in spmv cg; do
     for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
       measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix"
     done
   done
+}
+
+# table SCRIPT ARGUMENT...: one of the tables made by the command; what it had finished when time ran out stays.
+table() {
+  local script=$1
+  shift
+  say "$script $1"
+  timeout "$(left)" python3 "$source_dir/perf_tests/$script" "$@" --prekond "$(program prekond)" \
+    --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" || failed "$script"
+}
+
+part_tables() {
+  table paper_tables.py measure --tables 4,3,2 --repeat 1 --out "$out/paper_tables_gpu.json"
+  table sweep_fsai.py --quick --out "$out" \
+    --generated 'elasticity3d:40;elasticity3d:60;elasticity3d:40,contrast=1;poisson3d:100;poisson2d:1000;anisotropic2d:700'
 }
 
 # sanitize NAME TOOL PROGRAM ARGUMENT...: prints the tool's summary; errors and hazards are failures.
@@ -155,7 +177,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()
@@ -170,7 +192,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | sanitize) "part_$part" ;;
+    tests | perf | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

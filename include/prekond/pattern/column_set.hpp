@@ -187,6 +187,33 @@ class MarkerColumnSet : public impl::MarkedColumnList {
     file(col, slot);
     return slot;
   }
+
+  /// Where a column is, that is added where it was not, in the next slot, `used`, which moves on; without branches, since
+  /// what comes next in a row is hard to predict. The position of a column that is no member is `none`. \pre used < capacity
+  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find_or_file(int col, int none, int& used) const {
+    const int mark = marker[col];
+    const bool known = mark != 0;
+    const int slot = known ? (mark & slot_bits) - 1 : used;
+    const int key = known ? cols[slot] : col;
+    cols[slot] = key;
+    marker[col] = known ? mark : slot + 1;
+    used += !known;
+    return {slot, position_of(key, none)};
+  }
+
+  /// The position of a column in the pattern by its key in `cols`; of one that is no member `nobody`. Without a branch.
+  KOKKOS_FORCEINLINE_FUNCTION static int position_of(int key, int nobody) {
+    const int member = key >> 31;  // all bits, or none
+    return (~key & member) | (nobody & ~member);
+  }
+
+  /// Where a column is; `none` is the slot of one that is not in the set, behind the last, and `nobody` the position of one
+  /// that is no member. \pre cols[none] >= 0
+  KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find_or(int col, int none, int nobody) const {
+    const int mark = marker[col];
+    const int slot = mark == 0 ? none : (mark & slot_bits) - 1;
+    return {slot, position_of(cols[slot], nobody)};
+  }
 };
 
 /// A marker array that the lanes of one vector share. Lookups and insertions are plain reads and writes: no two lanes

@@ -96,7 +96,9 @@ struct Layout {
     y = place(static_cast<std::size_t>(batch), sizeof(Number));
     gradient = place(static_cast<std::size_t>(capacity) + 1 + trash_slots, gradient_parts * sizeof(Number));
     factor = place(InverseFactor<Number>::size(m), sizeof(Number));
-    cols = place(capacity, sizeof(int));
+    // Lookups without branches read behind the last.
+    constexpr std::size_t behind = Set::uses_markers && !Set::shared_insertion ? 1 : 0;
+    cols = place(static_cast<std::size_t>(capacity) + behind, sizeof(int));
     leaders = place(m + 1, sizeof(int));
     member_cols = place(m, sizeof(int));
     count = place(1, sizeof(int));

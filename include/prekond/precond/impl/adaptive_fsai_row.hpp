@@ -11,6 +11,7 @@
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace prekond::impl::adaptive_fsai {
 
@@ -49,6 +50,8 @@ class Row {
   static constexpr int width = Level::width;
   /// Entries are met with lanes in step and their data in registers.
   static constexpr bool in_step = Level::keeps_registers && Set::shared_insertion && width == 32;
+  /// One lane looks columns up without branches: what is no member's goes behind the last member's.
+  static constexpr bool without_branches = width == 1 && Set::uses_markers && !Set::shared_insertion;
   static constexpr Slot missing = static_cast<Slot>(~Slot(0));
   static constexpr int parts = RowLayout::gradient_parts;
   static constexpr int stride = RowLayout::gradient_stride;
@@ -80,6 +83,7 @@ class Row {
   /// Both, so that the code of a step stands in the kernel once: it has to stay in the instruction cache.
   KOKKOS_FORCEINLINE_FUNCTION RowStatus run(const int* start, int n, bool kept) {
     m_set.clear(m_level);
+    if constexpr (without_branches) m_set.cols[trash()] = 0;  // no member
     m_frozen = kept;
     if (n > 0) meet_start(start, n);
     if (!begin_row()) return RowStatus::overflow;
@@ -285,13 +289,23 @@ class Row {
     const RememberedRow row = m_rows[like];
     const Slot* slots = m_slots + row.slots;
     const Number* values = m_a.values + begin;
+    if constexpr (without_branches) {
+      const int* cols = m_set.cols;
+      const int nobody = m_layout.max_members;
+      const Real scale = m_scale;
+      Number* column = m_column;
+      for (int e = 0; e < row.length; ++e)
+        column[Set::position_of(cols[slot_of(slots[e])], nobody)] = scale * conjugate(values[e]);
+    }
     m_level.region([&](int lane) {
-      each_of_lane(row.length, lane, [&](int e) {
-        const int slot = slot_of(slots[e]);
-        if (slot == trash()) return;
-        const int key = m_set.cols[slot];
-        if (key < 0) m_column[~key] = m_scale * conjugate(values[e]);
-      });
+      if constexpr (!without_branches) {
+        each_of_lane(row.length, lane, [&](int e) {
+          const int slot = slot_of(slots[e]);
+          if (slot == trash()) return;
+          const int key = m_set.cols[slot];
+          if (key < 0) m_column[~key] = m_scale * conjugate(values[e]);
+        });
+      }
       if (lane == 0) {
         m_rows[position] = {begin, row.length, row.slots};
         m_leaders[position] = leader;
@@ -323,6 +337,10 @@ class Row {
 
   /// The same by one lane, in one go.
   KOKKOS_FUNCTION int meet_one_by_one(const int* cols, const Number* values, int full, Slot* slots, int room) {
+    if constexpr (without_branches) {
+      if (full <= room && (m_frozen || *m_set.count + full <= m_layout.capacity))
+        return m_frozen ? meet_members(cols, values, full, slots) : meet_without_branches(cols, values, full, slots);
+    }
     int e = 0;
     for (; e < full && cols[e] < m_i; ++e) {
       const ColumnPlace place = m_set.find(cols[e]);
@@ -330,6 +348,41 @@ class Row {
       if (slot < 0) slot = m_frozen ? trash() : insert(cols[e]);
       if (place.position >= 0) m_column[place.position] = m_scale * conjugate(values[e]);
       if (e < room) slots[e] = place_of(slot < 0 ? trash() : slot);
+    }
+    return e;
+  }
+
+  /// The same where there is room for all. (In locals is what stores into the workspace might change for all that a
+  /// compiler knows.)
+  KOKKOS_FUNCTION int meet_without_branches(const int* cols, const Number* values, int full, Slot* slots) {
+    const Set set = m_set;
+    const int i = m_i, nobody = m_layout.max_members;  // one behind the last member's
+    const Real scale = m_scale;
+    Number *r = m_r, *column = m_column;
+    int used = *set.count;
+    int e = 0;
+    for (; e < full && cols[e] < i; ++e) {
+      const int before = used;
+      const ColumnPlace place = set.find_or_file(cols[e], nobody, used);
+      r[place.slot] = used > before ? Number(0) : r[place.slot];
+      column[place.position] = scale * conjugate(values[e]);
+      slots[e] = place_of(place.slot);
+    }
+    *set.count = used;
+    return e;
+  }
+
+  /// The same where nothing is added.
+  KOKKOS_FUNCTION int meet_members(const int* cols, const Number* values, int full, Slot* slots) {
+    const Set set = m_set;
+    const int i = m_i, none = trash(), nobody = m_layout.max_members;
+    const Real scale = m_scale;
+    Number* column = m_column;
+    int e = 0;
+    for (; e < full && cols[e] < i; ++e) {
+      const ColumnPlace place = set.find_or(cols[e], none, nobody);
+      column[place.position] = scale * conjugate(values[e]);
+      slots[e] = place_of(place.slot);
     }
     return e;
   }
@@ -383,9 +436,35 @@ class Row {
   /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go to the
   /// smaller column. -1 where there is none.
   KOKKOS_FUNCTION int best_candidate() const {
-    const int slot = arg_max([](int) { return true; });
+    int slot = -1;
+    if constexpr (width == 1 && !is_complex<Number>) {
+      slot = arg_max_of_one_lane();
+    } else {
+      slot = arg_max([](int) { return true; });
+    }
     if (slot < 0 || above_floor(gradient(slot), m_set.cols[slot])) return slot;
     return arg_max([this](int s) { return above_floor(gradient(s), m_set.cols[s]); });
+  }
+
+  /// Without a filter, by one lane: two sweeps without branches, which compilers turn into vector instructions.
+  KOKKOS_FORCEINLINE_FUNCTION int arg_max_of_one_lane() const {
+    using Size = std::conditional_t<sizeof(Real) == 4, int, long long>;  // vectors compare signed numbers
+    const int used = slots_used();
+    const int* cols = m_set.cols;
+    const Number* r = m_r;
+    Size best = 0;
+    for (int s = 0; s < used; ++s) {
+      const Size size = cols[s] < 0 ? 0 : static_cast<Size>(magnitude(r[s]));
+      best = size > best ? size : best;
+    }
+    if (best == 0) return -1;
+    unsigned first = ~0u;  // a member's key is above every column
+    for (int s = 0; s < used; ++s) {
+      const unsigned equal = static_cast<Size>(magnitude(r[s])) == best;
+      const unsigned col = unsigned(cols[s]) | (equal - 1u);
+      first = col < first ? col : first;
+    }
+    return m_set.find(int(first)).slot;
   }
 
   // Single precision packs magnitude and column into one key; double needs two sweeps. (Looking the slot up again costs
@@ -562,8 +641,18 @@ class Row {
     const RememberedRow row = m_rows[position];
     const Slot* slots = m_slots + row.slots;
     const Scalar* values = m_a.original + index_of(row);
-    in_precision_t<Scalar, double> sum = 0;
-    each_of_lane(row.length, lane, [&](int e) { sum += to_double(values[e]) * to_double(gradient_at(slots[e])); });
+    using Sum = in_precision_t<Scalar, double>;
+    const auto product = [&](int e) { return to_double(values[e]) * to_double(gradient_at(slots[e])); };
+    if constexpr (width == 1) {  // several sums: they do not wait for one another
+      Sum sums[4] = {};
+      int e = 0;
+      for (; e < row.length - 3; e += 4)
+        for (int k = 0; k < 4; ++k) sums[k] += product(e + k);
+      for (; e < row.length; ++e) sums[0] += product(e);
+      return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+    Sum sum = 0;
+    each_of_lane(row.length, lane, [&](int e) { sum += product(e); });
     return sum;
   }
 
