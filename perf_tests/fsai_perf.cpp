@@ -4,9 +4,10 @@
 
 #include <prekond/precond/fsai.hpp>
 
-/// Setup time of the static FSAI: perf_fsai --matrix=elasticity3d:100 [--powers=1,2] [--prefilter=0] [--postfilter=0]
-/// [--repetitions=5] [--block_size=1] [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric,
-/// fenced, with every allocation, the pattern and G^T.
+/// Setup time of the static FSAI: perf_fsai --matrix=elasticity3d:100 [--powers=1,2] [--prefilter=0]
+/// [--postfilter=0]
+/// [--repetitions=5] [--block_size=1] [--kernels=true: times by kernel, once]. The time is that of symbolic
+/// and numeric, fenced, with every allocation, the pattern and G^T.
 namespace {
 
 using namespace prekond;
@@ -20,4 +21,6 @@ void register_all(int& argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -18,9 +18,9 @@ namespace prekond::perf {
 
 using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
 
-/// Times symbolic and numeric, and counts what the report says. `memory_ratio` is the most memory that A and the setup held
-/// at a time over that of A, G and G^T. It may be 1.3, else the case fails; where these are not much larger than the budget
-/// of the setup's slabs it is not judged.
+/// Times symbolic and numeric, and counts what the report says. `memory_ratio` is the most memory that A and
+/// the setup held at a time over that of A, G and G^T. It may be 1.3, else the case fails; where these are
+/// not much larger than the budget of the setup's slabs it is not judged.
 template <class Fsai>
 double set_up(benchmark::State& state, const Matrix& a, const typename Fsai::options_type& options) {
   const Space space;
@@ -78,11 +78,12 @@ inline std::string block_suffix(int block_size) {
   return block_size == 1 ? "" : "/block_size:" + std::to_string(block_size);
 }
 
-/// The cases of an FSAI on a given pattern: --matrix=..., --powers=1,2, --prefilter=0, --postfilter=0, --repetitions=5,
+/// The cases of an FSAI on a given pattern: --matrix=..., --powers=1,2, --prefilter=0, --postfilter=0,
+/// --repetitions=5,
 /// --kernels=true (times by kernel, once), in single and in double precision.
 template <class Fsai>
-void register_powers(int& argc, char** argv, const std::string& default_matrix, typename Fsai::options_type options,
-                     const std::string& suffix) {
+void register_powers(int& argc, char** argv, const std::string& default_matrix,
+                     typename Fsai::options_type options, const std::string& suffix) {
   const std::string spec = take_flag(argc, argv, "matrix", default_matrix);
   const int repetitions = std::stoi(take_flag(argc, argv, "repetitions", "5"));
   options.prefilter = std::stod(take_flag(argc, argv, "prefilter", "0"));

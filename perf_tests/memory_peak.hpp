@@ -8,8 +8,8 @@
 
 namespace prekond::perf {
 
-/// The most bytes of MemorySpace that were held at a time of all that was allocated while it lives, Kokkos's own scratch
-/// included, through Kokkos's tool callbacks.
+/// The most bytes of MemorySpace that were held at a time of all that was allocated while it lives, Kokkos's
+/// own scratch included, through Kokkos's tool callbacks.
 template <class MemorySpace>
 class MemoryPeak {
  public:

@@ -74,7 +74,8 @@ class CusparseMatrix {
     KOKKOS_FUNCTION void operator()(int i) const { to(i) = static_cast<int>(from(i)); }
   };
   void shorten(const Kokkos::Cuda& space) {
-    Kokkos::parallel_for("prekond::perf::shorten", Kokkos::RangePolicy<Kokkos::Cuda>(space, 0, m_row_ptrs.extent(0)),
+    Kokkos::parallel_for("prekond::perf::shorten",
+                         Kokkos::RangePolicy<Kokkos::Cuda>(space, 0, m_row_ptrs.extent(0)),
                          Shorten{m_a.row_ptrs, m_row_ptrs});
     space.fence();
   }

@@ -11,14 +11,17 @@
 namespace prekond {
 
 template <class Scalar, class Space>
-StaticPatternInverse<Scalar, Space>::StaticPatternInverse(const std::string& name, Reuse reuse, bool needs_values)
+StaticPatternInverse<Scalar, Space>::StaticPatternInverse(const std::string& name, Reuse reuse,
+                                                          bool needs_values)
     : m_reuse(reuse), m_needs_values(needs_values) {
   if (reuse == Reuse::extend)
-    throw OptionError(name + ": reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
+    throw OptionError(
+        name + ": reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
 }
 
 template <class Scalar, class Space>
-void StaticPatternInverse<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Space>& pattern) {
+void StaticPatternInverse<Scalar, Space>::set_pattern(const Space& space,
+                                                      const CsrGraphView<Space>& pattern) {
   impl::check_graph(space, pattern, this->name());
   m_given_pattern = lower_triangle<Space>(space, pattern);
 }
@@ -48,7 +51,8 @@ void StaticPatternInverse<Scalar, Space>::symbolic(const Space& space, const mat
 }
 
 template <class Scalar, class Space>
-bool StaticPatternInverse<Scalar, Space>::begin_numeric(const Space& space, const matrix_view& a, Report& report) {
+bool StaticPatternInverse<Scalar, Space>::begin_numeric(const Space& space, const matrix_view& a,
+                                                        Report& report) {
   if (!m_symbolic_done) symbolic(space, a);
   impl::check_part(a, this->name());
   impl::check_same_rows(a.num_rows, this->m_num_rows, this->name());
@@ -61,8 +65,8 @@ bool StaticPatternInverse<Scalar, Space>::begin_numeric(const Space& space, cons
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> StaticPatternInverse<Scalar, Space>::numeric_pattern(const Space& space, const matrix_view& a, int fences,
-                                                                     Report& report) {
+CsrGraph<Space> StaticPatternInverse<Scalar, Space>::numeric_pattern(const Space& space, const matrix_view& a,
+                                                                     int fences, Report& report) {
   if (keeps_pattern()) return {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
   if (m_pattern.row_ptrs.extent(0) > 0) return m_pattern;
   report.fences += fences;

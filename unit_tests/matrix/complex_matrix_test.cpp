@@ -161,7 +161,8 @@ TYPED_TEST(ComplexMatrixTest, EntriesAreFiltered) {
   const TypeParam space;
   const HostMatrix<Complex> a = general_matrix(129, 411, 5);
   const auto device = to_device<TypeParam>(a);
-  const auto kept = to_host(filter_entries<Complex, TypeParam>(space, device, IsAbove<TypeParam>{device.values}));
+  const auto kept =
+      to_host(filter_entries<Complex, TypeParam>(space, device, IsAbove<TypeParam>{device.values}));
   HostMatrix<Complex> expected;
   expected.num_rows = 129;
   expected.num_cols = 411;

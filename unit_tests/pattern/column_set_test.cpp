@@ -399,6 +399,43 @@ TEST(HostColumnSetTest, MarkersEndAsZerosAfterAnOverflow) {
   EXPECT_EQ(marker, std::vector<int>(50, 0));
 }
 
+TEST(HostColumnSetTest, LookingUpWithoutBranchesIsTheSame) {
+  constexpr int slots = 80, nobody = 77, num_cols = 120;
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::vector<int> with(num_cols, 0), without(num_cols, 0);
+    HostLists lists(slots), others(slots);
+    const MarkerColumnSet set(lists.list(), with.data()), other(others.list(), without.data());
+    set.clear(host_level);
+    other.clear(host_level);
+    int members = 0;
+    for (int k = 0; k < 200; ++k) {
+      const int col = int(random() % unsigned(num_cols));
+      const ColumnPlace place = set.find(col);
+      if (place.slot < 0 && *set.count == slots - 1) continue;
+      const int slot = place.slot < 0 ? set.insert(col) : place.slot;
+      int used = *other.count;
+      const ColumnPlace found = other.find_or_file(col, nobody, used);
+      EXPECT_EQ(used, *set.count);
+      *other.count = used;
+      EXPECT_EQ(found.slot, slot);
+      EXPECT_EQ(found.position, place.position < 0 ? nobody : place.position);
+      if (k % 5 == 0 && place.position < 0) {
+        set.make_member(slot, members);
+        other.make_member(slot, members++);
+      }
+    }
+    // The place behind the last has to hold no member's key.
+    other.cols[slots - 1] = 0;
+    for (int col = 0; col < num_cols; ++col) {
+      const ColumnPlace place = set.find(col), found = other.find_or(col, slots - 1, nobody);
+      EXPECT_EQ(found.slot, place.slot < 0 ? slots - 1 : place.slot) << col;
+      EXPECT_EQ(found.position, place.position < 0 ? nobody : place.position) << col;
+    }
+    EXPECT_EQ(with, without);
+  }
+}
+
 TEST(HostColumnSetTest, SharedMarkersEndAsZerosAfterAnOverflow) {
   std::vector<int> marker(50, 0);
   HostLists lists(4);

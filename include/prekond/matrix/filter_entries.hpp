@@ -71,8 +71,8 @@ struct FilterEntries {
 /// A new matrix of the same size with the entries for which `keep(row, k)` holds, in their order: `row` is
 /// the row's index (std::int64_t), `k` the entry's place in `col_idxs` and `values` (std::size_t).
 ///
-/// `keep` is a device functor, such as a KOKKOS_LAMBDA of a source file; it is called several times for an entry and has to
-/// answer the same each time. The result has the same bits whatever the threads.
+/// `keep` is a device functor, such as a KOKKOS_LAMBDA of a source file; it is called several times for an
+/// entry and has to answer the same each time. The result has the same bits whatever the threads.
 ///
 /// Cost: two readings of A. Memory: the result and one int a row. Fences once, inside the scan.
 template <class Scalar, class Space, class Keep>

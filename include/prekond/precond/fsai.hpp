@@ -90,8 +90,8 @@ struct FsaiOptions {
 ///
 /// \pre `a` is symmetric, or Hermitian (see check_spd_input)
 ///
-/// \throws InputError for a diagonal entry that is missing, not positive or not real, and for a power whose pattern
-/// takes more than `pattern_bytes`, its blocks' rows united
+/// \throws InputError for a diagonal entry that is missing, not positive or not real, and for a power whose
+/// pattern takes more than `pattern_bytes`, its blocks' rows united
 template <class Scalar, class Space>
 class Fsai : public StaticPatternInverse<Scalar, Space> {
  public:
@@ -101,7 +101,8 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   explicit Fsai(const FsaiOptions& options = {})
-      : StaticPatternInverse<Scalar, Space>(FsaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {}
+      : StaticPatternInverse<Scalar, Space>(FsaiOptions::name, options.reuse, options.prefilter > 0),
+        m_options(options) {}
 
   std::string name() const override { return FsaiOptions::name; }
   void numeric(const Space& space, const matrix_view& a) override;

@@ -90,7 +90,8 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   explicit NonsymmetricFsai(const NonsymmetricFsaiOptions& options = {})
-      : StaticPatternInverse<Scalar, Space>(NonsymmetricFsaiOptions::name, options.reuse, options.prefilter > 0),
+      : StaticPatternInverse<Scalar, Space>(NonsymmetricFsaiOptions::name, options.reuse,
+                                            options.prefilter > 0),
         m_options(options) {}
 
   std::string name() const override { return NonsymmetricFsaiOptions::name; }

@@ -9,9 +9,10 @@
 
 namespace prekond {
 
-/// A factored inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general matrices
-/// have in common. The pattern is the algorithm's own, made by `symbolic` where it needs no values and else by the first
-/// `numeric`, or one of the user's. Later numeric phases keep it (`Reuse::pattern`) or make it anew.
+/// A factored inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general
+/// matrices have in common. The pattern is the algorithm's own, made by `symbolic` where it needs no values
+/// and else by the first `numeric`, or one of the user's. Later numeric phases keep it (`Reuse::pattern`) or
+/// make it anew.
 template <class Scalar, class Space>
 class StaticPatternInverse : public FactoredInverse<Scalar, Space> {
  public:
@@ -21,9 +22,9 @@ class StaticPatternInverse : public FactoredInverse<Scalar, Space> {
   /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
   void symbolic(const Space& space, const matrix_view& a) override;
 
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is that of G (united in
-  /// blocks, where `block_size` asks for them), or of G_L and of G_U^T. It is copied. Takes effect with the next
-  /// `symbolic`.
+  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is that of G
+  /// (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It is copied. Takes effect
+  /// with the next `symbolic`.
   ///
   /// \pre columns ascend
   ///
@@ -45,8 +46,8 @@ class StaticPatternInverse : public FactoredInverse<Scalar, Space> {
   bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_factor(); }
   /// What every numeric phase begins with. \returns false where A has no rows, which is then done
   bool begin_numeric(const Space& space, const matrix_view& a, Report& report);
-  /// The pattern that numeric works on: the factor's, where it is kept, that of symbolic, or a new one, which takes
-  /// `fences`.
+  /// The pattern that numeric works on: the factor's, where it is kept, that of symbolic, or a new one, which
+  /// takes `fences`.
   CsrGraph<Space> numeric_pattern(const Space& space, const matrix_view& a, int fences, Report& report);
   /// After the factor was taken, whose own the pattern is now, unless the next values have another one.
   void end_numeric() {

@@ -31,7 +31,9 @@ struct RenameColumn {
 template <class Space>
 struct IsDescent {
   VectorView<const int, Space> col_idxs;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += col_idxs(k) <= col_idxs(k - 1); }
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    count += col_idxs(k) <= col_idxs(k - 1);
+  }
 };
 
 template <class Scalar, class Space>
@@ -47,7 +49,9 @@ template <class Space>
 struct IsForeign {
   VectorView<const int, Space> col_idxs;
   std::int64_t num_rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += col_idxs(k) >= num_rows; }
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    count += col_idxs(k) >= num_rows;
+  }
 };
 
 /// The columns of a rank's matrix, numbered so that its own rows come first: `own(c)` is the row that column
@@ -77,10 +81,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_cop
       allocate<Vector<Scalar, Space>>(space, "prekond::tpetra::local_matrix::values", a.nnz());
   Kokkos::deep_copy(space, row_ptrs, a.row_ptrs);
   Kokkos::deep_copy(space, values, a.values);
-  Kokkos::parallel_for(
-      "prekond::tpetra::local_matrix::rename_columns",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-      RenameColumn<Space>{a.col_idxs, new_index, col_idxs});
+  Kokkos::parallel_for("prekond::tpetra::local_matrix::rename_columns",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
+                       RenameColumn<Space>{a.col_idxs, new_index, col_idxs});
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy(a.num_rows, num_cols, row_ptrs,
                                                                                col_idxs, values);
   sort_rows(space, copy);
@@ -92,15 +95,13 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> renumbered_cop
 template <class Scalar, class Space>
 bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
   std::int64_t descents = 0, at_row_begins = 0;
-  Kokkos::parallel_reduce(
-      "prekond::tpetra::local_matrix::count_descents",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 1,
-                                                                  std::max<std::int64_t>(1, a.nnz())),
-      IsDescent<Space>{a.col_idxs}, descents);
-  Kokkos::parallel_reduce(
-      "prekond::tpetra::local_matrix::count_descents_at_row_begins",
-      Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
+  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_descents",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                              space, 1, std::max<std::int64_t>(1, a.nnz())),
+                          IsDescent<Space>{a.col_idxs}, descents);
+  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_descents_at_row_begins",
+                          Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+                          IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
   return descents == at_row_begins;
 }
 
@@ -108,10 +109,9 @@ bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
 template <class Scalar, class Space>
 std::int64_t count_foreign_entries(const Space& space, const CsrView<Scalar, Space>& a) {
   std::int64_t foreign = 0;
-  Kokkos::parallel_reduce(
-      "prekond::tpetra::local_matrix::count_foreign_entries",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-      IsForeign<Space>{a.col_idxs, a.num_rows}, foreign);
+  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_foreign_entries",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
+                          IsForeign<Space>{a.col_idxs, a.num_rows}, foreign);
   return foreign;
 }
 

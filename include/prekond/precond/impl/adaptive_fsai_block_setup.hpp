@@ -119,8 +119,8 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
     return allocate<Vector<int, Space>>(m_space, label, size);
   };
   const auto list = ints("prekond::adaptive_fsai::sample::blocks", count);
-  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose", Kokkos::RangePolicy<Space>(m_space, 0, count),
-                       SpreadEvenly<Space>{list, blocks});
+  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose",
+                       Kokkos::RangePolicy<Space>(m_space, 0, count), SpreadEvenly<Space>{list, blocks});
   const std::int64_t places = static_cast<std::int64_t>(count) * m_supernodes.largest;
   const auto columns = ints("prekond::adaptive_fsai::sample::columns", count);
   const auto entries = ints("prekond::adaptive_fsai::sample::entries", count);
@@ -262,10 +262,9 @@ template <class Scalar, class Space>
 double estimate_block_flops(const Space& space, const CsrView<Scalar, Space>& a,
                             const CsrView<Scalar, Space>& g, const Supernodes<Space>& supernodes) {
   std::int64_t updates = 0, cubes = 0, squares = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce(
-      "prekond::adaptive_fsai::numeric::estimate_flops",
-      Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-      SumBlockSteps<Scalar, Space>{g, supernodes.begins}, updates, cubes, squares);
+  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::estimate_flops",
+                          Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
+                          SumBlockSteps<Scalar, Space>{g, supernodes.begins}, updates, cubes, squares);
   const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
   return mean_row * static_cast<double>(updates) + 2 * static_cast<double>(cubes) / 3 +
          2 * static_cast<double>(squares);

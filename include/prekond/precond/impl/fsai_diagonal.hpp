@@ -50,10 +50,10 @@ DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar,
   using Real = real_type_t<Scalar>;
   constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
   DiagonalRange<Scalar> range{};
-  Kokkos::parallel_reduce(
-      "prekond::fsai::numeric::diagonal", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      ExtractDiagonal<Scalar, Space>{a, diagonal},
-      Kokkos::Min<Real>(range.min), Kokkos::Max<Real>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
+  Kokkos::parallel_reduce("prekond::fsai::numeric::diagonal",
+                          Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+                          ExtractDiagonal<Scalar, Space>{a, diagonal}, Kokkos::Min<Real>(range.min),
+                          Kokkos::Max<Real>(range.max), Kokkos::Min<std::int64_t>(range.bad_row));
   if (range.bad_row == none) range.bad_row = -1;
   return range;
 }

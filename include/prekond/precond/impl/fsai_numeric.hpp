@@ -35,14 +35,14 @@ template <class Space>
 double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
                    const Supernodes<Space>& supernodes) {
   std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce(
-      "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
-      SumRowOrders<Space>{pattern}, cubes, squares);
+  Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
+                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+                          SumRowOrders<Space>{pattern}, cubes, squares);
   if (supernodes.count() > 0) {
     const BlockOrder<Space> order{pattern, {supernodes.begins}};
-    Kokkos::parallel_reduce(
-        "prekond::fsai::numeric::count_flops", Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-        SumBlockOrders<Space>{order}, cubes);
+    Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
+                            Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
+                            SumBlockOrders<Space>{order}, cubes);
   }
   return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
 }

@@ -10,8 +10,7 @@
 namespace prekond {
 
 template <class Scalar, class Space>
-CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space,
-                                                              const matrix_view& a) {
+CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
   if (this->has_user_pattern()) return this->user_pattern(a);
   CsrGraph<Space> filtered;
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
@@ -38,7 +37,7 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
   matrix_type lower = values_of("prekond::nonsymmetric_fsai::lower_values");
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   const auto held_values = meter.hold(upper.values);  // transposed in the end
-  {  // the setup's arrays make way for the transposition's
+  {                                                   // the setup's arrays make way for the transposition's
     impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
     setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});

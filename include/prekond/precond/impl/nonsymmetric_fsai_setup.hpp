@@ -46,9 +46,9 @@ struct MeasureRow {
 template <class Scalar, class Space>
 RowSizes<Scalar, Space> measure_matrix(const Space& space, const CsrView<Scalar, Space>& a) {
   const RowSizes<Scalar, Space> sizes(space, a.num_rows);
-  Kokkos::parallel_for(
-      "prekond::nonsymmetric_fsai::numeric::measure_rows", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      MeasureRow<Scalar, Space>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
+  Kokkos::parallel_for("prekond::nonsymmetric_fsai::numeric::measure_rows",
+                       Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+                       MeasureRow<Scalar, Space>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
   return sizes;
 }
 
