@@ -522,12 +522,13 @@ TYPED_TEST(AdaptiveFsaiStrategies, MergingNeedsNothingOfTheMatrixsSize) {
   const auto bytes = [&](Gradient gradient) {
     AdaptiveFsaiOptions options = in_double(gradient);
     options.max_steps = 3;
-    options.slab_bytes = 1 << 20;
+    options.slab_bytes = 1 << 23;  // all rows in one chunk: the growth has the peak, not the pieces of G that are joined
     Report report;
     factor<TypeParam>(a, options, &report);
     return report.setup_bytes;
   };
-  EXPECT_LT(bytes(Gradient::merge) + 4 * 90000, bytes(Gradient::marker));
+  // The markers of one row in flight at least, but for what the workspaces differ by.
+  EXPECT_LT(bytes(Gradient::merge) + 4 * 90000 / 2, bytes(Gradient::marker));
 }
 
 }  // namespace
