@@ -964,7 +964,7 @@ TEST(NonsymmetricFsaiRealMatrices, NeedsFewerIterationsThanTheDiagonal) {
     EXPECT_LT(fsai, jacobi * 3 / 4) << name;
     ++compared;
   }
-  if (compared == 0) GTEST_SKIP() << "none of the matrices is at " << folder.string();
+  EXPECT_GT(compared, 0) << "none of the matrices is at " << folder.string();
 }
 
 /// Every matrix of the collection ends with finite factors, and says what broke down.

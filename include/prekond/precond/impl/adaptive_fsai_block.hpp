@@ -21,6 +21,7 @@
 #include <prekond/core/levels.hpp>
 #include <prekond/precond/impl/adaptive_fsai_block_layout.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
+#include <prekond/precond/impl/magnitude.hpp>
 
 namespace prekond::impl::adaptive_fsai {
 

@@ -10,6 +10,7 @@
 #include <prekond/precond/impl/adaptive_fsai_layout.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
+#include <prekond/precond/impl/magnitude.hpp>
 
 #include <cstdint>
 
