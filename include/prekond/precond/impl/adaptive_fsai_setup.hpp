@@ -86,6 +86,14 @@ class Setup {
     return {members, static_cast<int>(std::clamp<std::int64_t>(m_a.num_rows, 64, 4096)), static_cast<int>(entries), batch(members)};
   }
 
+  /// Rows whose results the slab has room for. A host's slab is small: pages that are touched for the first time cost more
+  /// than a chunk's end does.
+  std::int64_t chunk_size(std::int64_t row_bytes) const {
+    const std::int64_t budget =
+        is_host_space<Space> ? std::min(m_slab_bytes, Tuning::host_slab_bytes * m_space.concurrency()) : m_slab_bytes;
+    return std::clamp<std::int64_t>(budget / row_bytes, 1, m_a.num_rows);
+  }
+
   std::int64_t marker_bytes() const { return m_a.num_rows * static_cast<std::int64_t>(sizeof(int)); }
   std::int64_t affordable(std::int64_t bytes) const;
   VectorView<int, Space> markers_for(std::int64_t units);
@@ -337,7 +345,7 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Spa
   const std::int64_t n = m_a.num_rows;
   const std::int64_t width = m_parameters.max_members + 1;
   const std::int64_t row_bytes = width * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-  const std::int64_t chunk = std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, n);
+  const std::int64_t chunk = chunk_size(row_bytes);
   LargeKernel kernel = prototype();
   kernel.start = start;
   kernel.slab.width = width;
