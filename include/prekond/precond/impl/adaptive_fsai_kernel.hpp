@@ -23,7 +23,7 @@ struct Tuning {
   static constexpr int sample_rows = 2048;
   static constexpr double sample_quantile = 0.998;  // rows beyond it go on in a larger workspace
   static constexpr int slab_rows_per_fetch = 16;    // host threads take rows in groups
-  static constexpr std::int64_t host_slab_bytes = std::int64_t(1) << 20;  // a thread: what its cache keeps, see chunk_size
+  static constexpr std::int64_t host_slab_bytes = std::int64_t(1) << 18;  // a thread: what its cache keeps, see chunk_size
 };
 
 /// Rows to do: `list` where it has elements, else first, first + 1, ...
