@@ -266,6 +266,53 @@ TYPED_TEST(Generate, ElasticityContrastAndSeed) {
   EXPECT_TRUE(make<TypeParam>("elasticity3d:4") == make<TypeParam>("elasticity3d:4,contrast=1000,seed=1"));
 }
 
+// -------------------------------------------------------------------------------------------- irregular3d
+
+/// Of a pattern's rows: their mean length, the longest and the shortest.
+struct RowStatistics {
+  double mean, longest, shortest;
+  explicit RowStatistics(const HostMatrix<double>& a)
+      : mean(double(a.nnz()) / double(a.num_rows)), longest(0), shortest(double(a.num_cols)) {
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      longest = std::max(longest, double(a.row_ptrs[i + 1] - a.row_ptrs[i]));
+      shortest = std::min(shortest, double(a.row_ptrs[i + 1] - a.row_ptrs[i]));
+    }
+  }
+};
+
+TYPED_TEST(Generate, IrregularMatricesHaveTheStatisticsAskedFor) {
+  const RowStatistics mesh(make<TypeParam>("irregular3d:17,mean=16"));
+  EXPECT_NEAR(mesh.mean, 16, 0.5);
+  EXPECT_LE(mesh.longest, 27);
+  EXPECT_GE(mesh.shortest, 2);
+  const RowStatistics hubs(make<TypeParam>("irregular3d:25,mean=12,longest=300,hubs=1e-3,lonely=0.01"));
+  EXPECT_NEAR(hubs.mean, 12, 1);
+  EXPECT_NEAR(hubs.longest, 300, 60);
+  EXPECT_EQ(hubs.shortest, 1);
+  const RowStatistics blocks(make<TypeParam>("irregular3d:12,mean=45,unknowns=3"));
+  EXPECT_NEAR(blocks.mean, 45, 2);
+  EXPECT_LE(blocks.longest, 81);
+  EXPECT_EQ(RowStatistics(make<TypeParam>("irregular3d:5,mean=10000")).longest, 27);
+}
+
+TYPED_TEST(Generate, IrregularMatricesAreDominantAndSymmetricWithoutSkew) {
+  expect_bitwise_symmetric(make<TypeParam>("irregular3d:6,longest=90,hubs=0.02,unknowns=2"));
+  for (const char* spec : {"irregular3d:6,mean=9,shift=0.5,skew=0.25", "irregular3d:1,shift=2", "irregular3d:4,lonely=1,unknowns=3"}) {
+    const Dense a = to_dense(make<TypeParam>(spec));
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      double others = 0;
+      for (std::size_t j = 0; j < a.size(); ++j) {
+        if (i == j) continue;
+        others += std::abs(a[i][j]);
+        EXPECT_LE(a[i][j], 0);
+        EXPECT_EQ(a[i][j] == 0, a[j][i] == 0);
+      }
+      const double shift = std::string(spec).find("shift=2") != std::string::npos ? 2 : (std::string(spec).find("shift=0.5") != std::string::npos ? 0.5 : 0.01);
+      EXPECT_NEAR(a[i][i], others + shift * (1 + others), 1e-12 * a[i][i]) << spec << " row " << i;
+    }
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ circuit
 
 TYPED_TEST(Generate, CircuitIsAGroundedLaplacian) {
@@ -354,7 +401,7 @@ TYPED_TEST(Generate, MagneticIsTheLaplacianWithAPhaseALink) {
 
 const char* const all_specs[] = {
     "poisson2d:19",   "poisson3d:9", "anisotropic2d:19",        "tridiagonal:301",
-    "elasticity3d:8", "circuit:50",  "convection_diffusion3d:9"};
+    "irregular3d:9,longest=60,lonely=0.1,unknowns=2,skew=0.5", "elasticity3d:8", "circuit:50",  "convection_diffusion3d:9"};
 
 TYPED_TEST(Generate, SameBitsAgainAndOnEverySpace) {
   for (const char* spec : all_specs) {
@@ -401,7 +448,7 @@ TEST(GeneratorList, HasNamesAndDefaults) {
     }
   }
   EXPECT_EQ(names, (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
-                                          "convection_diffusion3d", "elasticity3d", "circuit"}));
+                                          "convection_diffusion3d", "elasticity3d", "circuit", "irregular3d"}));
 }
 
 std::string refusal(const std::string& spec) {

@@ -104,6 +104,29 @@ struct Magnetic3dOptions {
   }
 };
 
+struct Irregular3dOptions {
+  double mean = 16;
+  int longest = 0;
+  double hubs = 1e-3;
+  double lonely = 0;
+  int unknowns = 1;
+  double skew = 0;
+  double shift = 1e-2;
+  std::int64_t seed = 1;
+
+  template <class V>
+  void describe(V& visit) {
+    visit("mean", mean, 1, 10000, "entries that a row has on the average, about; at most 27 unknowns where there are no hubs");
+    visit("longest", longest, 0, 1000000, "entries that the hubs' rows have, about; 0: there are no hubs");
+    visit("hubs", hubs, 0.0, 1.0, "share of the nodes that are hubs");
+    visit("lonely", lonely, 0.0, 1.0, "share of the nodes that have no neighbours");
+    visit("unknowns", unknowns, 1, 100, "of a node: its rows have the same columns");
+    visit("skew", skew, 0.0, 1.0, "s: a_ij and a_ji are 1 + s and 1 - s times the same number; 0: symmetric");
+    visit("shift", shift, 1e-12, 1e12, "by which the diagonal exceeds the sum of the others, relative to 1 + that sum");
+    visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
+  }
+};
+
 /// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 beside it; `size` rows.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {});
@@ -161,6 +184,19 @@ GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t siz
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size,
                                        const CircuitOptions& options = {});
+
+/// A random matrix with the row statistics of a mesh or a circuit: size^3 nodes on a lattice, x fastest, each with
+/// `unknowns` consecutive rows of equal columns.
+///
+/// Two nodes within one step of the lattice along each axis are neighbours with the probability p that makes `mean`;
+/// a hub also neighbours nodes within R steps, (2 R + 1)^3 being the smallest such number of unknowns that reaches
+/// `longest`, with the probability that makes that length; lonely nodes have no neighbours. All columns of a node and
+/// its neighbours are stored: a symmetric pattern. Off the diagonal a_ij = -(1 + skew) u, for i < j, and a_ji =
+/// -(1 - skew) u, u uniform in (0, 1] by the seed and the pair; a_ii = s + shift (1 + s), s the sum of the others'
+/// magnitudes: strictly diagonally dominant, an M-matrix, and positive definite for skew = 0.
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> irregular3d(const Space& space, std::int64_t size,
+                                           const Irregular3dOptions& options = {});
 
 }  // namespace generators
 }  // namespace prekond
