@@ -45,8 +45,11 @@ struct Layout {
   }
 };
 
-/// Rows of the power by breadth-first search. Each vector of lanes owns a workspace and fetches row after
-/// row: counts its columns or, where there is a result, writes them there, in any order.
+/// Rows of the power, or their columns up to the diagonal, by breadth-first search. Each vector of lanes owns
+/// a workspace and fetches row after row: counts its columns or, where there is a result, writes them there,
+/// in any order.
+enum class Part { lower, whole };
+
 template <class Space, int Lanes>
 struct SearchRows {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -56,6 +59,7 @@ struct SearchRows {
 
   CsrGraphView<Space> s;
   int k;
+  Part part;
   Layout layout;
   int num_rows;                       ///< to do
   VectorView<const int, Space> list;  ///< of them; none: all rows
@@ -114,8 +118,9 @@ struct SearchRows {
     int begin = 0;
     int end = 1;
     for (int step = 1; step <= k && begin < end; ++step) {
-      // Nothing follows the last step: columns above the diagonal are of no use any more.
-      const int limit = step == k ? i : static_cast<int>(s.num_rows);
+      // Nothing follows the last step: of a lower triangle, columns above the diagonal are of no use any
+      // more.
+      const int limit = step == k && part == Part::lower ? i : static_cast<int>(s.num_rows);
       for (int slot = begin; slot < end; ++slot) {
         if (!visit(level, set, fresh, set.cols[slot], limit)) return false;
       }
@@ -142,13 +147,15 @@ struct SearchRows {
     return true;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION bool has(int col, int i) const { return part == Part::whole || col <= i; }
+
   KOKKOS_FUNCTION void count(const Level& level, const Set& set, int i) const {
-    const int below = level.template sum<int>([&](int lane) {
+    const int wanted = level.template sum<int>([&](int lane) {
       int mine = 0;
-      for (int slot = lane; slot < set.size(); slot += Level::width) mine += set.cols[slot] <= i;
+      for (int slot = lane; slot < set.size(); slot += Level::width) mine += has(set.cols[slot], i);
       return mine;
     });
-    level.once([&] { length(i) = below; });
+    level.once([&] { length(i) = wanted; });
   }
 
   KOKKOS_FUNCTION void write(const Level& level, const Set& set, int* written, int i) const {
@@ -159,7 +166,7 @@ struct SearchRows {
     });
     level.region([&](int lane) {
       for (int slot = lane; slot < set.size(); slot += Level::width) {
-        if (set.cols[slot] > i) continue;
+        if (!has(set.cols[slot], i)) continue;
         int place = 0;
         if constexpr (Set::shared_insertion) {
           place = Kokkos::atomic_fetch_add(written, 1);
@@ -261,6 +268,7 @@ class Search {
 
 /// What a result has to fit.
 struct Budget {
+  Part part;
   int k;
   std::int64_t num_rows;
   std::int64_t max_bytes;
@@ -269,20 +277,22 @@ struct Budget {
     const std::int64_t bytes =
         static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));
     if (bytes <= max_bytes) return;
-    throw InputError("the lower triangle of the pattern's power " + std::to_string(k) + " would have " +
-                     std::to_string(nnz) + " entries and take " + std::to_string(bytes) +
-                     " bytes, more than the " + std::to_string(max_bytes) +
-                     " allowed; lower the power or raise the threshold");
+    throw InputError(
+        (part == Part::lower ? "the lower triangle of the pattern's power " : "the pattern's power ") +
+        std::to_string(k) + " would have " + std::to_string(nnz) + " entries and take " +
+        std::to_string(bytes) + " bytes, more than the " + std::to_string(max_bytes) +
+        " allowed; lower the power or raise the threshold");
   }
 };
 
 template <int Lanes, class Space>
-CsrGraph<Space> power_by_search(const Space& space, const CsrGraphView<Space>& s, const Budget& budget,
-                                std::int64_t slab_bytes) {
+CsrGraph<Space> power_by_lanes(const Space& space, const CsrGraphView<Space>& s, const Budget& budget,
+                               std::int64_t slab_bytes) {
   const std::int64_t n = s.num_rows;
   Search<Space, Lanes> search(space, slab_bytes);
   auto length = allocate<Vector<int, Space>>(space, "prekond::power::length", n);
-  SearchRows<Space, Lanes> kernel{s, budget.k, search.layout(0), 0, {}, length, {}, {}, {}, {}, {}};
+  SearchRows<Space, Lanes> kernel{s,  budget.k, budget.part, search.layout(0), 0, {}, length, {}, {},
+                                  {}, {},       {}};
   search.run(kernel, "prekond::power::count_rows");
   const auto [row_ptrs, nnz] =
       impl::scan_row_lengths(space, "prekond::power", n, VectorView<const int, Space>(length));
@@ -293,6 +303,22 @@ CsrGraph<Space> power_by_search(const Space& space, const CsrGraphView<Space>& s
   search.run(kernel, "prekond::power::fill_rows");
   sort_columns<Space>(space, n, row_ptrs, col_idxs);
   return {n, n, row_ptrs, col_idxs};
+}
+
+template <class Space>
+CsrGraph<Space> power_by_search(const Space& space, const CsrGraphView<Space>& s, const Budget& budget,
+                                std::int64_t slab_bytes) {
+  if constexpr (is_host_space<Space>) {
+    return power_by_lanes<1>(space, s, budget, slab_bytes);
+  } else {
+    return s.nnz() / s.num_rows < Tuning::mean_length_of_long_rows
+               ? power_by_lanes<Tuning::lanes_of_short_rows>(space, s, budget, slab_bytes)
+               : power_by_lanes<Tuning::lanes_of_long_rows>(space, s, budget, slab_bytes);
+  }
+}
+
+void check_power(int k) {
+  if (k < 0) throw InputError("the power of a pattern is " + std::to_string(k) + "; it must be 0 or larger");
 }
 
 /// Entries of the lower triangle, with the whole diagonal.
@@ -309,9 +335,9 @@ struct CountLowerTriangle {
 template <class Space>
 CsrGraph<Space> lower_power(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s, int k,
                             std::int64_t max_bytes, std::int64_t slab_bytes) {
-  if (k < 0) throw InputError("the power of a pattern is " + std::to_string(k) + "; it must be 0 or larger");
+  check_power(k);
   const std::int64_t n = s.num_rows;
-  const Budget budget{k, n, max_bytes};
+  const Budget budget{Part::lower, k, n, max_bytes};
   if (k == 1 || n == 0) {
     std::size_t nnz = 0;
     Kokkos::parallel_reduce("prekond::power::count_lower_triangle",
@@ -320,18 +346,28 @@ CsrGraph<Space> lower_power(const Space& space, const std::type_identity_t<CsrGr
     budget.check(nnz);
     return lower_triangle<Space>(space, s);
   }
-  if constexpr (is_host_space<Space>) {
-    return power_by_search<1>(space, s, budget, slab_bytes);
-  } else {
-    return s.nnz() / n < Tuning::mean_length_of_long_rows
-               ? power_by_search<Tuning::lanes_of_short_rows>(space, s, budget, slab_bytes)
-               : power_by_search<Tuning::lanes_of_long_rows>(space, s, budget, slab_bytes);
+  return power_by_search<Space>(space, s, budget, slab_bytes);
+}
+
+template <class Space>
+CsrGraph<Space> power(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s, int k,
+                      std::int64_t max_bytes, std::int64_t slab_bytes) {
+  check_power(k);
+  const std::int64_t n = s.num_rows;
+  const Budget budget{Part::whole, k, n, max_bytes};
+  if (k <= 1 || n == 0) {
+    budget.check(static_cast<std::size_t>(n));
+    if (k == 1) budget.check(static_cast<std::size_t>(s.nnz()));
+    return k == 0 ? lower_power<Space>(space, s, 0, max_bytes, slab_bytes) : with_diagonal<Space>(space, s);
   }
+  return power_by_search<Space>(space, s, budget, slab_bytes);
 }
 
 #define PREKOND_LOWER_POWER(Space)                                                                         \
   template CsrGraph<Space> lower_power<Space>(const Space&, const CsrGraphView<Space>&, int, std::int64_t, \
-                                              std::int64_t);
+                                              std::int64_t);                                               \
+  template CsrGraph<Space> power<Space>(const Space&, const CsrGraphView<Space>&, int, std::int64_t,       \
+                                        std::int64_t);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LOWER_POWER)
 
 }  // namespace prekond

@@ -114,6 +114,50 @@ struct CopyLowerTriangle {
   }
 };
 
+/// Where row i's columns above the diagonal begin and end, of those below num_rows, and whether the diagonal
+/// is there.
+template <class Space>
+struct RowAroundDiagonal {
+  std::size_t begin, upper, end;
+  bool has_diagonal;
+
+  KOKKOS_FUNCTION RowAroundDiagonal(const CsrGraphView<Space>& s, std::int64_t i)
+      : begin(s.row_ptrs(i)), upper(s.first_from(i, i)), end(s.first_from(i, s.num_rows)) {
+    has_diagonal = upper < end && s.col_idxs(upper) == i;
+    upper += has_diagonal;
+  }
+  KOKKOS_FUNCTION std::size_t left() const { return upper - has_diagonal - begin; }
+  KOKKOS_FUNCTION std::size_t length() const { return end - begin + !has_diagonal; }
+};
+
+template <class Space>
+struct LengthWithDiagonal {
+  CsrGraphView<Space> s;
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
+    return RowAroundDiagonal<Space>(s, i).length();
+  }
+};
+
+template <class Space>
+struct CopyWithDiagonal {
+  using Rows = impl::RowBlocks<Space>;
+  CsrGraphView<Space> s;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const RowAroundDiagonal<Space> row(s, i);
+      const std::size_t to = row_ptrs(i), left = row.left();
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row.length()), [&](std::size_t k) {
+        col_idxs(to + k) = k < left
+                               ? s.col_idxs(row.begin + k)
+                               : (k == left ? static_cast<int>(i) : s.col_idxs(row.upper + (k - left - 1)));
+      });
+    });
+  }
+};
+
 }  // namespace
 
 template <class Scalar, class Space>
@@ -151,13 +195,26 @@ CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<Cs
   return {n, n, row_ptrs, col_idxs};
 }
 
+template <class Space>
+CsrGraph<Space> with_diagonal(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
+  const std::int64_t n = s.num_rows;
+  const auto [row_ptrs, nnz] =
+      impl::scan_row_lengths(space, "prekond::with_diagonal", n, LengthWithDiagonal<Space>{s});
+  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::with_diagonal::col_idxs", nnz);
+  Kokkos::parallel_for("prekond::with_diagonal::copy_rows",
+                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                       CopyWithDiagonal<Space>{s, row_ptrs, col_idxs});
+  return {n, n, row_ptrs, col_idxs};
+}
+
 #define PREKOND_THRESHOLD(Scalar, Space) \
   template CsrGraph<Space> threshold<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, double);
 PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_THRESHOLD)
 
-#define PREKOND_LOWER_TRIANGLE(Space) \
-  template CsrGraph<Space> lower_triangle<Space>(const Space&, const CsrGraphView<Space>&);
+#define PREKOND_LOWER_TRIANGLE(Space)                                                       \
+  template CsrGraph<Space> lower_triangle<Space>(const Space&, const CsrGraphView<Space>&); \
+  template CsrGraph<Space> with_diagonal<Space>(const Space&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LOWER_TRIANGLE)
 
 }  // namespace prekond

@@ -1,11 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/half.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/factored_inverse.hpp>
-#include <prekond/precond/impl/fsai_diagonal.hpp>
+#include <prekond/precond/impl/store_rows.hpp>
 
 #include "instantiate.hpp"
 
@@ -29,89 +28,6 @@ class StoredFactor {
 }  // namespace impl
 
 namespace {
-
-/// Rows are scaled so that their largest entries lie in [top, 2 top): small ones may then be 2^-28 of them in
-/// half.
-template <class Value>
-inline constexpr float top = 1;
-template <>
-inline constexpr float top<Half> = 0x1p14f;
-/// The smallest normal number.
-template <class Value>
-inline constexpr float least = 0x1p-126f;
-template <>
-inline constexpr float least<Half> = 0x1p-14f;
-
-template <>
-inline constexpr float top<ComplexPair<Half>> = top<Half>;
-template <>
-inline constexpr float least<ComplexPair<Half>> = least<Half>;
-
-/// What a complex factor's values are stored as for `Part`, a real one's.
-template <class Part, class Scalar>
-struct stored_value {
-  using type = Part;
-};
-template <class Part, class Real>
-struct stored_value<Part, Kokkos::complex<Real>> {
-  using type = ComplexPair<Part>;
-};
-template <class Real>
-struct stored_value<float, Kokkos::complex<Real>> {
-  using type = Kokkos::complex<float>;
-};
-template <class Part, class Scalar>
-using stored_value_t = typename stored_value<Part, Scalar>::type;
-
-/// Row by row: D_ii and row i of H.
-template <class Value, class Scalar, class Space>
-struct StoreRows {
-  using Real = real_type_t<Scalar>;
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
-
-  CsrView<Scalar, Space> g;
-  VectorView<Value, Space> values;        ///< empty: D alone
-  VectorView<Real, Space> inverse_scale;  ///< 1 / D_ii
-
-  static Policy policy(const Space& space, std::int64_t num_rows) {
-    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
-    return is_host_space<Space> ? Policy(space, teams, 1, 1) : Policy(space, teams, 16, 16);
-  }
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
-    const std::int64_t end = begin + rows_per_team < g.num_rows ? begin + rows_per_team : g.num_rows;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                         [&](std::int64_t i) { store_row(team, i); });
-  }
-
-  KOKKOS_FUNCTION void store_row(const Member& team, std::int64_t i) const {
-    const std::size_t first = g.row_ptrs(i), last = g.row_ptrs(i + 1) - 1;
-    Real largest = 0;
-    Kokkos::parallel_reduce(
-        Kokkos::ThreadVectorRange(team, first, last + 1),
-        [&](std::size_t k, Real& most) {
-          const Real size = Kokkos::abs(g.values(k));
-          if (size > most) most = size;
-        },
-        Kokkos::Max<Real>(largest));
-    constexpr Real target = top<Value>;
-    const Real inverse = impl::inverse_power_of_two(largest) * target;
-    if (values.extent(0) > 0)
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, last + 1),
-                           [&](std::size_t k) { values(k) = rounded(g.values(k) * inverse, k == last); });
-    Kokkos::single(Kokkos::PerThread(team), [&] { inverse_scale(i) = inverse; });
-  }
-
-  /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
-  KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
-    constexpr Real smallest = least<Value>;
-    if (!diagonal || !(Kokkos::abs(value) < smallest)) return static_cast<Value>(value);
-    return static_cast<Value>(Scalar(real_part(value) < 0 ? -smallest : smallest));
-  }
-};
 
 template <class Value, class Scalar, class Space>
 class StoredAs : public impl::StoredFactor<Scalar, Space> {
@@ -149,8 +65,8 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
     const auto inverse =
         allocate<Vector<Real, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
     Kokkos::parallel_for("prekond::factored_inverse::store_rows",
-                         StoreRows<Value, Scalar, Space>::policy(space, g.num_rows),
-                         StoreRows<Value, Scalar, Space>{g, values, inverse});
+                         impl::StoreRows<Value, Scalar, Space, true>::policy(space, g.num_rows),
+                         impl::StoreRows<Value, Scalar, Space, true>{g, values, inverse});
     return inverse;
   }
 
@@ -176,7 +92,8 @@ class StoredAs : public impl::StoredFactor<Scalar, Space> {
         "prekond::factored_inverse::store_diagonal", Kokkos::RangePolicy<Space>(space, 0, gt.num_rows),
         KOKKOS_LAMBDA(int i) {
           const std::size_t k = gt.row_ptrs(i);
-          values(k) = StoreRows<Value, Scalar, Space>::rounded(gt.values(k) * inverse_scale(i), true);
+          values(k) =
+              impl::StoreRows<Value, Scalar, Space, true>::rounded(gt.values(k) * inverse_scale(i), true);
         });
   }
 
@@ -199,12 +116,14 @@ std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& spac
                                                                Storage storage) {
   switch (storage) {
     case Storage::half:
-      return std::make_shared<StoredAs<stored_value_t<Half, Scalar>, Scalar, Space>>(space, g, ut, u);
+      return std::make_shared<StoredAs<impl::stored_value_t<Half, Scalar>, Scalar, Space>>(space, g, ut, u);
     case Storage::bfloat16:
-      return std::make_shared<StoredAs<stored_value_t<BFloat16, Scalar>, Scalar, Space>>(space, g, ut, u);
+      return std::make_shared<StoredAs<impl::stored_value_t<BFloat16, Scalar>, Scalar, Space>>(space, g, ut,
+                                                                                               u);
     case Storage::single_precision:
       if constexpr (!std::is_same_v<real_type_t<Scalar>, float>)
-        return std::make_shared<StoredAs<stored_value_t<float, Scalar>, Scalar, Space>>(space, g, ut, u);
+        return std::make_shared<StoredAs<impl::stored_value_t<float, Scalar>, Scalar, Space>>(space, g, ut,
+                                                                                              u);
       return nullptr;
     default:
       return nullptr;
@@ -231,7 +150,7 @@ template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                                            MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
-  if (!has_factor() || m_gt.num_rows != this->m_num_rows)
+  if (!has_inverse() || m_gt.num_rows != this->m_num_rows)
     throw std::logic_error(this->name() + ": apply before numeric");
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
@@ -269,7 +188,7 @@ void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_empty_factor(const Space& space) {
+void FactoredInverse<Scalar, Space>::take_empty_inverse(const Space& space) {
   const auto row_ptrs =
       allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
   m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});

@@ -21,8 +21,8 @@ using ::testing::HasSubstr;
 constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t large_slab = std::int64_t(64) << 20;
 
-/// (S + I)^k as a dense matrix of flags, then its lower triangle.
-HostGraph dense_power(const HostGraph& s, int k) {
+/// (S + I)^k as a dense matrix of flags, then its lower triangle, or all of it.
+HostGraph dense_power(const HostGraph& s, int k, bool whole = false) {
   const int n = int(s.size());
   std::vector<std::vector<char>> power(n, std::vector<char>(n, 0));
   for (int i = 0; i < n; ++i) power[i][i] = 1;
@@ -37,7 +37,7 @@ HostGraph dense_power(const HostGraph& s, int k) {
   }
   HostGraph lower(n);
   for (int i = 0; i < n; ++i)
-    for (int j = 0; j <= i; ++j)
+    for (int j = 0; j < (whole ? n : i + 1); ++j)
       if (power[i][j]) lower[i].push_back(j);
   return lower;
 }
@@ -62,6 +62,36 @@ TYPED_TEST(PowerTest, EqualsTheDensePower) {
       }
     }
     EXPECT_TRUE(to_host(device) == a) << "the matrix itself changed";
+  }
+}
+
+TYPED_TEST(PowerTest, TheWholePowerEqualsTheDenseOne) {
+  const TypeParam space;
+  for (const auto& [name, a] : awkward_patterns<double>()) {
+    const auto device = to_device<TypeParam>(a);
+    for (int k = 0; k <= 4; ++k) {
+      SCOPED_TRACE(name + ", k = " + std::to_string(k));
+      for (std::int64_t slab_bytes : {std::int64_t(0), large_slab}) {
+        const CsrGraph<TypeParam> result = power(space, device, k, no_limit, slab_bytes);
+        space.fence();
+        ASSERT_EQ(result.num_rows, a.num_rows);
+        ASSERT_EQ(result.num_cols, a.num_rows);
+        ASSERT_EQ(to_host(result), dense_power(pattern_of(a), k, true)) << "slab_bytes " << slab_bytes;
+      }
+    }
+  }
+}
+
+TYPED_TEST(PowerTest, TheWholePowerIsRefusedWhereItIsTooLarge) {
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(random_entries<double>(199, 199, 0.02, 7));
+  for (int k : {-1, 0, 1, 2}) {
+    try {
+      power(space, device, k, std::int64_t(1000), large_slab);
+      FAIL() << k;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr(k < 0 ? "must be 0 or larger" : "the pattern's power " + std::to_string(k)));
+    }
   }
 }
 

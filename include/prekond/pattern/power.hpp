@@ -29,4 +29,15 @@ template <class Space>
 CsrGraph<Space> lower_power(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s, int k,
                             std::int64_t max_bytes, std::int64_t slab_bytes);
 
+/// The whole pattern of S^k, as `lower_power` makes its lower triangle: (I + |S|)^k, of the columns below
+/// num_rows.
+///
+/// \throws InputError for k < 0, and, before it is allocated, for a result of more than `max_bytes` (for k =
+/// 1 where S's own columns would take more)
+///
+/// It is the a priori pattern of SPAI: Chow, SIAM J. Sci. Comput. 21 (2000).
+template <class Space>
+CsrGraph<Space> power(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s, int k,
+                      std::int64_t max_bytes, std::int64_t slab_bytes);
+
 }  // namespace prekond

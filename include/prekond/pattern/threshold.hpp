@@ -33,4 +33,12 @@ CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, d
 template <class Space>
 CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s);
 
+/// S with its diagonal: row i has the columns of S below num_rows, and i; num_rows x num_rows, sorted.
+///
+/// Cost: two readings of S with a binary search a row. Memory: the result. Fences once, inside the scan.
+///
+/// \pre sorted rows
+template <class Space>
+CsrGraph<Space> with_diagonal(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s);
+
 }  // namespace prekond

@@ -155,7 +155,7 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
 
  private:
   CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& a) const;
-  bool extends() const { return m_options.reuse == Reuse::extend && this->has_factor(); }
+  bool extends() const { return m_options.reuse == Reuse::extend && this->has_inverse(); }
 
   AdaptiveFsaiOptions m_options;
   CsrGraph<Space> m_initial_pattern;

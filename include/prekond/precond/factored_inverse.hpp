@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
@@ -55,13 +56,18 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   /// two.
   void take_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
                     Storage storage, Report& report, impl::MemoryMeter& meter);
-  void forget_factor() {
+  /// Of a graph of the user's, the part that G has: the lower triangle, with the diagonal.
+  static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
+    return lower_triangle<Space>(space, graph);
+  }
+  CsrGraph<Space> inverse_pattern() const { return {m_g.num_rows, m_g.num_rows, m_g.row_ptrs, m_g.col_idxs}; }
+  void forget_inverse() {
     m_g = m_gt = {};
     m_stored = nullptr;
   }
   /// The factor of a rank's part without rows.
-  void take_empty_factor(const Space& space);
-  bool has_factor() const { return m_g.row_ptrs.extent(0) > 0; }
+  void take_empty_inverse(const Space& space);
+  bool has_inverse() const { return m_g.row_ptrs.extent(0) > 0; }
 
  private:
   matrix_type m_g;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/matrix/csr_graph.hpp>
+#include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -9,22 +10,23 @@
 
 namespace prekond {
 
-/// A factored inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general
-/// matrices have in common. The pattern is the algorithm's own, made by `symbolic` where it needs no values
-/// and else by the first `numeric`, or one of the user's. Later numeric phases keep it (`Reuse::pattern`) or
-/// make it anew.
-template <class Scalar, class Space>
-class StaticPatternInverse : public FactoredInverse<Scalar, Space> {
+/// An inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general
+/// matrices, the static SPAI and the ISAI have in common. The pattern is the algorithm's own, made by
+/// `symbolic` where it needs no values and else by the first `numeric`, or one of the user's. Later numeric
+/// phases keep it
+/// (`Reuse::pattern`) or make it anew. `Inverse` is what is applied: a FactoredInverse or an ExplicitInverse.
+template <class Scalar, class Space, class Inverse = FactoredInverse<Scalar, Space>>
+class StaticPatternInverse : public Inverse {
  public:
-  using typename FactoredInverse<Scalar, Space>::matrix_type;
-  using typename FactoredInverse<Scalar, Space>::matrix_view;
+  using typename Inverse::matrix_type;
+  using typename Inverse::matrix_view;
 
   /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
   void symbolic(const Space& space, const matrix_view& a) override;
 
-  /// A pattern of the user's, instead of the power: its lower triangle, with the diagonal added, is that of G
-  /// (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It is copied. Takes effect
-  /// with the next `symbolic`.
+  /// A pattern of the user's, instead of the power, with the diagonal added. Of a factored inverse its lower
+  /// triangle is that of G (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It
+  /// is copied. Takes effect with the next `symbolic`.
   ///
   /// \pre columns ascend
   ///
@@ -35,21 +37,21 @@ class StaticPatternInverse : public FactoredInverse<Scalar, Space> {
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   StaticPatternInverse(const std::string& name, Reuse reuse, bool needs_values);
 
-  /// G's pattern for A: the user's where there is one, else the algorithm's own.
+  /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) = 0;
 
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }
   /// \throws InputError where it has another number of rows than `a`
   CsrGraph<Space> user_pattern(const matrix_view& a) const;
 
-  /// Does numeric keep the pattern of the factor that there is?
-  bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_factor(); }
+  /// Does numeric keep the pattern of the inverse that there is?
+  bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_inverse(); }
   /// What every numeric phase begins with. \returns false where A has no rows, which is then done
   bool begin_numeric(const Space& space, const matrix_view& a, Report& report);
-  /// The pattern that numeric works on: the factor's, where it is kept, that of symbolic, or a new one, which
-  /// takes `fences`.
+  /// The pattern that numeric works on: the inverse's, where it is kept, that of symbolic, or a new one,
+  /// which takes `fences`.
   CsrGraph<Space> numeric_pattern(const Space& space, const matrix_view& a, int fences, Report& report);
-  /// After the factor was taken, whose own the pattern is now, unless the next values have another one.
+  /// After the inverse was taken, whose own the pattern is now, unless the next values have another one.
   void end_numeric() {
     if (m_reuse == Reuse::pattern) m_pattern = {};
   }

@@ -265,7 +265,7 @@ void AdaptiveFsai<Scalar, Space>::symbolic(const Space&, const matrix_view& a) {
   this->m_num_rows = a.num_rows;
   this->m_report = {};
   m_symbolic_done = true;
-  this->forget_factor();
+  this->forget_inverse();
 }
 
 template <class Scalar, class Space>
@@ -282,10 +282,10 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
-  const bool kept = m_options.reuse == Reuse::pattern && this->has_factor();
+  const bool kept = m_options.reuse == Reuse::pattern && this->has_inverse();
   report.pattern_kept = kept;
   if (a.num_rows == 0) {
-    this->take_empty_factor(space);
+    this->take_empty_inverse(space);
     this->m_report = report;
     return;
   }

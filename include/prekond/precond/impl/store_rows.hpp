@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows of a matrix in a lower precision, each scaled by a power of two: A = D H.
+#include <prekond/core/half.hpp>
+#include <prekond/core/scalar.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/precond/impl/fsai_diagonal.hpp>
+
+namespace prekond::impl {
+
+/// Rows are scaled so that their largest entries lie in [top, 2 top): small ones may then be 2^-28 of them in
+/// half.
+template <class Value>
+inline constexpr float top = 1;
+template <>
+inline constexpr float top<Half> = 0x1p14f;
+/// The smallest normal number.
+template <class Value>
+inline constexpr float least = 0x1p-126f;
+template <>
+inline constexpr float least<Half> = 0x1p-14f;
+
+template <>
+inline constexpr float top<ComplexPair<Half>> = top<Half>;
+template <>
+inline constexpr float least<ComplexPair<Half>> = least<Half>;
+
+/// What a complex factor's values are stored as for `Part`, a real one's.
+template <class Part, class Scalar>
+struct stored_value {
+  using type = Part;
+};
+template <class Part, class Real>
+struct stored_value<Part, Kokkos::complex<Real>> {
+  using type = ComplexPair<Part>;
+};
+template <class Real>
+struct stored_value<float, Kokkos::complex<Real>> {
+  using type = Kokkos::complex<float>;
+};
+template <class Part, class Scalar>
+using stored_value_t = typename stored_value<Part, Scalar>::type;
+
+/// Row by row: D_ii and row i of H. `ends_with_diagonal`: no row's last entry becomes zero.
+template <class Value, class Scalar, class Space, bool ends_with_diagonal>
+struct StoreRows {
+  using Real = real_type_t<Scalar>;
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
+
+  CsrView<Scalar, Space> g;
+  VectorView<Value, Space> values;        ///< empty: D alone
+  VectorView<Real, Space> inverse_scale;  ///< 1 / D_ii
+
+  static Policy policy(const Space& space, std::int64_t num_rows) {
+    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
+    return is_host_space<Space> ? Policy(space, teams, 1, 1) : Policy(space, teams, 16, 16);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < g.num_rows ? begin + rows_per_team : g.num_rows;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
+                         [&](std::int64_t i) { store_row(team, i); });
+  }
+
+  KOKKOS_FUNCTION void store_row(const Member& team, std::int64_t i) const {
+    const std::size_t first = g.row_ptrs(i), end = g.row_ptrs(i + 1), last = end - 1;
+    Real largest = 0;
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(team, first, end),
+        [&](std::size_t k, Real& most) {
+          const Real size = Kokkos::abs(g.values(k));
+          if (size > most) most = size;
+        },
+        Kokkos::Max<Real>(largest));
+    constexpr Real target = top<Value>;
+    const Real inverse = inverse_power_of_two(largest) * target;
+    if (values.extent(0) > 0)
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, end), [&](std::size_t k) {
+        values(k) = rounded(g.values(k) * inverse, ends_with_diagonal && k == last);
+      });
+    Kokkos::single(Kokkos::PerThread(team), [&] { inverse_scale(i) = inverse; });
+  }
+
+  /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
+  KOKKOS_FUNCTION static Value rounded(Scalar value, bool diagonal) {
+    constexpr Real smallest = least<Value>;
+    if (!diagonal || !(Kokkos::abs(value) < smallest)) return static_cast<Value>(value);
+    return static_cast<Value>(Scalar(real_part(value) < 0 ? -smallest : smallest));
+  }
+};
+
+}  // namespace prekond::impl
