@@ -16,11 +16,12 @@ namespace {
 template <class Scalar, class Space>
 struct ScaleRows {
   CsrView<Scalar, Space> a;
+  bool unit_diagonal;
   VectorView<double, Space> scale;
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    scale(i) = Kokkos::sqrt(Kokkos::abs(to_double(find_entry(a, i, i, place))));
+    scale(i) = unit_diagonal ? 1.0 : Kokkos::sqrt(Kokkos::abs(to_double(find_entry(a, i, i, place))));
   }
 };
 
@@ -131,6 +132,33 @@ struct RowAroundDiagonal {
 };
 
 template <class Space>
+struct UpperLength {
+  CsrGraphView<Space> s;
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
+    const RowAroundDiagonal<Space> row(s, i);
+    return row.end - row.upper + 1;
+  }
+};
+
+template <class Space>
+struct CopyUpperTriangle {
+  using Rows = impl::RowBlocks<Space>;
+  CsrGraphView<Space> s;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t from = RowAroundDiagonal<Space>(s, i).upper;
+      const std::size_t begin = row_ptrs(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t k) {
+        col_idxs(k) = k == begin ? static_cast<int>(i) : s.col_idxs(from + (k - begin - 1));
+      });
+    });
+  }
+};
+
+template <class Space>
 struct LengthWithDiagonal {
   CsrGraphView<Space> s;
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
@@ -161,14 +189,15 @@ struct CopyWithDiagonal {
 }  // namespace
 
 template <class Scalar, class Space>
-CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, double tau) {
+CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, double tau,
+                          bool unit_diagonal) {
   if (!(tau >= 0)) throw InputError("threshold: tau is " + std::to_string(tau) + "; it must be 0 or larger");
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t n = a.num_rows;
   auto scale = allocate<Vector<double, Space>>(space, "prekond::threshold::scale", tau > 0 ? n : 0);
   if (tau > 0) {
     Kokkos::parallel_for("prekond::threshold::scale_rows", Policy(space, 0, n),
-                         ScaleRows<Scalar, Space>{a, scale});
+                         ScaleRows<Scalar, Space>{a, unit_diagonal, scale});
   }
   const LargeEntries<Scalar, Space> keeps{a, scale, tau};
   const auto rows = impl::RowBlocks<Space>::policy(space, n, a.nnz());
@@ -196,6 +225,18 @@ CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<Cs
 }
 
 template <class Space>
+CsrGraph<Space> upper_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
+  const std::int64_t n = s.num_rows;
+  const auto [row_ptrs, nnz] =
+      impl::scan_row_lengths(space, "prekond::upper_triangle", n, UpperLength<Space>{s});
+  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::upper_triangle::col_idxs", nnz);
+  Kokkos::parallel_for("prekond::upper_triangle::copy_rows",
+                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                       CopyUpperTriangle<Space>{s, row_ptrs, col_idxs});
+  return {n, n, row_ptrs, col_idxs};
+}
+
+template <class Space>
 CsrGraph<Space> with_diagonal(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
   const std::int64_t n = s.num_rows;
   const auto [row_ptrs, nnz] =
@@ -207,13 +248,15 @@ CsrGraph<Space> with_diagonal(const Space& space, const std::type_identity_t<Csr
   return {n, n, row_ptrs, col_idxs};
 }
 
-#define PREKOND_THRESHOLD(Scalar, Space) \
-  template CsrGraph<Space> threshold<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, double);
+#define PREKOND_THRESHOLD(Scalar, Space)                                                                 \
+  template CsrGraph<Space> threshold<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, double, \
+                                                    bool);
 PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_THRESHOLD)
 
 #define PREKOND_LOWER_TRIANGLE(Space)                                                       \
   template CsrGraph<Space> lower_triangle<Space>(const Space&, const CsrGraphView<Space>&); \
+  template CsrGraph<Space> upper_triangle<Space>(const Space&, const CsrGraphView<Space>&); \
   template CsrGraph<Space> with_diagonal<Space>(const Space&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LOWER_TRIANGLE)
 

@@ -16,7 +16,8 @@
 namespace prekond::testing {
 namespace {
 
-/// One team factors a matrix and solves for the last row and column of its inverse.
+/// One team factors a matrix and solves for the last row and column of its inverse, and for the rows
+/// `indices`.
 template <class Real, class Space, class Level>
 struct FactorAndSolve {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -26,6 +27,8 @@ struct FactorAndSolve {
   Vector<Real, Space> matrix;  ///< m x m, by rows
   Vector<char, Space> workspace;
   Vector<Real, Space> left, right, work;
+  Vector<int, Space> indices;
+  Vector<Real, Space> rows;  ///< of the padded order each
   Vector<int, Space> is_dropped;
   Vector<DroppedPivots<Real>, Space> dropped;
 
@@ -38,6 +41,10 @@ struct FactorAndSolve {
     });
     system.factor(level, floor, pivoting);
     system.solve_last(level, left.data(), right.data(), work.data());
+    for (int r = 0; r < int(indices.extent(0)); ++r) {
+      Real* const y = rows.data() + 2 * r * PanelLu<Real>::padded(m);
+      system.solve_transposed(level, indices(r), y + PanelLu<Real>::padded(m), y, work.data());
+    }
     level.once([&] {
       dropped(0) = system.dropped();
       for (int j = 0; j < m; ++j) is_dropped(j) = system.is_dropped(j);
@@ -48,9 +55,18 @@ struct FactorAndSolve {
 template <class Real>
 struct Solved {
   std::vector<Real> left, right;
+  std::vector<std::vector<Real>> rows;
   std::vector<int> is_dropped;
   DroppedPivots<Real> dropped;
 };
+
+/// The rows of the inverse that are solved for: in each part of the first panels, and the last.
+std::vector<int> some_rows(int m) {
+  std::vector<int> rows;
+  for (const int row : {0, 1, 7, 8, 13, m / 2, m - 1})
+    if (row < m) rows.push_back(row);
+  return rows;
+}
 
 template <class Real, class Space, class Level>
 Solved<Real> solve_by(const LongMatrix& a, int team_size, int vector_length, Pivoting pivoting, Real floor) {
@@ -72,14 +88,24 @@ Solved<Real> solve_by(const LongMatrix& a, int team_size, int vector_length, Piv
                                             nan("left", order),
                                             nan("right", order),
                                             nan("work", order),
+                                            to_device<Space>(some_rows(m)),
+                                            nan("rows", 2 * order * some_rows(m).size()),
                                             Vector<int, Space>("is_dropped", m),
                                             Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   Kokkos::deep_copy(kernel.workspace, char(-1));  // not a number, and a negative index
   Kokkos::parallel_for("prekond::testing::lu", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                        kernel);
   Kokkos::fence();
-  return {to_vector(kernel.left), to_vector(kernel.right), to_vector(kernel.is_dropped),
-          to_vector(kernel.dropped)[0]};
+  Solved<Real> solved{to_vector(kernel.left),
+                      to_vector(kernel.right),
+                      {},
+                      to_vector(kernel.is_dropped),
+                      to_vector(kernel.dropped)[0]};
+  const auto rows = to_vector(kernel.rows);  // each behind its working memory
+  for (std::size_t r = 1; r < rows.size() / order; r += 2)
+    solved.rows.emplace_back(rows.begin() + static_cast<std::ptrdiff_t>(r * order),
+                             rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * order));
+  return solved;
 }
 
 /// By a level of each kind, whose results have the same bits but for the compiler's contractions.
@@ -123,10 +149,27 @@ void expect_solution(const LongMatrix& a, const std::vector<Solved<Real>>& all, 
     ASSERT_EQ(found.dropped.count, 0);
     ASSERT_NO_FATAL_FAILURE(expect_multiple(found.left, expected.row, tolerance));
     ASSERT_NO_FATAL_FAILURE(expect_multiple(found.right, expected.column, tolerance));
+    ASSERT_NO_FATAL_FAILURE(expect_rows(a, found, tolerance));
     const double scale = norm(expected.column);
     for (std::size_t k = 0; k < a.size(); ++k)
       ASSERT_NEAR(found.right[k], static_cast<double>(expected.column[k]), tolerance * scale)
           << "right itself";
+  }
+}
+
+/// Row by row those of A^-1, and zeros behind them.
+template <class Real>
+void expect_rows(const LongMatrix& a, const Solved<Real>& found, double tolerance) {
+  const std::vector<int> indices = some_rows(static_cast<int>(a.size()));
+  ASSERT_EQ(found.rows.size(), indices.size());
+  for (std::size_t r = 0; r < indices.size(); ++r) {
+    std::vector<long double> unit(a.size(), 0);
+    unit[static_cast<std::size_t>(indices[r])] = 1;
+    const auto expected = general_solve(transposed(a), unit);
+    for (std::size_t k = 0; k < found.rows[r].size(); ++k)
+      ASSERT_NEAR(found.rows[r][k], k < expected.size() ? static_cast<double>(expected[k]) : 0,
+                  tolerance * norm(expected))
+          << "order " << a.size() << ", row " << indices[r] << ", entry " << k;
   }
 }
 
@@ -213,6 +256,23 @@ TYPED_TEST(PanelLuTest, ASingularMatrixHasASmallPivot) {
   }
 }
 
+/// The rows of the system without index `left_out`: 0 there, and all of that row.
+void expect_rows_without(const LongMatrix& without, int left_out, const Solved<double>& found,
+                         double tolerance) {
+  const std::vector<int> indices = some_rows(static_cast<int>(without.size()) + 1);
+  for (std::size_t r = 0; r < indices.size(); ++r) {
+    std::vector<long double> expected(without.size(), 0);
+    if (indices[r] != left_out) {
+      expected[static_cast<std::size_t>(indices[r] - (indices[r] > left_out))] = 1;
+      expected = general_solve(transposed(without), expected);
+    }
+    expected.insert(expected.begin() + left_out, 0);
+    for (std::size_t k = 0; k < expected.size(); ++k)
+      ASSERT_NEAR(found.rows[r][k], static_cast<double>(expected[k]), tolerance * norm(expected))
+          << "row " << indices[r] << ", entry " << k;
+  }
+}
+
 // An index whose pivot is too small: the solution is that of the system without it.
 TYPED_TEST(PanelLuTest, WithoutPivotingAnIndexIsLeftOut) {
   for (const int m : {3, 9, 20, 37}) {
@@ -238,6 +298,7 @@ TYPED_TEST(PanelLuTest, WithoutPivotingAnIndexIsLeftOut) {
         EXPECT_EQ(found.right[left_out], 0);
         ASSERT_NO_FATAL_FAILURE(expect_multiple(found.left, expected.row, 1e-12));
         ASSERT_NO_FATAL_FAILURE(expect_multiple(found.right, expected.column, 1e-12));
+        ASSERT_NO_FATAL_FAILURE(expect_rows_without(without, left_out, found, 1e-12));
       }
     }
   }

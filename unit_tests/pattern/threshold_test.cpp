@@ -139,6 +139,30 @@ TYPED_TEST(ThresholdTest, LowerTriangle) {
   }
 }
 
+TYPED_TEST(ThresholdTest, UpperTriangle) {
+  const TypeParam space;
+  for (const auto& [name, a] : awkward_patterns<double>()) {
+    SCOPED_TRACE(name);
+    HostGraph expected(a.num_rows);
+    for (int i = 0; i < a.num_rows; ++i) {
+      expected[i].push_back(i);
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        if (a.col_idxs[k] > i && a.col_idxs[k] < a.num_rows) expected[i].push_back(a.col_idxs[k]);
+    }
+    const CsrGraph<TypeParam> upper = upper_triangle(space, to_device<TypeParam>(a));
+    EXPECT_EQ(upper.num_rows, a.num_rows);
+    EXPECT_EQ(upper.num_cols, a.num_rows);
+    EXPECT_EQ(to_host(upper), expected);
+    EXPECT_EQ(to_host(upper_triangle(space, upper)), expected) << "of the triangle itself";
+  }
+}
+
+TYPED_TEST(ThresholdTest, AUnitDiagonalMakesThemAbsolute) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(sparse<double>({{9, 0.5, 0}, {0.25, 0, 1}, {0, -2, 100}}));
+  EXPECT_EQ(to_host(threshold<double, TypeParam>(space, a, 0.5, true)), (HostGraph{{0}, {1, 2}, {1, 2}}));
+}
+
 TYPED_TEST(ThresholdTest, KernelsAndArraysHaveLabels) {
   const TypeParam space;
   const auto device = to_device<TypeParam>(awkward_patterns<double>().back().matrix);

@@ -13,7 +13,7 @@ enum class Pivoting {
 };
 
 /// LU factorisation of a dense general matrix of order m by a level, P B = L U with unit lower triangular L,
-/// in panels of 8 columns (right-looking), and the solves for a row and a column of B^-1.
+/// in panels of 8 columns (right-looking), and the solves for rows and columns of B^-1.
 ///
 /// Storage: all of B, column-major, of the order padded to a multiple of 8 by a unit diagonal. The leading
 /// dimension is 4 more than the padded order, an odd multiple of 4: columns begin at 16-byte boundaries, and
@@ -114,6 +114,26 @@ class PanelLu {
     for (int j0 = m_order - panel; j0 >= 0; j0 -= panel) solve_block<Part::upper>(level, j0, work, right);
   }
 
+  /// Row `index` of B^-1, the solution of B^T x = e_index. `x`, `y` and `work` have the padded order.
+  ///
+  /// Indices that were dropped have zeros; where `index` was, all is zero.
+  template <class Level>
+  KOKKOS_FUNCTION void solve_transposed(const Level& level, int index, Real* x, Real* y, Real* work) const {
+    const int first = index / panel * panel;  // what is before it is zero
+    level.region([&](int lane) {
+      for (int k = lane; k < m_order; k += level.size()) {
+        y[k] = k == index ? Real(1) : Real(0);
+        if (k < first) work[k] = 0;
+      }
+    });
+    for (int j0 = first; j0 < m_order; j0 += panel) solve_block<Part::upper_transposed>(level, j0, y, work);
+    for (int j0 = m_order - panel; j0 >= 0; j0 -= panel)
+      solve_block<Part::lower_transposed>(level, j0, work, y);
+    level.region([&](int lane) {
+      for (int k = lane; k < m_order; k += level.size()) x[m_permutation[k]] = y[k];
+    });
+  }
+
   /// Pivots that were too small, all of them; of Pivoting::rows the first says enough.
   KOKKOS_FORCEINLINE_FUNCTION const DroppedPivots<Real>& dropped() const { return *m_dropped; }
   KOKKOS_FORCEINLINE_FUNCTION bool is_dropped(int j) const { return m_reciprocals[j] == 0; }
@@ -121,7 +141,14 @@ class PanelLu {
   KOKKOS_FORCEINLINE_FUNCTION Real largest(int j) const { return m_largest[j]; }
 
  private:
-  enum class Part { lower, lower_transposed, upper };
+  enum class Part { lower, lower_transposed, upper, upper_transposed };
+  template <Part part>
+  static constexpr bool is_transposed = part == Part::lower_transposed || part == Part::upper_transposed;
+  /// Are its unknowns found from the first on?
+  template <Part part>
+  static constexpr bool is_forward = part == Part::lower || part == Part::upper_transposed;
+  template <Part part>
+  static constexpr bool has_pivots = part == Part::upper || part == Part::upper_transposed;
 
   static constexpr int per_load = 16 / sizeof(Real);
   struct alignas(16) Load {
@@ -320,31 +347,31 @@ class PanelLu {
   /// Entry (i, k) of the triangular matrix that `part` says.
   template <Part part>
   KOKKOS_FORCEINLINE_FUNCTION Real coefficient(int i, int k) const {
-    return part == Part::lower_transposed ? column(i)[k] : column(k)[i];
+    return is_transposed<part> ? column(i)[k] : column(k)[i];
   }
 
   /// x_J = T[J, J]^-1 y_J, by every lane for itself; then y_I -= T[I, J] x_J for the rows still to be solved.
   template <Part part, class Level>
   KOKKOS_FUNCTION void solve_block(const Level& level, int j0, Real* y, Real* x) const {
-    const int begin = part == Part::lower ? j0 + panel : 0;
-    const int end = part == Part::lower ? m_order : j0;
+    const int begin = is_forward<part> ? j0 + panel : 0;
+    const int end = is_forward<part> ? m_order : j0;
     level.region([&](int lane) {
       if (lane > 0 && begin + lane >= end) return;
       Real solution[panel];
 #pragma unroll
       for (int s = 0; s < panel; ++s) {
-        const int r = part == Part::lower ? s : panel - 1 - s;
+        const int r = is_forward<part> ? s : panel - 1 - s;
         Real sum = y[j0 + r];
 #pragma unroll
         for (int t = 0; t < s; ++t) {
-          const int k = part == Part::lower ? t : panel - 1 - t;
+          const int k = is_forward<part> ? t : panel - 1 - t;
           sum -= coefficient<part>(j0 + r, j0 + k) * solution[k];
         }
-        solution[r] = part == Part::upper ? scaled(sum, j0 + r) : sum;
+        solution[r] = has_pivots<part> ? scaled(sum, j0 + r) : sum;
       }
       for (int i = begin + lane; i < end; i += level.size()) {
         Real row[panel];
-        if constexpr (part == Part::lower_transposed) {
+        if constexpr (is_transposed<part>) {
           load_panel(column(i) + j0, row);
         } else {
 #pragma unroll

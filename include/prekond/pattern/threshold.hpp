@@ -21,7 +21,8 @@ namespace prekond {
 ///
 /// It is the prefiltration of static FSAI: Bernaschi et al. (2019), section 4.1.
 template <class Scalar, class Space>
-CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, double tau);
+CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, double tau,
+                          bool unit_diagonal = false);
 
 /// The lower triangle of a pattern: the columns j < i of row i and, whether it is there or not, i itself as
 /// the last; num_rows x num_rows, sorted.
@@ -32,6 +33,13 @@ CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, d
 /// \pre sorted rows
 template <class Space>
 CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s);
+
+/// The upper triangle of a pattern: i, whether it is there or not, as the first column of row i, and the
+/// columns i < j < num_rows; num_rows x num_rows, sorted. Cost and memory as of the lower triangle.
+///
+/// \pre sorted rows
+template <class Space>
+CsrGraph<Space> upper_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s);
 
 /// S with its diagonal: row i has the columns of S below num_rows, and i; num_rows x num_rows, sorted.
 ///

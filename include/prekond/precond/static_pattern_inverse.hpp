@@ -31,7 +31,7 @@ class StaticPatternInverse : public Inverse {
   /// \pre columns ascend
   ///
   /// \throws InputError where it is not square, or a column is out of range
-  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
+  virtual void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
  protected:
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow

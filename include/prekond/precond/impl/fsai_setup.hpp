@@ -102,13 +102,19 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
   }
 }
 
+/// The longest rows that are done by a short vector, and by a vector.
+struct UnitLimits {
+  int short_vector = Tuning::short_vector;
+  int vector = Tuning::longest_of_vector;
+};
+
 /// Calls launch(unit, rows, longest) for the bins of the rows, or of those chosen, by length: `unit` is a
 /// std::integral_constant, and bytes(longest) a workspace's size. \returns the fences that this took, those
 /// of the calls included
 template <class Space, class Bytes, class Launch>
 int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
                 VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
-                const Launch& launch) {
+                const Launch& launch, const UnitLimits& units = {}) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
   const auto held = meter.hold(bins.rows);
@@ -118,9 +124,9 @@ int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptr
     if (is_host_space<Space> || bytes(bin.longest) > Tuning::scratch_limit) {
       fences += launch(std::integral_constant<Unit, Unit::slab>(), rows, bin.longest);
     } else if constexpr (!is_host_space<Space>) {
-      if (bin.longest <= Tuning::short_vector) {
+      if (bin.longest <= units.short_vector) {
         fences += launch(std::integral_constant<Unit, Unit::short_vector>(), rows, bin.longest);
-      } else if (bin.longest <= Tuning::longest_of_vector) {
+      } else if (bin.longest <= units.vector) {
         fences += launch(std::integral_constant<Unit, Unit::vector>(), rows, bin.longest);
       } else {
         fences += launch(std::integral_constant<Unit, Unit::team>(), rows, bin.longest);

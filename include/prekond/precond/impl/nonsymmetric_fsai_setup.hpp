@@ -2,65 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the setup of NonsymmetricFsai.
-#include <prekond/precond/impl/fsai_setup.hpp>
+#include <prekond/precond/impl/lu_rows.hpp>
 #include <prekond/precond/impl/nonsymmetric_fsai_row.hpp>
 
 namespace prekond::impl::nonsymmetric_fsai {
 
 using fsai::Unit;
-
-/// What the setup needs of A's rows.
-template <class Scalar, class Space>
-struct RowSizes {
-  Vector<double, Space> scale;      ///< 2^-k with the row's largest entry in [2^k, 2^(k + 1))
-  Vector<Scalar, Space> diagonal;   ///< 0 where it is missing or not finite
-  Vector<Scalar, Space> magnitude;  ///< |a_ii|, or where that is 0 the row's largest entry, or 1
-
-  RowSizes(const Space& space, std::int64_t n)
-      : scale(allocate<Vector<double, Space>>(space, "prekond::nonsymmetric_fsai::numeric::row_scale", n)),
-        diagonal(allocate<Vector<Scalar, Space>>(space, "prekond::nonsymmetric_fsai::numeric::diagonal", n)),
-        magnitude(
-            allocate<Vector<Scalar, Space>>(space, "prekond::nonsymmetric_fsai::numeric::magnitude", n)) {}
-};
-
-template <class Scalar, class Space>
-struct MeasureRow {
-  CsrView<Scalar, Space> a;
-  VectorView<double, Space> scale;
-  VectorView<Scalar, Space> diagonals;
-  VectorView<Scalar, Space> magnitudes;
-  KOKKOS_FUNCTION void operator()(int i) const {
-    Scalar largest = 0, diagonal = 0;
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) < a.num_rows; ++k) {
-      const Scalar value = a.values(k), size = Kokkos::abs(value);
-      if (!Kokkos::isfinite(value)) continue;
-      if (size > largest) largest = size;
-      if (a.col_idxs(k) == i) diagonal = value;
-    }
-    scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
-    diagonals(i) = diagonal;
-    magnitudes(i) = diagonal != 0 ? Kokkos::abs(diagonal) : (largest > 0 ? largest : Scalar(1));
-  }
-};
-
-template <class Scalar, class Space>
-RowSizes<Scalar, Space> measure_matrix(const Space& space, const CsrView<Scalar, Space>& a) {
-  const RowSizes<Scalar, Space> sizes(space, a.num_rows);
-  Kokkos::parallel_for("prekond::nonsymmetric_fsai::numeric::measure_rows",
-                       Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-                       MeasureRow<Scalar, Space>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
-  return sizes;
-}
-
-/// How a row ended: what its byte in `status` says.
-struct Status {
-  enum : unsigned char {
-    solved = 0,
-    again = 1,  ///< by the next kernel
-    shortened = 2,
-    diagonal = 3
-  };
-};
+using lu::Status;
 
 /// Solves the rows of one bin.
 template <class Scalar, class Real, class Space, Unit unit>
@@ -95,7 +43,7 @@ struct SolveRows : fsai::RowKernel<Space, unit> {
     const SolvedRow row(level, a, row_scale, base, length);
     const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor, pivoting);
     const bool last_try = pivoting == Pivoting::none;
-    level.once([&] { status(i) = ending(result, last_try); });
+    level.once([&] { status(i) = Status::of(result, last_try); });
     if (result.dropped && !last_try) return;
     level.region([&](int lane) {
       for (int k = lane; k < length; k += level.size()) {
@@ -104,12 +52,6 @@ struct SolveRows : fsai::RowKernel<Space, unit> {
       }
     });
     if (result.dropped) level.once([&] { Outcome::meet(outcome(0), i, result.pivot); });
-  }
-
-  KOKKOS_FUNCTION static unsigned char ending(const RowResult& result, bool last_try) {
-    if (!result.dropped) return Status::solved;
-    if (!last_try) return Status::again;
-    return result.last ? Status::diagonal : Status::shortened;
   }
 };
 
@@ -204,7 +146,7 @@ class Setup {
         m_a(a),
         m_slab_bytes(slab_bytes),
         m_meter(meter),
-        m_sizes(measure_matrix<Scalar, Space>(space, a)),
+        m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::nonsymmetric_fsai::numeric::outcome", 1)),
@@ -215,12 +157,10 @@ class Setup {
 
   /// The solutions with unit diagonals, into the values of G_L and G_U^T, which have the same pattern.
   void solve(const Matrix& lower, const Matrix& upper, bool in_single) {
-    if (in_single) solve_rows<float>(lower, upper, {}, 16 * 0x1p-23f, Pivoting::rows);
     const VectorView<const unsigned char, Space> broken = m_status;
-    solve_rows<double>(lower, upper, in_single ? broken : VectorView<const unsigned char, Space>(),
-                       16 * 0x1p-52, Pivoting::rows);
-    // What is not pivoted needs room for the growth of its entries: half of the digits.
-    solve_rows<double>(lower, upper, broken, 0x1p-26, Pivoting::none);
+    lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
+      solve_rows(lower, upper, again ? broken : VectorView<const unsigned char, Space>(), floor, pivoting);
+    });
   }
 
   /// Drops the places that are small in both, and says so in the report.
@@ -290,7 +230,7 @@ class Setup {
   std::int64_t m_slab_bytes;
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
-  RowSizes<Scalar, Space> m_sizes;
+  lu::RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
