@@ -3,6 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/fsai.hpp>
+#include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
@@ -24,6 +25,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
     };
     if constexpr (!is_complex<Scalar>)
       lines.push_back(registry_line<Product, NonsymmetricFsai<Scalar, Space>>());
+    if constexpr (!is_complex<Scalar>) lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
     return lines;
   }();
   return registry;

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/precond/fsai.hpp>
+#include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/static_pattern_inverse.hpp>
+
+#include <memory>
+
+namespace prekond {
+
+/// What an ISAI inverts: a general matrix, a symmetric positive definite one in factored form, or A's lower
+/// or upper triangle.
+enum class IsaiKind { general, spd, lower, upper };
+
+inline std::vector<std::pair<std::string, IsaiKind>> isai_kinds() {
+  return {{"general", IsaiKind::general},
+          {"spd", IsaiKind::spd},
+          {"lower", IsaiKind::lower},
+          {"upper", IsaiKind::upper}};
+}
+
+/// Parameters of the ISAI.
+struct IsaiOptions {
+  static constexpr const char* name = "isai";
+  static constexpr const char* summary =
+      "incomplete sparse approximate inverse, M A = I on M's pattern; of a triangle, in place of its solve";
+  static constexpr const char* paper = "Anzt, Huckle, Braeckle, Dongarra, Parallel Comput. 71 (2018)";
+  static constexpr bool needs_spd = false;
+  static constexpr bool nonsymmetric = false;  // kind = spd is not; a solver asks the object
+
+  IsaiKind kind = IsaiKind::general;
+  int power = 1;
+  double prefilter = 0;
+  bool unit_diagonal = false;
+  int relaxation_steps = 0;
+  Precision setup_scalar = Precision::double_precision;
+  Storage storage = Storage::full;
+  Reuse reuse = Reuse::pattern;
+  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit(
+        "kind", kind, isai_kinds(),
+        "what is inverted: the matrix; a symmetric positive definite one, by G^T G as fsai, which cg takes; "
+        "its lower or its upper triangle");
+    visit("power", power, 0, 1000,
+          "k: the pattern is the k-th power of the filtered matrix's, or triangle's");
+    visit("prefilter", prefilter, 0.0, 1.0,
+          "tau: entries with |a_ij| <= tau sqrt|a_ii a_jj| do not count for the pattern");
+    visit("unit_diagonal", unit_diagonal,
+          "of kind lower or upper: the diagonal is 1, stored or not, as ILU's L has it");
+    visit("relaxation_steps", relaxation_steps, 0, 1000000,
+          "Richardson steps y += M (x - A y) of an application, which keep a copy of A or its triangle");
+    visit(
+        "setup_scalar", setup_scalar, precision_choices(),
+        "precision of the dense systems; a row that breaks down in single is solved in double; a triangle's "
+        "are solved in double always");
+    visit("storage", storage, storage_choices(),
+          "precision in which the inverse is kept and applied; full: the matrix's; half loses what is below "
+          "2^-28 of its row's largest entry");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
+    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the power's pattern may take");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+  }
+};
+
+/// M ~ A^-1 on a pattern S that is given in advance, with (M A)_ij = I_ij for all (i, j) in S.
+///
+/// Row i of M, on the columns P = S_i, solves M[i, P] A[P, P] = e_i^T[P]. The pattern is that of |A|^k
+/// without the entries that are small beside the diagonal (tau), or a graph of the user's, with the diagonal.
+/// Rows may have any length.
+///
+/// Kinds:
+/// - `general`: each system by LU with row pivoting, scaled by rows (PanelLu). 2 m^3 / 3 + 2 m^2 operations
+/// for
+///   a row of m entries.
+/// - `lower`, `upper`: for A's triangle T, whose pattern is what is raised to the power; A's entries of the
+///   other triangle are not looked at. A system is T[P, P]^T, triangular: one substitution by T's sparse
+///   rows, two operations for each of their entries in P, nothing dense is formed. M T has the unit diagonal,
+///   so that I - M T is nilpotent. `unit_diagonal`: T's diagonal is 1, and not looked at. It stands in for
+///   T's solve, of a factor of ILU say.
+/// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the static FSAI's factor on the lower
+///   triangle of the pattern (see Fsai, which it is made by, and `factored()`). The options hold as there.
+///
+/// Relaxation, with `relaxation_steps` > 0: an application is y_0 = M x, y_(l + 1) = y_l + M (x - A y_l), A's
+/// triangle for the triangular kinds, for which it ends with the solution after as many steps as the triangle
+/// has levels, at most n - 1. It keeps a copy of A, the part that it needs, which the report's bytes count.
+/// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where no
+/// eigenvalue of M A is above 2.
+///
+/// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else, and workspaces,
+/// in scratch or in a slab of `slab_bytes`. Rows are binned by length as in the static FSAI: of `general`, a
+/// vector of lanes or a team each, in scratch or a slab; of a triangle a vector each, up to some 1400 entries
+/// in scratch.
+///
+/// Breakdown, `general`: a pivot not above 16 eps times the largest entry of its column, or a solution that
+/// is not finite in the matrix's precision. The row is done again in double, and then without pivoting, where
+/// a column with a pivot not above 2^-26 of its largest entry is left out of the row. Where that is the
+/// diagonal itself, or nothing is finite, the row falls back to 1 / a_ii, or to 1 where that is not finite. A
+/// triangle: a diagonal entry that is 0, missing or not finite leaves its column out of the rows that have
+/// it, and its own row becomes 1 there. All are counted in the report, whose first pivot is relative to the
+/// largest entry of its column (0 for a triangle's). A diagonal entry of zero is no breakdown of `general` by
+/// itself. A numeric phase that fails leaves the inverse as it was. Columns >= num_rows (of other ranks) are
+/// skipped; a matrix without rows (a rank's part) has an empty inverse.
+///
+/// `is_nonsymmetric()` for all kinds but `spd`: conjugate gradients refuse them. For real scalars.
+///
+/// \throws InputError for a power whose pattern takes more than `pattern_bytes`; of kind spd, for a diagonal
+/// entry that is missing or not positive
+template <class Scalar, class Space>
+class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
+ public:
+  using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
+  using options_type = IsaiOptions;
+  using typename Base::matrix_type;
+  using typename Base::matrix_view;
+
+  /// \throws OptionError for `Reuse::extend`: this pattern does not grow; for `unit_diagonal` of a kind that
+  /// is not triangular
+  explicit Isai(const IsaiOptions& options = {});
+
+  std::string name() const override { return IsaiOptions::name; }
+  bool is_symmetric() const override { return m_options.kind == IsaiKind::spd; }
+  bool is_nonsymmetric() const override { return m_options.kind != IsaiKind::spd; }
+
+  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern) override;
+  void symbolic(const Space& space, const matrix_view& a) override;
+  void numeric(const Space& space, const matrix_view& a) override;
+
+  /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
+  /// and 2 nnz(A). \throws std::logic_error before numeric
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace& workspace) const override;
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+
+  /// Of kind spd, what has G; else null. `inverse()` is M of the other kinds.
+  const Fsai<Scalar, Space>* factored() const { return m_factored.get(); }
+
+  const IsaiOptions& options() const { return m_options; }
+
+ private:
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void numeric_factored(const Space& space, const matrix_view& a);
+  void numeric_explicit(const Space& space, const matrix_view& a);
+  void apply_once(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const;
+  matrix_type copy_for_relaxation(const Space& space, const matrix_view& a) const;
+  void take_copy(const matrix_type& copy, Report& report);
+
+  IsaiOptions m_options;
+  std::unique_ptr<Fsai<Scalar, Space>> m_factored;  ///< of kind spd
+  matrix_type m_a;                                  ///< of the relaxation; without a unit diagonal
+};
+
+}  // namespace prekond

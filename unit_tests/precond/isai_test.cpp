@@ -1,0 +1,1047 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/general_matrices.hpp"
+#include "testing/host_graph.hpp"
+#include "testing/preconditioned_iterations.hpp"
+#include "testing/reference_isai.hpp"
+#include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/isai.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <filesystem>
+#include <numeric>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr int all_steps = 1000;
+constexpr IsaiKind explicit_kinds[] = {IsaiKind::general, IsaiKind::lower, IsaiKind::upper};
+constexpr IsaiKind all_kinds[] = {IsaiKind::general, IsaiKind::spd, IsaiKind::lower, IsaiKind::upper};
+
+std::string word_of(IsaiKind kind) {
+  for (const auto& [word, value] : isai_kinds())
+    if (value == kind) return word;
+  return "";
+}
+
+IsaiOptions of_kind(IsaiKind kind, int power = 1, Precision precision = Precision::double_precision) {
+  IsaiOptions options;
+  options.kind = kind;
+  options.power = power;
+  options.setup_scalar = precision;
+  return options;
+}
+
+std::vector<IsaiOptions> both_precisions(IsaiKind kind, int power = 1) {
+  return {of_kind(kind, power, Precision::single_precision), of_kind(kind, power)};
+}
+
+template <class Space, class Scalar>
+HostMatrix<Scalar> inverse_of(const HostMatrix<Scalar>& a, const IsaiOptions& options,
+                              Report* report = nullptr, const HostGraph* pattern = nullptr) {
+  const Space space;
+  const auto device = to_device<Space>(a);
+  Isai<Scalar, Space> isai(options);
+  if (pattern) isai.set_pattern(space, graph_of<Space>(*pattern, a.num_rows));
+  isai.symbolic(space, device);
+  isai.numeric(space, device);
+  if (report) *report = isai.report();
+  return to_host(isai.factored() ? isai.factored()->factor() : isai.inverse());
+}
+
+/// What a kind inverts, and its pattern: S^k of the matrix or of its triangle.
+Dense part_of(const HostMatrix<double>& a, IsaiKind kind, bool unit_diagonal = false) {
+  const Dense dense = to_dense(a);
+  return kind == IsaiKind::general ? dense : triangle_of(dense, kind == IsaiKind::upper, unit_diagonal);
+}
+HostGraph part_of(const HostGraph& s, IsaiKind kind) {
+  return kind == IsaiKind::general ? s : triangle_of(s, kind == IsaiKind::upper);
+}
+
+void expect_finite(const HostMatrix<double>& m) {
+  for (int i = 0; i < m.num_rows; ++i) {
+    bool has_entry = false;  // the diagonal's own may be 0
+    for (std::size_t k = m.row_ptrs[i]; k < m.row_ptrs[i + 1]; ++k) {
+      ASSERT_TRUE(std::isfinite(m.values[k])) << "row " << i;
+      has_entry = has_entry || m.values[k] != 0;
+    }
+    ASSERT_TRUE(has_entry) << "row " << i;
+  }
+}
+
+template <class Space>
+class IsaiTest : public ::testing::Test {};
+TYPED_TEST_SUITE(IsaiTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(IsaiTest, RefusesOptionsThatMeanNothing) {
+  for (const IsaiKind kind : all_kinds) {
+    IsaiOptions options = of_kind(kind);
+    options.reuse = Reuse::extend;
+    EXPECT_THAT(message_of<OptionError>([&] { Isai<double, TypeParam> isai(options); }),
+                HasSubstr("isai: reuse = extend"));
+    options = of_kind(kind);
+    options.unit_diagonal = true;
+    if (kind == IsaiKind::lower || kind == IsaiKind::upper) continue;
+    EXPECT_THAT(message_of<OptionError>([&] { Isai<double, TypeParam> isai(options); }),
+                HasSubstr("isai: unit_diagonal is for kind = lower or upper"));
+  }
+}
+
+// ------------------------------------------------------------------------------------ values and patterns
+
+TYPED_TEST(IsaiTest, EveryRowIsTheTextbooks) {
+  for (const Case& test : general_matrices()) {
+    for (const IsaiKind kind : explicit_kinds) {
+      const Dense part = part_of(test.matrix, kind);
+      for (int power = 0; power <= 3; ++power) {
+        SCOPED_TRACE(test.name + ", " + word_of(kind) + ", power " + std::to_string(power));
+        Report report;
+        const auto m = inverse_of<TypeParam>(test.matrix, of_kind(kind, power), &report);
+        ASSERT_EQ(pattern_of(m), reference_power(part_of(pattern_of(test.matrix), kind), power));
+        ASSERT_NO_FATAL_FAILURE(expect_inverse_on_pattern(part, m, 1e-10));
+        ASSERT_NO_FATAL_FAILURE(expect_reference_isai(part, m, 1e-10));
+        EXPECT_EQ(report.breakdowns.count, 0);
+        EXPECT_EQ(report.breakdowns.first_row, -1);
+        EXPECT_THAT(report.notes, IsEmpty());
+        EXPECT_EQ(report.nnz, static_cast<std::int64_t>(m.nnz()));
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
+  for (const Case& test : general_matrices()) {
+    for (int power = 0; power <= 3; ++power) {
+      SCOPED_TRACE(test.name + ", power " + std::to_string(power));
+      Report report;
+      const auto m = inverse_of<TypeParam>(
+          test.matrix, of_kind(IsaiKind::general, power, Precision::single_precision), &report);
+      ASSERT_NO_FATAL_FAILURE(expect_reference_isai(to_dense(test.matrix), m, 2e-3));
+      EXPECT_EQ(report.breakdowns.count, 0);
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, TheFullPatternGivesTheInverse) {
+  for (int n : {1, 9, 41, 150}) {
+    const HostMatrix<double> a = random_general(n, 0.5, 17u + n);
+    for (const IsaiKind kind : explicit_kinds) {
+      HostGraph full(n);
+      for (auto& row : full) {
+        row.resize(n);
+        std::iota(row.begin(), row.end(), 0);
+      }
+      const auto m = inverse_of<TypeParam>(a, of_kind(kind), nullptr, &full);
+      ASSERT_EQ(m.nnz(), kind == IsaiKind::general ? std::size_t(n) * n : std::size_t(n) * (n + 1) / 2);
+      ASSERT_NO_FATAL_FAILURE(expect_inverse_on_pattern(part_of(a, kind), m, 1e-11)) << word_of(kind);
+    }
+  }
+}
+
+// Of A, of its triangle alone, and of the triangle with anything in the other one.
+TYPED_TEST(IsaiTest, TheOtherTriangleIsIgnored) {
+  const HostMatrix<double> a = random_general(90, 0.1, 23);
+  for (const bool upper : {false, true}) {
+    const Dense triangle = triangle_of(to_dense(a), upper);
+    HostMatrix<double> spoilt = a;
+    for (std::int64_t i = 0; i < a.num_rows; ++i)
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        if (upper ? a.col_idxs[k] < i : a.col_idxs[k] > i) spoilt.values[k] = std::nan("");
+    for (const int power : {0, 1, 2, 5}) {
+      for (const double tau : {0.0, 0.1}) {
+        IsaiOptions options = of_kind(upper ? IsaiKind::upper : IsaiKind::lower, power);
+        options.prefilter = tau;
+        const auto m = inverse_of<TypeParam>(sparse(triangle), options);
+        EXPECT_TRUE(m == inverse_of<TypeParam>(a, options)) << power;
+        EXPECT_TRUE(m == inverse_of<TypeParam>(spoilt, options)) << power;
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, AUnitDiagonalIsNotLookedAt) {
+  const HostMatrix<double> a = random_general(75, 0.1, 29);
+  for (const IsaiKind kind : {IsaiKind::lower, IsaiKind::upper}) {
+    Dense triangle = triangle_of(to_dense(a), kind == IsaiKind::upper, true);
+    for (const int power : {0, 1, 3}) {
+      for (const double tau : {0.0, 0.3}) {
+        IsaiOptions options = of_kind(kind, power);
+        options.prefilter = tau;
+        const auto expected = inverse_of<TypeParam>(sparse(triangle), options);
+        options.unit_diagonal = true;
+        Report report;
+        EXPECT_TRUE(expected == inverse_of<TypeParam>(sparse(triangle), options, &report));
+        EXPECT_TRUE(expected == inverse_of<TypeParam>(a, options));
+        Dense strict = triangle, spoilt = triangle;
+        for (int i = 0; i < 75; ++i) {
+          strict[i][i] = 0;
+          spoilt[i][i] = std::nan("");
+        }
+        EXPECT_TRUE(expected == inverse_of<TypeParam>(sparse(strict), options, &report)) << "not stored";
+        EXPECT_EQ(report.breakdowns.count, 0);
+        EXPECT_TRUE(expected == inverse_of<TypeParam>(sparse(spoilt), options));
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, TheTransposeExchangesTheTriangles) {
+  const HostMatrix<double> a = random_general(90, 0.1, 15);
+  HostGraph full(90);
+  for (auto& row : full)
+    for (int j = 0; j < 90; ++j) row.push_back(j);
+  const auto lower = inverse_of<TypeParam>(a, of_kind(IsaiKind::lower), nullptr, &full);
+  const auto upper =
+      transposed(inverse_of<TypeParam>(transposed(a), of_kind(IsaiKind::upper), nullptr, &full));
+  ASSERT_EQ(pattern_of(lower), pattern_of(upper));
+  for (std::size_t k = 0; k < lower.nnz(); ++k)
+    ASSERT_NEAR(lower.values[k], upper.values[k], 1e-11 * (1 + std::abs(lower.values[k])));
+}
+
+TYPED_TEST(IsaiTest, ThePatternIsThatOfTheFilteredMatrix) {
+  const HostMatrix<double> a = random_general(80, 0.15, 33);
+  for (const double tau : {0.05, 0.2, 1.0}) {
+    HostGraph filtered(80);
+    for (int i = 0; i < 80; ++i)
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+        const int j = a.col_idxs[k];
+        if (j == i ||
+            std::abs(a.values[k]) > tau * std::sqrt(std::abs(a(i, i))) * std::sqrt(std::abs(a(j, j))))
+          filtered[i].push_back(j);
+      }
+    for (const IsaiKind kind : explicit_kinds) {
+      for (const int power : {1, 2}) {
+        IsaiOptions options = of_kind(kind, power);
+        options.prefilter = tau;
+        const auto m = inverse_of<TypeParam>(a, options);
+        ASSERT_EQ(pattern_of(m), reference_power(part_of(filtered, kind), power)) << word_of(kind);
+        ASSERT_NO_FATAL_FAILURE(expect_inverse_on_pattern(part_of(a, kind), m, 1e-10));
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, TakesAPatternOfTheUsers) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_general(60, 0.3, 37);
+  HostGraph pattern = pattern_of(random_entries<double>(60, 60, 0.2, 9));
+  pattern[17] = {};
+  HostGraph with_diagonal = pattern;
+  for (int i = 0; i < 60; ++i) {
+    auto& row = with_diagonal[i];
+    if (std::find(row.begin(), row.end(), i) == row.end()) row.push_back(i);
+    std::sort(row.begin(), row.end());
+  }
+  for (const IsaiKind kind : explicit_kinds) {
+    IsaiOptions options = of_kind(kind, 3);
+    options.prefilter = 0.1;
+    const auto m = inverse_of<TypeParam>(a, options, nullptr, &pattern);
+    ASSERT_EQ(pattern_of(m), part_of(with_diagonal, kind));
+    ASSERT_NO_FATAL_FAILURE(expect_reference_isai(part_of(a, kind), m, 1e-10));
+  }
+  for (const IsaiKind kind : all_kinds) {
+    Isai<double, TypeParam> isai(of_kind(kind));
+    EXPECT_THAT(message_of<InputError>([&] { isai.set_pattern(space, graph_of<TypeParam>(pattern, 61)); }),
+                HasSubstr("isai: the pattern is 60 x 61; it has to be square"));
+    EXPECT_THAT(message_of<InputError>([&] {
+                  isai.set_pattern(space, graph_of<TypeParam>({{0}, {2}}, 2));
+                }),
+                HasSubstr("isai: the pattern has the column 3"));
+    isai.set_pattern(space, graph_of<TypeParam>({{0}, {1}}, 2));
+    EXPECT_THAT(message_of<InputError>([&] { isai.numeric(space, to_device<TypeParam>(a)); }),
+                HasSubstr("isai: the pattern has 2 rows, the matrix 60"));
+  }
+}
+
+// ------------------------------------------------------------------------------------------- row lengths
+
+/// Rows of up to `length` columns, spread over the matrix, with the diagonal at changing places.
+HostGraph spread_rows(int n, int length) {
+  HostGraph rows(n);
+  for (int i = 0; i < n; ++i) {
+    std::vector<bool> has(n);
+    has[i] = true;
+    int count = 1;
+    for (int j = i % 7; count < length && j < n; j += 1 + (n > length + 20)) {
+      count += !has[j];
+      has[j] = true;
+    }
+    for (int j = 0; count < length && j < n; ++j) {
+      count += !has[j];
+      has[j] = true;
+    }
+    for (int j = 0; j < n; ++j)
+      if (has[j]) rows[i].push_back(j);
+  }
+  return rows;
+}
+
+TYPED_TEST(IsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+  std::vector<int> lengths = {1, 2, 7, 20, 31, 110, 300};
+  for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
+    lengths.push_back(edge);
+    lengths.push_back(edge + 1);
+  }
+  for (int length : lengths) {
+    SCOPED_TRACE(length);
+    const int n = length + 5;
+    const HostMatrix<double> a = random_general(n, 0.7, 1000u + length);
+    const Dense dense = to_dense(a);
+    const HostGraph pattern = spread_rows(n, length);
+    const std::vector<int> rows = {0, n / 2, n - 1};
+    const auto m = inverse_of<TypeParam>(a, of_kind(IsaiKind::general), nullptr, &pattern);
+    ASSERT_EQ(pattern_of(m), pattern);
+    for (const auto& row : pattern) ASSERT_EQ(row.size(), std::size_t(length));
+    ASSERT_NO_FATAL_FAILURE(expect_reference_isai(dense, m, 1e-11, rows));
+    ASSERT_NO_FATAL_FAILURE(expect_reference_isai(
+        dense,
+        inverse_of<TypeParam>(a, of_kind(IsaiKind::general, 1, Precision::single_precision), nullptr,
+                              &pattern),
+        1e-3, rows));
+  }
+}
+
+// Rows of a triangle are binned too: in scratch up to some 1400 entries, then in a slab.
+TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
+  const int n = 1700;
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  std::mt19937_64 engine(5);
+  for (int i = 0; i < n; ++i) {
+    for (int j : {i - 900, i - 41, i - 3, i, i + 1, i + 60, i + 1000}) {
+      if (j < 0 || j >= n) continue;
+      a.col_idxs.push_back(j);
+      a.values.push_back(j == i ? 3 : static_cast<double>(engine() >> 11) * 0x1p-52 - 1);
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  const std::vector<double> x(n, 1.0);
+  for (const IsaiKind kind : {IsaiKind::lower, IsaiKind::upper}) {
+    HostGraph pattern(n);
+    for (int i = 0; i < n; ++i)  // lengths from 1 to n in either triangle
+      for (int j = 0; j < n; ++j) pattern[i].push_back(j);
+    const auto m = inverse_of<TypeParam>(a, of_kind(kind), nullptr, &pattern);
+    const bool upper = kind == IsaiKind::upper;
+    // M is the triangle's inverse: M T x = x.
+    std::vector<double> tx(n, 0);
+    for (int i = 0; i < n; ++i)
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        if (upper ? a.col_idxs[k] >= i : a.col_idxs[k] <= i) tx[i] += a.values[k];
+    const std::vector<double> found = multiply(m, tx);
+    for (int i = 0; i < n; ++i) ASSERT_NEAR(found[i], 1, 1e-11) << word_of(kind) << " row " << i;
+  }
+}
+
+// ------------------------------------------------------------------------------------------- breakdowns
+
+TYPED_TEST(IsaiTest, RowsThatNeedPivoting) {
+  for (int n : {12, 50, 90}) {
+    const HostMatrix<double> a = random_dense(n, 30u + n);
+    for (const IsaiOptions& options : both_precisions(IsaiKind::general)) {
+      Report report;
+      const auto m = inverse_of<TypeParam>(a, options, &report);
+      EXPECT_EQ(report.breakdowns.count, 0) << "zeros on the diagonal are no breakdown";
+      if (options.setup_scalar == Precision::double_precision)
+        expect_inverse_on_pattern(to_dense(a), m, 1e-10);
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, ASingularRowIsShortenedOrFallsBackToItsDiagonal) {
+  // Rows 0 and 1 are the same, and 2 and 3 are regular beside them.
+  const HostMatrix<double> a = sparse<double>({{2, 2, 0, 0}, {2, 2, 0, 1}, {0, 0, 4, 1}, {0, 0, 1, 4}});
+  for (const IsaiOptions& options : both_precisions(IsaiKind::general)) {
+    Report report;
+    HostGraph pattern = {{0, 1}, {0, 1}, {2, 3}, {0, 1, 3}};
+    const auto m = inverse_of<TypeParam>(a, options, &report, &pattern);
+    EXPECT_EQ(m.values, (std::vector<double>{0.5, 0, 0, 0.5, m(2, 2), m(2, 3), 0, 0, 0.25}));
+    EXPECT_NEAR(m(2, 2), 4 / 15.0, 1e-6);
+    EXPECT_EQ(report.breakdowns.count, 3);
+    EXPECT_EQ(report.breakdowns.first_row, 0);
+    EXPECT_EQ(report.breakdowns.first_pivot, 0);
+    EXPECT_THAT(report.breakdowns.action,
+                AllOf(HasSubstr("2 rows kept fewer columns"), HasSubstr("1 fell back to the diagonal")));
+  }
+}
+
+TYPED_TEST(IsaiTest, AZeroDiagonalOfATriangleIsLeftOut) {
+  const HostMatrix<double> a = sparse<double>({{2, 0, 0, 0}, {1, 0, 0, 0}, {0, 5, 4, 0}, {1, 0, 1, 2}});
+  Report report;
+  const auto m = inverse_of<TypeParam>(a, of_kind(IsaiKind::lower, 3), &report);
+  ASSERT_EQ(pattern_of(m), (HostGraph{{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}}));
+  EXPECT_EQ(m.values, (std::vector<double>{0.5, 0, 1, 0, 0, 0.25, -0.25, 0, -0.125, 0.5}));
+  EXPECT_EQ(report.breakdowns.count, 3);
+  EXPECT_EQ(report.breakdowns.first_row, 1);
+  EXPECT_EQ(report.breakdowns.first_pivot, 0);
+  EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("2 rows kept"), HasSubstr("1 fell back")));
+  const auto upper = inverse_of<TypeParam>(transposed(a), of_kind(IsaiKind::upper, 3), &report);
+  EXPECT_EQ(report.breakdowns.count, 2) << "row 1 itself and row 0, which has its column";
+  expect_finite(upper);
+}
+
+TYPED_TEST(IsaiTest, AwkwardMatricesGiveFiniteInverses) {
+  for (const auto& test : awkward_patterns<double>()) {
+    if (test.matrix.num_cols < test.matrix.num_rows) continue;
+    for (const IsaiKind kind : explicit_kinds) {
+      for (const IsaiOptions& options : both_precisions(kind, 2)) {
+        SCOPED_TRACE(test.name + ", " + word_of(kind));
+        Report report;
+        expect_finite(inverse_of<TypeParam>(test.matrix, options, &report));
+        EXPECT_EQ(report.breakdowns.count > 0, report.breakdowns.first_row >= 0);
+        EXPECT_LE(report.breakdowns.count, test.matrix.num_rows);
+      }
+    }
+  }
+  const HostMatrix<double> good = random_general(20, 0.5, 3);
+  for (double value : {std::nan(""), std::numeric_limits<double>::infinity(), 1e-320}) {
+    for (const IsaiKind kind : explicit_kinds) {
+      for (std::size_t k : {std::size_t(0), good.nnz() / 2, good.nnz() - 1}) {
+        HostMatrix<double> a = good;
+        a.values[k] = value;
+        for (const IsaiOptions& options : both_precisions(kind, all_steps))
+          expect_finite(inverse_of<TypeParam>(a, options));
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, RowsThatSinglePrecisionCannotSolveAreDoneInDouble) {
+  Dense hilbert(9, std::vector<double>(9));
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
+  Report report;
+  const auto single = inverse_of<TypeParam>(
+      sparse(hilbert), of_kind(IsaiKind::general, 1, Precision::single_precision), &report);
+  EXPECT_EQ(report.breakdowns.count, 0);
+  EXPECT_TRUE(single == inverse_of<TypeParam>(sparse(hilbert), of_kind(IsaiKind::general), &report));
+  EXPECT_EQ(report.breakdowns.count, 0);
+}
+
+TYPED_TEST(IsaiTest, ScalesOfAnySize) {
+  const HostMatrix<double> a = random_general(60, 0.2, 81);
+  for (const IsaiKind kind : explicit_kinds) {
+    for (const IsaiOptions& options : both_precisions(kind, 2)) {
+      const auto plain = inverse_of<TypeParam>(a, options);
+      for (int exponent : {-300, 300}) {
+        HostMatrix<double> scaled = a;
+        for (double& value : scaled.values) value = std::ldexp(value, exponent);
+        Report report;
+        const auto m = inverse_of<TypeParam>(scaled, options, &report);
+        ASSERT_EQ(m.col_idxs, plain.col_idxs);
+        for (std::size_t k = 0; k < m.nnz(); ++k)
+          ASSERT_EQ(std::ldexp(m.values[k], exponent), plain.values[k]) << word_of(kind);
+        EXPECT_EQ(report.breakdowns.count, 0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, WhatFloatCannotHoldFallsBackToTheDiagonal) {
+  const HostMatrix<float> a = sparse<float>({{1, 0, 0}, {1e30f, 1, 0}, {0, 1e30f, 2}});
+  for (const IsaiKind kind : {IsaiKind::general, IsaiKind::lower}) {
+    Report report;
+    const auto m = inverse_of<TypeParam>(a, of_kind(kind, 2), &report);
+    ASSERT_EQ(m.nnz(), 6u);
+    EXPECT_EQ(m(2, 2), 0.5f);
+    EXPECT_EQ(m(2, 0), 0.0f);
+    EXPECT_EQ(report.breakdowns.count, 1);
+    EXPECT_EQ(report.breakdowns.first_row, 2);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- phases
+
+TYPED_TEST(IsaiTest, ASecondNumericKeepsThePatternOrFindsItAnew) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_general(120, 0.08, 91);
+  HostMatrix<double> changed = a;
+  for (std::size_t k = 0; k < a.nnz(); ++k) changed.values[k] *= 1 + 0.3 * std::sin(double(k));
+  for (const IsaiKind kind : explicit_kinds) {
+    for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
+      IsaiOptions options = of_kind(kind, 2);
+      options.prefilter = 0.1;
+      options.reuse = reuse;
+      Isai<double, TypeParam> isai(options);
+      isai.symbolic(space, to_device<TypeParam>(a));
+      isai.numeric(space, to_device<TypeParam>(a));
+      EXPECT_FALSE(isai.report().pattern_kept);
+      const auto first = to_host(isai.inverse());
+      isai.numeric(space, to_device<TypeParam>(changed));
+      EXPECT_EQ(isai.report().pattern_kept, reuse == Reuse::pattern);
+      const auto second = to_host(isai.inverse());
+      ASSERT_NO_FATAL_FAILURE(expect_inverse_on_pattern(part_of(changed, kind), second, 1e-10));
+      if (reuse == Reuse::none)
+        EXPECT_TRUE(second == inverse_of<TypeParam>(changed, options));
+      else
+        EXPECT_EQ(pattern_of(first), pattern_of(second));
+      isai.symbolic(space, to_device<TypeParam>(changed));
+      isai.numeric(space, to_device<TypeParam>(changed));
+      EXPECT_TRUE(to_host(isai.inverse()) == inverse_of<TypeParam>(changed, options));
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, AFailedNumericLeavesTheInverseAsItWas) {
+  const TypeParam space;
+  const HostMatrix<double> a = generated("convection_diffusion3d:6");
+  HostMatrix<double> diagonal = a;
+  for (int i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) diagonal.values[k] = 1e6;
+  for (const IsaiKind kind : explicit_kinds) {
+    IsaiOptions options = of_kind(kind, 3);
+    options.reuse = Reuse::none;
+    options.prefilter = 0.001;
+    options.pattern_bytes = 8000;
+    options.relaxation_steps = 1;
+    Isai<double, TypeParam> isai(options);
+    isai.symbolic(space, to_device<TypeParam>(diagonal));
+    isai.numeric(space, to_device<TypeParam>(diagonal));
+    const auto before = to_host(isai.inverse());
+    const std::vector<double> x(216, 1.0), y = applied<TypeParam>(isai, x);
+    EXPECT_EQ(before.nnz(), 216u);
+    EXPECT_THAT(message_of<InputError>([&] { isai.numeric(space, to_device<TypeParam>(a)); }),
+                HasSubstr("8000"));
+    EXPECT_THAT(message_of<InputError>(
+                    [&] { isai.numeric(space, to_device<TypeParam>(random_general(21, 0.5, 1))); }),
+                HasSubstr("isai: numeric was given 21 rows, symbolic 216; call symbolic again"));
+    EXPECT_TRUE(before == to_host(isai.inverse()));
+    EXPECT_EQ(isai.report().nnz, 216);
+    EXPECT_EQ(y, applied<TypeParam>(isai, x)) << "the relaxation's copy too";
+    EXPECT_THAT(message_of<InputError>([&] {
+                  inverse_of<TypeParam>(sparse<double>({{1}, {2}}), options);
+                }),
+                HasSubstr("2 rows but only 1 columns"));
+  }
+}
+
+TYPED_TEST(IsaiTest, RefusesToApplyBeforeNumeric) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(10, 0.5, 1));
+  for (const IsaiKind kind : all_kinds) {
+    for (const int steps : {0, 2}) {
+      IsaiOptions options = of_kind(kind);
+      options.relaxation_steps = steps;
+      Isai<double, TypeParam> isai(options);
+      isai.symbolic(space, a);
+      const MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
+      const auto workspace = isai.make_workspace(space, 1);
+      const MultiVectorView<double, TypeParam> one(x.data(), 10, 1), to(y.data(), 10, 1);
+      EXPECT_THAT(message_of<std::logic_error>([&] { isai.apply(space, one, to, *workspace); }),
+                  HasSubstr("isai: apply before numeric"));
+      isai.numeric(space, a);
+      if (steps == 0) continue;
+      EXPECT_THAT(message_of<std::logic_error>([&] { isai.apply(space, x, y, *workspace); }),
+                  HasSubstr("isai: the workspace was made for fewer vectors"));
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
+  for (const HostMatrix<double>& a : {generated("convection_diffusion3d:8"), random_dense(130, 101)}) {
+    for (const IsaiKind kind : explicit_kinds) {
+      for (IsaiOptions options : both_precisions(kind, 2)) {
+        options.prefilter = 0.01;
+        const auto once = inverse_of<TypeParam>(a, options);
+        EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
+        options.slab_bytes = 1 << 16;
+        EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
+      }
+    }
+  }
+}
+
+#ifdef KOKKOS_ENABLE_OPENMP
+TEST(IsaiThreads, TheSameBitsOnOneThreadAndOnTwo) {
+  using Space = Kokkos::OpenMP;
+  const HostMatrix<double> a = random_general(400, 0.02, 103);
+  for (const IsaiKind kind : explicit_kinds) {
+    std::vector<HostMatrix<double>> inverses;
+    for (const int threads : {1, 2}) {
+      const Space space(threads);
+      ASSERT_EQ(space.concurrency(), threads);
+      Isai<double, Space> isai(of_kind(kind, 2));
+      isai.symbolic(space, to_device<Space>(a));
+      isai.numeric(space, to_device<Space>(a));
+      space.fence();
+      inverses.push_back(to_host(isai.inverse()));
+    }
+    EXPECT_TRUE(inverses[0] == inverses[1]) << word_of(kind);
+  }
+}
+#endif
+
+TYPED_TEST(IsaiTest, ColumnsOfOtherRanksAreSkipped) {
+  const HostMatrix<double> a = random_general(80, 0.1, 111), wide = with_columns_of_other_ranks(a);
+  std::vector<double> x(80);
+  for (int i = 0; i < 80; ++i) x[i] = std::cos(2.0 + i);
+  for (const IsaiKind kind : explicit_kinds) {
+    for (int power = 0; power <= 3; ++power) {
+      for (double tau : {0.0, 0.05}) {
+        for (IsaiOptions options : both_precisions(kind, power)) {
+          options.prefilter = tau;
+          options.relaxation_steps = 2;
+          const auto solve = [&](const HostMatrix<double>& matrix) {
+            Isai<double, TypeParam> isai(options);
+            isai.numeric(TypeParam(), to_device<TypeParam>(matrix));
+            return std::pair(to_host(isai.inverse()), applied<TypeParam>(isai, x));
+          };
+          const auto narrow = solve(a), of_rank = solve(wide);
+          EXPECT_TRUE(narrow.first == of_rank.first) << power << " " << tau;
+          EXPECT_EQ(narrow.second, of_rank.second);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, TakesARankWithoutRows) {
+  const TypeParam space;
+  for (const IsaiKind kind : all_kinds) {
+    for (const int steps : {0, 3}) {
+      for (int power : {0, 1, 3}) {
+        IsaiOptions options = of_kind(kind, power);
+        options.relaxation_steps = steps;
+        HostMatrix<double> a;
+        a.num_cols = 3;
+        Isai<double, TypeParam> isai(options);
+        isai.symbolic(space, to_device<TypeParam>(a));
+        isai.numeric(space, to_device<TypeParam>(a));
+        isai.numeric(space, to_device<TypeParam>(a));
+        EXPECT_EQ(isai.report().nnz, 0);
+        const MultiVector<double, TypeParam> x("x", 0, 2), y("y", 0, 2);
+        EXPECT_NO_THROW(isai.apply(space, x, y, *isai.make_workspace(space, 2)));
+      }
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, FloatMatrixInEitherPrecision) {
+  const HostMatrix<float> a = convert<float>(random_general(97, 0.1, 121));
+  for (const IsaiKind kind : explicit_kinds) {
+    for (int power : {0, 1, 2}) {
+      for (const IsaiOptions& options : both_precisions(kind, power)) {
+        const auto m = convert<double>(inverse_of<TypeParam>(a, options));
+        ASSERT_NO_FATAL_FAILURE(expect_reference_isai(part_of(convert<double>(a), kind), m, 1e-4));
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------- the factored form
+
+TYPED_TEST(IsaiTest, TheFactoredKindIsTheStaticFsai) {
+  const TypeParam space;
+  for (const Case& test : small_matrices()) {
+    for (const IsaiOptions& options : both_precisions(IsaiKind::spd, 2)) {
+      SCOPED_TRACE(test.name);
+      FsaiOptions same;
+      same.power = 2;
+      same.setup_scalar = options.setup_scalar;
+      Fsai<double, TypeParam> fsai(same);
+      fsai.numeric(space, to_device<TypeParam>(test.matrix));
+      Isai<double, TypeParam> isai(options);
+      isai.numeric(space, to_device<TypeParam>(test.matrix));
+      ASSERT_TRUE(isai.factored());
+      EXPECT_TRUE(to_host(isai.factored()->factor()) == to_host(fsai.factor()));
+      EXPECT_EQ(isai.report().nnz, fsai.report().nnz);
+      EXPECT_EQ(isai.report().bytes, fsai.report().bytes);
+      EXPECT_EQ(isai.num_rows(), test.matrix.num_rows);
+      const std::vector<double> x(test.matrix.num_rows, 1.0);
+      EXPECT_EQ(applied<TypeParam>(isai, x), applied<TypeParam>(fsai, x));
+    }
+  }
+  Isai<double, TypeParam> isai(of_kind(IsaiKind::spd));
+  EXPECT_THAT(message_of<InputError>([&] {
+                isai.numeric(space, to_device<TypeParam>(sparse<double>({{1, 0}, {0, -1}})));
+              }),
+              HasSubstr("isai: the diagonal entry of row 2 is missing or not positive"));
+}
+
+TYPED_TEST(IsaiTest, TheFactoredKindTakesAPatternAndAThreshold) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(50, 0.3, 5);
+  const HostGraph diagonal = [] {
+    HostGraph rows(50);
+    for (int i = 0; i < 50; ++i) rows[i].push_back(i);
+    return rows;
+  }();
+  EXPECT_EQ(pattern_of(inverse_of<TypeParam>(a, of_kind(IsaiKind::spd), nullptr, &diagonal)), diagonal);
+  IsaiOptions options = of_kind(IsaiKind::spd);
+  options.prefilter = 1;
+  EXPECT_EQ(pattern_of(inverse_of<TypeParam>(a, options)), diagonal);
+}
+
+TYPED_TEST(IsaiTest, ConjugateGradientsTakeTheFactoredKindAlone) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(generated("poisson2d:15"));
+  const Vector<double, TypeParam> b("b", 225), x("x", 225);
+  Kokkos::deep_copy(b, 1.0);
+  std::int64_t plain = 0;
+  for (const IsaiKind kind : all_kinds) {
+    for (const int steps : {0, 2}) {
+      IsaiOptions options = of_kind(kind);
+      options.relaxation_steps = steps;
+      Isai<double, TypeParam> isai(options);
+      isai.numeric(space, a);
+      EXPECT_EQ(isai.is_symmetric(), kind == IsaiKind::spd);
+      EXPECT_EQ(isai.is_nonsymmetric(), kind != IsaiKind::spd);
+      Kokkos::deep_copy(x, 0.0);
+      const auto solve = [&] {
+        return Cg<double, TypeParam>().solve(space, CsrOperator<double, TypeParam>(a), &isai, b, x, {});
+      };
+      if (kind != IsaiKind::spd) {
+        EXPECT_THAT(message_of<InputError>(solve), HasSubstr("isai is not symmetric"));
+        continue;
+      }
+      const auto result = solve();
+      EXPECT_TRUE(result.converged);
+      if (steps == 0)
+        plain = result.iterations;
+      else
+        EXPECT_LT(result.iterations, plain * 3 / 4);
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------ applications
+
+/// L (strictly lower) and U of Gaussian elimination without fill: ILU(0), of a matrix with a diagonal.
+std::pair<HostMatrix<double>, HostMatrix<double>> ilu0(const HostMatrix<double>& a) {
+  Dense lu = to_dense(a);
+  const HostGraph pattern = pattern_of(a);
+  for (int i = 0; i < a.num_rows; ++i)
+    for (const int k : pattern[i]) {
+      if (k >= i) break;
+      lu[i][k] /= lu[k][k];
+      for (const int j : pattern[i])
+        if (j > k) lu[i][j] -= lu[i][k] * lu[k][j];
+    }
+  Dense lower = lu;
+  for (int i = 0; i < a.num_rows; ++i)
+    for (int j = i; j < a.num_cols; ++j) lower[i][j] = 0;
+  return {sparse(lower), sparse(triangle_of(lu, true))};
+}
+
+/// T^-1 x.
+std::vector<double> substituted(const Dense& t, bool upper, std::vector<double> x) {
+  const int n = static_cast<int>(x.size());
+  for (int s = 0; s < n; ++s) {
+    const int i = upper ? n - 1 - s : s;
+    for (int j = 0; j < n; ++j)
+      if (j != i) x[i] -= t[i][j] * ((upper ? j > i : j < i) ? x[j] : 0);
+    x[i] /= t[i][i];
+  }
+  return x;
+}
+
+double distance(const std::vector<double>& x, const std::vector<double>& y) {
+  double square = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) square += (x[i] - y[i]) * (x[i] - y[i]);
+  return std::sqrt(square);
+}
+
+TYPED_TEST(IsaiTest, StandsInForTheSolvesOfAnIlu) {
+  const TypeParam space;
+  const auto [l, u] = ilu0(generated("convection_diffusion3d:6"));
+  const auto lower = to_device<TypeParam>(l);  // without its diagonal, as factorisations keep it
+  std::vector<double> x(216);
+  for (int i = 0; i < 216; ++i) x[i] = std::sin(1.0 + i);
+  const std::vector<double> exact = substituted(triangle_of(to_dense(l), false, true), false, x);
+
+  IsaiOptions options;
+  options.kind = IsaiKind::lower;
+  options.unit_diagonal = true;
+  double before = distance(x, exact);
+  for (options.power = 1; options.power <= 4; ++options.power) {
+    Isai<double, TypeParam> solve(options);
+    solve.numeric(space, lower);
+    const double error = distance(applied<TypeParam>(solve, x), exact);
+    EXPECT_LT(error, 0.8 * before) << options.power;
+    before = error;
+  }
+  options = of_kind(IsaiKind::upper, 2);
+  Isai<double, TypeParam> solve(options);
+  solve.numeric(space, to_device<TypeParam>(u));
+  const std::vector<double> solution = substituted(to_dense(u), true, x);
+  EXPECT_LT(distance(applied<TypeParam>(solve, x), solution),
+            0.2 * distance(std::vector<double>(216, 0.0), solution));
+}
+
+// I - M T is nilpotent: after as many steps as T has levels, less one, nothing is left to relax.
+TYPED_TEST(IsaiTest, RelaxationEndsWithTheTriangularSolve) {
+  const TypeParam space;
+  const int n = 40;
+  const HostMatrix<double> a = random_general(n, 0.15, 131, 0);
+  std::vector<double> x(n);
+  for (int i = 0; i < n; ++i) x[i] = 1 + std::sin(7.0 * i);
+  for (const IsaiKind kind : {IsaiKind::lower, IsaiKind::upper}) {
+    for (const bool unit_diagonal : {false, true}) {
+      const Dense part = part_of(a, kind, unit_diagonal);
+      const std::vector<double> exact = substituted(part, kind == IsaiKind::upper, x);
+      const double size = distance(exact, std::vector<double>(n, 0.0));
+      for (const int power : {0, 1}) {
+        IsaiOptions options = of_kind(kind, power);
+        options.unit_diagonal = unit_diagonal;
+        double first = 0;
+        for (const int steps : {0, n - 1}) {
+          options.relaxation_steps = steps;
+          Isai<double, TypeParam> isai(options);
+          isai.numeric(space, to_device<TypeParam>(a));
+          const double error = distance(applied<TypeParam>(isai, x), exact);
+          if (steps == 0)
+            first = error;
+          else
+            EXPECT_LT(error, 1e-11 * (size + first)) << word_of(kind) << " " << unit_diagonal << " " << power;
+        }
+        EXPECT_GT(first, 1e-3 * size) << "inexact without";
+      }
+    }
+  }
+}
+
+/// (M x by the formula of the relaxation), with M applied by `once`.
+template <class Space>
+std::vector<double> relaxed(const Preconditioner<double, Space>& once, const HostMatrix<double>& a,
+                            const std::vector<double>& x, int steps) {
+  std::vector<double> y = applied<Space>(once, x);
+  for (int step = 0; step < steps; ++step) {
+    std::vector<double> r = multiply(a, y);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] = x[i] - r[i];
+    const std::vector<double> z = applied<Space>(once, r);
+    for (std::size_t i = 0; i < r.size(); ++i) y[i] += z[i];
+  }
+  return y;
+}
+
+TYPED_TEST(IsaiTest, RelaxationIsRichardsonsInEveryKindAndStorage) {
+  const TypeParam space;
+  const HostMatrix<double> a = random_spd(130, 0.05, 137);
+  std::vector<double> x(130);
+  for (int i = 0; i < 130; ++i) x[i] = std::cos(3.0 * i);
+  for (const IsaiKind kind : all_kinds) {
+    for (const Storage storage :
+         {Storage::full, Storage::single_precision, Storage::half, Storage::bfloat16}) {
+      IsaiOptions options = of_kind(kind);
+      options.storage = storage;
+      Isai<double, TypeParam> once(options);
+      once.numeric(space, to_device<TypeParam>(a));
+      options.relaxation_steps = 3;
+      Isai<double, TypeParam> isai(options);
+      isai.numeric(space, to_device<TypeParam>(a));
+      const HostMatrix<double> part = kind == IsaiKind::spd ? a : sparse(part_of(a, kind));
+      const auto expected = relaxed<TypeParam>(once, part, x, 3), found = applied<TypeParam>(isai, x);
+      EXPECT_LT(distance(expected, found), 1e-12 * distance(expected, std::vector<double>(130, 0.0)))
+          << word_of(kind);
+      EXPECT_EQ(isai.report().bytes,
+                once.report().bytes +
+                    std::int64_t(131 * sizeof(std::size_t) + part.nnz() * (sizeof(int) + sizeof(double))));
+      EXPECT_EQ(isai.report().apply_flops, 4 * once.report().apply_flops + 3 * double(2 * part.nnz() + 130));
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, AppliesMInEveryStorageToSeveralVectors) {
+  const TypeParam space;
+  const int n = 211;
+  const HostMatrix<double> a = random_general(n, 0.05, 151);
+  const auto m = inverse_of<TypeParam>(a, of_kind(IsaiKind::general, 2));
+  HostMatrix<double> sizes = m;
+  for (double& value : sizes.values) value = std::abs(value);
+  struct StorageCase {
+    Storage storage;
+    double error;
+  };
+  for (const auto& [storage, error] : std::vector<StorageCase>{{Storage::full, 1e-15},
+                                                               {Storage::single_precision, 0x1p-24},
+                                                               {Storage::half, 0x1p-11},
+                                                               {Storage::bfloat16, 0x1p-8}}) {
+    IsaiOptions options = of_kind(IsaiKind::general, 2);
+    options.storage = storage;
+    Isai<double, TypeParam> isai(options);
+    isai.numeric(space, to_device<TypeParam>(a));
+    EXPECT_EQ(isai.inverse().values.extent(0) == 0, storage != Storage::full);
+    const MultiVector<double, TypeParam> x("x", n, 3), y("y", n, 3);
+    const auto host_x = Kokkos::create_mirror_view(x), host_y = Kokkos::create_mirror_view(y);
+    for (int k = 0; k < 3; ++k)
+      for (int i = 0; i < n; ++i) host_x(i, k) = std::sin(1.0 + i + k);
+    Kokkos::deep_copy(x, host_x);
+    isai.apply(space, x, y, *isai.make_workspace(space, 3));
+    space.fence();
+    Kokkos::deep_copy(host_y, y);
+    for (int k = 0; k < 3; ++k) {
+      std::vector<double> column(n), magnitudes(n);
+      for (int i = 0; i < n; ++i) {
+        column[i] = host_x(i, k);
+        magnitudes[i] = std::abs(host_x(i, k));
+      }
+      const auto expected = multiply(m, column), largest = multiply(sizes, magnitudes);
+      for (int i = 0; i < n; ++i) ASSERT_NEAR(host_y(i, k), expected[i], 1.1 * error * largest[i] + 1e-15);
+    }
+  }
+}
+
+TYPED_TEST(IsaiTest, AnApplicationNeitherAllocatesNorFences) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(150, 0.1, 153));
+  for (const IsaiKind kind : all_kinds) {
+    for (const int steps : {0, 2}) {
+      for (const Storage storage : {Storage::full, Storage::half}) {
+        IsaiOptions options = of_kind(kind);
+        options.relaxation_steps = steps;
+        options.storage = storage;
+        Isai<double, TypeParam> isai(options);
+        isai.numeric(space, a);
+        const auto workspace = isai.make_workspace(space, 2);
+        const MultiVector<double, TypeParam> x("x", 150, 2), y("y", 150, 2);
+        const ToolEvents events;
+        isai.apply(space, x, y, *workspace);
+        EXPECT_THAT(events.allocations(), IsEmpty());
+        EXPECT_THAT(events.fences(), IsEmpty());
+        EXPECT_FALSE(events.kernels().empty());
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------- registry and reports
+
+TYPED_TEST(IsaiTest, TheRegistryBuildsItWithEveryOption) {
+  const OptionMap options = {{"kind", std::string("upper")},
+                             {"power", std::int64_t(3)},
+                             {"prefilter", 0.02},
+                             {"unit_diagonal", true},
+                             {"relaxation_steps", std::int64_t(2)},
+                             {"setup_scalar", std::string("single")},
+                             {"reuse", std::string("none")},
+                             {"pattern_bytes", std::int64_t(1) << 30},
+                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"storage", std::string("half")}};
+  const auto built = create_preconditioner<double, TypeParam>("isai", options);
+  EXPECT_EQ(built->name(), "isai");
+  const auto* isai = dynamic_cast<const Isai<double, TypeParam>*>(built.get());
+  ASSERT_TRUE(isai);
+  IsaiOptions seen = isai->options();
+  EXPECT_EQ(OptionFields::of(seen).values(), options);
+  const auto refuse = [](const OptionMap& map) {
+    return message_of<OptionError>([&] { create_preconditioner<double, TypeParam>("isai", map); });
+  };
+  EXPECT_THAT(refuse({{"kind", std::string("lover")}}), AllOf(HasSubstr("kind"), HasSubstr("lower")));
+  EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
+  EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
+  EXPECT_THAT(refuse({{"relaxation_steps", std::int64_t(-1)}}), HasSubstr("relaxation_steps"));
+  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
+  EXPECT_THAT(refuse({{"unit_diagonal", true}}), HasSubstr("kind = lower or upper"));
+}
+
+TYPED_TEST(IsaiTest, CountsItsOperationsAndBytes) {
+  const TypeParam space;
+  Dense dense(5, std::vector<double>(5, 1));
+  for (int i = 0; i < 5; ++i) dense[i][i] = 10;
+  const auto a = to_device<TypeParam>(sparse(dense));
+  Isai<double, TypeParam> isai;
+  isai.numeric(space, a);
+  EXPECT_DOUBLE_EQ(isai.report().numeric_flops, 5 * (2 * 125 / 3.0 + 2 * 25));
+  EXPECT_EQ(isai.report().nnz, 25);
+  EXPECT_EQ(isai.report().apply_flops, 50);
+  EXPECT_EQ(isai.report().bytes, std::int64_t(6 * sizeof(std::size_t) + 25 * (sizeof(int) + sizeof(double))));
+}
+
+TYPED_TEST(IsaiTest, EveryKernelAndViewIsLabelled) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_general(300, 0.1, 141));
+  for (const IsaiKind kind : explicit_kinds) {
+    IsaiOptions options = of_kind(kind, 2, Precision::single_precision);
+    options.prefilter = 0.001;
+    options.storage = Storage::half;
+    options.relaxation_steps = 1;
+    Isai<double, TypeParam> isai(options);
+    const ToolEvents events;
+    isai.symbolic(space, a);
+    isai.numeric(space, a);
+    for (const auto& labels : {events.kernels(), events.allocations()})
+      for (const auto& label : labels)
+        EXPECT_THAT(label,
+                    ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
+    EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::isai::numeric::solve_rows"));
+  }
+}
+
+// ------------------------------------------------------------------------------------------ real matrices
+
+TYPED_TEST(IsaiTest, NeedsFewerIterationsThanTheDiagonal) {
+  for (const char* spec : {"convection_diffusion3d:16", "convection_diffusion3d:16,peclet=1000"}) {
+    const HostMatrix<double> a = generated(spec);
+    const auto jacobi = iterations<TypeParam>(a, "jacobi", {}, 300);
+    ASSERT_LE(jacobi, 300);
+    const auto with = [&](int power, int steps) {
+      return iterations<TypeParam>(
+          a, "isai", {{"power", std::int64_t(power)}, {"relaxation_steps", std::int64_t(steps)}}, 300);
+    };
+    EXPECT_LT(with(1, 0), jacobi * 3 / 4) << spec;
+    EXPECT_LT(with(2, 0), with(1, 0)) << spec;
+    EXPECT_LT(with(1, 1), with(1, 0)) << spec;
+  }
+}
+
+/// Matrices of the batched ISAI's examples, and others on which the diagonal converges.
+TEST(IsaiRealMatrices, NeedsFewerIterationsThanTheDiagonal) {
+  using Space = Kokkos::DefaultExecutionSpace;
+  const std::filesystem::path folder = PREKOND_MATRICES;
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << folder.string();
+  int compared = 0;
+  for (const char* name :
+       {"general/pivtol.mtx", "general/bfwb62.mtx", "general/bfwa62.mtx", "general/orsirr_1.mtx.gz",
+        "general/sherman4.mtx.gz", "general/pde900.mtx.gz", "general/jpwh_991.mtx", "general/add32.mtx.gz",
+        "general/bfwa398.mtx", "general/poisson2D.mtx.gz", "general/epb0.mtx.gz", "symmetric/bfwb62.mtx"}) {
+    if (!std::filesystem::exists(folder / name)) continue;
+    const HostMatrix<double> a = to_host(read_matrix_market<double>((folder / name).string()));
+    const auto jacobi = iterations<Space>(a, "jacobi", {}, 2000);
+    const auto isai = iterations<Space>(a, "isai", {}, 2000);
+    EXPECT_LT(isai, jacobi) << name;
+    ++compared;
+  }
+  EXPECT_GT(compared, 0) << "none of the matrices is at " << folder.string();
+}
+
+/// Every small matrix of the collection ends with a finite inverse that is one on its pattern where no row
+/// broke down, and says what did.
+TEST(IsaiRealMatrices, EveryInverseIsFinite) {
+  using Space = Kokkos::DefaultExecutionSpace;
+  const std::filesystem::path folder = std::filesystem::path(PREKOND_MATRICES) / "general";
+  if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << folder.string();
+  int seen = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!entry.is_regular_file() || entry.file_size() > 60000) continue;
+    const HostMatrix<double> a = to_host(read_matrix_market<double>(entry.path().string()));
+    if (a.num_cols != a.num_rows) continue;
+    for (const IsaiKind kind : explicit_kinds) {
+      for (const IsaiOptions& options : both_precisions(kind)) {
+        Report report;
+        const auto m = inverse_of<Space>(a, options, &report);
+        ASSERT_NO_FATAL_FAILURE(expect_finite(m)) << entry.path();
+        EXPECT_EQ(report.breakdowns.count > 0, report.breakdowns.first_row >= 0) << entry.path();
+        EXPECT_LE(report.breakdowns.count, a.num_rows) << entry.path();
+        if (report.breakdowns.count > 0 || options.setup_scalar == Precision::single_precision) continue;
+        ASSERT_NO_FATAL_FAILURE(expect_inverse_on_pattern(part_of(a, kind), m, 1e-6)) << entry.path();
+      }
+    }
+    ++seen;
+  }
+  EXPECT_GT(seen, 20);
+}
+
+}  // namespace
+}  // namespace prekond::testing
