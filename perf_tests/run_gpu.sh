@@ -119,6 +119,7 @@ part_perf() {
   measure gradients_elasticity3d_36 perf_adaptive_fsai --matrix=elasticity3d:36 --gradient=list,marker,merge \
     --slab_bytes=17179869184
   measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
+  measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure cholesky perf_cholesky
   for word in spmv cg; do
     for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
