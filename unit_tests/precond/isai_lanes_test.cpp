@@ -108,7 +108,7 @@ void check_triangle(int n, bool upper, bool unit_diagonal) {
     const auto found = by_lanes<Width>(
         SolvedRow::bytes(length), cols.size(),
         [&](const auto& level, char* base) {
-          return SolvedRow(level, view, Triangle{upper, unit_diagonal}, base, length);
+          return SolvedRow(level, view, Triangle{upper, unit_diagonal}, base, length, nullptr);
         },
         [&](const SolvedRow& row) { return row.solve(cols.data()); });
     ASSERT_NO_FATAL_FAILURE(expect_row(triangle, own, cols, found, 1e-11));

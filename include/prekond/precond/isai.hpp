@@ -95,10 +95,10 @@ struct IsaiOptions {
 /// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where no
 /// eigenvalue of M A is above 2.
 ///
-/// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else, and workspaces,
-/// in scratch or in a slab of `slab_bytes`. Rows are binned by length as in the static FSAI: of `general`, a
-/// vector of lanes or a team each, in scratch or a slab; of a triangle a vector each, up to some 1400 entries
-/// in scratch.
+/// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else (on the host n
+/// ints a thread more), and workspaces, in scratch or in a slab of `slab_bytes`. Rows are binned by length as
+/// in the static FSAI: of `general`, a vector of lanes or a team each, in scratch or a slab; of a triangle a
+/// vector each, up to some 1400 entries in scratch.
 ///
 /// Breakdown, `general`: a pivot not above 16 eps times the largest entry of its column, or a solution that
 /// is not finite in the matrix's precision. The row is done again in double, and then without pivoting, where

@@ -85,9 +85,16 @@ class TriangularRow {
   /// Of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
+  /// `places` is for one lane alone, which looks columns up there: num_rows ints that begin as 0 and then
+  /// keep what rows before left. More lanes search.
   KOKKOS_FUNCTION TriangularRow(const Level& level, const CsrView<Scalar, Space>& a, Triangle triangle,
-                                char* base, int length)
-      : m_level(level), m_a(a), m_triangle(triangle), m_length(length), m_arrays(base, length) {}
+                                char* base, int length, int* places)
+      : m_level(level),
+        m_a(a),
+        m_triangle(triangle),
+        m_length(length),
+        m_arrays(base, length),
+        m_places(places) {}
 
   /// Solves on the columns cols[0 .. length), ascending, of which the row's own is the last, or the first.
   KOKKOS_FUNCTION RowResult solve(const int* cols) const {
@@ -133,6 +140,8 @@ class TriangularRow {
     }
   };
 
+  static constexpr bool by_places = Level::width == 1;
+
   KOKKOS_FORCEINLINE_FUNCTION int own() const { return m_triangle.upper ? 0 : m_length - 1; }
 
   /// Of T's row in each column: its diagonal entry, and where the others are.
@@ -141,6 +150,7 @@ class TriangularRow {
     m_level.region([&](int lane) {
       for (int k = lane; k < m_length; k += m_level.size()) {
         m_arrays.cols[k] = cols[k];
+        if constexpr (by_places) m_places[cols[k]] = k;
         m_arrays.left[k] = k == own() ? 1 : 0;
         m_arrays.pivots[k] = read_row(k, cols[k]);
         if (m_arrays.pivots[k] == 0) Kokkos::atomic_inc(m_arrays.counters);
@@ -182,12 +192,13 @@ class TriangularRow {
       const std::size_t begin = m_arrays.begins[k];
       const int length = m_arrays.lengths[k];
       const int end = m_triangle.upper ? m_length : k, last = m_arrays.cols[end - 1];
-      int place = m_triangle.upper ? k + 1 : 0;
-      for (int e = lane; e < length && place < end; e += m_level.size()) {
+      int from = m_triangle.upper ? k + 1 : 0;
+      for (int e = lane; e < length && from < end; e += m_level.size()) {
         const int col = m_a.col_idxs(begin + static_cast<std::size_t>(e));
         if (col > last) return;
-        place = find_from(place, end, col);
-        if (m_arrays.cols[place] == col)
+        const int place = by_places ? m_places[col] : find_from(from, end, col);
+        if (!by_places) from = place;
+        if (place < m_length && m_arrays.cols[place] == col)
           m_arrays.left[place] -= m * double(m_a.values(begin + static_cast<std::size_t>(e)));
       }
     });
@@ -211,6 +222,7 @@ class TriangularRow {
   Triangle m_triangle;
   int m_length;
   Arrays m_arrays;
+  int* m_places;
 };
 
 }  // namespace prekond::impl::isai

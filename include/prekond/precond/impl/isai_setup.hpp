@@ -92,6 +92,7 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
   Triangle triangle;
   InverseRows<Scalar, Space> inverse;
   std::size_t bytes;
+  VectorView<int, Space> places;  ///< of a host thread num_rows; empty on a device
   VectorView<const int, Space> rows;
   VectorView<char, Space> workspaces;
   VectorView<int, Space> next;
@@ -104,7 +105,9 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
     const Level level(team);
     const int length = inverse.length(i);
-    const SolvedRow row(level, a, triangle, base, length);
+    const std::size_t mine =
+        static_cast<std::size_t>(a.num_rows) * static_cast<std::size_t>(team.league_rank());
+    const SolvedRow row(level, a, triangle, base, length, this->host ? places.data() + mine : nullptr);
     const RowResult result = row.solve(inverse.cols(i));
     inverse.write(level, i, triangle.upper ? 0 : length - 1, row, result, row.diagonal());
   }
@@ -144,10 +147,14 @@ class Setup {
   void solve_triangular(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                         const Triangle& triangle) {
     const InverseRows<Scalar, Space> inverse{pattern, values, m_outcome};
+    const std::int64_t threads = is_host_space<Space> ? m_space.concurrency() : 0;
+    const auto places =
+        allocate_zero<Vector<int, Space>>(m_space, "prekond::isai::numeric::places", threads * m_a.num_rows);
+    const auto held = m_meter.hold(places);
     m_fences += fsai::launch_bins<Space>(
         m_space, pattern.row_ptrs, {}, m_meter, [](int longest) { return triangular_bytes(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
-          return launch_triangular<decltype(unit)::value>(inverse, triangle, rows, longest);
+          return launch_triangular<decltype(unit)::value>(inverse, triangle, places, rows, longest);
         },
         triangle_units);
   }
@@ -184,9 +191,10 @@ class Setup {
 
   template <Unit unit>
   int launch_triangular(const InverseRows<Scalar, Space>& inverse, const Triangle& triangle,
-                        VectorView<const int, Space> rows, int longest) {
+                        VectorView<int, Space> places, VectorView<const int, Space> rows, int longest) {
     const std::size_t bytes = triangular_bytes(longest);
-    const SolveTriangular<Scalar, Space, unit> kernel{{}, m_a, triangle, inverse, bytes, rows, {}, m_next};
+    const SolveTriangular<Scalar, Space, unit> kernel{{},     m_a,  triangle, inverse, bytes,
+                                                      places, rows, {},       m_next};
     return launch(kernel, rows, longest, bytes);
   }
 
