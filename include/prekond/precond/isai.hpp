@@ -90,8 +90,8 @@ struct IsaiOptions {
 ///   triangle of the pattern (see Fsai, which it is made by, and `factored()`). The options hold as there.
 ///
 /// Relaxation, with `relaxation_steps` > 0: an application is y_0 = M x, y_(l + 1) = y_l + M (x - A y_l), A's
-/// triangle for the triangular kinds, for which it ends with the solution after as many steps as the triangle
-/// has levels, at most n - 1. It keeps a copy of A, the part that it needs, which the report's bytes count.
+/// triangle for the triangular kinds, for which it ends with the solution after one step less than the
+/// triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes count.
 /// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where no
 /// eigenvalue of M A is above 2.
 ///
