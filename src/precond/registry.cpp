@@ -8,6 +8,7 @@
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/registry.hpp>
+#include <prekond/precond/spai.hpp>
 
 #include "instantiate.hpp"
 
@@ -23,9 +24,11 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
         registry_line<Product, Fsai<Scalar, Space>>(),
         registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
     };
-    if constexpr (!is_complex<Scalar>)
+    if constexpr (!is_complex<Scalar>) {
       lines.push_back(registry_line<Product, NonsymmetricFsai<Scalar, Space>>());
-    if constexpr (!is_complex<Scalar>) lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Spai<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
+    }
     return lines;
   }();
   return registry;

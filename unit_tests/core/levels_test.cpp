@@ -122,6 +122,48 @@ void check_reductions() {
   expect_told<double, width>(kernel.doubles);
 }
 
+/// N sums at a time; callers are the vectors of a level that has several.
+template <class Space, class Level, int N>
+struct ManySums {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space> told;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const Level level(team);
+    const auto& vector = level.vector();
+    const int caller = caller_of(team);
+    double sums[N];
+    vector.template sums<double, N>(sums, [&](int lane, double* mine) {
+      for (int k = 0; k < N; ++k) mine[k] = test_value<double>(caller + k, lane);
+    });
+    vector.region([&](int lane) {
+      for (int k = lane; k < N; k += vector.size())
+        for (int l = 0; l < N; ++l)
+          if (l == k) told(caller, k) = sums[l];
+    });
+    level.join();
+    if (level.num_groups() > 1 && level.group() != team.team_rank()) told(caller, 0) = 1e9;
+  }
+};
+
+template <class Space, class Level, int N, int Width>
+void check_many_sums() {
+  const Space space;
+  const auto policy = policy_for<Space, Width>(space);
+  const int callers = num_teams * policy.team_size();
+  const ManySums<Space, Level, N> kernel{{"told", std::size_t(callers), std::size_t(N)}};
+  Kokkos::parallel_for("prekond::testing::many_sums", policy, kernel);
+  space.fence();
+  constexpr int lanes = is_host_space<Space> && Level::width == 0 ? 1 : Width;
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.told);
+  for (int caller = 0; caller < callers; ++caller)
+    for (int k = 0; k < N; ++k) {
+      double sum = 0;
+      for (int lane = 0; lane < lanes; ++lane) sum += test_value<double>(caller + k, lane);
+      ASSERT_EQ(host(caller, k), sum) << "caller " << caller << " sum " << k;
+    }
+}
+
 /// Sums that every order rounds in another way.
 template <class Space, class Level>
 struct RoundedSums {
@@ -272,6 +314,10 @@ void check_level() {
   check_steps<Space, Level>();
   check_reductions<Space, Level>();
   check_rounded_sums<Space, Level>();
+  check_many_sums<Space, Level, 1, Level::width>();
+  check_many_sums<Space, Level, 2, Level::width>();
+  check_many_sums<Space, Level, 8, Level::width>();
+  check_many_sums<Space, Level, 16, Level::width>();
 }
 
 template <class Space>
@@ -305,6 +351,13 @@ TYPED_TEST(LevelsTest, PortableLevel) {
   check_level<TypeParam, typename TestFixture::template Portable<8>>();
   check_level<TypeParam, typename TestFixture::template Portable<16>>();
   check_level<TypeParam, typename TestFixture::template Portable<32>>();
+}
+
+TYPED_TEST(LevelsTest, VectorsOfATeam) {
+  constexpr int width = is_host_space<TypeParam> ? 1 : 32;
+  using Level = TeamLevel<typename TestFixture::Member, width>;
+  check_many_sums<TypeParam, Level, 4, width>();
+  check_many_sums<TypeParam, Level, 16, width>();
 }
 
 }  // namespace

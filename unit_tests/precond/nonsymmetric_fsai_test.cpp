@@ -758,7 +758,7 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistrysPropertyIsThePreconditioners) {
     EXPECT_FALSE(line.nonsymmetric && line.needs_spd) << line.name;
     nonsymmetric += line.nonsymmetric;
   }
-  EXPECT_EQ(nonsymmetric, 1);
+  EXPECT_GE(nonsymmetric, 1);
 }
 
 TYPED_TEST(NonsymmetricFsaiTest, ConjugateGradientsRefuseIt) {

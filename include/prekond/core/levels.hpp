@@ -10,6 +10,10 @@
 ///   level.once([&] { ... });                      one lane runs it; barrier
 ///   level.size()                                  the number of lanes
 ///
+/// and of a vector level level.sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a time. Code that gives
+/// whole vectors different work, dense columns say, takes a level as `num_groups()` vectors, of which a thread is in
+/// number `group()`, with the level `vector()`; `join()` is the barrier of all of them. A vector level is one group.
+///
 /// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeVectorLevel` is lane-strided
 /// code with an explicit vector barrier (CUDA; on the host, one lane and no barrier). `PortableVectorLevel` says the
 /// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200. `TeamLevel` takes all
@@ -59,6 +63,15 @@ class PortableVectorLevel {
     Kokkos::parallel_reduce(Kokkos::ThreadVectorRange(m_member, Width), [&](int lane, T& t) { t += f(lane); }, total);
     return total;
   }
+  template <class T, int N, class F>
+  KOKKOS_FORCEINLINE_FUNCTION void sums(T (&result)[N], const F& f) const {
+    for (int k = 0; k < N; ++k)
+      result[k] = sum<T>([&](int lane) {
+        T mine[N];
+        f(lane, mine);
+        return mine[k];
+      });
+  }
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T max(const F& f) const {
     T total;
@@ -75,6 +88,11 @@ class PortableVectorLevel {
         Kokkos::Min<T>(total));
     return total;
   }
+
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION const PortableVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 
  private:
   const Member& m_member;
@@ -109,30 +127,15 @@ class HostVectorLevel {
   KOKKOS_FORCEINLINE_FUNCTION T min(const F& f) const {
     return f(0);
   }
-};
-
-/// All threads of a team of `VectorLength` lanes each, for rows too long for one vector.
-template <class Member, int VectorLength>
-class TeamLevel {
- public:
-  static constexpr int width = 0;
-  static constexpr bool keeps_registers = false;
-  KOKKOS_FUNCTION explicit TeamLevel(const Member& member) : m_member(member) {}
-  KOKKOS_FORCEINLINE_FUNCTION int size() const { return m_member.team_size() * VectorLength; }
-
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
-    Kokkos::parallel_for(Kokkos::TeamVectorRange(m_member, size()), f);
-    m_member.team_barrier();
-  }
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void once(const F& f) const {
-    Kokkos::single(Kokkos::PerTeam(m_member), f);
-    m_member.team_barrier();
+  template <class T, int N, class F>
+  KOKKOS_FORCEINLINE_FUNCTION void sums(T (&result)[N], const F& f) const {
+    f(0, result);
   }
 
- private:
-  const Member& m_member;
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION const HostVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 };
 
 #ifdef KOKKOS_ENABLE_CUDA
@@ -188,6 +191,14 @@ class CudaVectorLevel {
                          }))
     return result;
   }
+  /// Lanes exchange halves of what they have, so that N sums cost about 2 N exchanges.
+  template <class T, int N, class F>
+  KOKKOS_FORCEINLINE_FUNCTION void sums(T (&result)[N], const F& f) const {
+    static_assert((N & (N - 1)) == 0, "a power of two");
+    KOKKOS_IF_ON_DEVICE((f(int(threadIdx.x), result); __syncwarp(mask()); halve<N / 2, Width / 2>(result);
+                         gather<N>(result);))
+    KOKKOS_IF_ON_HOST(((void)result; (void)f;))
+  }
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T max(const F& f) const {
     T result{};
@@ -208,7 +219,47 @@ class CudaVectorLevel {
     return result;
   }
 
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
+  KOKKOS_FORCEINLINE_FUNCTION const CudaVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION void join() const {}
+
  private:
+  // Of 2 Half values a lane keeps the upper ones where its bit `Step` is set, and adds its partner's.
+  template <int Half, int Step, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void halve(T* values) {
+    if constexpr (Step > 0 && Half > 0) {
+      const bool upper = (lane() & Step) != 0;
+#pragma unroll
+      for (int k = 0; k < Half; ++k) {
+        const T given = upper ? values[k] : values[k + Half];
+        const T kept = upper ? values[k + Half] : values[k];
+        values[k] = kept + from_lane_xor(given, Step);
+      }
+    } else if constexpr (Step > 0) {
+      values[0] += from_lane_xor(values[0], Step);
+    }
+    if constexpr (Step > 1) halve<Half / 2, Step / 2>(values);
+  }
+  // Value k ended in the lane whose upper bits are k's.
+  template <int N, class T>
+  KOKKOS_FORCEINLINE_FUNCTION static void gather(T* values) {
+    constexpr int in_lane = N > Width ? N / Width : 1, stride = N > Width ? 1 : Width / N;
+    T mine[in_lane];
+#pragma unroll
+    for (int k = 0; k < in_lane; ++k) mine[k] = values[k];
+#pragma unroll
+    for (int k = 0; k < N; ++k) values[k] = from_lane(mine[k % in_lane], k / in_lane * stride);
+  }
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T from_lane(const T& value, int source) {
+    T result{};
+    KOKKOS_IF_ON_DEVICE((result = __shfl_sync(mask(), value, source, Width);))
+    (void)value;
+    (void)source;
+    return result;
+  }
+
   // A whole warp reduces 32-bit integers in one instruction, and a 64-bit key by its halves.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
   static constexpr bool has_reduce = false;
@@ -282,5 +333,36 @@ struct vector_level<Kokkos::Cuda, Member, Width> {
 /// The best level of `Width` lanes that a backend has (one lane on the host).
 template <class Space, class Member, int Width>
 using NativeVectorLevel = typename impl::vector_level<Space, Member, Width>::type;
+
+/// All threads of a team of `VectorLength` lanes each, for rows too long for one vector.
+template <class Member, int VectorLength>
+class TeamLevel {
+ public:
+  static constexpr int width = 0;
+  static constexpr bool keeps_registers = false;
+  KOKKOS_FUNCTION explicit TeamLevel(const Member& member) : m_member(member) {}
+  KOKKOS_FORCEINLINE_FUNCTION int size() const { return m_member.team_size() * VectorLength; }
+
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(m_member, size()), f);
+    m_member.team_barrier();
+  }
+  template <class F>
+  KOKKOS_FORCEINLINE_FUNCTION void once(const F& f) const {
+    Kokkos::single(Kokkos::PerTeam(m_member), f);
+    m_member.team_barrier();
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int num_groups() const { return m_member.team_size(); }
+  KOKKOS_FORCEINLINE_FUNCTION int group() const { return m_member.team_rank(); }
+  KOKKOS_FORCEINLINE_FUNCTION auto vector() const {
+    return NativeVectorLevel<typename Member::execution_space, Member, VectorLength>(m_member);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void join() const { m_member.team_barrier(); }
+
+ private:
+  const Member& m_member;
+};
 
 }  // namespace prekond

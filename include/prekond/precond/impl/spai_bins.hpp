@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Columns listed by the sizes of their local systems, so that a launch has systems of nearly one size.
+#include <prekond/core/views.hpp>
+#include <prekond/precond/impl/memory_meter.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::spai {
+
+/// n1 and n2 of each column.
+template <class Space>
+struct ColumnSizes {
+  VectorView<const int, Space> n1;
+  VectorView<const std::size_t, Space> list_ptrs;
+  KOKKOS_FORCEINLINE_FUNCTION int n2(std::int64_t k) const {
+    return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k));
+  }
+};
+
+/// Classes of sizes up to 8, 16, 24, 32, and from there 3/2 and 4/3 times the one before by turns.
+inline constexpr int num_size_classes = 64;
+KOKKOS_INLINE_FUNCTION constexpr int size_class(int n) {
+  const std::int64_t eighths = (std::int64_t(n) + 7) / 8;
+  if (eighths <= 4) return eighths > 0 ? static_cast<int>(eighths) - 1 : 0;
+  int c = 3;
+  for (std::int64_t limit = 4; limit < eighths;) {
+    ++c;
+    limit = c % 2 == 0 ? limit * 3 / 2 : limit / 3 * 4;
+  }
+  return c;
+}
+
+struct Bin {
+  int n1 = 0;  ///< of its largest systems
+  int n2 = 0;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+};
+
+template <class Space>
+struct ColumnBins {
+  Vector<int, Space> columns;  ///< bin after bin, ascending in each
+  std::vector<Bin> bins;       ///< the largest systems first
+  int fences = 0;
+
+  VectorView<const int, Space> columns_of(const Bin& bin) const {
+    return VectorView<const int, Space>(columns.data() + bin.first, bin.count);
+  }
+};
+
+struct BinTotals {
+  int count;
+  int n1;
+  int n2;
+};
+
+/// The class of each column, and what the classes have.
+template <class Space>
+struct MeasureBins {
+  static constexpr unsigned short none = 0xffff;
+  ColumnSizes<Space> sizes;
+  VectorView<const unsigned char, Space> chosen;
+  VectorView<unsigned short, Space> classes;
+  VectorView<BinTotals, Space> totals;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    if (chosen.extent(0) > 0 && chosen(k) != 1) {
+      classes(k) = none;
+      return;
+    }
+    const int n1 = sizes.n1(k), n2 = sizes.n2(k);
+    const int c = size_class(n2) * num_size_classes + size_class(n1);
+    classes(k) = static_cast<unsigned short>(c);
+    Kokkos::atomic_inc(&totals(c).count);
+    if (totals(c).n1 < n1) Kokkos::atomic_max(&totals(c).n1, n1);
+    if (totals(c).n2 < n2) Kokkos::atomic_max(&totals(c).n2, n2);
+  }
+};
+
+template <class Space>
+struct ListClass {
+  VectorView<const unsigned short, Space> classes;
+  VectorView<int, Space> columns;
+  unsigned short wanted;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& position, bool final) const {
+    if (classes(k) != wanted) return;
+    if (final) columns(position) = static_cast<int>(k);
+    ++position;
+  }
+};
+
+/// Bins by n1 and n2; with `chosen`, of the columns k with chosen(k) == 1. Cost: a reading of two bytes a
+/// column for each bin that is not empty. Memory: an int and two bytes a column. Fences once.
+template <class Space>
+ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
+                              VectorView<const unsigned char, Space> chosen, MemoryMeter& meter) {
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  const auto n = static_cast<std::int64_t>(sizes.n1.extent(0));
+  const int num_classes = num_size_classes * num_size_classes;
+  const auto classes = allocate<Vector<unsigned short, Space>>(space, "prekond::spai::numeric::classes", n);
+  const auto totals =
+      allocate_zero<Vector<BinTotals, Space>>(space, "prekond::spai::numeric::bins", num_classes);
+  Kokkos::parallel_for("prekond::spai::numeric::measure_bins", Policy(space, 0, n),
+                       MeasureBins<Space>{sizes, chosen, classes, totals});
+  std::vector<BinTotals> found(num_classes);
+  Kokkos::deep_copy(space,
+                    Kokkos::View<BinTotals*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                        found.data(), found.size()),
+                    totals);
+  space.fence("prekond::spai::numeric::bins");
+  std::vector<int> order;
+  std::int64_t total = 0;
+  for (int c = 0; c < num_classes; ++c)
+    if (found[c].count > 0) {
+      order.push_back(c);
+      total += found[c].count;
+    }
+  const auto work = [&](int c) { return double(found[c].n1) * found[c].n2 * found[c].n2; };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return work(a) > work(b); });
+  ColumnBins<Space> result;
+  result.fences = 1;
+  result.columns = allocate<Vector<int, Space>>(space, "prekond::spai::numeric::columns", total);
+  meter.pass(MemoryMeter::bytes_of(classes) + MemoryMeter::bytes_of(totals) +
+             MemoryMeter::bytes_of(result.columns));
+  std::int64_t first = 0;
+  for (const int c : order) {
+    result.bins.push_back({found[c].n1, found[c].n2, first, found[c].count});
+    const VectorView<int, Space> columns(result.columns.data() + first, found[c].count);
+    Kokkos::parallel_scan("prekond::spai::numeric::list_bin", Policy(space, 0, n),
+                          ListClass<Space>{classes, columns, static_cast<unsigned short>(c)});
+    first += found[c].count;
+  }
+  return result;
+}
+
+}  // namespace prekond::impl::spai

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The phases of Spai.
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/transpose.hpp>
+#include <prekond/precond/impl/spai_setup.hpp>
+#include <prekond/precond/spai.hpp>
+
+namespace prekond {
+
+namespace impl::spai {
+inline Breakdowns breakdowns_of(const Outcome& outcome) {
+  Breakdowns breakdowns = prekond::impl::breakdowns_of(outcome, "");
+  if (breakdowns.count > 0)
+    breakdowns.action = std::to_string(outcome.pivots) +
+                        " columns were solved without entries that depend on others, " +
+                        std::to_string(outcome.diagonals) + " fell back to the diagonal";
+  return breakdowns;
+}
+}  // namespace impl::spai
+
+template <class Scalar, class Space>
+CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+  if (this->has_user_pattern()) return this->user_pattern(a);
+  CsrGraph<Space> filtered;
+  if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
+  const CsrGraphView<Space> s =
+      m_options.prefilter > 0 ? CsrGraphView<Space>(filtered) : CsrGraphView<Space>(a);
+  return power<Space>(space, s, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+}
+
+template <class Scalar, class Space>
+void Spai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+  Report report;
+  if (!this->begin_numeric(space, a, report)) return;
+  Kokkos::Timer timer;
+  impl::MemoryMeter meter;
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 3, report);
+  const bool right = m_options.side == Side::right;
+  // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
+  // zeros.
+  matrix_type m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+                allocate_zero<Vector<Scalar, Space>>(space, "prekond::spai::values", pattern.nnz()));
+  matrix_type transposed;
+  impl::MemoryMeter::Holding held;
+  if (right) {
+    m = transpose<Scalar, Space>(space, m);
+    transposed = transpose<Scalar, Space>(space, a);
+    held = meter.hold(m.row_ptrs, m.col_idxs, m.values, transposed.row_ptrs, transposed.col_idxs,
+                      transposed.values);
+    report.fences += 2;
+  }
+  {
+    const matrix_view b = right ? matrix_view(transposed) : a;
+    impl::spai::Setup<Scalar, Space> setup(space, b, m, m_options, meter);
+    setup.count_rows();
+    setup.solve(m.values);
+    report.notes.push_back(setup.note());
+    report.breakdowns = impl::spai::breakdowns_of(setup.outcome());
+    report.numeric_flops = setup.flops();
+    report.fences += setup.fences() + 1;
+  }
+  transposed = {};
+  if (right) {
+    m = transpose<Scalar, Space>(space, m);
+    ++report.fences;
+  }
+  this->take_inverse(space, m, m_options.storage, report, meter);
+  this->end_numeric();
+  report.numeric_seconds = timer.seconds();
+  this->m_report = report;
+}
+
+}  // namespace prekond

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/static_pattern_inverse.hpp>
+
+namespace prekond {
+
+/// On which side of A the inverse is near the identity.
+enum class Side { right, left };
+/// How many lanes of a GPU a column gets.
+enum class Strategy { automatic, constant, sorted };
+
+inline std::vector<std::pair<std::string, Side>> side_choices() {
+  return {{"right", Side::right}, {"left", Side::left}};
+}
+
+/// Parameters of the static SPAI.
+struct SpaiOptions {
+  static constexpr const char* name = "spai";
+  static constexpr const char* summary =
+      "static sparse approximate inverse of a general matrix, min ||A M - I|| in the Frobenius norm on a "
+      "given pattern";
+  static constexpr const char* paper =
+      "Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087";
+  static constexpr bool needs_spd = false;
+  static constexpr bool nonsymmetric = true;
+
+  int power = 1;
+  double prefilter = 0;
+  Side side = Side::right;
+  Precision setup_scalar = Precision::double_precision;
+  Strategy strategy = Strategy::automatic;
+  Storage storage = Storage::full;
+  Reuse reuse = Reuse::pattern;
+  std::int64_t pattern_bytes = std::int64_t(16) << 30;
+  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t column_bytes = std::int64_t(4) << 30;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("power", power, 0, 1000,
+          "k: the pattern is that of (I + |A|)^k, A without the entries that are filtered");
+    visit("prefilter", prefilter, 0.0, 1.0,
+          "tau: entries with |a_ij| <= tau sqrt|a_ii a_jj| do not count for the pattern");
+    visit("side", side, side_choices(),
+          "right: min ||A M - I||, by columns of M; left: min ||M A - I||, by rows");
+    visit("setup_scalar", setup_scalar, precision_choices(),
+          "precision of the local systems; a column that breaks down in single is solved in double");
+    visit("strategy", strategy,
+          {{"auto", Strategy::automatic}, {"constant", Strategy::constant}, {"sorted", Strategy::sorted}},
+          "lanes of a column on a GPU: constant, as many for each as the longest has entries; sorted, for "
+          "each by its "
+          "own; auto: the one or the other by the longest and the average column");
+    visit("storage", storage, storage_choices(),
+          "precision in which M is kept and applied; full: the matrix's");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
+    visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the power's pattern may take");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of the working slab of the setup, on a device; on the host a thread has one column's");
+    visit("column_bytes", column_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the local system of one column may take");
+  }
+};
+
+/// A sparse M ~ A^-1 on a pattern that is given in advance, with the least ||A M - I||_F (side = right) or
+/// ||M A - I||_F (side = left): the static SPAI, for a general matrix.
+///
+/// The columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of column k.
+/// With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k, J_k) m -
+/// e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns, which is solved by a Householder QR
+/// (PanelQr). The left inverse is the transpose of the right one of A^T: its rows are found so.
+///
+/// The pattern is that of (I + |S|)^k, S = A without the entries that are small beside the diagonal (tau), or
+/// a graph of the user's (`set_pattern`, of M, with its diagonal added).
+///
+/// Stages: n1 and n2 of each column; I; the local matrix; its QR; the triangular solve; M. The first counts
+/// by a hash table; the others are one kernel, in scratch where a column fits there. Columns are binned by n1
+/// and n2, none is padded to the largest. Lanes of a column: `strategy`, and what it chose is in the report's
+/// notes.
+///
+/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read three times. Memory
+/// beyond M: A^T and M^T (right), two ints a column, a byte a column, a double a row, the slab. A local
+/// system may take `column_bytes`.
+///
+/// Breakdown: a column of the local matrix that depends on those before (what they leave of it is not above
+/// 16 eps times its norm), or is not finite, is left out, and its entry of M is zero; the rest still
+/// minimises. A column that has a zero solution (e_k is orthogonal to all that J_k reaches, as where row k of
+/// A is empty there) or one that is not finite becomes 1 / a_kk on the diagonal, or 1 where a_kk is 0,
+/// missing or not finite. With setup_scalar = single it is done again in double before. Both are counted in
+/// the report; the first pivot is what was left of the column, relative to its norm. A numeric phase that
+/// fails leaves the inverse as it was. Columns >= num_rows (of other ranks) are skipped; a matrix without
+/// rows (a rank's part) has an empty inverse.
+///
+/// `is_nonsymmetric()`: conjugate gradients refuse it, whatever A is.
+///
+/// \throws InputError for a power whose pattern takes more than `pattern_bytes`, and for a local system of
+/// more than `column_bytes`
+///
+/// Chu et al. (2023), whose strategies and selection it has; Grote, Huckle, SIAM J. Sci. Comput. 18 (1997);
+/// Chow, SIAM J. Sci. Comput. 21 (2000).
+template <class Scalar, class Space>
+class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
+ public:
+  using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
+  using options_type = SpaiOptions;
+  using typename Base::matrix_type;
+  using typename Base::matrix_view;
+
+  /// \throws OptionError for `Reuse::extend`: this pattern does not grow
+  explicit Spai(const SpaiOptions& options = {})
+      : Base(SpaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {}
+
+  std::string name() const override { return SpaiOptions::name; }
+  bool is_nonsymmetric() const override { return true; }
+  void numeric(const Space& space, const matrix_view& a) override;
+
+  const SpaiOptions& options() const { return m_options; }
+
+ private:
+  /// The pattern of M.
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+
+  SpaiOptions m_options;
+};
+
+}  // namespace prekond
