@@ -14,6 +14,10 @@ std::string to_string(StopReason reason) {
     case StopReason::max_iters: return "max_iters";
     case StopReason::breakdown_not_spd: return "breakdown_not_spd";
     case StopReason::breakdown_preconditioner_not_spd: return "breakdown_preconditioner_not_spd";
+    case StopReason::breakdown_rho: return "breakdown_rho";
+    case StopReason::breakdown_pivot: return "breakdown_pivot";
+    case StopReason::breakdown_omega: return "breakdown_omega";
+    case StopReason::breakdown_arnoldi: return "breakdown_arnoldi";
     case StopReason::stagnation: return "stagnation";
     case StopReason::nan: return "nan";
   }

@@ -25,7 +25,7 @@ struct CgOptions {
 ///
 /// An iteration is one product with A, one application of M^-1, three other kernels (two with `single_reduction`) and
 /// two global reductions (one); the scalars stay on the device, and the host waits once, for the stopping test.
-/// Memory: 4 vectors (5 with `single_reduction`) and the preconditioner's workspace, allocated once. A preconditioner
+/// Memory: 4 vectors a right-hand side (5 with `single_reduction`) and the preconditioner's workspace, allocated once. A preconditioner
 /// with `is_nonsymmetric()` is refused.
 ///
 /// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in exact
@@ -37,10 +37,9 @@ class Cg : public Solver<Scalar, Space> {
   explicit Cg(const CgOptions& options = {}) : m_options(options) {}
 
   std::string name() const override { return CgOptions::name; }
-  SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
-                    const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
-                    VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
-                    const Reducer<Scalar, Space>& reducer = {}) const override;
+
+ protected:
+  std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;
 
  private:
   CgOptions m_options;

@@ -7,7 +7,26 @@
 #include <prekond/core/registry.hpp>
 #include <prekond/krylov/stopping.hpp>
 
+#include <vector>
+
 namespace prekond {
+
+/// On which side of A the preconditioner stands. `right`: A M^-1 u = b, x = M^-1 u; what a method minimises and tests is
+/// the residual b - A x itself. `left`: M^-1 A x = M^-1 b; what it minimises is M^-1 (b - A x).
+enum class Side { right, left };
+
+/// What a solver is asked: A X = B from the X given. The references have to outlive the solve.
+template <class Scalar, class Space>
+struct LinearProblem {
+  const Space& space;
+  const Operator<Scalar, Space>& a;
+  const Preconditioner<Scalar, Space>* preconditioner;  ///< may be null
+  MultiVectorView<const Scalar, Space> b;
+  MultiVectorView<Scalar, Space> x;
+  const StoppingOptions& stopping;
+  const ColumnMonitor& monitor;
+  const Reducer<Scalar, Space>& reducer;
+};
 
 /// A Krylov method. It knows the operator and the preconditioner by core's interfaces only.
 template <class Scalar, class Space>
@@ -21,10 +40,27 @@ class Solver {
   /// and if it is more than 10 times larger the method starts again from it, once.
   /// \throws InputError where the sizes do not fit, or where the method needs a symmetric preconditioner and this one
   /// is known not to be
-  virtual SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
-                            const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
-                            VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
-                            const Reducer<Scalar, Space>& reducer = {}) const = 0;
+  SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
+                    const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
+                    VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
+                    const Reducer<Scalar, Space>& reducer = {}) const;
+
+  /// Solves A X = B for the k columns of B, X of n x k, each as if it were alone, with one result a column.
+  ///
+  /// The columns advance together: an iteration has one product with A on up to k vectors, one application of the
+  /// preconditioner on as many, and as many messages as that of one column, each for all columns. A column that has
+  /// ended (converged, or broken down) no longer changes while the others go on. Columns that have to start again
+  /// (a breakdown, or a true residual that is not the recursive one) do so when all the others have ended. `seconds` is
+  /// the time of the whole. \throws InputError as above
+  std::vector<SolveResult> solve(const Space& space, const Operator<Scalar, Space>& a,
+                                 const Preconditioner<Scalar, Space>* preconditioner,
+                                 MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> x,
+                                 const StoppingOptions& stopping, const ColumnMonitor& monitor = {},
+                                 const Reducer<Scalar, Space>& reducer = {}) const;
+
+ protected:
+  /// The method. Sizes have been checked, there is at least one column, and the caller fills `seconds`.
+  virtual std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const = 0;
 };
 
 /// Every solver there is, in the order of `prekond list`.

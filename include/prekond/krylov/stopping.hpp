@@ -16,6 +16,10 @@ enum class StopReason {
   max_iters,  ///< not converged within max_iters
   breakdown_not_spd,                 ///< p . A p <= 0: A is not positive definite
   breakdown_preconditioner_not_spd,  ///< r . M^-1 r <= 0: the preconditioner is not positive definite
+  breakdown_rho,      ///< bicgstab: the residual is orthogonal to the shadow residual
+  breakdown_pivot,    ///< bicgstab, idr: the product of a direction is orthogonal to the shadow vector, so no step is defined
+  breakdown_omega,    ///< bicgstab, idr: A M^-1 r is orthogonal to r (as with skew-symmetric A), or zero
+  breakdown_arnoldi,  ///< gmres, fgmres: the Krylov space ends and A is singular on it
   stagnation,  ///< the recursive residual converged twice and the true one did not
   nan,         ///< a value that is not finite appeared
 };
@@ -48,5 +52,8 @@ struct SolveResult {
 
 /// Called with the iteration (0: before the first) and ||r||.
 using Monitor = std::function<void(std::int64_t, double)>;
+
+/// The same for several right-hand sides: the column (from 0), its iteration and its ||r||.
+using ColumnMonitor = std::function<void(int, std::int64_t, double)>;
 
 }  // namespace prekond

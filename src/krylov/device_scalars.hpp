@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/scalar.hpp>
+#include <prekond/core/views.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace prekond::krylov {
+
+/// Some of the scalars that each column of a solve has: `count` of them from place `first`. They stand together, and
+/// those of all columns too, so that they are one message of the reducer.
+struct Group {
+  int first;
+  int count;
+};
+
+/// The scalars of a solve's columns, on the device and where the host reads them: `size` places a column, in `sets` sets
+/// that alternate between iterations, so that a kernel reads this iteration's and the last one's while none overwrites
+/// them. A place belongs to one group.
+template <class Scalar, class Space>
+class DeviceScalars {
+ public:
+  using View = VectorView<Scalar, Space>;
+
+  DeviceScalars(const Space& space, const std::string& label, int size, int columns, int sets = 1)
+      : m_size(size), m_columns(columns), m_sets(sets) {
+    m_device = allocate_zero<Vector<Scalar, Space>>(space, label, std::size_t(size) * columns * sets);
+    if constexpr (is_host_space<Space>) {
+      m_host = m_device;
+    } else {
+      m_host = HostView(label + "_on_host", m_device.extent(0));
+    }
+  }
+
+  void swap() { m_now = m_sets - 1 - m_now; }
+  /// A column's scalars of this iteration, and of the one before (with one set: the same).
+  View now(Group group, int column) const { return place(m_now, group, column, group.count); }
+  View before(Group group, int column) const { return place(m_sets - 1 - m_now, group, column, group.count); }
+  /// Those of all columns: what a message consists of.
+  View message(Group group) const { return place(m_now, group, 0, group.count * m_columns); }
+  View message_before(Group group) const { return place(m_sets - 1 - m_now, group, 0, group.count * m_columns); }
+
+  /// The one host round trip of an iteration.
+  void read(const Space& space, const char* label) const {
+    if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_host, m_device);
+    space.fence(label);
+  }
+  /// Values that were read.
+  Scalar host_now(Group group, int column, int k) const { return m_host(index(m_now, group, column) + k); }
+  Scalar host_before(Group group, int column, int k) const {
+    return m_host(index(m_sets - 1 - m_now, group, column) + k);
+  }
+  /// Those that are real, but for rounding errors: the real part, and not a number where the imaginary one is not.
+  double real_now(Group group, int column, int k) const { return real_value(host_now(group, column, k)); }
+  double real_before(Group group, int column, int k) const { return real_value(host_before(group, column, k)); }
+
+ private:
+  static double real_value(const Scalar& value) {
+    const double imaginary = static_cast<double>(imaginary_part(value));
+    return std::isfinite(imaginary) ? static_cast<double>(real_part(value)) : imaginary;
+  }
+  std::size_t index(int set, Group group, int column) const {
+    return (std::size_t(set) * m_size + group.first) * m_columns + std::size_t(column) * group.count;
+  }
+  View place(int set, Group group, int column, int count) const {
+    return View(m_device.data() + index(set, group, column), count);
+  }
+
+  template <class S, bool OnHost>
+  struct host_view {
+    using type = Vector<Scalar, S>;
+  };
+  template <class S>
+  struct host_view<S, false> {
+    using type = Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::SharedHostPinnedSpace>;
+  };
+  using HostView = typename host_view<Space, is_host_space<Space>>::type;
+
+  int m_size, m_columns, m_sets;
+  Vector<Scalar, Space> m_device;
+  HostView m_host;
+  int m_now = 0;
+};
+
+}  // namespace prekond::krylov
