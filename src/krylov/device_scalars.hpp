@@ -47,6 +47,12 @@ class DeviceScalars {
     if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_host, m_device);
     space.fence(label);
   }
+  /// Writes a value on the host; `upload` makes the device see all that were written. What was uploaded may be written
+  /// again after the next fence.
+  void write_now(Group group, int column, int k, const Scalar& value) { m_host(index(m_now, group, column) + k) = value; }
+  void upload(const Space& space) const {
+    if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_device, m_host);
+  }
   /// Values that were read.
   Scalar host_now(Group group, int column, int k) const { return m_host(index(m_now, group, column) + k); }
   Scalar host_before(Group group, int column, int k) const {

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/krylov/bicgstab.hpp>
 #include <prekond/krylov/cg.hpp>
+#include <prekond/krylov/fgmres.hpp>
+#include <prekond/krylov/gmres.hpp>
+#include <prekond/krylov/richardson.hpp>
 
 #include "instantiate.hpp"
 
@@ -29,6 +33,10 @@ const Registry<Solver<Scalar, Space>>& solver_registry() {
   using Product = Solver<Scalar, Space>;
   static const Registry<Product> registry = {
       registry_line<Product, Cg<Scalar, Space>>(),
+      registry_line<Product, Bicgstab<Scalar, Space>>(),
+      registry_line<Product, Gmres<Scalar, Space>>(),
+      registry_line<Product, Fgmres<Scalar, Space>>(),
+      registry_line<Product, Richardson<Scalar, Space>>(),
   };
   return registry;
 }

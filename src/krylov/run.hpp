@@ -9,6 +9,7 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace prekond::krylov {
@@ -105,6 +106,10 @@ class KrylovRun {
     for (int c : m_visited) action(c);
   }
 
+  bool is_running(int c) const { return std::find(m_running.begin(), m_running.end(), c) != m_running.end(); }
+  /// Takes other columns for the running ones; returns what these were.
+  std::vector<int> exchange_running(std::vector<int> columns) { return std::exchange(m_running, std::move(columns)); }
+
   /// The columns from the first to the last running one: what a product is made with.
   MultiVectorView<Scalar, Space> range(const MultiVectorView<Scalar, Space>& v) const {
     return Kokkos::subview(v, Kokkos::ALL, Kokkos::make_pair(m_running.front(), m_running.back() + 1));
@@ -131,12 +136,14 @@ class KrylovRun {
     if (moves_by_preconditioner()) {
       precondition(p, z);
       multiply(z, y);
-    } else if (m_on_left) {
-      multiply(p, m_scratch);
-      precondition(m_scratch, y);
     } else {
-      multiply(p, y);
+      left_product(p, y);
     }
+  }
+  /// y = A p, and M^-1 A p with the preconditioner on the left.
+  void left_product(const MultiVectorView<Scalar, Space>& p, const MultiVectorView<Scalar, Space>& y) {
+    multiply(p, m_on_left ? MultiVectorView<Scalar, Space>(m_scratch) : y);
+    if (m_on_left) precondition(m_scratch, y);
   }
 
   /// The residual of the preconditioned system: r = b - A x, or M^-1 (b - A x) with the preconditioner on the left.

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/krylov/solver.hpp>
+
+namespace prekond {
+
+struct BicgstabOptions {
+  static constexpr const char* name = "bicgstab";
+  static constexpr const char* summary = "stabilised bi-conjugate gradients, for general matrices";
+  static constexpr const char* paper = "van der Vorst 1992";
+  static constexpr bool needs_spd = false;
+
+  Side side = Side::right;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("side", side, {{"right", Side::right}, {"left", Side::left}},
+          "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
+  }
+};
+
+/// BiCGSTAB: short recurrences for general matrices.
+///
+/// With the residual r, the shadow residual r^ = r_0 and the direction p (K = A M^-1):
+///   alpha = (r^, r) / (r^, K p),  s = r - alpha K p,  omega = (K s, s) / (K s, K s),
+///   x += M^-1 (alpha p + omega s),  r = s - omega K s,  p = r + (r^, r) / (r^, r)_old alpha / omega (p - omega K p).
+///
+/// An iteration is two products with A, two applications of M^-1, five other kernels and three global reductions; the
+/// scalars stay on the device, and the host waits once, for the stopping test. ||s|| is tested too: where it has
+/// converged, omega = 0. Memory: 5 vectors a right-hand side (7 with a preconditioner on the right, 6 on the left) and
+/// the preconditioner's workspace, allocated once.
+///
+/// Breakdowns: `breakdown_rho` where (r^, r) = 0, `breakdown_pivot` where (r^, K p) = 0, `breakdown_omega` where K s = 0
+/// or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true residual and with a shadow
+/// residual of random numbers (of fixed seed); a second breakdown is reported. With the preconditioner on the left the
+/// recursive residual is M^-1 (b - A x), measured in the ratio of both norms where the iteration started; it is a
+/// success only when the true residual has converged.
+/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; preconditioned as Saad, Iterative Methods,
+/// algorithm 7.7. \throws as Solver
+template <class Scalar, class Space>
+class Bicgstab : public Solver<Scalar, Space> {
+ public:
+  using options_type = BicgstabOptions;
+  explicit Bicgstab(const BicgstabOptions& options = {}) : m_options(options) {}
+
+  std::string name() const override { return BicgstabOptions::name; }
+
+ protected:
+  std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;
+
+ private:
+  BicgstabOptions m_options;
+};
+
+}  // namespace prekond

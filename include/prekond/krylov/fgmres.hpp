@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/krylov/orthogonalization.hpp>
+#include <prekond/krylov/solver.hpp>
+
+namespace prekond {
+
+struct FgmresOptions {
+  static constexpr const char* name = "fgmres";
+  static constexpr const char* summary = "flexible GMRES: the preconditioner may change from step to step";
+  static constexpr const char* paper = "Saad 1993; dcgs2: Bielich et al. 2022";
+  static constexpr bool needs_spd = false;
+
+  int restart = 30;
+  Orthogonalization orthogonalization = Orthogonalization::cgs2;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("restart", restart, 1, 10000, "m: steps until the bases, of m + 1 and m vectors, start anew");
+    visit("orthogonalization", orthogonalization,
+          {{"cgs2", Orthogonalization::cgs2}, {"dcgs2", Orthogonalization::dcgs2}},
+          "classical Gram-Schmidt twice, two reductions a step; or its delayed form, one reduction");
+  }
+};
+
+/// Flexible GMRES(m): as Gmres with the preconditioner on the right, but what it made of each basis vector,
+/// z_j = M_j^-1 v_j, is kept, and x = x_0 + sum y_j z_j. So M may be another one in each step: an iteration of its own, or
+/// one that is not linear.
+///
+/// Costs as Gmres, without the application of M^-1 at the end of a cycle. Memory: 2 m + 1 vectors a right-hand side (m + 1
+/// without a preconditioner). With `dcgs2` the preconditioner is applied to a vector that has been orthogonalised once
+/// and is not normalised; z_j is then corrected along with v_j, one pass more over the kept vectors.
+/// Source: Saad, SIAM J. Sci. Comput. 14 (1993), p. 461. \throws as Solver
+template <class Scalar, class Space>
+class Fgmres : public Solver<Scalar, Space> {
+ public:
+  using options_type = FgmresOptions;
+  explicit Fgmres(const FgmresOptions& options = {}) : m_options(options) {}
+
+  std::string name() const override { return FgmresOptions::name; }
+
+ protected:
+  std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;
+
+ private:
+  FgmresOptions m_options;
+};
+
+}  // namespace prekond

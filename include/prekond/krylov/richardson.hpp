@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/krylov/solver.hpp>
+
+namespace prekond {
+
+struct RichardsonOptions {
+  static constexpr const char* name = "richardson";
+  static constexpr const char* summary = "Richardson's iteration x += omega M^-1 (b - A x)";
+  static constexpr const char* paper = "Richardson 1911; Saad, Iterative Methods, section 4.1";
+  static constexpr bool needs_spd = false;
+
+  double omega = 1;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("omega", omega, -1e6, 1e6, "the relaxation factor");
+  }
+};
+
+/// Richardson's iteration, x += omega M^-1 r, r -= omega A M^-1 r.
+///
+/// It converges where the eigenvalues of I - omega M^-1 A are inside the unit circle: with Jacobi as M it is the damped
+/// Jacobi method. It has no inner products, and shows what a preconditioner does by itself. An iteration is one product
+/// with A, one application of M^-1, one other kernel and one global reduction, that of the stopping test. Memory: 2 vectors
+/// a right-hand side (3 with a preconditioner) and the preconditioner's workspace. Where it diverges it ends at max_iters,
+/// or as `nan` when the residual overflows.
+/// Source: Saad, Iterative Methods, section 4.1. \throws as Solver
+template <class Scalar, class Space>
+class Richardson : public Solver<Scalar, Space> {
+ public:
+  using options_type = RichardsonOptions;
+  explicit Richardson(const RichardsonOptions& options = {}) : m_options(options) {}
+
+  std::string name() const override { return RichardsonOptions::name; }
+
+ protected:
+  std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;
+
+ private:
+  RichardsonOptions m_options;
+};
+
+}  // namespace prekond

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/krylov/gmres.hpp>
+
+#include "gmres_run.hpp"
+#include "instantiate.hpp"
+
+namespace prekond {
+
+template <class Scalar, class Space>
+std::vector<SolveResult> Gmres<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
+  const krylov::GmresSettings settings{m_options.restart, m_options.side, m_options.orthogonalization, false};
+  return krylov::GmresRun<Scalar, Space>(problem, settings).run();
+}
+
+#define PREKOND_GMRES(Scalar, Space) template class Gmres<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_GMRES)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_GMRES)
+
+}  // namespace prekond

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/scalar.hpp>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace prekond::krylov {
+
+/// min ||beta e_1 - H y|| for an upper Hessenberg matrix H that grows by columns: QR by Givens rotations, on the host.
+/// `Number` is double or complex<double>; the entries below the diagonal are real and not negative.
+template <class Number>
+class HessenbergLeastSquares {
+ public:
+  explicit HessenbergLeastSquares(int most_columns)
+      : m_most(most_columns), m_h(std::size_t(most_columns) * (most_columns + 1)), m_r(m_h.size()), m_sine(most_columns),
+        m_cosine(most_columns), m_rhs(most_columns + 1) {}
+
+  void start(double beta) {
+    m_columns = 0;
+    m_rhs[0] = beta;
+  }
+  int columns() const { return m_columns; }
+
+  /// Entry i of the next column, i <= columns() + 1, to be set before `push`.
+  Number& next(int i) { return m_h[at(i, m_columns)]; }
+  /// H(i, j) as it was set.
+  const Number& entry(int i, int j) const { return m_h[at(i, j)]; }
+
+  /// Takes the next column in; returns the norm of the least-squares residual.
+  double push() {
+    const int j = m_columns++;
+    for (int i = 0; i <= j + 1; ++i) m_r[at(i, j)] = m_h[at(i, j)];
+    for (int i = 0; i < j; ++i) rotate(i, m_r[at(i, j)], m_r[at(i + 1, j)]);
+    Number& a = m_r[at(j, j)];
+    const double below = real_part(m_r[at(j + 1, j)]), size = std::sqrt(abs2(a));
+    m_singular = size <= 100 * std::numeric_limits<double>::epsilon() * column_norm(j);
+    const double hypotenuse = std::hypot(size, below);
+    m_cosine[j] = hypotenuse > 0 ? size / hypotenuse : 1;
+    m_sine[j] = hypotenuse > 0 ? (size > 0 ? a / size : Number(1)) * (below / hypotenuse) : Number(0);
+    m_rhs[j + 1] = 0;
+    rotate(j, m_rhs[j], m_rhs[j + 1]);
+    rotate(j, a, m_r[at(j + 1, j)]);
+    return residual();
+  }
+  double residual() const { return std::sqrt(abs2(m_rhs[m_columns])); }
+
+  /// Of the last column: does it add no direction, but for rounding, when the entry below the diagonal is 0?
+  bool last_is_singular() const { return m_singular; }
+  /// Leaves the last column out.
+  void pop() {
+    --m_columns;
+    const int j = m_columns;
+    m_rhs[j] = m_cosine[j] * m_rhs[j] - m_sine[j] * m_rhs[j + 1];  // the rotation's inverse
+  }
+
+  /// y, of columns() entries.
+  std::vector<Number> solution() const {
+    std::vector<Number> y(m_columns);
+    for (int i = m_columns - 1; i >= 0; --i) {
+      Number sum = m_rhs[i];
+      for (int j = i + 1; j < m_columns; ++j) sum -= m_r[at(i, j)] * y[j];
+      y[i] = sum / m_r[at(i, i)];
+    }
+    return y;
+  }
+
+ private:
+  std::size_t at(int i, int j) const { return std::size_t(j) * (m_most + 1) + i; }
+  double column_norm(int j) const {
+    double squares = 0;
+    for (int i = 0; i <= j + 1; ++i) squares += abs2(m_h[at(i, j)]);
+    return std::sqrt(squares);
+  }
+  void rotate(int k, Number& upper, Number& lower) const {
+    const Number first = m_cosine[k] * upper + m_sine[k] * lower;
+    lower = m_cosine[k] * lower - conjugate(m_sine[k]) * upper;
+    upper = first;
+  }
+
+  int m_most;
+  int m_columns = 0;
+  bool m_singular = false;
+  std::vector<Number> m_h, m_r, m_sine;
+  std::vector<double> m_cosine;
+  std::vector<Number> m_rhs;
+};
+
+}  // namespace prekond::krylov
