@@ -169,7 +169,7 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
       const Vectors<Scalar, Space> v = vectors(c);
       if (this->column_state(c).breakdowns == 0) Kokkos::deep_copy(this->space(), v.shadow, v.r);
       else krylov::fill_random<Scalar, Space>(this->space(), v.shadow, seed);
-      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c), this->reduce());
+      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c), this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::residual));
     test(false);
@@ -182,21 +182,21 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
                                       m_scalars.before(Scalars::pivot, c), m_scalars.before(Scalars::omega, c), first);
     this->product(m_p, m_z, m_v);
     for (int c : this->running())
-      pivot_dot<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::pivot, c), this->reduce());
+      pivot_dot<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::pivot, c), this->reduce_workspace());
     this->sum(m_scalars.message(Scalars::pivot));
     for (int c : this->running())
       half_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c), m_scalars.now(Scalars::pivot, c),
-                               m_scalars.now(Scalars::omega, c), this->reduce());
+                               m_scalars.now(Scalars::omega, c), this->reduce_workspace());
     this->product(m_r, m_y, m_t);
     for (int c : this->running()) {
       const VectorView<Scalar, Space> group = m_scalars.now(Scalars::omega, c);
-      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2), this->reduce());
+      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2), this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::omega));
     for (int c : this->running())
       full_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c), m_scalars.now(Scalars::pivot, c),
                                m_scalars.now(Scalars::omega, c), this->threshold2(c),
-                               m_scalars.before(Scalars::residual, c), this->reduce());
+                               m_scalars.before(Scalars::residual, c), this->reduce_workspace());
     this->sum(m_scalars.message_before(Scalars::residual));
   }
 

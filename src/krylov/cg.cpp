@@ -178,13 +178,13 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
     if (this->running().size() == 1) {
       const int c = this->running().front();
       this->matrix().apply_dot(this->space(), column(m_p, c), column(m_q, c), m_scalars.now(Scalars::curvature, c),
-                               this->reduce());
+                               this->reduce_workspace());
       this->count_products();
       return;
     }
     this->multiply(m_p, m_q);
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce(),
+      block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce_workspace(),
                       m_scalars.now(Scalars::curvature, c), impl::DotBody<Scalar, Space>{column(m_p, c), column(m_q, c)});
   }
 
@@ -193,9 +193,9 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
     if (m_single) this->multiply(m_z, m_q);
     for (int c : this->running()) {
       if (m_single)
-        three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c), this->reduce());
+        three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c), this->reduce_workspace());
       else
-        residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c), this->reduce());
+        residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c), this->reduce_workspace());
     }
     this->sum(m_scalars.message(m_single ? Scalars::dots : Scalars::residual));
   }

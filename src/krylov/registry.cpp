@@ -4,6 +4,7 @@
 #include <prekond/krylov/cg.hpp>
 #include <prekond/krylov/fgmres.hpp>
 #include <prekond/krylov/gmres.hpp>
+#include <prekond/krylov/idr.hpp>
 #include <prekond/krylov/richardson.hpp>
 
 #include "instantiate.hpp"
@@ -36,6 +37,7 @@ const Registry<Solver<Scalar, Space>>& solver_registry() {
       registry_line<Product, Bicgstab<Scalar, Space>>(),
       registry_line<Product, Gmres<Scalar, Space>>(),
       registry_line<Product, Fgmres<Scalar, Space>>(),
+      registry_line<Product, Idr<Scalar, Space>>(),
       registry_line<Product, Richardson<Scalar, Space>>(),
   };
   return registry;

@@ -47,14 +47,14 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   void iterate() override {
     this->residual(m_r);
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(), this->reduce(),
+      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(), this->reduce_workspace(),
                       m_scalars.now(residual_norm, c), impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
     test();
     while (!this->running().empty()) {
       this->product(m_r, m_z, m_t);
       for (int c : this->running())
         step<Scalar, Space>(this->space(), m_omega, this->x(c), column(m_r, c), column(m_z, c), column(m_t, c),
-                            m_scalars.now(residual_norm, c), this->reduce());
+                            m_scalars.now(residual_norm, c), this->reduce_workspace());
       this->count_iteration();
       test();
     }

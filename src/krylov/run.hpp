@@ -81,7 +81,7 @@ class KrylovRun {
   const Space& space() const { return m_problem.space; }
   std::int64_t num_rows() const { return static_cast<std::int64_t>(m_problem.b.extent(0)); }
   int num_columns() const { return static_cast<int>(m_problem.b.extent(1)); }
-  const ReduceWorkspace<Scalar, Space>& reduce() const { return m_reduce; }
+  const ReduceWorkspace<Scalar, Space>& reduce_workspace() const { return m_reduce; }
   /// Does x move along M^-1 p rather than along p?
   bool moves_by_preconditioner() const { return m_problem.preconditioner && !m_on_left; }
   Column& column_state(int c) { return m_columns[c]; }
