@@ -9,6 +9,7 @@ namespace prekond::testing {
 
 struct ReferenceBicgstab {
   std::vector<double> x;
+  std::vector<double> history;  ///< ||r||, from before the first iteration on
   std::int64_t iterations = 0;
   bool converged = false;  ///< by the true residual
 };
@@ -26,6 +27,7 @@ inline ReferenceBicgstab reference_bicgstab(
   std::vector<double> r = b, p = b;
   const std::vector<double> shadow = b;
   double rho = inner(shadow, r);
+  result.history.push_back(norm(r));
   while (result.iterations < max_iters && norm(r) > threshold) {
     ++result.iterations;
     const std::vector<double> mp = precondition(p), v = multiply(a, mp);
@@ -38,6 +40,7 @@ inline ReferenceBicgstab reference_bicgstab(
       result.x[i] += alpha * mp[i] + omega * ms[i];
       r[i] -= omega * t[i];
     }
+    result.history.push_back(norm(r));
     const double before = rho;
     rho = inner(shadow, r);
     const double beta = rho / before * alpha / omega;
