@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -25,6 +26,15 @@ KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
 inline bool converged(StopReason reason) {
   return reason == StopReason::rtol || reason == StopReason::atol || reason == StopReason::zero_rhs;
 }
+
+/// Counts the entries that are not finite.
+template <class Scalar, class Space>
+struct CountNotFinite {
+  VectorView<const Scalar, Space> v;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar* sum) const {
+    if (!is_finite(v(i))) sum[0] += Scalar(1);
+  }
+};
 
 /// What the methods do in common: one solve of k columns. A method derives from it, allocates its vectors and gives
 /// `iterate`; here are the preconditioned product, the residuals, the stopping test, the true residual at the end, the
@@ -153,7 +163,7 @@ class KrylovRun {
     precondition(m_scratch, r);
     local_norm(m_scratch, 0);
     local_norm(r, 1);
-    read_norms();
+    read_norms(2);
     for (int c : m_running) {
       const double truth = norm(c, 0), seen = norm(c, 1);
       m_columns[c].scale = seen > 0 && std::isfinite(truth / seen) ? truth / seen : 1;
@@ -198,8 +208,8 @@ class KrylovRun {
       block_reduce<1>(space(), "prekond::krylov::norm", num_rows(), m_reduce, m_norms.now({place, 1}, c),
                       prekond::impl::DotBody<Scalar, Space>{column(v, c), column(v, c)});
   }
-  void read_norms() {
-    sum(m_norms.message({0, m_on_left ? 2 : 1}));
+  void read_norms(int count) {
+    sum(m_norms.message({0, count}));
     m_norms.read(space(), "prekond::krylov::norms");
   }
   double norm(int c, int place) const { return std::sqrt(m_norms.real_now({place, 1}, c, 0)); }
@@ -213,7 +223,7 @@ class KrylovRun {
   void start() {
     for (int c = 0; c < num_columns(); ++c) m_running.push_back(c);
     local_norm(m_problem.b, 0);
-    read_norms();
+    read_norms(1);
     bool zeroed = false;
     for_each_running([&](int c) {
       Column& column = m_columns[c];
@@ -234,11 +244,16 @@ class KrylovRun {
     m_running = cycle;
     true_residual(m_scratch);
     local_norm(m_scratch, 0);
-    read_norms();
+    // Where a column of A is empty, the residual does not tell of the unknown.
+    for (int c : cycle)
+      block_reduce<1>(space(), "prekond::krylov::count_not_finite", num_rows(), m_reduce, m_norms.now({1, 1}, c),
+                      CountNotFinite<Scalar, Space>{x(c)});
+    read_norms(2);
     m_running.clear();
     for (int c : cycle) {
       Column& column = m_columns[c];
-      const double truth = norm(c, 0);
+      const bool finite = norm(c, 1) == 0;
+      const double truth = finite ? norm(c, 0) : std::numeric_limits<double>::quiet_NaN();
       column.result.relative_residual = column.norm_r / column.norm_b;
       column.result.true_relative_residual = truth / column.norm_b;
       const StopReason reason = final_reason(column, truth);

@@ -190,17 +190,17 @@ TYPED_TEST(SolversTest, AnOperatorThatLiesEndsAsStagnationAfterOneRestart) {
 
 TYPED_TEST(SolversTest, ZeroAndSingularSystemsEndWithAReason) {
   const HostMatrix<double> zero = sparse<double>({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
-  const HostMatrix<double> singular = diagonal_matrix({1, 2, 3, 0});
+  const HostMatrix<double> singular = sparse<double>({{1, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 3, 0}, {0, 0, 0, 0}});  // an empty column
   const Scale<double, TypeParam> vanishing(4, 0);
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
     for (const auto& [a, b] : {std::pair(zero, std::vector<double>{1, 2, 3}), std::pair(singular, std::vector<double>{1, 1, 1, 1})}) {
       const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8, 200));
       EXPECT_FALSE(solved.result.converged);
-      EXPECT_TRUE(all_finite(solved.x)) << to_string(solved.result.reason);
-      EXPECT_GE(solved.result.true_relative_residual, 0.49);
+      EXPECT_EQ(solved.result.reason == StopReason::nan, !all_finite(solved.x)) << to_string(solved.result.reason);
       if (a.nnz() == 0) {
         EXPECT_THAT(to_string(solved.result.reason), StartsWith("breakdown_"));
+        EXPECT_EQ(solved.x, std::vector<double>(3, 0.0));
       }
     }
     const std::vector<double> fitting = {1, 1, 1, 0};
