@@ -123,12 +123,22 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
           method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol);
     case StopReason::breakdown_not_spd:
       return method.solver_name + " broke down after " + iterations +
-             " (breakdown_not_spd): the matrix is not positive definite; choose a solver for other matrices "
-             "('prekond list solvers')";
+             " (breakdown_not_spd): the matrix is not positive definite; choose a solver for other matrices, "
+             "such as gmres or bicgstab ('prekond list solvers')";
     case StopReason::breakdown_preconditioner_not_spd:
       return method.solver_name + " broke down after " + iterations +
              " (breakdown_preconditioner_not_spd): " + method.precond_name +
              " is not positive definite here; choose another preconditioner or other options";
+    case StopReason::breakdown_rho:
+    case StopReason::breakdown_pivot:
+    case StopReason::breakdown_omega:
+      return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ", " + residual +
+             "), also when it had started again; choose another solver, such as gmres ('prekond list solvers'), or another "
+             "preconditioner";
+    case StopReason::breakdown_arnoldi:
+      return method.solver_name + " broke down after " + iterations + " (breakdown_arnoldi, " + residual +
+             "): the matrix is singular, at least where the right-hand side leads to; choose another right-hand side or "
+             "--x0, or repair the matrix";
     case StopReason::stagnation:
       return method.solver_name + " stagnated after " + iterations + " (" + residual +
              "): rounding errors keep the true residual above the tolerance; raise --rtol";

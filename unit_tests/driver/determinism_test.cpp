@@ -45,6 +45,13 @@ TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
          "--generate elasticity3d:9 --precond isai -p kind=spd power=2 relaxation_steps=2",
          "--generate magnetic3d:14 --precond adaptive_fsai -p step_size=3 initial_power=1 --rhs random",
          "--generate magnetic3d:14 --precond fsai -p power=2 storage=half --rhs random",
+        "--generate convection_diffusion3d:13 --solver bicgstab --precond nonsymmetric_fsai",
+        "--generate convection_diffusion3d:13 --solver gmres --precond jacobi -s restart=20",
+        "--generate convection_diffusion3d:13 --solver gmres -s orthogonalization=dcgs2 side=left --precond jacobi",
+        "--generate convection_diffusion3d:13 --solver fgmres --precond jacobi",
+        "--generate convection_diffusion3d:13 --solver idr --precond nonsymmetric_fsai --rhs random",
+        "--generate magnetic3d:11 --solver idr -s s=3 --rhs random",
+        "--generate convection_diffusion3d:9 --solver richardson --precond nonsymmetric_fsai",
         "--generate poisson2d:50 --precond adaptive_fsai --rhs random --x0 precond"}) {
     const std::string once = run(folder, problem, 1);
     EXPECT_GT(once.size(), 1000u);

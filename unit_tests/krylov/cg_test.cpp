@@ -669,6 +669,10 @@ TEST(StopReasonTest, EachHasItsName) {
   EXPECT_EQ(to_string(StopReason::max_iters), "max_iters");
   EXPECT_EQ(to_string(StopReason::breakdown_not_spd), "breakdown_not_spd");
   EXPECT_EQ(to_string(StopReason::breakdown_preconditioner_not_spd), "breakdown_preconditioner_not_spd");
+  EXPECT_EQ(to_string(StopReason::breakdown_rho), "breakdown_rho");
+  EXPECT_EQ(to_string(StopReason::breakdown_pivot), "breakdown_pivot");
+  EXPECT_EQ(to_string(StopReason::breakdown_omega), "breakdown_omega");
+  EXPECT_EQ(to_string(StopReason::breakdown_arnoldi), "breakdown_arnoldi");
   EXPECT_EQ(to_string(StopReason::stagnation), "stagnation");
   EXPECT_EQ(to_string(StopReason::nan), "nan");
 }
