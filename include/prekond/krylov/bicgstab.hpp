@@ -16,7 +16,7 @@ struct BicgstabOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("side", side, {{"right", Side::right}, {"left", Side::left}},
+    visit("side", side, side_choices(),
           "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
   }
 };

@@ -20,7 +20,7 @@ struct GmresOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("restart", restart, 1, 10000, "m: steps until the basis, of m + 1 vectors, starts anew");
-    visit("side", side, {{"right", Side::right}, {"left", Side::left}},
+    visit("side", side, side_choices(),
           "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
     visit("orthogonalization", orthogonalization,
           {{"cgs2", Orthogonalization::cgs2}, {"dcgs2", Orthogonalization::dcgs2}},

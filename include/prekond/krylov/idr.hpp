@@ -20,7 +20,7 @@ struct IdrOptions {
   void describe(Visitor& visit) {
     visit("s", s, 1, 64, "dimension of the shadow space: more converge in fewer products and take 3 s vectors");
     visit("kappa", kappa, 0.0, 1.0, "omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
-    visit("side", side, {{"right", Side::right}, {"left", Side::left}},
+    visit("side", side, side_choices(),
           "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
   }
 };

@@ -5,15 +5,12 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/registry.hpp>
+#include <prekond/core/side.hpp>
 #include <prekond/krylov/stopping.hpp>
 
 #include <vector>
 
 namespace prekond {
-
-/// On which side of A the preconditioner stands. `right`: A M^-1 u = b, x = M^-1 u; what a method minimises and tests is
-/// the residual b - A x itself. `left`: M^-1 A x = M^-1 b; what it minimises is M^-1 (b - A x).
-enum class Side { right, left };
 
 /// What a solver is asked: A X = B from the X given. The references have to outlive the solve.
 template <class Scalar, class Space>

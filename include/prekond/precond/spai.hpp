@@ -2,19 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/side.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
 
 namespace prekond {
 
-/// On which side of A the inverse is near the identity.
-enum class Side { right, left };
 /// How many lanes of a GPU a column gets.
 enum class Strategy { automatic, constant, sorted };
-
-inline std::vector<std::pair<std::string, Side>> side_choices() {
-  return {{"right", Side::right}, {"left", Side::left}};
-}
 
 /// Parameters of the static SPAI.
 struct SpaiOptions {
