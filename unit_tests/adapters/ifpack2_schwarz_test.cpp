@@ -57,7 +57,7 @@ TEST(Ifpack2Solve, OnOneRankAsManyIterationsAsTheCommandAndOnMoreAsBlockJacobi) 
   for (const char* spec : {"elasticity3d:8", "poisson3d:16"})
     for (const auto& line : registry()) {
       SCOPED_TRACE(line.name + std::string(", ") + spec);
-      if (line.nonsymmetric) {
+      if (is_nonsymmetric(line)) {
         EXPECT_THAT(message_of<InputError>([&] { solved_by_all(spec, line.name); }), HasSubstr("not symmetric"));
         continue;
       }
@@ -131,7 +131,7 @@ TEST(Ifpack2Solve, InBelos) {
     EXPECT_TRUE(gmres.converged);
     EXPECT_LE(gmres.relative_residual, 1e-5);
     EXPECT_GE(m->getNumApply(), gmres.iterations);
-    if (line.nonsymmetric) continue;
+    if (is_nonsymmetric(line)) continue;
     const BelosResult cg = solved_by_belos(Krylov::cg, matrix, m);
     EXPECT_TRUE(cg.converged);
     EXPECT_LE(cg.relative_residual, 1e-5);
@@ -147,7 +147,7 @@ TEST(Ifpack2Solve, ANonsymmetricMatrixByGmres) {
   const auto matrix = distribute(a, map);
   const BelosResult jacobi = solved_by_belos(Krylov::gmres, matrix, computed("jacobi", matrix));
   for (const auto& line : registry()) {
-    if (!line.nonsymmetric) continue;
+    if (!is_nonsymmetric(line)) continue;
     SCOPED_TRACE(line.name);
     const BelosResult result = solved_by_belos(Krylov::gmres, matrix, computed(line.name, matrix));
     EXPECT_TRUE(result.converged);
@@ -269,7 +269,7 @@ TEST(Ifpack2Schwarz, OverlapLowersTheIterations) {
     const auto solve = [&](Krylov method, int overlap, const Teuchos::ParameterList& more) {
       return solved_by_belos(method, matrix, schwarz(line.name, matrix, overlap, more, options).outer);
     };
-    const Krylov summed = line.nonsymmetric ? Krylov::gmres : Krylov::cg;
+    const Krylov summed = is_nonsymmetric(line) ? Krylov::gmres : Krylov::cg;
     const BelosResult cg_0 = solve(summed, 0, {}), cg_1 = solve(summed, 1, {});
     const BelosResult gmres_0 = solve(Krylov::gmres, 0, restricted), gmres_1 = solve(Krylov::gmres, 1, restricted);
     for (const BelosResult& result : {cg_0, cg_1, gmres_0, gmres_1}) {
@@ -331,7 +331,7 @@ TEST(Ifpack2Schwarz, ReorderingAndSingletons) {
         if (reorder) list.sublist("schwarz: reordering list").set("order_method", "rcm");
         list.set("schwarz: filter singletons", filter);
         const Schwarz s = schwarz(line.name, matrix, 0, list);
-        const Krylov method = line.nonsymmetric ? Krylov::gmres : Krylov::cg;
+        const Krylov method = is_nonsymmetric(line) ? Krylov::gmres : Krylov::cg;
         const BelosResult cg = solved_by_belos(method, matrix, s.outer);
         const BelosResult plain = solved_by_belos(method, matrix, computed(line.name, matrix));
         EXPECT_TRUE(cg.converged);

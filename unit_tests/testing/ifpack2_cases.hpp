@@ -33,6 +33,11 @@ inline const Registry<Local>& registry() {
   return preconditioner_registry<double, Space>();
 }
 
+/// Is it no preconditioner for CG, by its default options? The registry's line says it of those that never are.
+inline bool is_nonsymmetric(const RegistryLine<Local>& line) {
+  return line.configure()->build()->is_nonsymmetric();
+}
+
 inline Teuchos::ParameterList list_of(const OptionMap& options) {
   Teuchos::ParameterList list;
   for (const auto& [name, value] : options)
