@@ -151,6 +151,8 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   void numeric_explicit(const Space& space, const matrix_view& a);
   void apply_once(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const;
+  /// Is a step's correction added by the product itself?
+  bool adds_in_place() const { return !m_factored && m_options.storage == Storage::full; }
   matrix_type copy_for_relaxation(const Space& space, const matrix_view& a) const;
   void take_copy(const matrix_type& copy, Report& report);
 

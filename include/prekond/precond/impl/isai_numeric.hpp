@@ -218,8 +218,8 @@ std::unique_ptr<Workspace> Isai<Scalar, Space>::make_workspace(const Space& spac
   workspace->inner = std::move(inner);
   workspace->residual =
       allocate<Vectors>(space, "prekond::isai::apply::residual", this->m_num_rows, num_vectors);
-  workspace->correction =
-      allocate<Vectors>(space, "prekond::isai::apply::correction", this->m_num_rows, num_vectors);
+  workspace->correction = allocate<Vectors>(space, "prekond::isai::apply::correction",
+                                            adds_in_place() ? 0 : this->m_num_rows, num_vectors);
   return workspace;
 }
 
@@ -250,6 +250,10 @@ void Isai<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar
     Kokkos::parallel_for("prekond::isai::apply::begin_residual", rows,
                          inner::BeginResidual<Scalar, Space>{x, y, residual, m_options.unit_diagonal});
     spmv<Scalar, Space>(space, Scalar(-1), m_a, y, Scalar(1), residual);
+    if (adds_in_place()) {
+      spmv<Scalar, Space>(space, Scalar(1), this->inverse(), residual, Scalar(1), y);
+      continue;
+    }
     apply_once(space, residual, correction, *own.inner);
     Kokkos::parallel_for("prekond::isai::apply::add_correction", rows,
                          inner::AddCorrection<Scalar, Space>{correction, y});
