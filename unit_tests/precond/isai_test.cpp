@@ -264,7 +264,7 @@ TYPED_TEST(IsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
   }
 }
 
-// Rows of a triangle are binned too: in scratch up to some 1400 entries, then in a slab.
+// Rows of a triangle are binned too: in scratch up to some 1500 entries, then in a slab.
 TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
   const int n = 1700;
   HostMatrix<double> a;

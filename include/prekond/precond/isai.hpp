@@ -78,9 +78,8 @@ struct IsaiOptions {
 /// Rows may have any length.
 ///
 /// Kinds:
-/// - `general`: each system by LU with row pivoting, scaled by rows (PanelLu). 2 m^3 / 3 + 2 m^2 operations
-/// for
-///   a row of m entries.
+/// - `general`: each system by LU with row pivoting, scaled by rows (PanelLu): 2 m^3 / 3 + 2 m^2 operations
+///   for a row of m entries.
 /// - `lower`, `upper`: for A's triangle T, whose pattern is what is raised to the power; A's entries of the
 ///   other triangle are not looked at. A system is T[P, P]^T, triangular: one substitution by T's sparse
 ///   rows, two operations for each of their entries in P, nothing dense is formed. M T has the unit diagonal,
@@ -92,13 +91,13 @@ struct IsaiOptions {
 /// Relaxation, with `relaxation_steps` > 0: an application is y_0 = M x, y_(l + 1) = y_l + M (x - A y_l), A's
 /// triangle for the triangular kinds, for which it ends with the solution after one step less than the
 /// triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes count.
-/// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where no
-/// eigenvalue of M A is above 2.
+/// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where the
+/// eigenvalues of M A are below 2.
 ///
 /// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else (on the host n
 /// ints a thread more), and workspaces, in scratch or in a slab of `slab_bytes`. Rows are binned by length as
 /// in the static FSAI: of `general`, a vector of lanes or a team each, in scratch or a slab; of a triangle a
-/// vector each, up to some 1400 entries in scratch.
+/// vector each, up to some 1500 entries in scratch.
 ///
 /// Breakdown, `general`: a pivot not above 16 eps times the largest entry of its column, or a solution that
 /// is not finite in the matrix's precision. The row is done again in double, and then without pivoting, where
