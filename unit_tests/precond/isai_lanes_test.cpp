@@ -42,10 +42,8 @@ std::vector<double> by_lanes(std::size_t bytes, std::size_t length, const MakeRo
     const RowResult result = solve(row);
     EXPECT_FALSE(result.dropped);
     EXPECT_FALSE(result.last);
-    level.region([&](int lane) {
-      for (std::size_t k = static_cast<std::size_t>(lane); k < length; k += Width)
-        values[k] = row.value(int(k));
-    });
+    for (std::size_t k = static_cast<std::size_t>(level.lane()); k < length; k += Width)
+      values[k] = row.value(int(k));
   });
   return values;
 }
