@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
@@ -27,6 +28,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
     if constexpr (!is_complex<Scalar>) {
       lines.push_back(registry_line<Product, NonsymmetricFsai<Scalar, Space>>());
       lines.push_back(registry_line<Product, Spai<Scalar, Space>>());
+      lines.push_back(registry_line<Product, DynamicSpai<Scalar, Space>>());
       lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
     }
     return lines;

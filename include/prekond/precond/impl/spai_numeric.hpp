@@ -19,6 +19,43 @@ inline Breakdowns breakdowns_of(const Outcome& outcome) {
                         std::to_string(outcome.diagonals) + " fell back to the diagonal";
   return breakdowns;
 }
+
+/// M on a pattern, and what the report says of it.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
+    const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
+    const SpaiOptions& options, const std::string& name, Report& report, MemoryMeter& meter) {
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  const bool right = options.side == Side::right;
+  // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
+  // zeros.
+  Matrix m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+           allocate_zero<Vector<Scalar, Space>>(space, "prekond::spai::values", pattern.nnz()));
+  Matrix transposed;
+  MemoryMeter::Holding held;
+  if (right) {
+    m = transpose<Scalar, Space>(space, m);
+    transposed = transpose<Scalar, Space>(space, a);
+    held = meter.hold(m.row_ptrs, m.col_idxs, m.values, transposed.row_ptrs, transposed.col_idxs,
+                      transposed.values);
+    report.fences += 2;
+  }
+  {
+    const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
+    Setup<Scalar, Space> setup(space, b, m, options, name, meter);
+    setup.count_rows();
+    setup.solve(m.values);
+    report.notes.push_back(setup.note());
+    report.breakdowns = breakdowns_of(setup.outcome());
+    report.numeric_flops = setup.flops();
+    report.fences += setup.fences() + 1;
+  }
+  transposed = {};
+  if (!right) return m;
+  ++report.fences;
+  return transpose<Scalar, Space>(space, m);
+}
+
 }  // namespace impl::spai
 
 template <class Scalar, class Space>
@@ -38,35 +75,8 @@ void Spai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   Kokkos::Timer timer;
   impl::MemoryMeter meter;
   const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 3, report);
-  const bool right = m_options.side == Side::right;
-  // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
-  // zeros.
-  matrix_type m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
-                allocate_zero<Vector<Scalar, Space>>(space, "prekond::spai::values", pattern.nnz()));
-  matrix_type transposed;
-  impl::MemoryMeter::Holding held;
-  if (right) {
-    m = transpose<Scalar, Space>(space, m);
-    transposed = transpose<Scalar, Space>(space, a);
-    held = meter.hold(m.row_ptrs, m.col_idxs, m.values, transposed.row_ptrs, transposed.col_idxs,
-                      transposed.values);
-    report.fences += 2;
-  }
-  {
-    const matrix_view b = right ? matrix_view(transposed) : a;
-    impl::spai::Setup<Scalar, Space> setup(space, b, m, m_options, meter);
-    setup.count_rows();
-    setup.solve(m.values);
-    report.notes.push_back(setup.note());
-    report.breakdowns = impl::spai::breakdowns_of(setup.outcome());
-    report.numeric_flops = setup.flops();
-    report.fences += setup.fences() + 1;
-  }
-  transposed = {};
-  if (right) {
-    m = transpose<Scalar, Space>(space, m);
-    ++report.fences;
-  }
+  const matrix_type m =
+      impl::spai::least_on_pattern<Scalar, Space>(space, a, pattern, m_options, name(), report, meter);
   this->take_inverse(space, m, m_options.storage, report, meter);
   this->end_numeric();
   report.numeric_seconds = timer.seconds();

@@ -20,11 +20,12 @@ class Setup {
 
   /// `lists`: J of each column.
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrGraphView<Space>& lists,
-        const SpaiOptions& options, MemoryMeter& meter)
+        const SpaiOptions& options, const std::string& name, MemoryMeter& meter)
       : m_space(space),
         m_b(b),
         m_lists(lists),
         m_options(options),
+        m_name(name),
         m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::spai::numeric::col_scale", lists.num_rows)),
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
@@ -217,6 +218,7 @@ class Setup {
   CsrView<Scalar, Space> m_b;
   CsrGraphView<Space> m_lists;
   SpaiOptions m_options;
+  std::string m_name;  ///< of the preconditioner
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held, m_held_slab;
   Vector<double, Space> m_scale;
