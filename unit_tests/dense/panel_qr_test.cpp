@@ -179,7 +179,7 @@ std::vector<long double> unit(int n, int k) {
 template <class Real, class Space>
 void expect_least_squares(const LongMatrix& a, const std::vector<long double>& b, double floor,
                           double tolerance) {
-  const LeastSquares expected = least_squares(a, b);
+  const LeastSolution expected = least_squares(a, b);
   for (const How& how : ways(floor)) {
     for (const auto& found : solve<Real, Space>(a, b, how)) {
       SCOPED_TRACE("step " + std::to_string(how.step) + (how.buffered ? ", buffered" : ""));
@@ -257,7 +257,7 @@ TYPED_TEST(PanelQrTest, ZeroAndNotANumber) {
     a[29][12] = infinity;
     LongMatrix without = a;
     for (auto& row : without) row[3] = row[12] = 0;
-    const LeastSquares expected = least_squares(without, unit(30, 7));
+    const LeastSolution expected = least_squares(without, unit(30, 7));
     for (const auto& found : solve<double, TypeParam>(a, unit(30, 7), how)) {
       EXPECT_EQ(found.rank, 18);
       EXPECT_EQ(found.dropped.first, 3);
@@ -273,7 +273,7 @@ TYPED_TEST(PanelQrTest, ColumnsOfAnySize) {
   for (auto& row : a)
     for (int j = 0; j < 21; ++j) row[j] *= std::ldexp(1.0L, 3 * j - 30);
   const auto b = unit(40, 11);
-  const LeastSquares expected = least_squares(a, b);
+  const LeastSolution expected = least_squares(a, b);
   for (const How& how : ways(16 * 0x1p-52))
     for (const auto& found : solve<double, TypeParam>(a, b, how))
       for (int j = 0; j < 21; ++j)

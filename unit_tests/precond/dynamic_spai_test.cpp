@@ -62,7 +62,7 @@ std::vector<int> reference_pattern(const HostMatrix<double>& b, const HostMatrix
   const int n = static_cast<int>(b.num_rows);
   for (int step = 0;; ++step) {
     const LocalProblem problem = local_problem(b, k, cols);
-    const LeastSquares solution = least_squares(problem.matrix, problem.rhs);
+    const LeastSolution solution = least_squares(problem.matrix, problem.rhs);
     *residual = static_cast<double>(solution.residual);
     if (*residual <= options.epsilon || *residual <= 64 * 0x1p-52 || step == options.max_steps ||
         static_cast<int>(cols.size()) >= options.max_fill)

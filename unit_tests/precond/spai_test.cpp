@@ -76,7 +76,7 @@ void expect_least(const HostMatrix<double>& a, const HostMatrix<double>& m, Side
     const std::vector<double> values(lists.values.begin() + lists.row_ptrs[k],
                                      lists.values.begin() + lists.row_ptrs[k + 1]);
     const LocalProblem problem = local_problem(b, k, cols);
-    const LeastSquares expected = least_squares(problem.matrix, problem.rhs);
+    const LeastSolution expected = least_squares(problem.matrix, problem.rhs);
     ASSERT_NEAR(static_cast<double>(residual_of(problem, values) - expected.residual), 0, tolerance)
         << "column " << k << " of " << problem.matrix.size() << " x " << cols.size();
   }
@@ -237,6 +237,30 @@ TYPED_TEST(SpaiTest, SinglePrecisionIsAsGoodAsItsBits) {
   }
 }
 
+TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
+  for (const Case& test : general_matrices()) {
+    for (const Side side : {Side::right, Side::left}) {
+      SCOPED_TRACE(test.name);
+      SpaiOptions options = with(side, 2);
+      options.solve = LeastSquares::normal;
+      Report report;
+      ASSERT_NO_FATAL_FAILURE(
+          expect_least(test.matrix, invert<TypeParam>(test.matrix, options, &report), side, 1e-10));
+      EXPECT_EQ(report.breakdowns.count, 0);
+      options.setup_scalar = Precision::single_precision;
+      ASSERT_NO_FATAL_FAILURE(expect_least(test.matrix, invert<TypeParam>(test.matrix, options), side, 1e-4));
+    }
+  }
+  // What they are not safe for is solved by QR.
+  Dense hilbert(9, std::vector<double>(9));
+  for (int i = 0; i < 9; ++i)
+    for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
+  SpaiOptions options = with(Side::right);
+  options.solve = LeastSquares::normal;
+  EXPECT_TRUE(invert<TypeParam>(sparse(hilbert), options) ==
+              invert<TypeParam>(sparse(hilbert), with(Side::right)));
+}
+
 TYPED_TEST(SpaiTest, TheFullPatternGivesTheInverse) {
   for (const Side side : {Side::right, Side::left}) {
     const int n = 90;
@@ -290,6 +314,10 @@ TYPED_TEST(SpaiTest, SizesBesideTheEdgesOfEveryBin) {
       const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
       ASSERT_EQ(pattern_of(m), pattern);
       ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, 1e-10, columns));
+      options.solve = LeastSquares::normal;
+      ASSERT_NO_FATAL_FAILURE(
+          expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-10, columns));
+      options.solve = LeastSquares::qr;
       options.setup_scalar = Precision::single_precision;
       ASSERT_NO_FATAL_FAILURE(
           expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-3, columns));
@@ -638,6 +666,7 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
   const OptionMap options = {{"power", std::int64_t(3)},
                              {"prefilter", 0.02},
                              {"side", std::string("left")},
+                             {"solve", std::string("normal")},
                              {"setup_scalar", std::string("single")},
                              {"strategy", std::string("sorted")},
                              {"reuse", std::string("none")},

@@ -8,7 +8,7 @@
 
 namespace prekond::testing {
 
-struct LeastSquares {
+struct LeastSolution {
   std::vector<long double> x;  ///< zero in columns that depend on those chosen before
   long double residual = 0;    ///< ||A x - b||_2
   std::size_t rank = 0;
@@ -16,7 +16,7 @@ struct LeastSquares {
 
 /// min ||A x - b||_2 by Gram-Schmidt with column pivoting, a column being projected once more when it is
 /// chosen, in long double.
-inline LeastSquares least_squares(const LongMatrix& a, const std::vector<long double>& b) {
+inline LeastSolution least_squares(const LongMatrix& a, const std::vector<long double>& b) {
   using Column = std::vector<long double>;
   const std::size_t n1 = b.size(), n2 = n1 > 0 ? a[0].size() : 0;
   const auto dot = [](const Column& x, const Column& y) {
@@ -54,7 +54,7 @@ inline LeastSquares least_squares(const LongMatrix& a, const std::vector<long do
     for (std::size_t j = 0; j < n2; ++j)
       if (!chosen[j]) project(left[j], unit);
   }
-  LeastSquares result{std::vector<long double>(n2, 0), 0, q.size()};
+  LeastSolution result{std::vector<long double>(n2, 0), 0, q.size()};
   for (std::size_t k = q.size(); k-- > 0;) {
     Column column(n1);
     for (std::size_t i = 0; i < n1; ++i) column[i] = a[i][order[k]];

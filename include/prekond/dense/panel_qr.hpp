@@ -211,10 +211,15 @@ class PanelQr {
   KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {
     return m_entries + static_cast<std::size_t>(j) * m_leading;
   }
-  /// Where V's columns are; of a panel that has fewer than 8, its last one stands for those it lacks.
+  /// Where V's columns are.
   KOKKOS_FORCEINLINE_FUNCTION Real* panel_column(const Panel& p, int k) const {
-    const int in_panel = k < p.count ? k : p.count - 1;
-    return m_buffer ? m_buffer + static_cast<std::size_t>(in_panel) * m_leading : column(p.begin + in_panel);
+    return (m_buffer ? m_buffer : column(p.begin)) + static_cast<std::size_t>(k) * m_leading;
+  }
+  /// From V's column l on to the next; of a panel that has fewer than 8 the last one stands for those it
+  /// lacks. (One pointer that moves takes fewer registers than eight.)
+  template <class Pointer>
+  KOKKOS_FORCEINLINE_FUNCTION void advance(const Panel& p, int l, Pointer& v) const {
+    if (l + 1 < p.count) v += m_leading;
   }
   KOKKOS_FORCEINLINE_FUNCTION Real* block(int k) const {
     return m_blocks + static_cast<std::size_t>(k) * panel * panel;
@@ -313,12 +318,12 @@ class PanelQr {
     vector.template sums<Real, panel>(dots, [&](int lane, Real* sums) {
       const Real* const x = panel_column(p, c);
       Real mine[panel][Rows] = {};
-      for (int i = row + lane * Rows; i < m_rows; i += vector.size() * Rows)
+      for (int i = row + lane * Rows; i < m_rows; i += vector.size() * Rows) {
+        const Real* y = panel_column(p, 0) + i;
 #pragma unroll
-        for (int l = 0; l < panel; ++l) {
-          const Real* const y = panel_column(p, l) + i;
+        for (int l = 0; l < panel; ++l, advance(p, l - 1, y))
           for (int r = 0; r < Rows; ++r) mine[l][r] += x[i + r] * y[r];
-        }
+      }
       add_rows<panel>(mine, sums);
     });
   }
@@ -333,7 +338,7 @@ class PanelQr {
     Real tops[panel], products[panel];  // v^T y
 #pragma unroll
     for (int l = 0; l < panel; ++l) {
-      tops[l] = panel_column(p, l)[row];
+      tops[l] = panel_column(p, l < p.count ? l : p.count - 1)[row];
       products[l] = dots[l] - beta * tops[l];
     }
     vector.region([&](int lane) {
@@ -410,14 +415,15 @@ class PanelQr {
     Real y[panel * C];
     vector.template sums<Real, panel * C>(y, [&](int lane, Real* sums) {
       Real mine[panel * C][Rows] = {};
-      for (int i = p.row + lane * Rows; i < m_rows; i += vector.size() * Rows)
+      for (int i = p.row + lane * Rows; i < m_rows; i += vector.size() * Rows) {
+        const Real* v = panel_column(p, 0) + i;
 #pragma unroll
-        for (int l = 0; l < panel; ++l) {
-          const Real* const v = panel_column(p, l) + i;
+        for (int l = 0; l < panel; ++l, advance(p, l - 1, v)) {
 #pragma unroll
           for (int c = 0; c < C; ++c)
             for (int r = 0; r < Rows; ++r) mine[l * C + c][r] += v[r] * targets[c][i + r];
         }
+      }
       add_rows<panel * C>(mine, sums);
     });
     substitute<C, Inverse>(gram(k), p.count, y);
@@ -426,9 +432,9 @@ class PanelQr {
         Real t[C][Rows];
         for (int c = 0; c < C; ++c)
           for (int r = 0; r < Rows; ++r) t[c][r] = targets[c][i + r];
+        const Real* v = panel_column(p, 0) + i;
 #pragma unroll
-        for (int l = 0; l < panel; ++l) {
-          const Real* const v = panel_column(p, l) + i;
+        for (int l = 0; l < panel; ++l, advance(p, l - 1, v)) {
 #pragma unroll
           for (int c = 0; c < C; ++c)
             for (int r = 0; r < Rows; ++r) t[c][r] -= v[r] * y[l * C + c];

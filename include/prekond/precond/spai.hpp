@@ -11,6 +11,9 @@ namespace prekond {
 /// How many lanes of a GPU a column gets.
 enum class Strategy { automatic, constant, sorted };
 
+/// How a column's least-squares problem is solved.
+enum class LeastSquares { qr, normal };
+
 /// Parameters of the static SPAI.
 struct SpaiOptions {
   static constexpr const char* name = "spai";
@@ -25,6 +28,7 @@ struct SpaiOptions {
   int power = 1;
   double prefilter = 0;
   Side side = Side::right;
+  LeastSquares solve = LeastSquares::qr;
   Precision setup_scalar = Precision::double_precision;
   Strategy strategy = Strategy::automatic;
   Storage storage = Storage::full;
@@ -41,6 +45,10 @@ struct SpaiOptions {
           "tau: entries with |a_ij| <= tau sqrt|a_ii a_jj| do not count for the pattern");
     visit("side", side, side_choices(),
           "right: min ||A M - I||, by columns of M; left: min ||M A - I||, by rows");
+    visit("solve", solve, {{"qr", LeastSquares::qr}, {"normal", LeastSquares::normal}},
+          "how a column is solved: by QR, or by the normal equations, which square its condition number, and "
+          "by QR "
+          "where they are not safe");
     visit("setup_scalar", setup_scalar, precision_choices(),
           "precision of the local systems; a column that breaks down in single is solved in double");
     visit("strategy", strategy,
@@ -67,7 +75,8 @@ struct SpaiOptions {
 /// The columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of column k.
 /// With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k, J_k) m -
 /// e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns, which is solved by a Householder QR
-/// (PanelQr). The left inverse is the transpose of the right one of A^T: its rows are found so.
+/// (PanelQr), or, where that is asked for and no pivot is below 2^-20 (2^-8 in single), by its normal
+/// equations. The left inverse is the transpose of the right one of A^T: its rows are found so.
 ///
 /// The pattern is that of (I + |S|)^k, S = A without the entries that are small beside the diagonal (tau), or
 /// a graph of the user's (`set_pattern`, of M, with its diagonal added).
@@ -77,9 +86,9 @@ struct SpaiOptions {
 /// and n2, none is padded to the largest. Lanes of a column: `strategy`, and what it chose is in the report's
 /// notes.
 ///
-/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read three times. Memory
-/// beyond M: A^T and M^T (right), two ints a column, a byte a column, a double a row, the slab. A local
-/// system may take `column_bytes`.
+/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read three times; n1 n2^2 +
+/// n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), two ints a column, a byte a
+/// column, a double a row, the slab. A local system may take `column_bytes`.
 ///
 /// Breakdown: a column of the local matrix that depends on those before (what they leave of it is not above
 /// 16 eps times its norm), or is not finite, is left out, and its entry of M is zero; the rest still

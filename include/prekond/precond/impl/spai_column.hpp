@@ -5,6 +5,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/dense/panel_qr.hpp>
 #include <prekond/precond/impl/spai_indices.hpp>
+#include <prekond/precond/spai.hpp>
 
 namespace prekond::impl::spai {
 
@@ -23,9 +24,10 @@ struct Status {
 enum class Placement { together, apart };
 
 /// The workspace of a column with up to n1 rows and n2 entries.
-template <class Real, int Rows>
+template <class Real, int Rows, LeastSquares Solver>
 struct ColumnArrays {
   using System = PanelQr<Real, Rows>;
+  static constexpr bool normal = Solver == LeastSquares::normal;
 
   std::size_t* begins;
   int* lengths;
@@ -35,6 +37,9 @@ struct ColumnArrays {
   int* rows;  ///< I
   int* count;
   int* flags;
+  PanelCholesky<Real> gram{};  ///< of the matrix and the right-hand side
+  Real* gram_x = nullptr;
+  Real* gram_y = nullptr;
   unsigned* table;  ///< over the system's memory: it is done with before
   Real* buffer;
   char* system;
@@ -56,6 +61,14 @@ struct ColumnArrays {
     rows = place<int>(near, end, power_of_two_from(n));
     count = place<int>(near, end, 1);
     flags = place<int>(near, end, 1);
+    if constexpr (normal) {
+      gram.order = PanelCholesky<Real>::padded(n2 + 1);
+      gram.entries = place<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
+      gram.reciprocals = place<Real>(near, end, gram.order);
+      gram.dropped = place<DroppedPivots<Real>>(near, end, 1);
+      gram_x = place<Real>(near, end, gram.order);
+      gram_y = place<Real>(near, end, gram.order);
+    }
     table_size = IndexTable::num_slots(n);
     table = near ? reinterpret_cast<unsigned*>(near + end) : nullptr;
     const bool apart = placement == Placement::apart;
@@ -79,11 +92,11 @@ struct ColumnResult {
 
 /// Columns of the local matrix are scaled by powers of two that bring their largest entries into [1, 2), so
 /// that single precision holds any range of values and the unknowns change by these alone.
-template <class Scalar, class Real, class Space, class Level>
+template <class Scalar, class Real, class Space, class Level, LeastSquares Solver>
 class Column {
  public:
   static constexpr int rows_at_once = is_host_space<Space> ? PanelQr<Real>::host_rows : 1;
-  using Arrays = ColumnArrays<Real, rows_at_once>;
+  using Arrays = ColumnArrays<Real, rows_at_once, Solver>;
   using System = typename Arrays::System;
 
   KOKKOS_FUNCTION Column(const Level& level, const CsrView<Scalar, Space>& b,
@@ -101,12 +114,19 @@ class Column {
   KOKKOS_FUNCTION ColumnResult solve(int k, const int* cols, std::int64_t limit, Real floor) const {
     find_rows(cols, limit);
     gather(k, limit);
-    const int rank = m_system.factor(m_level, floor);
-    m_system.solve(m_level, rank, m_arrays.x, m_arrays.work);
-    judge();
-    const DroppedPivots<Real>& dropped = m_system.dropped();
-    return {dropped.count > 0, *m_arrays.flags != found,
-            dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
+    if constexpr (Solver == LeastSquares::normal) {
+      solve_normal(k, floor);
+      judge();
+      const DroppedPivots<Real>& dropped = *m_arrays.gram.dropped;
+      return {dropped.count > 0, *m_arrays.flags != found, 0};
+    } else {
+      const int rank = m_system.factor(m_level, floor);
+      m_system.solve(m_level, rank, m_arrays.x, m_arrays.work);
+      judge();
+      const DroppedPivots<Real>& dropped = m_system.dropped();
+      return {dropped.count > 0, *m_arrays.flags != found,
+              dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f};
+    }
   }
 
   /// Entry c of the solution.
@@ -136,6 +156,56 @@ class Column {
       const int row = find_in(m_arrays.rows, m_n1, k);
       if (row >= 0) m_system.rhs(row) = 1;
     });
+  }
+
+  /// Of B = A(I, J) with the right-hand side e appended the Gram matrix has [B^T B, B^T e; e^T B, 2]: the
+  /// last column of its factor's inverse, over its last entry, is -m.
+  KOKKOS_FUNCTION void solve_normal(int k, Real floor) const {
+    const auto& gram = m_arrays.gram;
+    gram.clear(m_level, m_n2 + 1);
+    multiply_columns();
+    const int row = find_in(m_arrays.rows, m_n1, k);
+    m_level.region([&](int lane) {
+      for (int c = lane; c < m_n2; c += m_level.size()) gram(m_n2, c) = row >= 0 ? m_system(row, c) : Real(0);
+      if (lane == 0) gram(m_n2, m_n2) = 2;
+    });
+    gram.factor(m_level, floor);
+    gram.solve_transposed(m_level, m_n2, m_arrays.gram_y, m_arrays.gram_x);
+    m_level.region([&](int lane) {
+      for (int c = lane; c < m_n2; c += m_level.size())
+        m_arrays.x[c] = -m_arrays.gram_x[c] / m_arrays.gram_x[m_n2];
+    });
+  }
+
+  /// B^T B, by vectors of lanes, eight products at a time.
+  KOKKOS_FUNCTION void multiply_columns() const {
+    constexpr int at_once = 8;
+    const auto& vector = m_level.vector();
+    for (int c = m_level.group(); c < m_n2; c += m_level.num_groups())
+      for (int j = c; j < m_n2; j += at_once) {
+        Real dots[at_once];
+        vector.template sums<Real, at_once>(dots, [&](int lane, Real* sums) {
+          Real mine[at_once][rows_at_once] = {};
+          for (int i = lane * rows_at_once; i < m_n1; i += vector.size() * rows_at_once)
+#pragma unroll
+            for (int l = 0; l < at_once; ++l) {
+              const int other = j + l < m_n2 ? j + l : c;
+              for (int r = 0; r < rows_at_once; ++r)
+                mine[l][r] += m_system(i + r, c) * m_system(i + r, other);
+            }
+#pragma unroll
+          for (int l = 0; l < at_once; ++l) {
+            sums[l] = mine[l][0];
+            for (int r = 1; r < rows_at_once; ++r) sums[l] += mine[l][r];
+          }
+        });
+        vector.once([&] {
+#pragma unroll
+          for (int l = 0; l < at_once; ++l)
+            if (j + l < m_n2) m_arrays.gram(j + l, c) = dots[l];
+        });
+      }
+    m_level.join();
   }
 
   KOKKOS_FUNCTION void judge() const {

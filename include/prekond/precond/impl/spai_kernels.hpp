@@ -15,8 +15,10 @@ namespace prekond::impl::spai {
 /// A kernel whose columns are each done by such a unit, with a workspace of its own.
 template <class Space, Unit column_unit>
 struct ColumnKernel {
-  // Two teams of 256 lanes have 128 registers a lane; without a bound the kernel with a slab took 210.
-  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<256, 2>>;
+  // Two teams of 256 lanes have 128 registers a lane; without a bound the kernel with a slab takes 210.
+  static constexpr bool bounded = column_unit == Unit::team || column_unit == Unit::apart;
+  using Policy = std::conditional_t<bounded, Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<256, 2>>,
+                                    Kokkos::TeamPolicy<Space>>;
   using Member = typename Policy::member_type;
   static constexpr Unit unit = column_unit;
   static constexpr bool host = is_host_space<Space>;
@@ -138,12 +140,12 @@ KOKKOS_FUNCTION Scalar diagonal_entry(const CsrView<Scalar, Space>& b, int k) {
 }
 
 /// Solves the columns of a bin.
-template <class Scalar, class Real, class Space, Unit unit>
+template <class Scalar, class Real, class Space, Unit unit, LeastSquares Solver>
 struct SolveColumns : ColumnKernel<Space, unit> {
   using Base = ColumnKernel<Space, unit>;
   using typename Base::Level;
   using typename Base::Member;
-  using SolvedColumn = Column<Scalar, Real, Space, Level>;
+  using SolvedColumn = Column<Scalar, Real, Space, Level, Solver>;
 
   CsrView<Scalar, Space> b;
   VectorView<const double, Space> col_scale;

@@ -61,19 +61,24 @@ class Setup {
   /// The other stages, up to the values of M^T (M where B is A^T) on the lists.
   void solve(VectorView<Scalar, Space> values) {
     const bool in_single = m_options.setup_scalar == Precision::single_precision;
-    if (in_single) solve_columns<float>(values, {}, 16 * 0x1p-23f, false);
+    const bool normal = m_options.solve == LeastSquares::normal;
+    if (normal && in_single) solve_columns<float, LeastSquares::normal>(values, {}, 0x1p-8f, false);
+    if (normal && !in_single) solve_columns<double, LeastSquares::normal>(values, {}, 0x1p-20, false);
+    if (!normal && in_single) solve_columns<float, LeastSquares::qr>(values, {}, 16 * 0x1p-23f, false);
     const VectorView<const unsigned char, Space> again = m_status;
-    solve_columns<double>(values, in_single ? again : VectorView<const unsigned char, Space>(), 16 * 0x1p-52,
-                          true);
+    const bool last = !normal && !in_single;
+    solve_columns<double, LeastSquares::qr>(values, last ? VectorView<const unsigned char, Space>() : again,
+                                            16 * 0x1p-52, true);
   }
 
   const Choice& choice() const { return m_choice; }
   std::string note() const {
     return strategy_note(m_choice, m_options.strategy, m_sums.n2_max, n2_average());
   }
-  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column.
+  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, or n1 n2^2 + n2^3 / 3.
   double flops() const {
-    return 2 * static_cast<double>(m_sums.n1_n2_n2) - 2 * static_cast<double>(m_sums.n2_cubes) / 3;
+    const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
+    return m_options.solve == LeastSquares::normal ? squares + cubes / 3 : 2 * squares - 2 * cubes / 3;
   }
   Outcome outcome() const { return fetch(m_space, m_outcome); }
   int fences() const { return m_fences; }
@@ -111,10 +116,10 @@ class Setup {
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
 
-  template <class Real>
+  template <class Real, LeastSquares Solver>
   void solve_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen,
                      Real floor, bool last_try) {
-    using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1>;
+    using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
     const ColumnBins<Space> bins = bins_of(chosen);
     const auto held = m_meter.hold(bins.columns);
     const bool constant = m_choice.strategy == Strategy::constant;
@@ -127,7 +132,7 @@ class Setup {
                                           host ? together.near_bytes : apart.near_bytes);
       const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
       dispatch<true>(launch.unit, [&](auto unit) {
-        const SolveColumns<Scalar, Real, Space, decltype(unit)::value> kernel{
+        const SolveColumns<Scalar, Real, Space, decltype(unit)::value, Solver> kernel{
             base_of<decltype(unit)::value>(bins, bin, arrays.near_bytes, arrays.far_bytes),
             m_b,
             m_scale,
