@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
+#include "krylov_problem.hpp"
 #include "peers/cusparse.hpp"
 
 #include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/registry.hpp>
@@ -26,30 +26,12 @@ using namespace prekond;
 using perf::Space;
 using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
 
-struct Problem {
-  Matrix a;
-  Vector<double, Space> b, x;
-};
+using perf::Problem;
 
 /// Passes over vectors besides the matrices' own: A's product 2, the updates 11, the preconditioner's.
 double vector_passes(const std::string& name) {
   if (name == "adaptive_fsai" || name == "cusparse") return 13 + 4;
   return name == "jacobi" ? 13 + 3 : 13 + 2;
-}
-
-/// Bytes a second, read and written, of a copy between two vectors of 1 GB together.
-double copy_bandwidth() {
-  static const double bandwidth = [] {
-    const Space space;
-    const Vector<double, Space> from("from", 1 << 26), to("to", 1 << 26);
-    Kokkos::deep_copy(space, to, from);
-    double best = 0;
-    for (int k = 0; k < 5; ++k)
-      best = std::max(best,
-                      16.0 * (1 << 26) / perf::seconds(space, [&] { Kokkos::deep_copy(space, to, from); }));
-    return best;
-  }();
-  return bandwidth;
 }
 
 using Solvable = std::shared_ptr<const Operator<double, Space>>;
@@ -75,7 +57,7 @@ double iteration_time(benchmark::State& state, const Problem& problem, const Ope
       double(problem.a.bytes()) + double(m_bytes) + 8 * vector_passes(m.name()) * double(problem.a.num_rows);
   state.counters["bytes"] = bytes;
   state.counters["bytes_per_second"] = bytes / time;
-  state.counters["bandwidth_of_copy"] = bytes / time / copy_bandwidth();
+  state.counters["bandwidth_of_copy"] = bytes / time / perf::copy_bandwidth();
   return time;
 }
 
@@ -133,34 +115,17 @@ void add_peers([[maybe_unused]] const std::string& name, [[maybe_unused]] const 
 #endif
 }
 
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    list.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return list;
-}
-
 void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
   const std::string names = perf::take_flag(argc, argv, "preconds", "none,jacobi,adaptive_fsai");
   const std::string storages = perf::take_flag(argc, argv, "storages", "full");
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const Space space;
-  const auto problem = std::make_shared<Problem>();
-  Kokkos::push_finalize_hook([problem] { *problem = {}; });
-  problem->a = generate<double>(space, spec);
-  problem->b = Vector<double, Space>("b", problem->a.num_rows);
-  problem->x = Vector<double, Space>("x", problem->a.num_rows);
-  Kokkos::deep_copy(problem->x, 1.0);
-  spmv<double, Space>(space, 1.0, problem->a, as_multivector(VectorView<const double, Space>(problem->x)),
-                      0.0, as_multivector(problem->b));
+  const auto problem = perf::make_problem(spec);
   const auto a = std::make_shared<CsrOperator<double, Space>>(problem->a);
-  for (const std::string& name : words(names)) {
+  for (const std::string& name : perf::words(names)) {
     const bool adaptive = name == "adaptive_fsai";
-    for (const std::string& storage : adaptive ? words(storages) : std::vector<std::string>{"full"}) {
+    for (const std::string& storage : adaptive ? perf::words(storages) : std::vector<std::string>{"full"}) {
       // The adaptive FSAI as published: the defaults stop rows earlier.
       OptionMap options;
       if (adaptive)

@@ -315,7 +315,7 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
                        entry_text(bad.row, bad.col) + " is " + number_text<Scalar>(bad.value, bad.imaginary_value) +
                        ", entry " + entry_text(bad.col, bad.row) + " is " +
                        (bad.has_mirror ? number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)") +
-                       "; use a solver and preconditioner for nonsymmetric matrices",
+                       "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them",
                    bad.row);
 }
 

@@ -85,6 +85,8 @@ class DriverTest : public ::testing::Test {
     write("nan.mtx", general + "2 2 2\n1 1 1\n2 2 NaN\n");
     write("rectangular.mtx", general + "2 3 2\n1 1 1\n2 2 1\n");
     write("nonsymmetric.mtx", general + "2 2 3\n1 1 2\n1 2 1\n2 2 2\n");
+    write("skew.mtx", general + "2 2 2\n1 2 1\n2 1 -1\n");
+    write("nilpotent.mtx", general + "2 2 1\n1 2 1\n");
     write("zero_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 0\n");
     write("negative_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 -3\n");
     write("missing_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 1 0.5\n");
@@ -272,11 +274,18 @@ const std::vector<ErrorCase> command_line_errors = {
     {"nonsymmetric_precond_for_cg",
      {"solve", "spd.mtx", "--precond", "nonsymmetric_fsai"},
      2,
-     {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai"}},
+     {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai",
+      "bicgstab, gmres, fgmres, idr"}},
     {"compare_nonsymmetric",
      {"compare", "spd.mtx", "--precond", "jacobi,nonsymmetric_fsai:power=2"},
      2,
      {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai"}},
+    {"solver_option_choice",
+     {"solve", "spd.mtx", "--solver", "gmres", "-s", "side=above"},
+     2,
+     {"side", "right", "left"}},
+    {"solver_option_slip", {"solve", "spd.mtx", "--solver", "idr", "-s", "kapa=0.5"}, 2, {"'kapa'", "'kappa'"}},
+    {"solver_option_range", {"solve", "spd.mtx", "--solver", "gmres", "-s", "restart=0"}, 2, {"restart"}},
     {"list_kind", {"list", "solver"}, 2, {"'solvers'"}},
     {"list_name", {"list", "solvers", "cq"}, 2, {"'cg'"}},
     {"generate_no_output", {"generate", "poisson2d:3"}, 2, {"--output"}},
@@ -291,6 +300,22 @@ const std::vector<ErrorCase> solve_errors = {
      {"--max-iters"}},
     {"indefinite", {"solve", "indefinite.mtx", "--rhs", "random"}, 5, {"breakdown_not_spd"}},
     {"overflow", {"solve", "huge_values.mtx"}, 5, {"not finite"}},
+    {"bicgstab_breakdown",
+     {"solve", "skew.mtx", "--rhs", "ones", "--solver", "bicgstab"},
+     5,
+     {"bicgstab broke down", "breakdown_omega", "gmres"}},
+    {"gmres_breakdown",
+     {"solve", "nilpotent.mtx", "--rhs", "vector2.mtx", "--solver", "gmres"},
+     5,
+     {"breakdown_arnoldi", "singular"}},
+    {"idr_max_iters",
+     {"solve", "--generate", "convection_diffusion3d:6", "--solver", "idr", "--max-iters", "3"},
+     4,
+     {"idr has not converged in 3 iterations"}},
+    {"richardson_diverges",
+     {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--max-iters", "9000"},
+     5,
+     {"not finite"}},
 };
 
 std::string case_name(const ::testing::TestParamInfo<ErrorCase>& info) {
@@ -610,6 +635,35 @@ TEST_F(DriverTest, CompareGoesOnAfterAFailure) {
       report_of({"compare", "indefinite.mtx", "--rhs", "random", "--precond", "none,jacobi"});
   ASSERT_EQ(reports.size(), 2u);
   for (const auto& report : reports) EXPECT_EQ(report["solver"]["reason"], "breakdown_not_spd");
+}
+
+TEST_F(DriverTest, SolversForGeneralMatrices) {
+  const std::vector<std::string> problem = {"solve", "--generate", "convection_diffusion3d:9", "--rtol", "1e-8"};
+  for (const char* solver : {"bicgstab", "gmres", "fgmres", "idr", "richardson"}) {
+    for (const char* precond : {"jacobi", "nonsymmetric_fsai"}) {
+      std::vector<std::string> arguments = problem;
+      arguments.insert(arguments.end(), {"--solver", solver, "--precond", precond, "--history", "h.csv"});
+      const Json report = report_of(arguments);
+      EXPECT_EQ(report["solver"]["name"], solver);
+      EXPECT_EQ(report["solver"]["reason"], "rtol") << solver;
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1e-7);
+      const auto iterations = report["solver"]["iterations"].get<std::size_t>();
+      EXPECT_GE(report["solver"]["matrix_products"].get<std::size_t>(), iterations);
+      EXPECT_EQ(lines_of(read_file(file("h.csv"))).size(), iterations + 2);
+    }
+  }
+  std::vector<std::string> arguments = problem;
+  arguments.insert(arguments.end(), {"--solver", "gmres", "-s", "restart=12", "orthogonalization=dcgs2", "side=left",
+                                     "--precond", "jacobi"});
+  const Json options = report_of(arguments)["solver"]["options"];
+  EXPECT_EQ(options["restart"], 12);
+  EXPECT_EQ(options["orthogonalization"], "dcgs2");
+  EXPECT_EQ(options["side"], "left");
+  EXPECT_THAT(run({"list", "solvers", "gmres"}).out, HasSubstr("orthogonalization=cgs2  (cgs2 | dcgs2)"));
+  const Json compared = report_of({"compare", "nonsymmetric.mtx", "--solver", "idr", "--precond",
+                                   "none,jacobi,nonsymmetric_fsai,adaptive_fsai"});
+  ASSERT_EQ(compared.size(), 4u);
+  for (int k : {0, 1, 2}) EXPECT_EQ(compared[k]["solver"]["converged"], true) << k;
 }
 
 TEST_F(DriverTest, InfoMeasures) {

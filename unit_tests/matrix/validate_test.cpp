@@ -188,7 +188,7 @@ TYPED_TEST(Validate, RefusesDiagonalsThatCannotBeSpd) {
 
 TYPED_TEST(Validate, RefusesUnsymmetricMatrices) {
   using Space = TypeParam;
-  const std::string advice = "; use a solver and preconditioner for nonsymmetric matrices";
+  const std::string advice = "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them";
   EXPECT_EQ(spd_refusal<Space>(sparse<double>({{2, 1, 0}, {1, 2, -0.5}, {0, -0.25, 2}})),
             "the matrix is not symmetric: entry (2, 3) is -0.5, entry (3, 2) is -0.25" + advice);
   EXPECT_EQ(spd_refusal<Space>(sparse<double>({{2, 0, 0}, {1, 2, 0}, {0, 0, 2}})),
