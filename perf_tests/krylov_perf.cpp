@@ -12,9 +12,10 @@
 #include <vector>
 
 /// Time of an iteration of every solver against the bytes that it must move, and whole solves:
-/// perf_krylov --matrix=convection_diffusion3d:100 [--preconds=none,jacobi] [--restart=30] [--s=4] [--columns=1]
-/// An iteration is what the solver counts as one: two products with A for bicgstab, one for the others. GMRES's are
-/// means over whole cycles. `bandwidth_of_copy` is the bytes a second over what a copy reaches in this run. With
+/// perf_krylov --matrix=convection_diffusion3d:100 [--preconds=none,jacobi] [--restart=30] [--s=4]
+/// [--columns=1] An iteration is what the solver counts as one: two products with A for bicgstab, one for the
+/// others. GMRES's are means over whole cycles. `bandwidth_of_copy` is the bytes a second over what a copy
+/// reaches in this run. With
 /// --columns=k the solver has k right-hand sides, and the time is that of an iteration of all of them.
 namespace {
 
@@ -29,7 +30,8 @@ struct Case {
   double products;  ///< of an iteration
 };
 
-/// Means over a cycle of m steps from j = 0: the basis is read three times (cgs2) or twice (dcgs2), the correction of x once.
+/// Means over a cycle of m steps from j = 0: the basis is read three times (cgs2) or twice (dcgs2), the
+/// correction of x once.
 double gmres_passes(int restart, bool delayed) {
   const double mean = (restart - 1) / 2.0;
   const double of_a_cycle = 10 + restart;
@@ -41,9 +43,17 @@ std::vector<Case> cases(int restart, int s) {
   return {{"cg", "cg", {}, 13, 1},
           {"bicgstab", "bicgstab", {}, 22, 2},
           {"gmres/cgs2", "gmres", {{"restart", m}}, gmres_passes(restart, false), 1},
-          {"gmres/dcgs2", "gmres", {{"restart", m}, {"orthogonalization", delayed}}, gmres_passes(restart, true), 1},
+          {"gmres/dcgs2",
+           "gmres",
+           {{"restart", m}, {"orthogonalization", delayed}},
+           gmres_passes(restart, true),
+           1},
           {"fgmres/cgs2", "fgmres", {{"restart", m}}, gmres_passes(restart, false), 1},
-          {"fgmres/dcgs2", "fgmres", {{"restart", m}, {"orthogonalization", delayed}}, gmres_passes(restart, true), 1},
+          {"fgmres/dcgs2",
+           "fgmres",
+           {{"restart", m}, {"orthogonalization", delayed}},
+           gmres_passes(restart, true),
+           1},
           {"idr", "idr", {{"s", OptionValue(std::int64_t(s))}}, (s * (3.0 * s + 15) + s + 11) / (s + 1), 1},
           {"richardson", "richardson", {}, 8, 1}};
 }
@@ -61,16 +71,21 @@ SolveResult solve(const Case& the_case, const Problem& problem, const Columns& c
   stopping.rtol = rtol;
   stopping.max_iters = iterations;
   const auto solver = create_solver<double, Space>(the_case.solver, the_case.options);
-  return solver->solve(space, CsrOperator<double, Space>(problem.a), m, columns.b, columns.x, stopping).front();
+  return solver->solve(space, CsrOperator<double, Space>(problem.a), m, columns.b, columns.x, stopping)
+      .front();
 }
 
-double iteration_time(benchmark::State& state, const Case& the_case, const Problem& problem, const Columns& columns,
-                      const Preconditioner<double, Space>* m, std::int64_t m_bytes, int cycle) {
-  const SolveResult few = solve(the_case, problem, columns, m, 0, cycle), many = solve(the_case, problem, columns, m, 0, 3 * cycle);
-  const double time = (many.seconds - few.seconds) / double(std::max<std::int64_t>(1, many.iterations - few.iterations));
+double iteration_time(benchmark::State& state, const Case& the_case, const Problem& problem,
+                      const Columns& columns, const Preconditioner<double, Space>* m, std::int64_t m_bytes,
+                      int cycle) {
+  const SolveResult few = solve(the_case, problem, columns, m, 0, cycle),
+                    many = solve(the_case, problem, columns, m, 0, 3 * cycle);
+  const double time =
+      (many.seconds - few.seconds) / double(std::max<std::int64_t>(1, many.iterations - few.iterations));
   const double k = double(columns.x.extent(1)), groups = double((columns.x.extent(1) + 3) / 4);
-  const double bytes = the_case.products * (groups * double(problem.a.bytes()) + k * double(m_bytes)) +
-                       8 * k * (the_case.passes + (m ? 2 * the_case.products : 0)) * double(problem.a.num_rows);
+  const double bytes =
+      the_case.products * (groups * double(problem.a.bytes()) + k * double(m_bytes)) +
+      8 * k * (the_case.passes + (m ? 2 * the_case.products : 0)) * double(problem.a.num_rows);
   state.counters["iterations"] = double(many.iterations);
   state.counters["bytes"] = bytes;
   state.counters["bytes_per_second"] = bytes / time;
@@ -78,8 +93,8 @@ double iteration_time(benchmark::State& state, const Case& the_case, const Probl
   return time;
 }
 
-double solve_time(benchmark::State& state, const Case& the_case, const Problem& problem, const Columns& columns,
-                  const Preconditioner<double, Space>* m) {
+double solve_time(benchmark::State& state, const Case& the_case, const Problem& problem,
+                  const Columns& columns, const Preconditioner<double, Space>* m) {
   const SolveResult result = solve(the_case, problem, columns, m, 1e-6, 10000);
   state.counters["iterations"] = double(result.iterations);
   state.counters["products"] = double(result.matrix_products);
@@ -118,9 +133,10 @@ void register_all(int& argc, char** argv) {
     Kokkos::push_finalize_hook([kept] { kept->reset(); });
     const std::int64_t bytes = m ? m->report().bytes : 0;
     for (const Case& the_case : cases(restart, s)) {
-      perf::add("iteration/" + the_case.name + "/" + name + "/" + spec, repetitions, [=](benchmark::State& state) {
-        return iteration_time(state, the_case, *problem, *columns, kept->get(), bytes, restart);
-      });
+      perf::add("iteration/" + the_case.name + "/" + name + "/" + spec, repetitions,
+                [=](benchmark::State& state) {
+                  return iteration_time(state, the_case, *problem, *columns, kept->get(), bytes, restart);
+                });
       if (the_case.solver == "cg") continue;  // for matrices that are symmetric
       perf::add("solve/" + the_case.name + "/" + name + "/" + spec, 3, [=](benchmark::State& state) {
         return solve_time(state, the_case, *problem, *columns, kept->get());

@@ -29,8 +29,8 @@ inline std::shared_ptr<Problem> make_problem(const std::string& spec) {
   problem->b = Vector<double, Space>("b", problem->a.num_rows);
   problem->x = Vector<double, Space>("x", problem->a.num_rows);
   Kokkos::deep_copy(problem->x, 1.0);
-  spmv<double, Space>(space, 1.0, problem->a, as_multivector(VectorView<const double, Space>(problem->x)), 0.0,
-                      as_multivector(problem->b));
+  spmv<double, Space>(space, 1.0, problem->a, as_multivector(VectorView<const double, Space>(problem->x)),
+                      0.0, as_multivector(problem->b));
   return problem;
 }
 

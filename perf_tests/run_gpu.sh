@@ -126,6 +126,8 @@ part_perf() {
       measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix"
     done
   done
+  measure krylov_convection_diffusion3d_160 perf_krylov --matrix=convection_diffusion3d:160
+  measure krylov_4_columns_convection_diffusion3d_100 perf_krylov --matrix=convection_diffusion3d:100 --columns=4
 }
 
 # table SCRIPT ARGUMENT...: one of the tables made by the command; what it had finished when time ran out stays.

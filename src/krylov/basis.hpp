@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Kernels on a vector and the columns of a basis V. A team has a tile of rows; inner products leave a partial sum for
-/// each tile, which a second kernel adds in the order of the tiles: same bits for any number of threads.
+/// Kernels on a vector and the columns of a basis V. A team has a tile of rows; inner products leave a
+/// partial sum for each tile, which a second kernel adds in the order of the tiles: same bits for any number
+/// of threads.
 #include <prekond/core/block_reduce.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
@@ -42,7 +43,8 @@ struct Tile {
   }
 };
 
-/// For each row i of the tile, put(i, sums) with sums[q] = sum over j < columns of V(i, j) c_q(j), q < Sets. V is read once.
+/// For each row i of the tile, put(i, sums) with sums[q] = sum over j < columns of V(i, j) c_q(j), q < Sets.
+/// V is read once.
 template <int Sets, class Scalar, class Space>
 struct CombineRows {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -52,7 +54,8 @@ struct CombineRows {
 
   template <class Put>
   KOKKOS_FUNCTION void operator()(const Member& team, Tile tile, const Put& put) const {
-    if constexpr (is_host_space<Space>) on_host(tile, put);
+    if constexpr (is_host_space<Space>)
+      on_host(tile, put);
     else
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.begin, tile.end), [&](std::int64_t i) {
         Scalar sums[Sets] = {};
@@ -90,7 +93,8 @@ struct CombineRows {
   }
 };
 
-/// V^H w for `Targets` vectors w: the sums over a tile. First, where there is an update: targets[0] -= V update.
+/// V^H w for `Targets` vectors w: the sums over a tile. First, where there is an update: targets[0] -= V
+/// update.
 template <int Targets, class Scalar, class Space>
 struct ProjectTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -132,7 +136,8 @@ struct ProjectTile {
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       for (int q = 0; q < Targets; ++q)
         for (int p = 0; p < width && first + p < columns; ++p)
-          partials[std::size_t(q * columns + first + p) * tiles + team.league_rank()] = sums.value[q * width + p];
+          partials[std::size_t(q * columns + first + p) * tiles + team.league_rank()] =
+              sums.value[q * width + p];
     });
   }
 };
@@ -148,12 +153,14 @@ struct SumPartials {
     const Scalar* mine = partials + std::size_t(team.league_rank()) * tiles;
     Sums<Scalar, 1> total;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, tiles), [&](int t, Sums<Scalar, 1>& sum) { sum.value[0] += mine[t]; }, total);
+        Kokkos::TeamThreadRange(team, tiles), [&](int t, Sums<Scalar, 1>& sum) { sum.value[0] += mine[t]; },
+        total);
     Kokkos::single(Kokkos::PerTeam(team), [&] { result[team.league_rank()] = total.value[0]; });
   }
 };
 
-/// w = (w - V h) / norm with norm^2 = (w, w) - ||h||^2, by Pythagoras; (w, w) stands behind h. 0 where that is not positive.
+/// w = (w - V h) / norm with norm^2 = (w, w) - ||h||^2, by Pythagoras; (w, w) stands behind h. 0 where that
+/// is not positive.
 template <class Scalar, class Space>
 struct OrthonormalizeTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -168,7 +175,8 @@ struct OrthonormalizeTile {
     using Real = real_type_t<Scalar>;
     Sums<Real, 1> squares;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, columns), [&](int j, Sums<Real, 1>& sum) { sum.value[0] += abs2(h[j]); }, squares);
+        Kokkos::TeamThreadRange(team, columns),
+        [&](int j, Sums<Real, 1>& sum) { sum.value[0] += abs2(h[j]); }, squares);
     const Real norm2 = real_part(h[columns]) - squares.value[0];
     const Real beta = norm2 > Real(0) ? Kokkos::sqrt(norm2) : Real(0);
     const Real inverse = beta > Real(0) ? Real(1) / beta : Real(0);
@@ -250,41 +258,49 @@ template <class Scalar, class Space>
 class BasisKernels {
  public:
   BasisKernels(const Space& space, std::int64_t n, int most_values)
-      : m_n(n), m_tiles(static_cast<int>(std::max<std::int64_t>(1, (n + tile_rows<Space> - 1) / tile_rows<Space>))),
-        m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::krylov::partials", std::size_t(most_values) * m_tiles)) {}
+      : m_n(n),
+        m_tiles(static_cast<int>(std::max<std::int64_t>(1, (n + tile_rows<Space> - 1) / tile_rows<Space>))),
+        m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::krylov::partials",
+                                                   std::size_t(most_values) * m_tiles)) {}
 
-  /// result = V^H w for the first `columns` columns of V; before that w -= V update, where `update_columns` > 0. w may be
-  /// a column of V.
+  /// result = V^H w for the first `columns` columns of V; before that w -= V update, where `update_columns` >
+  /// 0. w may be a column of V.
   void project(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, Scalar* w,
-               VectorView<Scalar, Space> result, int update_columns = 0, const Scalar* update = nullptr) const {
-    launch(space, label, m_tiles, ProjectTile<1, Scalar, Space>{basis, columns, {w}, update_columns, update, m_n, m_partials.data()});
+               VectorView<Scalar, Space> result, int update_columns = 0,
+               const Scalar* update = nullptr) const {
+    launch(
+        space, label, m_tiles,
+        ProjectTile<1, Scalar, Space>{basis, columns, {w}, update_columns, update, m_n, m_partials.data()});
     sum(space, columns, result);
   }
   /// result = V^H u, then V^H w.
-  void project_two(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, Scalar* u, Scalar* w,
-                   VectorView<Scalar, Space> result) const {
-    launch(space, label, m_tiles, ProjectTile<2, Scalar, Space>{basis, columns, {u, w}, 0, nullptr, m_n, m_partials.data()});
+  void project_two(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, Scalar* u,
+                   Scalar* w, VectorView<Scalar, Space> result) const {
+    launch(space, label, m_tiles,
+           ProjectTile<2, Scalar, Space>{basis, columns, {u, w}, 0, nullptr, m_n, m_partials.data()});
     sum(space, 2 * columns, result);
   }
-  void orthonormalize(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* h,
-                      Scalar* w, Scalar* norm) const {
+  void orthonormalize(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+                      const Scalar* h, Scalar* w, Scalar* norm) const {
     launch(space, label, m_tiles, OrthonormalizeTile<Scalar, Space>{basis, columns, h, w, norm, m_n});
   }
-  void delayed_step(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* s,
-                    const Scalar* z, Scalar* u, Scalar* w, Scalar* norm) const {
+  void delayed_step(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+                    const Scalar* s, const Scalar* z, Scalar* u, Scalar* w, Scalar* norm) const {
     launch(space, label, m_tiles, DelayedTile<Scalar, Space>{basis, columns, s, z, u, w, norm, m_n});
   }
   /// y = V c
-  void combine(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* c, Scalar* y) const {
+  void combine(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+               const Scalar* c, Scalar* y) const {
     launch(space, label, m_tiles, CombineTile<Scalar, Space>{basis, columns, c, y, false, 1, nullptr, m_n});
   }
   /// y += V c
-  void add(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* c, Scalar* y) const {
+  void add(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* c,
+           Scalar* y) const {
     launch(space, label, m_tiles, CombineTile<Scalar, Space>{basis, columns, c, y, true, 1, nullptr, m_n});
   }
   /// y = (y - V c) / *divisor
-  void subtract(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, const Scalar* c, Scalar* y,
-                const Scalar* divisor) const {
+  void subtract(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+                const Scalar* c, Scalar* y, const Scalar* divisor) const {
     launch(space, label, m_tiles, CombineTile<Scalar, Space>{basis, columns, c, y, true, -1, divisor, m_n});
   }
 
@@ -292,7 +308,8 @@ class BasisKernels {
   template <class Functor>
   static void launch(const Space& space, const char* label, int teams, const Functor& functor,
                      int threads = BasisTuning::team_threads) {
-    Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : threads), functor);
+    Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : threads),
+                         functor);
   }
   void sum(const Space& space, int values, VectorView<Scalar, Space> result) const {
     launch(space, "prekond::krylov::sum_partials", values,

@@ -32,13 +32,14 @@ struct Vectors {
 
 /// p = r + beta (p - omega v)
 template <class Scalar, class Space>
-void update_direction(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<const Scalar, Space> residual,
-                      VectorView<const Scalar, Space> pivot_before, VectorView<const Scalar, Space> omega_before,
-                      bool first) {
+void update_direction(const Space& space, const Vectors<Scalar, Space>& vectors,
+                      VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> pivot_before,
+                      VectorView<const Scalar, Space> omega_before, bool first) {
   const VectorView<Scalar, Space> p = vectors.p;
   const VectorView<const Scalar, Space> r = vectors.r, v = vectors.v;
   Kokkos::parallel_for(
-      "prekond::bicgstab::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)), KOKKOS_LAMBDA(int i) {
+      "prekond::bicgstab::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)),
+      KOKKOS_LAMBDA(int i) {
         if (first) {
           p(i) = r(i);
           return;
@@ -60,9 +61,9 @@ void pivot_dot(const Space& space, const Vectors<Scalar, Space>& vectors, Vector
 
 /// s = r - alpha v, in r's place, and (s, s)
 template <class Scalar, class Space>
-void half_step(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<const Scalar, Space> residual,
-               VectorView<const Scalar, Space> pivot, VectorView<Scalar, Space> result,
-               const ReduceWorkspace<Scalar, Space>& workspace) {
+void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
+               VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> pivot,
+               VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
   const VectorView<Scalar, Space> r = vectors.r;
   const VectorView<const Scalar, Space> v = vectors.v;
   block_reduce<1>(
@@ -89,8 +90,9 @@ void omega_dots(const Space& space, const Vectors<Scalar, Space>& vectors, Vecto
 
 /// x += alpha z + omega y, r = s - omega t, and (r^, r), (r, r). Where s has converged omega is 0.
 template <class Scalar, class Space>
-void full_step(const Space& space, const Vectors<Scalar, Space>& vectors, VectorView<const Scalar, Space> residual,
-               VectorView<const Scalar, Space> pivot, VectorView<const Scalar, Space> omega_group, double threshold2,
+void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
+               VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> pivot,
+               VectorView<const Scalar, Space> omega_group, double threshold2,
                VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
   const VectorView<Scalar, Space> x = vectors.x, r = vectors.r;
   const VectorView<const Scalar, Space> z = vectors.z, y = vectors.y, t = vectors.t, shadow = vectors.shadow;
@@ -167,9 +169,12 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     this->residual(m_r);
     for (int c : this->running()) {
       const Vectors<Scalar, Space> v = vectors(c);
-      if (this->column_state(c).breakdowns == 0) Kokkos::deep_copy(this->space(), v.shadow, v.r);
-      else krylov::fill_random<Scalar, Space>(this->space(), v.shadow, seed);
-      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c), this->reduce_workspace());
+      if (this->column_state(c).breakdowns == 0)
+        Kokkos::deep_copy(this->space(), v.shadow, v.r);
+      else
+        krylov::fill_random<Scalar, Space>(this->space(), v.shadow, seed);
+      first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c),
+                                this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::residual));
     test(false);
@@ -179,24 +184,28 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     const Space& space = this->space();
     for (int c : this->running())
       update_direction<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
-                                      m_scalars.before(Scalars::pivot, c), m_scalars.before(Scalars::omega, c), first);
+                                      m_scalars.before(Scalars::pivot, c),
+                                      m_scalars.before(Scalars::omega, c), first);
     this->product(m_p, m_z, m_v);
     for (int c : this->running())
       pivot_dot<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::pivot, c), this->reduce_workspace());
     this->sum(m_scalars.message(Scalars::pivot));
     for (int c : this->running())
-      half_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c), m_scalars.now(Scalars::pivot, c),
-                               m_scalars.now(Scalars::omega, c), this->reduce_workspace());
+      half_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
+                               m_scalars.now(Scalars::pivot, c), m_scalars.now(Scalars::omega, c),
+                               this->reduce_workspace());
     this->product(m_r, m_y, m_t);
     for (int c : this->running()) {
       const VectorView<Scalar, Space> group = m_scalars.now(Scalars::omega, c);
-      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2), this->reduce_workspace());
+      omega_dots<Scalar, Space>(space, vectors(c), VectorView<Scalar, Space>(group.data() + 1, 2),
+                                this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::omega));
     for (int c : this->running())
-      full_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c), m_scalars.now(Scalars::pivot, c),
-                               m_scalars.now(Scalars::omega, c), this->threshold2(c),
-                               m_scalars.before(Scalars::residual, c), this->reduce_workspace());
+      full_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
+                               m_scalars.now(Scalars::pivot, c), m_scalars.now(Scalars::omega, c),
+                               this->threshold2(c), m_scalars.before(Scalars::residual, c),
+                               this->reduce_workspace());
     this->sum(m_scalars.message_before(Scalars::residual));
   }
 
@@ -212,7 +221,8 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
       if (stepped) {
         const Scalar sigma = m_scalars.host_before(Scalars::pivot, c, 0);
         const Scalar ts = m_scalars.host_before(Scalars::omega, c, 1);
-        finite = finite && is_finite(sigma) && is_finite(ts) && is_finite(m_scalars.host_before(Scalars::omega, c, 2));
+        finite = finite && is_finite(sigma) && is_finite(ts) &&
+                 is_finite(m_scalars.host_before(Scalars::omega, c, 2));
         if (omega_vanishes(c, ts)) breakdown = StopReason::breakdown_omega;
         if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       }
@@ -222,7 +232,8 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
 
   /// Is t orthogonal to s, but for rounding, or zero?
   bool omega_vanishes(int c, const Scalar& ts) const {
-    const double ss = m_scalars.real_before(Scalars::omega, c, 0), tt = m_scalars.real_before(Scalars::omega, c, 2);
+    const double ss = m_scalars.real_before(Scalars::omega, c, 0),
+                 tt = m_scalars.real_before(Scalars::omega, c, 2);
     const double rounding = 4 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
     const double cosine = static_cast<double>(Kokkos::abs(ts)) / (std::sqrt(ss) * std::sqrt(tt));
     return !(cosine > rounding);

@@ -9,16 +9,16 @@
 
 namespace prekond::krylov {
 
-/// Some of the scalars that each column of a solve has: `count` of them from place `first`. They stand together, and
-/// those of all columns too, so that they are one message of the reducer.
+/// Some of the scalars that each column of a solve has: `count` of them from place `first`. They stand
+/// together, and those of all columns too, so that they are one message of the reducer.
 struct Group {
   int first;
   int count;
 };
 
-/// The scalars of a solve's columns, on the device and where the host reads them: `size` places a column, in `sets` sets
-/// that alternate between iterations, so that a kernel reads this iteration's and the last one's while none overwrites
-/// them. A place belongs to one group.
+/// The scalars of a solve's columns, on the device and where the host reads them: `size` places a column, in
+/// `sets` sets that alternate between iterations, so that a kernel reads this iteration's and the last one's
+/// while none overwrites them. A place belongs to one group.
 template <class Scalar, class Space>
 class DeviceScalars {
  public:
@@ -40,16 +40,20 @@ class DeviceScalars {
   View before(Group group, int column) const { return place(m_sets - 1 - m_now, group, column, group.count); }
   /// Those of all columns: what a message consists of.
   View message(Group group) const { return place(m_now, group, 0, group.count * m_columns); }
-  View message_before(Group group) const { return place(m_sets - 1 - m_now, group, 0, group.count * m_columns); }
+  View message_before(Group group) const {
+    return place(m_sets - 1 - m_now, group, 0, group.count * m_columns);
+  }
 
   /// The one host round trip of an iteration.
   void read(const Space& space, const char* label) const {
     if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_host, m_device);
     space.fence(label);
   }
-  /// Writes a value on the host; `upload` makes the device see all that were written. What was uploaded may be written
-  /// again after the next fence.
-  void write_now(Group group, int column, int k, const Scalar& value) { m_host(index(m_now, group, column) + k) = value; }
+  /// Writes a value on the host; `upload` makes the device see all that were written. What was uploaded may
+  /// be written again after the next fence.
+  void write_now(Group group, int column, int k, const Scalar& value) {
+    m_host(index(m_now, group, column) + k) = value;
+  }
   void upload(const Space& space) const {
     if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_device, m_host);
   }
@@ -58,9 +62,12 @@ class DeviceScalars {
   Scalar host_before(Group group, int column, int k) const {
     return m_host(index(m_sets - 1 - m_now, group, column) + k);
   }
-  /// Those that are real, but for rounding errors: the real part, and not a number where the imaginary one is not.
+  /// Those that are real, but for rounding errors: the real part, and not a number where the imaginary one is
+  /// not.
   double real_now(Group group, int column, int k) const { return real_value(host_now(group, column, k)); }
-  double real_before(Group group, int column, int k) const { return real_value(host_before(group, column, k)); }
+  double real_before(Group group, int column, int k) const {
+    return real_value(host_before(group, column, k));
+  }
 
  private:
   static double real_value(const Scalar& value) {

@@ -45,17 +45,21 @@ class GmresRun : public KrylovRun<Scalar, Space> {
 
  public:
   GmresRun(const LinearProblem<Scalar, Space>& problem, const GmresSettings& settings)
-      : Base(problem, settings.side, true), m_steps(most_steps(settings.restart, problem.stopping)),
+      : Base(problem, settings.side, true),
+        m_steps(most_steps(settings.restart, problem.stopping)),
         m_delayed(settings.orthogonalization == Orthogonalization::dcgs2),
         m_flexible(settings.flexible && this->has_preconditioner()),
         m_kernels(problem.space, this->num_rows(), 2 * (m_steps + 2)),
         m_scalars(problem.space, "prekond::gmres::scalars", 2 * (m_steps + 2) + 1, this->num_columns()),
         m_y(problem.space, "prekond::gmres::y", m_steps, this->num_columns()),
-        m_arnoldi(this->num_columns(), Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1)}) {
+        m_arnoldi(this->num_columns(),
+                  Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1)}) {
     const int k = this->num_columns();
     m_v = this->allocate_columns("prekond::gmres::basis", (m_steps + 1) * k);
-    if (m_flexible) m_z = this->allocate_columns("prekond::gmres::preconditioned_basis", m_steps * k);
-    else if (this->moves_by_preconditioner()) m_z = this->allocate_columns("prekond::gmres::z", k);
+    if (m_flexible)
+      m_z = this->allocate_columns("prekond::gmres::preconditioned_basis", m_steps * k);
+    else if (this->moves_by_preconditioner())
+      m_z = this->allocate_columns("prekond::gmres::z", k);
     this->lend_scratch(block(m_v, m_steps));
   }
 
@@ -90,13 +94,15 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     }
   }
 
-  /// v_0 = r (dcgs2), or r / ||r||, and the test of ||r||. It is the true residual, and was seen as the last cycle's.
+  /// v_0 = r (dcgs2), or r / ||r||, and the test of ||r||. It is the true residual, and was seen as the last
+  /// cycle's.
   void start_cycle(bool shown) {
     const Space& space = this->space();
     this->residual(block(m_v, 0));
     const Group square = first_projection(1);
     for (int c : this->running())
-      m_kernels.project(space, "prekond::gmres::residual_norm", basis(m_v, c), 1, basis(m_v, c).data, m_scalars.now(square, c));
+      m_kernels.project(space, "prekond::gmres::residual_norm", basis(m_v, c), 1, basis(m_v, c).data,
+                        m_scalars.now(square, c));
     this->sum(m_scalars.message(square));
     m_scalars.read(space, "prekond::gmres::residual_norm");
     this->for_each_running([&](int c) {
@@ -106,11 +112,13 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     });
     if (m_delayed) return;
     for (int c : this->running())
-      m_kernels.orthonormalize(space, "prekond::gmres::normalize", basis(m_v, c), 0, m_scalars.now(square, c).data(),
-                               basis(m_v, c).data, m_scalars.now(norm_group(), c).data());
+      m_kernels.orthonormalize(space, "prekond::gmres::normalize", basis(m_v, c), 0,
+                               m_scalars.now(square, c).data(), basis(m_v, c).data,
+                               m_scalars.now(norm_group(), c).data());
   }
 
-  /// Step j with classical Gram-Schmidt twice; w is made in v_{j+1}'s place, and the last sum of a projection is (w, w).
+  /// Step j with classical Gram-Schmidt twice; w is made in v_{j+1}'s place, and the last sum of a projection
+  /// is (w, w).
   void step(int j) {
     const Space& space = this->space();
     const Group first = first_projection(j + 2), second = second_projection(j + 2);
@@ -120,8 +128,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
                         m_scalars.now(first, c));
     this->sum(m_scalars.message(first));
     for (int c : this->running())
-      m_kernels.project(space, "prekond::gmres::update_and_project", basis(m_v, c), j + 2, basis(m_v, c).column(j + 1),
-                        m_scalars.now(second, c), j + 1, m_scalars.now(first, c).data());
+      m_kernels.project(space, "prekond::gmres::update_and_project", basis(m_v, c), j + 2,
+                        basis(m_v, c).column(j + 1), m_scalars.now(second, c), j + 1,
+                        m_scalars.now(first, c).data());
     this->sum(m_scalars.message(second));
     for (int c : this->running())
       m_kernels.orthonormalize(space, "prekond::gmres::orthonormalize", basis(m_v, c), j + 1,
@@ -133,16 +142,18 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       auto& least_squares = m_arnoldi[c].least_squares;
       bool finite = true;
       for (int i = 0; i <= j + 1; ++i) {
-        const Number h1 = to_double(m_scalars.host_now(first, c, i)), h2 = to_double(m_scalars.host_now(second, c, i));
+        const Number h1 = to_double(m_scalars.host_now(first, c, i)),
+                     h2 = to_double(m_scalars.host_now(second, c, i));
         finite = finite && is_finite(h1) && is_finite(h2);
         if (i <= j) least_squares.next(i) = h1 + h2;
       }
-      finish_column(c, m_scalars.real_now(norm_group(), c, 0), std::sqrt(m_scalars.real_now(first, c, j + 1)), finite);
+      finish_column(c, m_scalars.real_now(norm_group(), c, 0), std::sqrt(m_scalars.real_now(first, c, j + 1)),
+                    finite);
     });
   }
 
-  /// Step j of the delayed form: v_j is still u, orthogonalised once; what is projected is u and its product w. Ends
-  /// column j - 1 of H. Step m only does that.
+  /// Step j of the delayed form: v_j is still u, orthogonalised once; what is projected is u and its product
+  /// w. Ends column j - 1 of H. Step m only does that.
   void delayed_step(int j) {
     const Space& space = this->space();
     const bool last = j == m_steps;
@@ -150,7 +161,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     if (!last) this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
     for (int c : this->running()) {
       const Basis<Scalar> v = basis(m_v, c);
-      if (last) m_kernels.project(space, "prekond::gmres::project", v, j + 1, v.column(j), m_scalars.now(group, c));
+      if (last)
+        m_kernels.project(space, "prekond::gmres::project", v, j + 1, v.column(j), m_scalars.now(group, c));
       else
         m_kernels.project_two(space, "prekond::gmres::project_two", v, j + 1, v.column(j), v.column(j + 1),
                               m_scalars.now(group, c));
@@ -169,16 +181,16 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       const Basis<Scalar> v = basis(m_v, c);
       Scalar* projections = m_scalars.now(group, c).data();
       Scalar* norm = m_scalars.now(norm_group(), c).data();
-      m_kernels.delayed_step(space, "prekond::gmres::delayed_step", v, j, projections, projections + j + 1, v.column(j),
-                             v.column(j + 1), norm);
+      m_kernels.delayed_step(space, "prekond::gmres::delayed_step", v, j, projections, projections + j + 1,
+                             v.column(j), v.column(j + 1), norm);
       if (m_flexible)
         m_kernels.subtract(space, "prekond::gmres::correct_preconditioned", basis(m_z, c), j, projections,
                            basis(m_z, c).column(j), norm);
     }
   }
 
-  /// With s = V^H u and z = V^H w: H(:, j-1) += s, H(j, j-1) = beta, and, as A v_j = (w - V H s) / beta, the pending
-  /// column j is (z - H s) / beta, ((u, w) - s^H z) / beta - (H s)_j in its last entry.
+  /// With s = V^H u and z = V^H w: H(:, j-1) += s, H(j, j-1) = beta, and, as A v_j = (w - V H s) / beta, the
+  /// pending column j is (z - H s) / beta, ((u, w) - s^H z) / beta - (H s)_j in its last entry.
   void finish_delayed_column(int c, int j, Group group) {
     Arnoldi& arnoldi = m_arnoldi[c];
     auto& least_squares = arnoldi.least_squares;
@@ -191,7 +203,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       pending_squares += abs2(arnoldi.pending[i]);
     }
     const double uu = m_scalars.real_now(group, c, j);
-    const double beta = last ? std::sqrt(std::max(0.0, uu - s_squares)) : m_scalars.real_now(norm_group(), c, 0);
+    const double beta =
+        last ? std::sqrt(std::max(0.0, uu - s_squares)) : m_scalars.real_now(norm_group(), c, 0);
     if (j > 0) {
       for (int i = 0; i < j; ++i) least_squares.next(i) = arnoldi.pending[i] + s_of(group, c, i);
       finish_column(c, beta, std::sqrt(pending_squares + uu), finite);
@@ -200,7 +213,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     }
     if (last || !this->is_running(c)) return;
     Number last_entry = to_double(m_scalars.host_now(group, c, 2 * j + 1));
-    for (int i = 0; i < j; ++i) last_entry -= conjugate(s_of(group, c, i)) * to_double(m_scalars.host_now(group, c, j + 1 + i));
+    for (int i = 0; i < j; ++i)
+      last_entry -= conjugate(s_of(group, c, i)) * to_double(m_scalars.host_now(group, c, j + 1 + i));
     for (int i = 0; i <= j; ++i) {
       Number hs = 0;
       for (int l = std::max(0, i - 1); l < j; ++l) hs += least_squares.entry(i, l) * s_of(group, c, l);
@@ -210,8 +224,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   }
   Number s_of(Group group, int c, int i) const { return to_double(m_scalars.host_now(group, c, i)); }
 
-  /// The column of H above its last entry has been set: takes it in, with `beta` below, and tests. `size`: the norm of the
-  /// vector that the basis was projected out of.
+  /// The column of H above its last entry has been set: takes it in, with `beta` below, and tests. `size`:
+  /// the norm of the vector that the basis was projected out of.
   void finish_column(int c, double beta, double size, bool finite) {
     auto& least_squares = m_arnoldi[c].least_squares;
     const double rounding = 10 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
@@ -235,7 +249,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     for (int c : m_cycle) {
       if (this->column_state(c).reason == StopReason::nan && !this->is_running(c)) continue;
       const std::vector<Number> y = m_arnoldi[c].least_squares.solution();
-      for (std::size_t i = 0; i < y.size(); ++i) m_y.write_now(group, c, static_cast<int>(i), static_cast<Scalar>(y[i]));
+      for (std::size_t i = 0; i < y.size(); ++i)
+        m_y.write_now(group, c, static_cast<int>(i), static_cast<Scalar>(y[i]));
       if (!y.empty()) moving.push_back(c);
     }
     if (moving.empty()) return;
@@ -246,9 +261,11 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       const Scalar* y = m_y.now(group, c).data();
       const Multi& vectors = m_flexible ? m_z : m_v;
       if (by_preconditioner)
-        m_kernels.combine(space, "prekond::gmres::correction", basis(m_v, c), length, y, basis(m_v, c).column(m_steps));
+        m_kernels.combine(space, "prekond::gmres::correction", basis(m_v, c), length, y,
+                          basis(m_v, c).column(m_steps));
       else
-        m_kernels.add(space, "prekond::gmres::update_solution", basis(vectors, c), length, y, this->x(c).data());
+        m_kernels.add(space, "prekond::gmres::update_solution", basis(vectors, c), length, y,
+                      this->x(c).data());
     }
     if (!by_preconditioner) return;
     const std::vector<int> still_running = this->exchange_running(moving);

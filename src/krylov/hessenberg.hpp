@@ -9,14 +9,18 @@
 
 namespace prekond::krylov {
 
-/// min ||beta e_1 - H y|| for an upper Hessenberg matrix H that grows by columns: QR by Givens rotations, on the host.
-/// `Number` is double or complex<double>; the entries below the diagonal are real and not negative.
+/// min ||beta e_1 - H y|| for an upper Hessenberg matrix H that grows by columns: QR by Givens rotations, on
+/// the host. `Number` is double or complex<double>; the entries below the diagonal are real and not negative.
 template <class Number>
 class HessenbergLeastSquares {
  public:
   explicit HessenbergLeastSquares(int most_columns)
-      : m_most(most_columns), m_h(std::size_t(most_columns) * (most_columns + 1)), m_r(m_h.size()), m_sine(most_columns),
-        m_cosine(most_columns), m_rhs(most_columns + 1) {}
+      : m_most(most_columns),
+        m_h(std::size_t(most_columns) * (most_columns + 1)),
+        m_r(m_h.size()),
+        m_sine(most_columns),
+        m_cosine(most_columns),
+        m_rhs(most_columns + 1) {}
 
   void start(double beta) {
     m_columns = 0;

@@ -23,10 +23,11 @@ using krylov::IdrState;
 
 /// v = r - sum of c_i g_i, i >= k
 template <class Scalar, class Space>
-void shadow_orthogonal(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g, VectorView<const Scalar, Space> r,
-                       VectorView<Scalar, Space> v) {
+void shadow_orthogonal(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g,
+                       VectorView<const Scalar, Space> r, VectorView<Scalar, Space> v) {
   Kokkos::parallel_for(
-      "prekond::idr::shadow_orthogonal", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)), KOKKOS_LAMBDA(int i) {
+      "prekond::idr::shadow_orthogonal", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)),
+      KOKKOS_LAMBDA(int i) {
         Scalar sum = r(i);
         for (int j = k; j < state.s; ++j) sum -= state.c(j) * g.column(j)[i];
         v(i) = sum;
@@ -35,7 +36,8 @@ void shadow_orthogonal(const Space& space, IdrState<Scalar> state, int k, Basis<
 
 /// u_k = omega z + sum of c_i u_i, i >= k
 template <class Scalar, class Space>
-void new_direction(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> u, VectorView<const Scalar, Space> z) {
+void new_direction(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> u,
+                   VectorView<const Scalar, Space> z) {
   Kokkos::parallel_for(
       "prekond::idr::new_direction", Kokkos::RangePolicy<Space>(space, 0, z.extent(0)), KOKKOS_LAMBDA(int i) {
         Scalar sum = state.omega() * z(i);
@@ -50,7 +52,8 @@ void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar>
                 VectorView<Scalar, Space> x, VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
                 const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<1>(
-      space, "prekond::idr::step_along", r.extent(0), workspace, result, KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+      space, "prekond::idr::step_along", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         Scalar g_i = g.column(k)[i], u_i = u.column(k)[i];
         for (int j = 0; j < k; ++j) {
           g_i -= state.alpha(j) * g.column(j)[i];
@@ -72,7 +75,8 @@ template <class Scalar, class Space>
 void omega_dots(const Space& space, VectorView<const Scalar, Space> r, VectorView<const Scalar, Space> t,
                 VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<2>(
-      space, "prekond::idr::omega_dots", r.extent(0), workspace, result, KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+      space, "prekond::idr::omega_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         sum[0] += conjugate(t(i)) * r(i);
         sum[1] += conjugate(t(i)) * t(i);
       });
@@ -81,8 +85,9 @@ void omega_dots(const Space& space, VectorView<const Scalar, Space> r, VectorVie
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
 template <class Scalar, class Space>
 void reduce_dimension(const Space& space, IdrState<Scalar> state, VectorView<const Scalar, Space> z,
-                      VectorView<const Scalar, Space> t, VectorView<Scalar, Space> x, VectorView<Scalar, Space> r,
-                      VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
+                      VectorView<const Scalar, Space> t, VectorView<Scalar, Space> x,
+                      VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
+                      const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<1>(
       space, "prekond::idr::reduce_dimension", r.extent(0), workspace, result,
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
@@ -103,7 +108,9 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
 
  public:
   IdrRun(const LinearProblem<Scalar, Space>& problem, const IdrOptions& options)
-      : Base(problem, options.side, true), m_s(options.s), m_kappa(options.kappa),
+      : Base(problem, options.side, true),
+        m_s(options.s),
+        m_kappa(options.kappa),
         m_kernels(problem.space, this->num_rows(), m_s + 1),
         m_scalars(problem.space, "prekond::idr::scalars", 2 * m_s + 5, this->num_columns()) {
     const int k = this->num_columns();
@@ -162,15 +169,19 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
                       square_of(c), impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
     project_residual();
     for (int c : this->running())
-      on_one_thread("prekond::idr::start", krylov::IdrStart<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
+      on_one_thread("prekond::idr::start",
+                    krylov::IdrStart<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
-    this->for_each_running([&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced()), {}); });
+    this->for_each_running(
+        [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced()), {}); });
   }
 
-  /// P: random vectors, by classical Gram-Schmidt twice. A vector that adds nothing ends it: s is smaller then.
+  /// P: random vectors, by classical Gram-Schmidt twice. A vector that adds nothing ends it: s is smaller
+  /// then.
   void make_shadow(std::uint64_t seed) {
     const Space& space = this->space();
-    const double negligible = std::sqrt(static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon()));
+    const double negligible =
+        std::sqrt(static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon()));
     krylov::DeviceScalars<Scalar, Space> sums(space, "prekond::idr::shadow_scalars", 2 * m_s + 3, 1);
     const Basis<Scalar> p = shadow();
     for (int j = 0; j < m_s; ++j) {
@@ -181,8 +192,8 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
       m_kernels.project(space, "prekond::idr::make_shadow", p, j + 1, p.column(j), sums.now(second, 0), j,
                         sums.now(first, 0).data());
       this->sum(sums.message(second));
-      m_kernels.orthonormalize(space, "prekond::idr::make_shadow", p, j, sums.now(second, 0).data(), p.column(j),
-                               sums.now(norm, 0).data());
+      m_kernels.orthonormalize(space, "prekond::idr::make_shadow", p, j, sums.now(second, 0).data(),
+                               p.column(j), sums.now(norm, 0).data());
       sums.read(space, "prekond::idr::make_shadow");
       if (!(sums.real_now(norm, 0, 0) > negligible * std::sqrt(sums.real_now(first, 0, j)))) {
         m_s = std::max(1, j);
@@ -209,14 +220,17 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     for (int c : this->running())
       shadow_orthogonal<Scalar, Space>(space, state(c), k, basis(m_g, c), column(m_r, c), column(m_v, c));
     if (this->moves_by_preconditioner()) this->precondition(m_v, m_z);
-    for (int c : this->running()) new_direction<Scalar, Space>(space, state(c), k, basis(m_u, c), column(m_z, c));
+    for (int c : this->running())
+      new_direction<Scalar, Space>(space, state(c), k, basis(m_u, c), column(m_z, c));
     this->left_product(block(m_u, k), block(m_g, k));
     for (int c : this->running())
-      m_kernels.project(space, "prekond::idr::project", shadow(), m_s, basis(m_g, c).column(k), m_scalars.now(projection(), c));
+      m_kernels.project(space, "prekond::idr::project", shadow(), m_s, basis(m_g, c).column(k),
+                        m_scalars.now(projection(), c));
     this->sum(m_scalars.message(projection()));
     for (int c : this->running()) {
       on_one_thread("prekond::idr::biorthogonal",
-                    krylov::IdrStep<Scalar, Space>{state(c), k, m_scalars.now(projection(), c), m_scalars.now(pivot(), c)});
+                    krylov::IdrStep<Scalar, Space>{state(c), k, m_scalars.now(projection(), c),
+                                                   m_scalars.now(pivot(), c)});
       step_along<Scalar, Space>(space, state(c), k, basis(m_g, c), basis(m_u, c), this->x(c), column(m_r, c),
                                 m_scalars.now(residual_norm(), c), this->reduce_workspace());
     }
@@ -230,17 +244,20 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     const Multi z = this->moves_by_preconditioner() ? m_z : m_r;
     this->product(m_r, z, m_t);
     for (int c : this->running())
-      omega_dots<Scalar, Space>(space, column(m_r, c), column(m_t, c), m_scalars.now(omega(), c), this->reduce_workspace());
+      omega_dots<Scalar, Space>(space, column(m_r, c), column(m_t, c), m_scalars.now(omega(), c),
+                                this->reduce_workspace());
     this->sum(m_scalars.message(omega()));
     for (int c : this->running()) {
-      on_one_thread("prekond::idr::omega", krylov::IdrOmega<Scalar, Space>{state(c), m_scalars.now(omega(), c),
-                                                                           m_scalars.now(residual_norm(), c), m_kappa});
-      reduce_dimension<Scalar, Space>(space, state(c), column(z, c), column(m_t, c), this->x(c), column(m_r, c), square_of(c),
-                                      this->reduce_workspace());
+      on_one_thread("prekond::idr::omega",
+                    krylov::IdrOmega<Scalar, Space>{state(c), m_scalars.now(omega(), c),
+                                                    m_scalars.now(residual_norm(), c), m_kappa});
+      reduce_dimension<Scalar, Space>(space, state(c), column(z, c), column(m_t, c), this->x(c),
+                                      column(m_r, c), square_of(c), this->reduce_workspace());
     }
     project_residual();
     for (int c : this->running())
-      on_one_thread("prekond::idr::reduced", krylov::IdrReduced<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
+      on_one_thread("prekond::idr::reduced",
+                    krylov::IdrReduced<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
     test(reduced(), m_s, omega(), StopReason::breakdown_omega);
   }
 
@@ -250,7 +267,8 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     return all;
   }
 
-  /// The stopping test: (r, r) is value k of `square`. The step has broken down where the first value of `divisor` is 0.
+  /// The stopping test: (r, r) is value k of `square`. The step has broken down where the first value of
+  /// `divisor` is 0.
   void test(Group square, int k, Group divisor, StopReason reason) {
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
     this->count_iteration();

@@ -9,7 +9,8 @@
 
 namespace prekond::krylov {
 
-/// A column's M = P^H G (s x s, lower triangular), f = P^H r, and the coefficients of a step, in s^2 + 3 s + 2 places.
+/// A column's M = P^H G (s x s, lower triangular), f = P^H r, and the coefficients of a step, in s^2 + 3 s +
+/// 2 places.
 template <class Scalar>
 struct IdrState {
   Scalar* data;
@@ -48,8 +49,8 @@ struct IdrStart {
   }
 };
 
-/// From the projections P^H g of the new g = g_k: the alpha that make it orthogonal to p_0 .. p_(k-1), column k of M, beta,
-/// f; then the next step's c. `pivot` is for the host: M(k, k).
+/// From the projections P^H g of the new g = g_k: the alpha that make it orthogonal to p_0 .. p_(k-1), column
+/// k of M, beta, f; then the next step's c. `pivot` is for the host: M(k, k).
 template <class Scalar, class Space>
 struct IdrStep {
   IdrState<Scalar> state;

@@ -13,7 +13,9 @@ template <class Scalar, class Space>
 struct FillRandom {
   VectorView<Scalar, Space> v;
   std::uint64_t seed;
-  KOKKOS_FUNCTION static double symmetric(std::uint64_t hash) { return 2 * prekond::impl::unit_interval(hash) - 1; }
+  KOKKOS_FUNCTION static double symmetric(std::uint64_t hash) {
+    return 2 * prekond::impl::unit_interval(hash) - 1;
+  }
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     using Real = real_type_t<Scalar>;
     const std::uint64_t index = static_cast<std::uint64_t>(i);
@@ -25,15 +27,15 @@ struct FillRandom {
   }
 };
 
-/// Uniform numbers in (-1, 1], functions of the seed, the number of rows and the row. On several processes each numbers
-/// its own rows, from 0.
+/// Uniform numbers in (-1, 1], functions of the seed, the number of rows and the row. On several processes
+/// each numbers its own rows, from 0.
 template <class Scalar, class Space>
 void fill_random(const Space& space, VectorView<Scalar, Space> v, std::uint64_t seed) {
   const auto n = static_cast<std::int64_t>(v.extent(0));
-  Kokkos::parallel_for("prekond::krylov::random_vector",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
-                       FillRandom<Scalar, Space>{
-                           v, prekond::impl::counter_hash(seed, static_cast<std::uint64_t>(n))});
+  Kokkos::parallel_for(
+      "prekond::krylov::random_vector",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
+      FillRandom<Scalar, Space>{v, prekond::impl::counter_hash(seed, static_cast<std::uint64_t>(n))});
 }
 
 }  // namespace prekond::krylov

@@ -17,10 +17,11 @@ constexpr krylov::Group residual_norm{0, 1};
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
 template <class Scalar, class Space>
 void step(const Space& space, Scalar omega, VectorView<Scalar, Space> x, VectorView<Scalar, Space> r,
-          VectorView<const Scalar, Space> z, VectorView<const Scalar, Space> t, VectorView<Scalar, Space> result,
-          const ReduceWorkspace<Scalar, Space>& workspace) {
+          VectorView<const Scalar, Space> z, VectorView<const Scalar, Space> t,
+          VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<1>(
-      space, "prekond::richardson::step", r.extent(0), workspace, result, KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+      space, "prekond::richardson::step", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         x(i) += omega * z(i);
         r(i) -= omega * t(i);
         sum[0] += conjugate(r(i)) * r(i);
@@ -35,11 +36,13 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
 
  public:
   RichardsonRun(const LinearProblem<Scalar, Space>& problem, double omega)
-      : Base(problem, Side::right, false), m_omega(static_cast<real_type_t<Scalar>>(omega)),
+      : Base(problem, Side::right, false),
+        m_omega(static_cast<real_type_t<Scalar>>(omega)),
         m_scalars(problem.space, "prekond::richardson::scalars", 1, this->num_columns()) {
     m_r = this->allocate_columns("prekond::richardson::r", this->num_columns());
     m_t = this->allocate_columns("prekond::richardson::t", this->num_columns());
-    m_z = this->has_preconditioner() ? this->allocate_columns("prekond::richardson::z", this->num_columns()) : m_r;
+    m_z = this->has_preconditioner() ? this->allocate_columns("prekond::richardson::z", this->num_columns())
+                                     : m_r;
     this->lend_scratch(m_t);
   }
 
@@ -47,14 +50,15 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   void iterate() override {
     this->residual(m_r);
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(), this->reduce_workspace(),
-                      m_scalars.now(residual_norm, c), impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
+      block_reduce<1>(this->space(), "prekond::richardson::first_norm", this->num_rows(),
+                      this->reduce_workspace(), m_scalars.now(residual_norm, c),
+                      impl::DotBody<Scalar, Space>{column(m_r, c), column(m_r, c)});
     test();
     while (!this->running().empty()) {
       this->product(m_r, m_z, m_t);
       for (int c : this->running())
-        step<Scalar, Space>(this->space(), m_omega, this->x(c), column(m_r, c), column(m_z, c), column(m_t, c),
-                            m_scalars.now(residual_norm, c), this->reduce_workspace());
+        step<Scalar, Space>(this->space(), m_omega, this->x(c), column(m_r, c), column(m_z, c),
+                            column(m_t, c), m_scalars.now(residual_norm, c), this->reduce_workspace());
       this->count_iteration();
       test();
     }
@@ -63,7 +67,8 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   void test() {
     this->sum(m_scalars.message(residual_norm));
     m_scalars.read(this->space(), "prekond::richardson::stopping_test");
-    this->for_each_running([&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true, std::nullopt); });
+    this->for_each_running(
+        [&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true, std::nullopt); });
   }
 
   Scalar m_omega;

@@ -15,7 +15,8 @@
 
 namespace prekond::krylov {
 
-/// num / den where both are finite and den is not 0; 0 otherwise, so that nothing moves until the host sees why.
+/// num / den where both are finite and den is not 0; 0 otherwise, so that nothing moves until the host sees
+/// why.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
   if (den == T(0)) return T(0);
@@ -36,9 +37,9 @@ struct CountNotFinite {
   }
 };
 
-/// What the methods do in common: one solve of k columns. A method derives from it, allocates its vectors and gives
-/// `iterate`; here are the preconditioned product, the residuals, the stopping test, the true residual at the end, the
-/// restarts and the results.
+/// What the methods do in common: one solve of k columns. A method derives from it, allocates its vectors and
+/// gives `iterate`; here are the preconditioned product, the residuals, the stopping test, the true residual
+/// at the end, the restarts and the results.
 template <class Scalar, class Space>
 class KrylovRun {
  public:
@@ -66,17 +67,20 @@ class KrylovRun {
     double norm_b = 0;
     double norm_r = 0;
     double threshold = 0;
-    /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the preconditioner on the left.
+    /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the
+    /// preconditioner on the left.
     double scale = 1;
-    StopReason reason = StopReason::rtol;  ///< why iterating ended: rtol where the recursive residual has converged
-    int false_claims = 0;                  ///< convergences that the true residual did not confirm
-    double last_claim = 0;                 ///< the true residual at the last of them
+    StopReason reason =
+        StopReason::rtol;   ///< why iterating ended: rtol where the recursive residual has converged
+    int false_claims = 0;   ///< convergences that the true residual did not confirm
+    double last_claim = 0;  ///< the true residual at the last of them
     int breakdowns = 0;
     SolveResult result;
   };
 
   KrylovRun(const Problem& problem, Side side, bool restarts_after_breakdown)
-      : m_problem(problem), m_on_left(problem.preconditioner && side == Side::left),
+      : m_problem(problem),
+        m_on_left(problem.preconditioner && side == Side::left),
         m_restarts_after_breakdown(restarts_after_breakdown),
         m_reduce(problem.space, static_cast<std::int64_t>(problem.b.extent(0))),
         m_norms(problem.space, "prekond::krylov::norms", 2, static_cast<int>(problem.b.extent(1))),
@@ -118,7 +122,9 @@ class KrylovRun {
 
   bool is_running(int c) const { return std::find(m_running.begin(), m_running.end(), c) != m_running.end(); }
   /// Takes other columns for the running ones; returns what these were.
-  std::vector<int> exchange_running(std::vector<int> columns) { return std::exchange(m_running, std::move(columns)); }
+  std::vector<int> exchange_running(std::vector<int> columns) {
+    return std::exchange(m_running, std::move(columns));
+  }
 
   /// The columns from the first to the last running one: what a product is made with.
   MultiVectorView<Scalar, Space> range(const MultiVectorView<Scalar, Space>& v) const {
@@ -156,7 +162,8 @@ class KrylovRun {
     if (m_on_left) precondition(m_scratch, y);
   }
 
-  /// The residual of the preconditioned system: r = b - A x, or M^-1 (b - A x) with the preconditioner on the left.
+  /// The residual of the preconditioned system: r = b - A x, or M^-1 (b - A x) with the preconditioner on the
+  /// left.
   void residual(const MultiVectorView<Scalar, Space>& r) {
     if (!m_on_left) return true_residual(r);
     true_residual(m_scratch);
@@ -170,16 +177,20 @@ class KrylovRun {
     }
   }
 
-  /// Files ||r||^2 of column c as the method has it, and ends the column where it converged, where something is not
-  /// finite, at a breakdown, or after max_iters. `shown`: the monitor sees it.
+  /// Files ||r||^2 of column c as the method has it, and ends the column where it converged, where something
+  /// is not finite, at a breakdown, or after max_iters. `shown`: the monitor sees it.
   void judge(int c, double rr, bool finite, std::optional<StopReason> breakdown, bool shown = true) {
     Column& column = m_columns[c];
     column.norm_r = column.scale * std::sqrt(rr);
     if (shown && m_problem.monitor) m_problem.monitor(c, column.result.iterations, column.norm_r);
-    if (!finite || !std::isfinite(rr)) end(c, StopReason::nan);
-    else if (column.norm_r <= column.threshold) end(c, StopReason::rtol);
-    else if (breakdown) end(c, *breakdown);
-    else if (column.result.iterations >= m_problem.stopping.max_iters) end(c, StopReason::max_iters);
+    if (!finite || !std::isfinite(rr))
+      end(c, StopReason::nan);
+    else if (column.norm_r <= column.threshold)
+      end(c, StopReason::rtol);
+    else if (breakdown)
+      end(c, *breakdown);
+    else if (column.result.iterations >= m_problem.stopping.max_iters)
+      end(c, StopReason::max_iters);
   }
   void end(int c, StopReason reason) {
     m_columns[c].reason = reason;
@@ -239,15 +250,16 @@ class KrylovRun {
     if (zeroed) space().fence("prekond::krylov::zero_rhs");
   }
 
-  /// The true residuals of the columns that have ended; puts those that start again back among the running ones.
+  /// The true residuals of the columns that have ended; puts those that start again back among the running
+  /// ones.
   void verify(const std::vector<int>& cycle) {
     m_running = cycle;
     true_residual(m_scratch);
     local_norm(m_scratch, 0);
     // Where a column of A is empty, the residual does not tell of the unknown.
     for (int c : cycle)
-      block_reduce<1>(space(), "prekond::krylov::count_not_finite", num_rows(), m_reduce, m_norms.now({1, 1}, c),
-                      CountNotFinite<Scalar, Space>{x(c)});
+      block_reduce<1>(space(), "prekond::krylov::count_not_finite", num_rows(), m_reduce,
+                      m_norms.now({1, 1}, c), CountNotFinite<Scalar, Space>{x(c)});
     read_norms(2);
     m_running.clear();
     for (int c : cycle) {
@@ -264,17 +276,19 @@ class KrylovRun {
 
   StopReason final_reason(const Column& column, double truth) const {
     const StoppingOptions& stopping = m_problem.stopping;
-    const StopReason success = stopping.rtol * column.norm_b >= stopping.atol ? StopReason::rtol : StopReason::atol;
+    const StopReason success =
+        stopping.rtol * column.norm_b >= stopping.atol ? StopReason::rtol : StopReason::atol;
     if (column.reason == StopReason::nan || !std::isfinite(truth)) return StopReason::nan;
     if (column.reason != StopReason::rtol)
       return m_restarts_after_breakdown && truth <= column.threshold ? success : column.reason;
-    // With the preconditioner on the left another norm has converged, which is no reason for a larger true residual.
+    // With the preconditioner on the left another norm has converged, which is no reason for a larger true
+    // residual.
     const double allowed = m_on_left ? column.threshold : 10 * std::max(column.norm_r, column.threshold);
     return truth <= allowed ? success : StopReason::stagnation;
   }
 
-  /// Once after a breakdown; once after a convergence that was none (on the left: as long as each halves the true
-  /// residual, since how the two norms are related changes on the way).
+  /// Once after a breakdown; once after a convergence that was none (on the left: as long as each halves the
+  /// true residual, since how the two norms are related changes on the way).
   bool starts_again(Column& column, StopReason reason, double truth) {
     if (reason == StopReason::stagnation) {
       const bool first = column.false_claims++ == 0;

@@ -22,7 +22,8 @@ HostMatrix<Complex> complex_matrix(int n) {
   return c;
 }
 
-double residual_of(const HostMatrix<Complex>& a, const std::vector<Complex>& b, const std::vector<Complex>& x) {
+double residual_of(const HostMatrix<Complex>& a, const std::vector<Complex>& b,
+                   const std::vector<Complex>& x) {
   double squares = 0, of_b = 0;
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     Complex r = b[i];
@@ -77,7 +78,8 @@ TYPED_TEST(ComplexSolversTest, TheLeastSquaresResidualIsTheTrueOne) {
     const Variant variant{"gmres", {{"orthogonalization", std::string(form)}, {"restart", std::int64_t(40)}}};
     for (const std::int64_t iterations : {1, 2, 5, 11}) {
       const auto solved = solve_with<Complex, TypeParam>(variant, op, nullptr, b, stop_at(1e-14, iterations));
-      EXPECT_NEAR(solved.result.relative_residual, residual_of(a, b, solved.x), 1e-12) << form << ' ' << iterations;
+      EXPECT_NEAR(solved.result.relative_residual, residual_of(a, b, solved.x), 1e-12)
+          << form << ' ' << iterations;
     }
   }
 }
@@ -92,24 +94,28 @@ TYPED_TEST(ComplexSolversTest, PhasesOfTheUnknownsChangeNothing) {
   for (const Variant& variant : general_variants()) {
     if (variant.solver == "idr") continue;  // its shadow vectors are not rotated
     SCOPED_TRACE(variant.name());
-    const auto real = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8));
+    const auto real =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8));
     const auto complex = solve_with<Complex, TypeParam>(variant, op, nullptr, rotated_b, stop_at(1e-8));
     ASSERT_TRUE(complex.result.converged);
     EXPECT_LE(std::abs(complex.result.iterations - real.result.iterations), 1);
     for (std::size_t k = 0; k < std::min<std::size_t>({10, real.history.size(), complex.history.size()}); ++k)
       EXPECT_NEAR(complex.history[k], real.history[k], 1e-9 * real.history[0]) << k;
-    for (std::int64_t i = 0; i < a.num_rows; ++i) ASSERT_LE(Kokkos::abs(d[i] * complex.x[i] - real.x[i]), 1e-5);
+    for (std::int64_t i = 0; i < a.num_rows; ++i)
+      ASSERT_LE(Kokkos::abs(d[i] * complex.x[i] - real.x[i]), 1e-5);
   }
 }
 
 TYPED_TEST(ComplexSolversTest, SinglePrecision) {
   const HostMatrix<Complex> a = complex_matrix(150);
-  const HostMatrix<Kokkos::complex<float>> single{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
+  const HostMatrix<Kokkos::complex<float>> single{
+      a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
   const std::vector<Complex> b = random_complex(150, 2);
   const CsrOperator<Kokkos::complex<float>, TypeParam> op(to_device<TypeParam>(single));
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
-    const auto solved = solve_with<Kokkos::complex<float>, TypeParam>(variant, op, nullptr, {b.begin(), b.end()}, stop_at(1e-5));
+    const auto solved = solve_with<Kokkos::complex<float>, TypeParam>(variant, op, nullptr,
+                                                                      {b.begin(), b.end()}, stop_at(1e-5));
     EXPECT_TRUE(solved.result.converged) << to_string(solved.result.reason);
     EXPECT_LE(solved.result.true_relative_residual, 1e-4);
   }
@@ -120,17 +126,23 @@ TYPED_TEST(ComplexSolversTest, EndForAReason) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const auto sound = sparse<Complex>({{2, i}, {i, 3}});
   const CsrOperator<Complex, TypeParam> op(to_device<TypeParam>(sound));
-  const CsrOperator<Complex, TypeParam> bad(to_device<TypeParam>(sparse<Complex>({{2, Complex(0, nan)}, {i, 3}})));
+  const CsrOperator<Complex, TypeParam> bad(
+      to_device<TypeParam>(sparse<Complex>({{2, Complex(0, nan)}, {i, 3}})));
   // A = i I is skew-Hermitian, (A s, s) is imaginary: no breakdown for a complex omega.
   const CsrOperator<Complex, TypeParam> turn(to_device<TypeParam>(sparse<Complex>({{i, 0}, {0, 2.0 * i}})));
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
-    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {1, i}, stop_at(1e-9)).result.reason), StopReason::rtol);
-    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, turn, nullptr, {1, i}, stop_at(1e-9)).result.reason), StopReason::rtol);
-    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, bad, nullptr, {1, i}, stop_at(1e-9)).result.reason), StopReason::nan);
-    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {1, Complex(0, nan)}, stop_at(1e-9)).result.reason),
+    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {1, i}, stop_at(1e-9)).result.reason),
+              StopReason::rtol);
+    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, turn, nullptr, {1, i}, stop_at(1e-9)).result.reason),
+              StopReason::rtol);
+    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, bad, nullptr, {1, i}, stop_at(1e-9)).result.reason),
               StopReason::nan);
-    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {0, 0}, stop_at(1e-9)).result.reason), StopReason::zero_rhs);
+    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {1, Complex(0, nan)}, stop_at(1e-9))
+                   .result.reason),
+              StopReason::nan);
+    EXPECT_EQ((solve_with<Complex, TypeParam>(variant, op, nullptr, {0, 0}, stop_at(1e-9)).result.reason),
+              StopReason::zero_rhs);
   }
 }
 

@@ -19,21 +19,26 @@ class GmresTest : public ::testing::Test {};
 TYPED_TEST_SUITE(GmresTest, TestSpaces, SpaceNames);
 
 TYPED_TEST(GmresTest, IsTheTextbooks) {
-  for (const HostMatrix<double>& a : {uneven_matrix(1), uneven_matrix(2), uneven_matrix(61), uneven_matrix(259),
-                                      problem("convection_diffusion3d:7"), problem("poisson2d:23")}) {
+  for (const HostMatrix<double>& a :
+       {uneven_matrix(1), uneven_matrix(2), uneven_matrix(61), uneven_matrix(259),
+        problem("convection_diffusion3d:7"), problem("poisson2d:23")}) {
     const std::vector<double> b = random_vector(a.num_rows);
     for (const int restart : {1, 5, 30, 70}) {
-      const auto reference = reference_gmres(a, b, sequential_jacobi(a, true), std::size_t(restart), 1e-8, 300);
+      const auto reference =
+          reference_gmres(a, b, sequential_jacobi(a, true), std::size_t(restart), 1e-8, 300);
       const auto m = preconditioner_of<TypeParam>("jacobi", a);
       for (const char* form : forms) {
         for (const char* solver : {"gmres", "fgmres"}) {
-          SCOPED_TRACE(std::to_string(a.num_rows) + ", restart " + std::to_string(restart) + ' ' + form + ' ' + solver);
-          const auto solved = solve_with<double, TypeParam>(gmres(restart, form, solver), operator_of<TypeParam>(a), m.get(), b,
-                                                    stop_at(1e-8, 300));
+          SCOPED_TRACE(std::to_string(a.num_rows) + ", restart " + std::to_string(restart) + ' ' + form +
+                       ' ' + solver);
+          const auto solved = solve_with<double, TypeParam>(
+              gmres(restart, form, solver), operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8, 300));
           EXPECT_EQ(solved.result.converged, reference.converged);
           EXPECT_LE(std::abs(solved.result.iterations - reference.iterations), 1);
           for (std::size_t k = 0; k < std::min(solved.history.size(), reference.history.size()); ++k)
-            ASSERT_NEAR(solved.history[k], reference.history[k], 1e-6 * reference.history[k] + 1e-10 * norm(b)) << k;
+            ASSERT_NEAR(solved.history[k], reference.history[k],
+                        1e-6 * reference.history[k] + 1e-10 * norm(b))
+                << k;
           for (std::size_t i = 0; i < b.size(); ++i) ASSERT_NEAR(solved.x[i], reference.x[i], 1e-6);
         }
       }
@@ -45,12 +50,13 @@ TYPED_TEST(GmresTest, TheResidualNeverGrowsAndProductsAreCounted) {
   const HostMatrix<double> a = problem("convection_diffusion3d:8,peclet=1000");
   const std::vector<double> b = random_vector(a.num_rows);
   for (const char* form : forms) {
-    const auto solved = solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9));
+    const auto solved =
+        solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9));
     EXPECT_TRUE(solved.result.converged);
     for (std::size_t k = 1; k < solved.history.size(); ++k)
       EXPECT_LE(solved.history[k], solved.history[k - 1] * (1 + 1e-12)) << k;
-    // One an iteration, one residual a cycle, the true one; the delayed form has one more where a cycle does not end with
-    // its last step.
+    // One an iteration, one residual a cycle, the true one; the delayed form has one more where a cycle does
+    // not end with its last step.
     const std::int64_t cycles = (solved.result.iterations + 9) / 10;
     const bool early = std::string(form) == "dcgs2" && solved.result.iterations % 10 != 0;
     EXPECT_EQ(solved.result.matrix_products, solved.result.iterations + cycles + 1 + (early ? 1 : 0)) << form;
@@ -64,15 +70,18 @@ TYPED_TEST(GmresTest, EndsWithTheKrylovSpace) {
   const HostMatrix<double> a = diagonal_matrix(entries);
   const std::vector<double> b = random_vector(50);
   for (const char* form : forms) {
-    const auto solved = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-13));
+    const auto solved =
+        solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-13));
     EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
     EXPECT_EQ(solved.result.iterations, 4) << form;
     // More than the precision has is no success, and no crash either.
-    const auto too_much = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-18, 300));
+    const auto too_much = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(a), nullptr,
+                                                        b, stop_at(1e-18, 300));
     EXPECT_LE(too_much.result.true_relative_residual, 1e-14);
     EXPECT_TRUE(all_finite(too_much.x));
-    const auto one = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(diagonal_matrix({4, 4, 4})), nullptr,
-                                           {1, 2, 3}, stop_at(1e-12));
+    const auto one =
+        solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(diagonal_matrix({4, 4, 4})),
+                                      nullptr, {1, 2, 3}, stop_at(1e-12));
     EXPECT_EQ(one.result.iterations, 1) << "a multiple of the identity";
     EXPECT_NEAR(one.x[2], 0.75, 1e-15);
   }
@@ -84,17 +93,18 @@ TYPED_TEST(GmresTest, BreaksDownWhereASingularMatrixHidesTheSolution) {
   for (const char* form : forms) {
     for (const char* solver : {"gmres", "fgmres"}) {
       for (const std::vector<double>& b : {std::vector<double>{1, 0, 0}, std::vector<double>{0, 0, 1}}) {
-        const auto solved = solve_with<double, TypeParam>(gmres(10, form, solver), operator_of<TypeParam>(nilpotent), nullptr, b,
-                                                  stop_at(1e-10));
-        EXPECT_EQ(solved.result.reason, StopReason::breakdown_arnoldi) << form << ' ' << to_string(solved.result.reason);
+        const auto solved = solve_with<double, TypeParam>(
+            gmres(10, form, solver), operator_of<TypeParam>(nilpotent), nullptr, b, stop_at(1e-10));
+        EXPECT_EQ(solved.result.reason, StopReason::breakdown_arnoldi)
+            << form << ' ' << to_string(solved.result.reason);
         EXPECT_TRUE(all_finite(solved.x));
         EXPECT_NEAR(solved.result.true_relative_residual, residual_norm(nilpotent, b, solved.x), 1e-15);
       }
     }
     // A singular matrix with a solution in the Krylov space.
     const HostMatrix<double> consistent = sparse<double>({{1, 1, 0}, {0, 2, 0}, {0, 0, 0}});
-    const auto solved = solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(consistent), nullptr, {1, 2, 0},
-                                              stop_at(1e-10));
+    const auto solved = solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(consistent),
+                                                      nullptr, {1, 2, 0}, stop_at(1e-10));
     EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
   }
 }
@@ -106,7 +116,8 @@ TYPED_TEST(GmresTest, SkewSymmetricMatricesAreNoBreakdown) {
     for (int j = 0; j < i; ++j) dense[j][i] = -(dense[i][j] = entries[20 * i + j]);
   const std::vector<double> b = random_vector(20, 3);
   for (const char* form : forms) {
-    const auto solved = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(sparse(dense)), nullptr, b, stop_at(1e-8));
+    const auto solved = solve_with<double, TypeParam>(gmres(30, form), operator_of<TypeParam>(sparse(dense)),
+                                                      nullptr, b, stop_at(1e-8));
     EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
     EXPECT_LE(solved.result.iterations, 20);
   }
@@ -118,7 +129,8 @@ TYPED_TEST(GmresTest, TheDelayedFormKeepsTheBasisOrthogonal) {
   const std::vector<double> b = random_vector(150);
   const auto reference = reference_gmres(a, b, sequential_jacobi(a, false), 150, 1e-9, 150);
   for (const char* form : forms) {
-    const auto solved = solve_with<double, TypeParam>(gmres(150, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9, 160));
+    const auto solved = solve_with<double, TypeParam>(gmres(150, form), operator_of<TypeParam>(a), nullptr, b,
+                                                      stop_at(1e-9, 160));
     EXPECT_TRUE(solved.result.converged) << form << ' ' << to_string(solved.result.reason);
     EXPECT_LE(std::abs(solved.result.iterations - reference.iterations), 1);
     EXPECT_NEAR(solved.result.relative_residual, solved.result.true_relative_residual, 1e-11);
@@ -136,15 +148,18 @@ TYPED_TEST(GmresTest, LeftIsASuccessOfTheTrueResidualOnly) {
     for (const int restart : {10, 60}) {
       Variant left = gmres(restart, form);
       left.options["side"] = std::string("left");
-      const auto solved = solve_with<double, TypeParam>(left, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
+      const auto solved =
+          solve_with<double, TypeParam>(left, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
       const double truth = residual_norm(a, b, solved.x) / norm(b);
       EXPECT_NEAR(solved.result.true_relative_residual, truth, 1e-13);
-      EXPECT_EQ(solved.result.converged, truth <= 1e-8) << form << ' ' << restart << ' ' << to_string(solved.result.reason);
+      EXPECT_EQ(solved.result.converged, truth <= 1e-8)
+          << form << ' ' << restart << ' ' << to_string(solved.result.reason);
     }
   }
 }
 
-// ---------------------------------------------------------------------------------------------- flexible GMRES
+// ---------------------------------------------------------------------------------------------- flexible
+// GMRES
 
 /// M_j^-1 = another diagonal in each application: what flexible GMRES is for.
 template <class Space>
@@ -168,16 +183,19 @@ class Changing : public Preconditioner<double, Space> {
 TYPED_TEST(GmresTest, FlexibleTakesAPreconditionerThatChanges) {
   const HostMatrix<double> a = problem("convection_diffusion3d:7");
   const std::vector<double> b = random_vector(a.num_rows);
-  const auto plain = solve_with<double, TypeParam>(gmres(20, "cgs2"), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9));
+  const auto plain =
+      solve_with<double, TypeParam>(gmres(20, "cgs2"), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9));
   for (const char* form : forms) {
     const Changing<TypeParam> m(a.num_rows);
-    const auto solved = solve_with<double, TypeParam>(gmres(20, form, "fgmres"), operator_of<TypeParam>(a), &m, b, stop_at(1e-9));
+    const auto solved = solve_with<double, TypeParam>(gmres(20, form, "fgmres"), operator_of<TypeParam>(a),
+                                                      &m, b, stop_at(1e-9));
     // Factors change nothing in the space: the iteration is GMRES's.
     EXPECT_TRUE(solved.result.converged) << form;
     EXPECT_EQ(solved.result.iterations, plain.result.iterations);
     EXPECT_LE(residual_norm(a, b, solved.x), 1.1e-9 * norm(b));
     const Changing<TypeParam> again(a.num_rows);
-    const auto rigid = solve_with<double, TypeParam>(gmres(20, form), operator_of<TypeParam>(a), &again, b, stop_at(1e-9, 500));
+    const auto rigid = solve_with<double, TypeParam>(gmres(20, form), operator_of<TypeParam>(a), &again, b,
+                                                     stop_at(1e-9, 500));
     EXPECT_FALSE(rigid.result.converged && rigid.result.iterations <= plain.result.iterations)
         << "GMRES takes the preconditioner for a fixed one";
   }

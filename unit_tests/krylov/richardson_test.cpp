@@ -19,8 +19,8 @@ TYPED_TEST(RichardsonTest, IsTheTextbooks) {
     const std::vector<double> b = random_vector(n);
     const auto m = preconditioner_of<TypeParam>("jacobi", a);
     for (const double omega : {1.0, 0.8}) {
-      const auto solved = solve_with<double, TypeParam>({"richardson", {{"omega", omega}}}, operator_of<TypeParam>(a), m.get(), b,
-                                                stop_at(1e-8));
+      const auto solved = solve_with<double, TypeParam>({"richardson", {{"omega", omega}}},
+                                                        operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
       EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
       std::vector<double> x(n, 0.0);
       for (std::size_t k = 0; k < solved.history.size(); ++k) {
@@ -36,15 +36,16 @@ TYPED_TEST(RichardsonTest, IsTheTextbooks) {
 
 TYPED_TEST(RichardsonTest, WithoutAPreconditionerAndWhereItDiverges) {
   const HostMatrix<double> a = diagonal_matrix({1, 0.5, 1.5});
-  const auto solved = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(a), nullptr, {1, 1, 1}, stop_at(1e-9));
+  const auto solved = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(a), nullptr,
+                                                    {1, 1, 1}, stop_at(1e-9));
   EXPECT_TRUE(solved.result.converged);
   EXPECT_EQ(solved.result.iterations, 30);  // 0.5^30 sqrt(2/3) is below 1e-9
   const HostMatrix<double> large = problem("poisson2d:5");
-  const auto some = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(large), nullptr, random_vector(25),
-                                          stop_at(1e-9, 50));
+  const auto some = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(large), nullptr,
+                                                  random_vector(25), stop_at(1e-9, 50));
   EXPECT_EQ(some.result.reason, StopReason::max_iters);
-  const auto many = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(large), nullptr, random_vector(25),
-                                          stop_at(1e-9, 5000));
+  const auto many = solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(large), nullptr,
+                                                  random_vector(25), stop_at(1e-9, 5000));
   EXPECT_EQ(many.result.reason, StopReason::nan);
   EXPECT_FALSE(many.result.converged);
 }
@@ -63,7 +64,8 @@ TYPED_TEST(RichardsonTest, OneMessageAnIterationAndNoAllocation) {
     const auto solver = create_solver<double, TypeParam>("richardson");
     space.fence();
     const ToolEvents events;
-    EXPECT_EQ(solver->solve(space, op, m.get(), b, x, stop_at(1e-30, iterations), {}, reducer).iterations, iterations);
+    EXPECT_EQ(solver->solve(space, op, m.get(), b, x, stop_at(1e-30, iterations), {}, reducer).iterations,
+              iterations);
     fences.push_back(events.fences().size());
     allocations.push_back(events.allocations().size());
     messages.push_back(reducer.calls);

@@ -22,21 +22,23 @@ struct SolvedColumns {
 };
 
 template <class Space>
-SolvedColumns solve_columns(const Variant& variant, const Operator<double, Space>& a, const Preconditioner<double, Space>* m,
-                            const Columns& b, const StoppingOptions& stopping, const Columns& x0,
+SolvedColumns solve_columns(const Variant& variant, const Operator<double, Space>& a,
+                            const Preconditioner<double, Space>* m, const Columns& b,
+                            const StoppingOptions& stopping, const Columns& x0,
                             const Reducer<double, Space>& reducer = {}) {
   const Space space;
   const auto x = to_columns<Space>(x0), b_device = to_columns<Space>(b);
   SolvedColumns solved;
   solved.histories.resize(b.size());
   solved.results = create_solver<double, Space>(variant.solver, variant.options)
-                       ->solve(space, a, m, b_device, x, stopping,
-                               [&](int c, std::int64_t iteration, double norm_r) {
-                                 // A start from the true residual passes its iteration once more.
-                                 EXPECT_LE(std::size_t(iteration), solved.histories[c].size());
-                                 solved.histories[c].push_back(norm_r);
-                               },
-                               reducer);
+                       ->solve(
+                           space, a, m, b_device, x, stopping,
+                           [&](int c, std::int64_t iteration, double norm_r) {
+                             // A start from the true residual passes its iteration once more.
+                             EXPECT_LE(std::size_t(iteration), solved.histories[c].size());
+                             solved.histories[c].push_back(norm_r);
+                           },
+                           reducer);
   space.fence();
   for (std::size_t c = 0; c < b.size(); ++c) solved.x.push_back(column_of(x, int(c)));
   return solved;
@@ -67,13 +69,15 @@ TYPED_TEST(SeveralColumnsTest, EachIsSolvedAsAlone) {
     const auto op = operator_of<TypeParam>(a);
     for (const char* name : {"", "jacobi"}) {
       SCOPED_TRACE(variant.name() + ", " + name);
-      const auto m = name[0] != 0 || variant.solver == "richardson" ? preconditioner_of<TypeParam>("jacobi", a) : nullptr;
-      // One that is as good as solved, one that is zero, one that is solved, hard and easy ones; more than a product
-      // takes at once.
+      const auto m = name[0] != 0 || variant.solver == "richardson"
+                         ? preconditioner_of<TypeParam>("jacobi", a)
+                         : nullptr;
+      // One that is as good as solved, one that is zero, one that is solved, hard and easy ones; more than a
+      // product takes at once.
       std::vector<double> near = random_vector(n, 4);
       const std::vector<double> exact = random_vector(n, 5);
-      const Columns b = {random_vector(n, 1), multiply(a, near), std::vector<double>(n, 0.0), multiply(a, exact),
-                         random_vector(n, 2), random_vector(n, 3)};
+      const Columns b = {random_vector(n, 1), multiply(a, near),   std::vector<double>(n, 0.0),
+                         multiply(a, exact),  random_vector(n, 2), random_vector(n, 3)};
       for (std::size_t i = 0; i < n; ++i) near[i] *= 1 + 1e-5;
       const Columns x0 = {std::vector<double>(n, 0.0), near, random_vector(n, 9), exact, random_vector(n, 8),
                           std::vector<double>(n, 0.0)};
@@ -148,7 +152,8 @@ TYPED_TEST(SeveralColumnsTest, AFrozenColumnDoesNotChange) {
     const Columns b = {multiply(a, near), random_vector(rows, 1)};
     for (double& value : near) value *= 1 + 1e-4;
     const Columns x0 = {near, std::vector<double>(rows, 0.0)};
-    const auto solved = solve_columns<TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-7), x0);
+    const auto solved =
+        solve_columns<TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-7), x0);
     EXPECT_TRUE(solved.results[0].converged && solved.results[1].converged);
     EXPECT_LT(solved.results[0].iterations, solved.results[1].iterations);
     EXPECT_GE(solved.histories[0].size(), std::size_t(solved.results[0].iterations) + 1);
@@ -163,11 +168,13 @@ TYPED_TEST(SeveralColumnsTest, AMessageIsForAllColumns) {
     const HostMatrix<double> a = matrix_for(variant);
     const auto m = preconditioner_of<TypeParam>("jacobi", a);
     const auto op = operator_of<TypeParam>(a);
-    const Columns b = {random_vector(a.num_rows, 1), random_vector(a.num_rows, 1), random_vector(a.num_rows, 1)};
+    const Columns b = {random_vector(a.num_rows, 1), random_vector(a.num_rows, 1),
+                       random_vector(a.num_rows, 1)};
     const Columns x0(3, std::vector<double>(a.num_rows, 0.0));
     const CountingReducer<TypeParam> of_three(1), of_one(1);
     const auto together = solve_columns<TypeParam>(variant, op, m.get(), b, stop_at(1e-6), x0, of_three);
-    const auto alone = solve_with<double, TypeParam>(variant, op, m.get(), b[0], stop_at(1e-6), x0[0], of_one);
+    const auto alone =
+        solve_with<double, TypeParam>(variant, op, m.get(), b[0], stop_at(1e-6), x0[0], of_one);
     EXPECT_TRUE(alone.result.converged);
     EXPECT_EQ(together.x[0], together.x[2]);
     if (together.results[0].iterations == alone.result.iterations) {
@@ -182,10 +189,12 @@ TYPED_TEST(SeveralColumnsTest, OneProductOneApplicationAndNoAllocationAnIteratio
   for (const Variant& variant : all_variants()) {
     if (variant.options.count("restart") != 0) continue;
     SCOPED_TRACE(variant.name());
-    const HostMatrix<double> a = variant.solver == "cg" ? problem("poisson2d:20") : problem("convection_diffusion3d:9");
+    const HostMatrix<double> a =
+        variant.solver == "cg" ? problem("poisson2d:20") : problem("convection_diffusion3d:9");
     const auto m = preconditioner_of<TypeParam>("jacobi", a);
     const auto op = operator_of<TypeParam>(a);
-    const auto b = to_columns<TypeParam>({random_vector(a.num_rows, 1), random_vector(a.num_rows, 2), random_vector(a.num_rows, 3)});
+    const auto b = to_columns<TypeParam>(
+        {random_vector(a.num_rows, 1), random_vector(a.num_rows, 2), random_vector(a.num_rows, 3)});
     struct Counts {
       std::size_t products = 0, applications = 0, fences = 0, allocations = 0;
     };

@@ -24,7 +24,9 @@ bool on_left(const Variant& variant) {
   const auto side = variant.options.find("side");
   return side != variant.options.end() && to_string(side->second) == "left";
 }
-bool is_gmres(const Variant& variant) { return variant.solver == "gmres" || variant.solver == "fgmres"; }
+bool is_gmres(const Variant& variant) {
+  return variant.solver == "gmres" || variant.solver == "fgmres";
+}
 
 template <class Space>
 class SolversTest : public ::testing::Test {};
@@ -40,7 +42,8 @@ TYPED_TEST(SolversTest, SolveWhatTheyAreFor) {
       const auto m = name[0] != 0 ? preconditioner_of<TypeParam>(name, system) : nullptr;
       for (const Variant& variant : general_variants()) {
         SCOPED_TRACE(variant.name() + ", " + name + ", size " + std::to_string(n));
-        const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(system), m.get(), b, stop_at(1e-9));
+        const auto solved =
+            solve_with<double, TypeParam>(variant, operator_of<TypeParam>(system), m.get(), b, stop_at(1e-9));
         EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
         EXPECT_TRUE(solved.result.converged);
         const double truth = residual_norm(system, b, solved.x) / norm(b);
@@ -61,11 +64,14 @@ TYPED_TEST(SolversTest, APreconditionerForGeneralMatricesHelps) {
   for (const char* spec : {"convection_diffusion3d:9", "convection_diffusion3d:8,peclet=1000"}) {
     const HostMatrix<double> a = problem(spec);
     const std::vector<double> b = random_vector(a.num_rows);
-    const auto jacobi = preconditioner_of<TypeParam>("jacobi", a), fsai = preconditioner_of<TypeParam>("nonsymmetric_fsai", a);
+    const auto jacobi = preconditioner_of<TypeParam>("jacobi", a),
+               fsai = preconditioner_of<TypeParam>("nonsymmetric_fsai", a);
     for (const Variant& variant : general_variants()) {
       SCOPED_TRACE(variant.name());
-      const auto plain = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-8));
-      const auto helped = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), fsai.get(), b, stop_at(1e-8));
+      const auto plain =
+          solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-8));
+      const auto helped =
+          solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), fsai.get(), b, stop_at(1e-8));
       EXPECT_TRUE(plain.result.converged && helped.result.converged);
       EXPECT_LT(helped.result.iterations, plain.result.iterations);
       EXPECT_LE(residual_norm(a, b, helped.x), 1e-7 * norm(b));
@@ -83,12 +89,15 @@ TYPED_TEST(SolversTest, ConvergenceIsTheLargerOfRtolAndAtol) {
     for (const auto& [rtol, atol, reason] :
          {std::tuple(1e-6, 1e-12, StopReason::rtol), std::tuple(1e-9, 1e-3, StopReason::atol),
           std::tuple(0.0, 1e-5, StopReason::atol)}) {
-      const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(rtol, 1000, atol));
-      EXPECT_EQ(solved.result.reason, reason) << rtol << ' ' << atol << ' ' << to_string(solved.result.reason);
+      const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b,
+                                                        stop_at(rtol, 1000, atol));
+      EXPECT_EQ(solved.result.reason, reason)
+          << rtol << ' ' << atol << ' ' << to_string(solved.result.reason);
       EXPECT_LE(solved.history.back(), std::max(rtol * norm(b), atol));
       EXPECT_GT(solved.history[solved.history.size() - 2], std::max(rtol * norm(b), atol));
     }
-    const auto at_once = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1.0));
+    const auto at_once =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1.0));
     EXPECT_EQ(at_once.result.iterations, 0);
     EXPECT_TRUE(at_once.result.converged);
   }
@@ -102,17 +111,21 @@ TYPED_TEST(SolversTest, ZeroAndExactAndGoodStarts) {
   const auto jacobi = preconditioner_of<TypeParam>("jacobi", a);
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
-    const auto of_zero = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), zero, stop_at(1e-8),
-                                               random_vector(a.num_rows));
+    const auto of_zero = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), zero,
+                                                       stop_at(1e-8), random_vector(a.num_rows));
     EXPECT_EQ(of_zero.result.reason, StopReason::zero_rhs);
     EXPECT_EQ(of_zero.x, zero);
-    const auto from_exact = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-8), exact);
+    const auto from_exact = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b,
+                                                          stop_at(1e-8), exact);
     EXPECT_EQ(from_exact.result.iterations, 0);
     EXPECT_TRUE(from_exact.result.converged);
     EXPECT_EQ(from_exact.x, exact);
-    const auto cold = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-9));
-    const auto rough = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-4));
-    const auto warm = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-9), rough.x);
+    const auto cold =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-9));
+    const auto rough =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-4));
+    const auto warm = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b,
+                                                    stop_at(1e-9), rough.x);
     EXPECT_LT(warm.result.iterations, cold.result.iterations);
     EXPECT_TRUE(warm.result.converged);
   }
@@ -123,10 +136,12 @@ TYPED_TEST(SolversTest, StopAfterMaxIters) {
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 3);
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
-    const auto none = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-12, 0), guess);
+    const auto none = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b,
+                                                    stop_at(1e-12, 0), guess);
     EXPECT_EQ(none.result.reason, StopReason::max_iters);
     EXPECT_EQ(none.x, guess);
-    const auto five = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-12, 5));
+    const auto five =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-12, 5));
     EXPECT_EQ(five.result.reason, StopReason::max_iters);
     EXPECT_FALSE(five.result.converged);
     EXPECT_EQ(five.result.iterations, 5);
@@ -146,23 +161,27 @@ TYPED_TEST(SolversTest, WhatIsNotANumberIsNamed) {
       bad_guess[3] = bad;
       HostMatrix<double> bad_a = a;
       bad_a.values[100] = bad;
-      const auto from_b = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, bad_b, stop_at(1e-8), guess);
+      const auto from_b = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, bad_b,
+                                                        stop_at(1e-8), guess);
       EXPECT_EQ(from_b.result.reason, StopReason::nan);
       EXPECT_EQ(from_b.x, guess);
-      const auto from_x = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8), bad_guess);
+      const auto from_x = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b,
+                                                        stop_at(1e-8), bad_guess);
       EXPECT_EQ(from_x.result.reason, StopReason::nan);
-      const auto from_a = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(bad_a), nullptr, b, stop_at(1e-8), guess);
+      const auto from_a = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(bad_a), nullptr, b,
+                                                        stop_at(1e-8), guess);
       EXPECT_EQ(from_a.result.reason, StopReason::nan);
       EXPECT_EQ(from_a.x, guess);
       for (int late : {1, 2, 3, 7}) {
-        const auto from_product =
-            solve_with<double, TypeParam>(variant, Late<TypeParam>(a, late, bad), nullptr, b, stop_at(1e-8), guess);
+        const auto from_product = solve_with<double, TypeParam>(variant, Late<TypeParam>(a, late, bad),
+                                                                nullptr, b, stop_at(1e-8), guess);
         EXPECT_EQ(from_product.result.reason, StopReason::nan) << late;
         EXPECT_TRUE(all_finite(from_product.x)) << late;
       }
       for (int late : {0, 1, 4}) {
         const Scale<double, TypeParam> m(a.num_rows, 1, late, bad);
-        const auto from_m = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), &m, b, stop_at(1e-8), guess);
+        const auto from_m =
+            solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), &m, b, stop_at(1e-8), guess);
         EXPECT_EQ(from_m.result.reason, StopReason::nan) << late;
         EXPECT_FALSE(from_m.result.converged);
       }
@@ -177,12 +196,14 @@ TYPED_TEST(SolversTest, AnOperatorThatLiesEndsAsStagnationAfterOneRestart) {
     SCOPED_TRACE(name);
     Variant variant{name, {}};
     if (is_gmres(variant)) variant.options["restart"] = std::int64_t(100);
-    const auto lied = solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2), nullptr, b, stop_at(1e-8));
+    const auto lied =
+        solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2), nullptr, b, stop_at(1e-8));
     EXPECT_EQ(lied.result.reason, StopReason::stagnation) << to_string(lied.result.reason);
     EXPECT_FALSE(lied.result.converged);
     EXPECT_LE(lied.result.relative_residual, 1e-8);
     EXPECT_NEAR(lied.result.true_relative_residual, 0.25, 1e-6);  // half the residual is left each time
-    const auto repented = solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2, 2), nullptr, b, stop_at(1e-8));
+    const auto repented =
+        solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2, 2), nullptr, b, stop_at(1e-8));
     EXPECT_EQ(repented.result.reason, StopReason::rtol);
     EXPECT_LE(residual_norm(a, b, repented.x), 1e-7 * norm(b));
   }
@@ -190,23 +211,29 @@ TYPED_TEST(SolversTest, AnOperatorThatLiesEndsAsStagnationAfterOneRestart) {
 
 TYPED_TEST(SolversTest, ZeroAndSingularSystemsEndWithAReason) {
   const HostMatrix<double> zero = sparse<double>({{0, 0, 0}, {0, 0, 0}, {0, 0, 0}});
-  const HostMatrix<double> singular = sparse<double>({{1, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 3, 0}, {0, 0, 0, 0}});  // an empty column
+  const HostMatrix<double> singular =
+      sparse<double>({{1, 0, 0, 0}, {0, 2, 0, 0}, {0, 0, 3, 0}, {0, 0, 0, 0}});  // an empty column
   const Scale<double, TypeParam> vanishing(4, 0);
   for (const Variant& variant : general_variants()) {
     SCOPED_TRACE(variant.name());
-    for (const auto& [a, b] : {std::pair(zero, std::vector<double>{1, 2, 3}), std::pair(singular, std::vector<double>{1, 1, 1, 1})}) {
-      const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8, 200));
+    for (const auto& [a, b] : {std::pair(zero, std::vector<double>{1, 2, 3}),
+                               std::pair(singular, std::vector<double>{1, 1, 1, 1})}) {
+      const auto solved =
+          solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-8, 200));
       EXPECT_FALSE(solved.result.converged);
-      EXPECT_EQ(solved.result.reason == StopReason::nan, !all_finite(solved.x)) << to_string(solved.result.reason);
+      EXPECT_EQ(solved.result.reason == StopReason::nan, !all_finite(solved.x))
+          << to_string(solved.result.reason);
       if (a.nnz() == 0) {
         EXPECT_THAT(to_string(solved.result.reason), StartsWith("breakdown_"));
         EXPECT_EQ(solved.x, std::vector<double>(3, 0.0));
       }
     }
     const std::vector<double> fitting = {1, 1, 1, 0};
-    const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(singular), nullptr, fitting, stop_at(1e-8, 200));
+    const auto solved = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(singular), nullptr,
+                                                      fitting, stop_at(1e-8, 200));
     EXPECT_TRUE(solved.result.converged) << to_string(solved.result.reason);
-    const auto by_zero = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(singular), &vanishing, fitting, stop_at(1e-8, 200));
+    const auto by_zero = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(singular), &vanishing,
+                                                       fitting, stop_at(1e-8, 200));
     EXPECT_FALSE(by_zero.result.converged);
     EXPECT_TRUE(all_finite(by_zero.x));
   }
@@ -220,7 +247,7 @@ TYPED_TEST(SolversTest, SumsOverManyRanksGiveTheSameIteration) {
     SCOPED_TRACE(variant.name());
     const auto run = [&](double ranks) {
       return solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8), {},
-                                   CountingReducer<TypeParam>(ranks));
+                                           CountingReducer<TypeParam>(ranks));
     };
     const auto one = run(1), four = run(4);
     EXPECT_TRUE(one.result.converged);
@@ -236,10 +263,11 @@ TYPED_TEST(SolversTest, ARankWithoutRowsDoesAsTheOthers) {
     for (const Variant& variant : general_variants()) {
       SCOPED_TRACE(variant.name());
       Tape<TypeParam> tape;
-      const auto others = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1e-9, 60), {}, tape);
+      const auto others = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b,
+                                                        stop_at(1e-9, 60), {}, tape);
       tape.replay();
-      const auto empty = solve_with<double, TypeParam>(variant, StencilOperator<double, TypeParam>(0, 2), nullptr, {},
-                                               stop_at(1e-9, 60), {}, tape);
+      const auto empty = solve_with<double, TypeParam>(variant, StencilOperator<double, TypeParam>(0, 2),
+                                                       nullptr, {}, stop_at(1e-9, 60), {}, tape);
       EXPECT_EQ(empty.result.reason, others.result.reason);
       EXPECT_EQ(empty.result.iterations, others.result.iterations);
       EXPECT_EQ(empty.history, others.history);
@@ -278,7 +306,8 @@ TYPED_TEST(SolversTest, MessagesFencesAndAllocationsOfAnIteration) {
       EXPECT_EQ(result.iterations, iterations);
       EXPECT_GE(result.matrix_products, iterations);
       counts = {reducer.calls, events.fences().size(), events.allocations().size()};
-      for (const auto& label : events.kernels()) EXPECT_THAT(label, AnyOf(StartsWith("prekond::"), StartsWith("Kokkos::")));
+      for (const auto& label : events.kernels())
+        EXPECT_THAT(label, AnyOf(StartsWith("prekond::"), StartsWith("Kokkos::")));
       for (const auto& label : events.allocations())
         EXPECT_THAT(label, AnyOf(StartsWith("prekond::"), StartsWith("Kokkos::")));
       return counts;
@@ -296,8 +325,10 @@ TYPED_TEST(SolversTest, SameBitsTwice) {
   const std::vector<double> b = random_vector(a.num_rows);
   const auto m = preconditioner_of<TypeParam>("nonsymmetric_fsai", a);
   for (const Variant& variant : general_variants()) {
-    const auto first = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
-    const auto second = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
+    const auto first =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
+    const auto second =
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8));
     EXPECT_TRUE(first.result.converged);
     EXPECT_EQ(first.x, second.x) << variant.name();
     EXPECT_EQ(first.history, second.history) << variant.name();
@@ -344,9 +375,10 @@ TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << folder.string();
   const Space space;
   int solves = 0, solved = 0;
-  for (const char* file : {"sherman3.mtx.gz", "sherman4.mtx.gz", "olm100.mtx", "cage8.mtx.gz", "orsirr_1.mtx.gz", "pde900.mtx.gz",
-                           "young3c.mtx", "west0067.mtx", "arc130.mtx", "steam1.mtx", "tols340.mtx", "impcol_a.mtx",
-                           "circuit204.mtx.gz", "add32.mtx.gz", "rajat05.mtx", "bfwa62.mtx"}) {
+  for (const char* file :
+       {"sherman3.mtx.gz", "sherman4.mtx.gz", "olm100.mtx", "cage8.mtx.gz", "orsirr_1.mtx.gz",
+        "pde900.mtx.gz", "young3c.mtx", "west0067.mtx", "arc130.mtx", "steam1.mtx", "tols340.mtx",
+        "impcol_a.mtx", "circuit204.mtx.gz", "add32.mtx.gz", "rajat05.mtx", "bfwa62.mtx"}) {
     if (!std::filesystem::exists(folder / file)) continue;
     HostMatrix<double> a;
     try {
@@ -359,7 +391,8 @@ TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
     const auto m = preconditioner_of<Space>("nonsymmetric_fsai", a);
     for (const Variant& variant : general_variants()) {
       SCOPED_TRACE(std::string(file) + ", " + variant.name());
-      const auto result = solve_with<double, Space>(variant, operator_of<Space>(a), m.get(), b, stop_at(1e-6, 400));
+      const auto result =
+          solve_with<double, Space>(variant, operator_of<Space>(a), m.get(), b, stop_at(1e-6, 400));
       ++solves;
       const double truth = residual_norm(a, b, result.x) / norm(b);
       if (result.result.converged) {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the solvers are tested with: problems, operators and preconditioners that misbehave, reducers that count.
+/// What the solvers are tested with: problems, operators and preconditioners that misbehave, reducers that
+/// count.
 #include "testing/host_matrix.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 

@@ -63,7 +63,8 @@ Solved<Scalar> solve_with(const Variant& variant, const Operator<Scalar, Space>&
   space.fence();
   solved.x = to_vector(x);
   const auto b_after = to_vector(b_device);
-  EXPECT_TRUE(b.empty() || std::memcmp(b_after.data(), b.data(), b.size() * sizeof(Scalar)) == 0) << "b changed";
+  EXPECT_TRUE(b.empty() || std::memcmp(b_after.data(), b.data(), b.size() * sizeof(Scalar)) == 0)
+      << "b changed";
   return solved;
 }
 
@@ -90,7 +91,8 @@ inline HostMatrix<double> uneven_matrix(int n, unsigned seed = 5) {
 }
 
 /// Applied one entry after the other: the identity, or the inverse of the diagonal.
-inline std::function<std::vector<double>(const std::vector<double>&)> sequential_jacobi(const HostMatrix<double>& a, bool scaled) {
+inline std::function<std::vector<double>(const std::vector<double>&)> sequential_jacobi(
+    const HostMatrix<double>& a, bool scaled) {
   return [scaled, &a](std::vector<double> r) {
     for (std::size_t i = 0; scaled && i < r.size(); ++i) r[i] /= a(std::int64_t(i), std::int64_t(i));
     return r;

@@ -35,8 +35,8 @@ inline std::vector<std::vector<double>> reference_shadow_space(std::size_t n, in
   return p;
 }
 
-/// IDR(s) with biorthogonal vectors and a preconditioner on the right (van Gijzen, Sonneveld 2011, figure 3), from
-/// x = 0, one inner product after the other.
+/// IDR(s) with biorthogonal vectors and a preconditioner on the right (van Gijzen, Sonneveld 2011),
+/// from x = 0, one inner product after the other.
 inline ReferenceIdr reference_idr(
     const HostMatrix<double>& a, const std::vector<double>& b,
     const std::function<std::vector<double>(const std::vector<double>&)>& precondition, int s, double kappa,

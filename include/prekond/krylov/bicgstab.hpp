@@ -24,21 +24,25 @@ struct BicgstabOptions {
 /// BiCGSTAB: short recurrences for general matrices.
 ///
 /// With the residual r, the shadow residual r^ = r_0 and the direction p (K = A M^-1):
-///   alpha = (r^, r) / (r^, K p),  s = r - alpha K p,  omega = (K s, s) / (K s, K s),
-///   x += M^-1 (alpha p + omega s),  r = s - omega K s,  p = r + (r^, r) / (r^, r)_old alpha / omega (p - omega K p).
+/// ```
+/// alpha = (r^, r) / (r^, K p)      s = r - alpha K p      omega = (K s, s) / (K s, K s)
+/// x += M^-1 (alpha p + omega s)    r = s - omega K s
+/// beta = (r^, r) / (r^, r)_old alpha / omega              p = r + beta (p - omega K p)
+/// ```
 ///
-/// An iteration is two products with A, two applications of M^-1, five other kernels and three global reductions; the
-/// scalars stay on the device, and the host waits once, for the stopping test. ||s|| is tested too: where it has
-/// converged, omega = 0. Memory: 5 vectors a right-hand side (7 with a preconditioner on the right, 6 on the left) and
-/// the preconditioner's workspace, allocated once.
+/// An iteration is two products with A, two applications of M^-1, five other kernels and three global
+/// reductions; the scalars stay on the device, and the host waits once, for the stopping test. ||s|| is
+/// tested too: where it has converged, omega = 0. Memory: 5 vectors a right-hand side (7 with a
+/// preconditioner on the right, 6 on the left) and the preconditioner's workspace, allocated once.
 ///
-/// Breakdowns: `breakdown_rho` where (r^, r) = 0, `breakdown_pivot` where (r^, K p) = 0, `breakdown_omega` where K s = 0
-/// or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true residual and with a shadow
-/// residual of random numbers (of fixed seed); a second breakdown is reported. With the preconditioner on the left the
-/// recursive residual is M^-1 (b - A x), measured in the ratio of both norms where the iteration started; it is a
-/// success only when the true residual has converged.
-/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; preconditioned as Saad, Iterative Methods,
-/// algorithm 7.7. \throws as Solver
+/// Breakdowns: `breakdown_rho` where (r^, r) = 0, `breakdown_pivot` where (r^, K p) = 0, `breakdown_omega`
+/// where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true
+/// residual and with a shadow residual of random numbers (of fixed seed); a second breakdown is reported.
+/// With the preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the ratio of
+/// both norms where the iteration started; it is a success only when the true residual has converged.
+///
+/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; Saad, Iterative Methods, algorithm 7.7.
+/// \throws as Solver
 template <class Scalar, class Space>
 class Bicgstab : public Solver<Scalar, Space> {
  public:

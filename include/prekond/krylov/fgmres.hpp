@@ -26,12 +26,14 @@ struct FgmresOptions {
 };
 
 /// Flexible GMRES(m): as Gmres with the preconditioner on the right, but what it made of each basis vector,
-/// z_j = M_j^-1 v_j, is kept, and x = x_0 + sum y_j z_j. So M may be another one in each step: an iteration of its own, or
-/// one that is not linear.
+/// z_j = M_j^-1 v_j, is kept, and x = x_0 + sum y_j z_j. So M may be another one in each step: an iteration
+/// of its own, or one that is not linear.
 ///
-/// Costs as Gmres, without the application of M^-1 at the end of a cycle. Memory: 2 m + 1 vectors a right-hand side (m + 1
-/// without a preconditioner). With `dcgs2` the preconditioner is applied to a vector that has been orthogonalised once
-/// and is not normalised; z_j is then corrected along with v_j, one pass more over the kept vectors.
+/// Costs as Gmres, without the application of M^-1 at the end of a cycle. Memory: 2 m + 1 vectors a
+/// right-hand side (m + 1 without a preconditioner). With `dcgs2` the preconditioner is applied to a vector
+/// that has been orthogonalised once and is not normalised; z_j is then corrected along with v_j, one pass
+/// more over the kept vectors.
+///
 /// Source: Saad, SIAM J. Sci. Comput. 14 (1993), p. 461. \throws as Solver
 template <class Scalar, class Space>
 class Fgmres : public Solver<Scalar, Space> {

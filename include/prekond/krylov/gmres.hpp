@@ -28,21 +28,24 @@ struct GmresOptions {
   }
 };
 
-/// GMRES(m): the x of least ||b - A x|| in x_0 + M^-1 span{r_0, K r_0, ..., K^(j-1) r_0}, K = A M^-1, starting anew after m
-/// steps.
+/// GMRES(m): the x of least ||b - A x|| in x_0 + M^-1 span{r_0, K r_0, ..., K^(j-1) r_0}, K = A M^-1,
+/// starting anew after m steps.
 ///
-/// An iteration is one step of the Arnoldi process: one product with A, one application of M^-1, and for a basis of j vectors
-/// about 3 j vectors read in four kernels with `cgs2`, 2 j in two with `dcgs2` (see Orthogonalization), two global
-/// reductions or one. The host waits once a step, rotates the Hessenberg matrix (in double precision) and tests. Several
-/// right-hand sides have a basis each, and start anew together.
-/// Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace, allocated once. Choose m by
-/// that: 30 vectors of 10^7 doubles are 2.4 GB.
+/// An iteration is one step of the Arnoldi process: one product with A, one application of M^-1, and for a
+/// basis of j vectors about 3 j vectors read in four kernels with `cgs2`, 2 j in two with `dcgs2` (see
+/// Orthogonalization), two global reductions or one. The host waits once a step, rotates the Hessenberg
+/// matrix (in double precision) and tests. Several right-hand sides have a basis each, and start anew
+/// together. Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace,
+/// allocated once. Choose m by that: 30 vectors of 10^7 doubles are 2.4 GB.
 ///
-/// Where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with A singular on that space,
-/// `breakdown_arnoldi`: started again once, then reported. With the preconditioner on the left what is minimised is
-/// ||M^-1 (b - A x)||; the monitor and the test see it in the ratio of both norms where the cycle started, and a success
-/// is one of the true residual.
-/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), p. 856. \throws as Solver
+/// Where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with A singular
+/// on that space, `breakdown_arnoldi`: started again once, then reported. With the preconditioner on the left
+/// what is minimised is
+/// ||M^-1 (b - A x)||; the monitor and the test see it in the ratio of both norms where the cycle started,
+/// and a success is one of the true residual.
+///
+/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), p.
+/// 856. \throws as Solver
 template <class Scalar, class Space>
 class Gmres : public Solver<Scalar, Space> {
  public:

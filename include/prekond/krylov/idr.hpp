@@ -18,8 +18,10 @@ struct IdrOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("s", s, 1, 64, "dimension of the shadow space: more converge in fewer products and take 3 s vectors");
-    visit("kappa", kappa, 0.0, 1.0, "omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
+    visit("s", s, 1, 64,
+          "dimension of the shadow space: more converge in fewer products and take 3 s vectors");
+    visit("kappa", kappa, 0.0, 1.0,
+          "omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
     visit("side", side, side_choices(),
           "where the preconditioner stands: A M^-1 (the residual is the true one) or M^-1 A");
   }
@@ -28,23 +30,25 @@ struct IdrOptions {
 /// IDR(s), the variant with biorthogonal vectors: residuals in a sequence of shrinking spaces G_j, each
 /// (I - omega_j K) (G_(j-1) intersected with the orthogonal complement of s shadow vectors P), K = A M^-1.
 ///
-/// A cycle is s steps along directions U with G = K U biorthogonal to P, and one step that reduces the dimension, with the
-/// omega that minimises the residual, enlarged by kappa / cosine where the cosine of K r and r is below kappa ("maintaining
-/// the convergence"). An iteration is one of these s + 1 steps: one product with A, one application of M^-1 and two global
-/// reductions, as the projections P^H g of a step are summed in one message and made biorthogonal by recurrence; the
-/// scalars stay on the device, and the host waits once, for the stopping test. It reads 3 s vectors besides on average.
-/// In exact arithmetic it ends after n + n / s products at most; s = 1 is mathematically BiCGSTAB.
+/// A cycle is s steps along directions U with G = K U biorthogonal to P, and one step that reduces the
+/// dimension, with the omega that minimises the residual, enlarged by kappa / cosine where the cosine of K r
+/// and r is below kappa ("maintaining the convergence"). An iteration is one of these s + 1 steps: one
+/// product with A, one application of M^-1 and two global reductions, as the projections P^H g of a step are
+/// summed in one message and made biorthogonal by recurrence; the scalars stay on the device, and the host
+/// waits once, for the stopping test. Besides, it passes about 3 s + 12 times over a vector. In exact arithmetic it ends
+/// after n + n / s products at most; s = 1 is mathematically BiCGSTAB.
 ///
-/// P is made of s vectors of random numbers (of fixed seed, functions of the row), orthonormalised; where fewer are
-/// independent, as with n < s, s is their number. Memory: s vectors, and 2 s + 3 a right-hand side (1 more with a
-/// preconditioner), allocated once.
+/// P is made of s vectors of random numbers (of fixed seed, functions of the row), orthonormalised; where
+/// fewer are independent, as with n < s, s is their number. Memory: s vectors, and 2 s + 3 a right-hand side
+/// (1 more with a preconditioner), allocated once.
 ///
-/// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where (K r, r) = 0 or K r = 0. The method starts
-/// again once, from the true residual with another P; a second breakdown is reported. With the preconditioner on the left
-/// the recursive residual is M^-1 (b - A x), measured in the ratio of both norms at the start; a success is one of the true
-/// residual.
-/// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), 5; Collignon, van Gijzen, Numer. Linear Algebra Appl.
-/// 18 (2011), p. 805 (one message for a step's projections). \throws as Solver
+/// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where (K r, r) = 0 or K r = 0. The
+/// method starts again once, from the true residual with another P; a second breakdown is reported. With the
+/// preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the ratio of both norms
+/// at the start; a success is one of the true residual.
+///
+/// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), 5; one message for a step's projections:
+/// Collignon, van Gijzen, Numer. Linear Algebra Appl. 18 (2011), p. 805. \throws as Solver
 template <class Scalar, class Space>
 class Idr : public Solver<Scalar, Space> {
  public:
