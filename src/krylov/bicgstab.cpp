@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace prekond {
 namespace {
@@ -136,7 +137,8 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
  public:
   BicgstabRun(const LinearProblem<Scalar, Space>& problem, Side side)
       : Base(problem, side, true),
-        m_scalars(problem.space, "prekond::bicgstab::scalars", Scalars::size, this->num_columns(), 2) {
+        m_scalars(problem.space, "prekond::bicgstab::scalars", Scalars::size, this->num_columns(), 2),
+        m_shadow_norms(this->num_columns()) {
     const auto vector = [&](const char* label) { return this->allocate_columns(label, this->num_columns()); };
     m_r = vector("prekond::bicgstab::r");
     m_shadow = vector("prekond::bicgstab::shadow");
@@ -177,6 +179,11 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
                                 this->reduce_workspace());
     }
     this->sum(m_scalars.message(Scalars::residual));
+    for (int c : this->running())
+      block_reduce<1>(this->space(), "prekond::bicgstab::shadow_norm", this->num_rows(), this->reduce_workspace(),
+                      m_scalars.now(Scalars::pivot, c),
+                      impl::DotBody<Scalar, Space>{column(m_shadow, c), column(m_shadow, c)});
+    this->sum(m_scalars.message(Scalars::pivot));
     test(false);
   }
 
@@ -204,7 +211,7 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     for (int c : this->running())
       full_step<Scalar, Space>(space, vectors(c), m_scalars.now(Scalars::residual, c),
                                m_scalars.now(Scalars::pivot, c), m_scalars.now(Scalars::omega, c),
-                               this->threshold2(c), m_scalars.before(Scalars::residual, c),
+                               this->target2(c), m_scalars.before(Scalars::residual, c),
                                this->reduce_workspace());
     this->sum(m_scalars.message_before(Scalars::residual));
   }
@@ -217,7 +224,9 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
       const double rr = m_scalars.real_now(Scalars::residual, c, 1);
       std::optional<StopReason> breakdown;
       bool finite = is_finite(rho);
-      if (rho == Scalar(0)) breakdown = StopReason::breakdown_rho;
+      if (!stepped) m_shadow_norms[c] = std::sqrt(m_scalars.real_now(Scalars::pivot, c, 0));
+      const double size = m_shadow_norms[c] * std::sqrt(rr);
+      if (!(static_cast<double>(Kokkos::abs(rho)) > epsilon * size)) breakdown = StopReason::breakdown_rho;
       if (stepped) {
         const Scalar sigma = m_scalars.host_before(Scalars::pivot, c, 0);
         const Scalar ts = m_scalars.host_before(Scalars::omega, c, 1);
@@ -234,12 +243,13 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
   bool omega_vanishes(int c, const Scalar& ts) const {
     const double ss = m_scalars.real_before(Scalars::omega, c, 0),
                  tt = m_scalars.real_before(Scalars::omega, c, 2);
-    const double rounding = 4 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
     const double cosine = static_cast<double>(Kokkos::abs(ts)) / (std::sqrt(ss) * std::sqrt(tt));
-    return !(cosine > rounding);
+    return !(cosine > 4 * epsilon);
   }
 
+  static constexpr double epsilon = static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
   krylov::DeviceScalars<Scalar, Space> m_scalars;
+  std::vector<double> m_shadow_norms;
   Multi m_r, m_shadow, m_p, m_v, m_t, m_z, m_y;
 };
 

@@ -67,6 +67,7 @@ class KrylovRun {
     double norm_b = 0;
     double norm_r = 0;
     double threshold = 0;
+    double target = 0;  ///< of the method's own norm: the threshold, or less after false claims on the left
     /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the
     /// preconditioner on the left.
     double scale = 1;
@@ -185,7 +186,7 @@ class KrylovRun {
     if (shown && m_problem.monitor) m_problem.monitor(c, column.result.iterations, column.norm_r);
     if (!finite || !std::isfinite(rr))
       end(c, StopReason::nan);
-    else if (column.norm_r <= column.threshold)
+    else if (column.norm_r <= column.target)
       end(c, StopReason::rtol);
     else if (breakdown)
       end(c, *breakdown);
@@ -199,10 +200,10 @@ class KrylovRun {
   void count_iteration() {
     for (int c : m_running) ++m_columns[c].result.iterations;
   }
-  /// (threshold / scale)^2: where the method's own ||r||^2 has converged.
-  double threshold2(int c) const {
-    const double threshold = m_columns[c].threshold / m_columns[c].scale;
-    return threshold * threshold;
+  /// (target / scale)^2: where the method's own ||r||^2 has converged.
+  double target2(int c) const {
+    const double target = m_columns[c].target / m_columns[c].scale;
+    return target * target;
   }
 
  private:
@@ -240,6 +241,7 @@ class KrylovRun {
       Column& column = m_columns[c];
       column.norm_b = norm(c, 0);
       column.threshold = std::max(m_problem.stopping.rtol * column.norm_b, m_problem.stopping.atol);
+      column.target = column.threshold;
       if (std::isfinite(column.norm_b) && column.norm_b != 0) return;
       const bool zero = column.norm_b == 0;
       end(c, zero ? StopReason::zero_rhs : StopReason::nan);
@@ -287,14 +289,15 @@ class KrylovRun {
     return truth <= allowed ? success : StopReason::stagnation;
   }
 
-  /// Once after a breakdown; once after a convergence that was none (on the left: as long as each halves the
-  /// true residual, since how the two norms are related changes on the way).
+  /// Once after a breakdown; once after a convergence that was none (on the left: as long as the true
+  /// residual falls, each time with half the target, since how the two norms are related changes on the way).
   bool starts_again(Column& column, StopReason reason, double truth) {
     if (reason == StopReason::stagnation) {
       const bool first = column.false_claims++ == 0;
-      const bool halved = m_on_left && truth <= 0.5 * column.last_claim;
+      const bool smaller = m_on_left && truth <= 0.9 * column.last_claim;
       column.last_claim = truth;
-      return first || halved;
+      if (m_on_left) column.target /= 2;
+      return first || smaller;
     }
     const bool broken = reason == StopReason::breakdown_rho || reason == StopReason::breakdown_pivot ||
                         reason == StopReason::breakdown_omega || reason == StopReason::breakdown_arnoldi;

@@ -35,8 +35,8 @@ struct BicgstabOptions {
 /// tested too: where it has converged, omega = 0. Memory: 5 vectors a right-hand side (7 with a
 /// preconditioner on the right, 6 on the left) and the preconditioner's workspace, allocated once.
 ///
-/// Breakdowns: `breakdown_rho` where (r^, r) = 0, `breakdown_pivot` where (r^, K p) = 0, `breakdown_omega`
-/// where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true
+/// Breakdowns: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where
+/// (r^, K p) = 0, `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true
 /// residual and with a shadow residual of random numbers (of fixed seed); a second breakdown is reported.
 /// With the preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the ratio of
 /// both norms where the iteration started; it is a success only when the true residual has converged.
