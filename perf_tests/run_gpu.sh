@@ -120,6 +120,9 @@ part_perf() {
     --slab_bytes=17179869184
   measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
+  measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left
+  measure spai_elasticity3d_50 perf_spai --matrix=elasticity3d:50 --strategies=constant,sorted
+  measure dynamic_spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --dynamic=true
   measure cholesky perf_cholesky
   for word in spmv cg; do
     for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do

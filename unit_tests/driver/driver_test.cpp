@@ -684,7 +684,7 @@ TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
   std::vector<std::string> names;
   for (const auto& line : lines_of(run({"list", "preconditioners"}).out))
     names.push_back(line.substr(0, line.find(' ')));
-  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai"})
+  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai", "spai", "dynamic_spai"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   EXPECT_THAT(run({"list", "solvers"}).out, StartsWith("cg "));
   EXPECT_THAT(run({"list", "generators"}).out, HasSubstr("elasticity3d"));

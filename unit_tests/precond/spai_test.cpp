@@ -612,6 +612,33 @@ TYPED_TEST(SpaiTest, ADenseRowAndAHugeColumn) {
   }
 }
 
+TYPED_TEST(SpaiTest, ColumnsOfThousandsOfRows) {
+  const int n = 6000, dense = 37;
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    for (int j = 0; j < dense; ++j) {
+      a.col_idxs.push_back(j);
+      a.values.push_back(i == j ? 90 : std::sin(1.0 + i * (j + 1)));
+    }
+    if (i >= dense) {
+      a.col_idxs.push_back(i);
+      a.values.push_back(2);
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  HostGraph pattern(n);
+  for (int k = 0; k < n; ++k)
+    for (int i = 0; i < dense && k < dense; ++i) pattern[i].push_back(k);
+  for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    SpaiOptions options = with(Side::right, 1, precision);
+    options.slab_bytes = 1 << 20;
+    const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
+    const double tolerance = precision == Precision::double_precision ? 1e-10 : 1e-4;
+    ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, tolerance, {0, 20, dense - 1, dense, n - 1}));
+  }
+}
+
 TYPED_TEST(SpaiTest, SameBitsTwiceAndInSlabsOfAnySizeAndOnFewerThreads) {
   for (const HostMatrix<double>& a : {generated("convection_diffusion3d:7"), random_general(200, 0.1, 101)}) {
     for (Precision precision : {Precision::single_precision, Precision::double_precision}) {

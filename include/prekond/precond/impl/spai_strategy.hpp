@@ -43,7 +43,7 @@ struct Tuning {
 /// processor.
 inline constexpr Tuning device_tuning{256, 4, 8, 14336, {4352, 48000}, {16384, 48000}};
 /// A thread's caches are its scratch.
-inline constexpr Tuning host_tuning{1, 1 << 30, 1, std::size_t(1) << 40, {0, 0}, {0, 0}};
+inline constexpr Tuning host_tuning{1, 1 << 20, 1, std::size_t(1) << 40, {0, 0}, {0, 0}};
 
 /// s with 2^(s - 1) < x <= 2^s.
 inline int power_above(double x) {
