@@ -126,7 +126,8 @@ void check_reductions() {
 template <class Space, class Level, int N>
 struct ManySums {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space> told;
+  using Sums = Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space>;
+  Sums told;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const Level level(team);
@@ -151,7 +152,8 @@ void check_many_sums() {
   const Space space;
   const auto policy = policy_for<Space, Width>(space);
   const int callers = num_teams * policy.team_size();
-  const ManySums<Space, Level, N> kernel{{"told", std::size_t(callers), std::size_t(N)}};
+  using Kernel = ManySums<Space, Level, N>;
+  const Kernel kernel{typename Kernel::Sums("told", callers, N)};
   Kokkos::parallel_for("prekond::testing::many_sums", policy, kernel);
   space.fence();
   constexpr int lanes = is_host_space<Space> && Level::width == 0 ? 1 : Width;
