@@ -72,11 +72,12 @@ struct IdrStep {
   }
 };
 
-/// omega = (t, r) / (t, t), enlarged where |cos(t, r)| < kappa.
+/// omega = (t, r) / (t, t), enlarged where |cos(t, r)| < kappa. Where that is 0 it is kappa ||r|| / ||t||, as
+/// of a (t, r) that was rounded away; (t, r) is then set to what would have made it.
 template <class Scalar, class Space>
 struct IdrOmega {
   IdrState<Scalar> state;
-  VectorView<const Scalar, Space> dots;      ///< (t, r), (t, t)
+  VectorView<Scalar, Space> dots;            ///< (t, r), (t, t)
   VectorView<const Scalar, Space> residual;  ///< (r, r)
   double kappa;
   KOKKOS_FUNCTION void operator()(int) const {
@@ -87,6 +88,13 @@ struct IdrOmega {
     if (cosine > Real(0) && cosine < Real(kappa)) {
       const Scalar larger = omega * (Real(kappa) / cosine);
       if (is_finite(larger)) omega = larger;
+    } else if (cosine == Real(0) && norms > Real(0) && kappa > 0) {
+      const Scalar chosen(Real(kappa) * Kokkos::sqrt(real_part(residual(0))) /
+                          Kokkos::sqrt(real_part(dots(1))));
+      if (is_finite(chosen)) {
+        omega = chosen;
+        dots(0) = omega * dots(1);
+      }
     }
     state.omega() = omega;
   }

@@ -89,11 +89,17 @@ TYPED_TEST(IdrTest, BreakdownsAreReportedAfterAnotherStart) {
   EXPECT_EQ(null.result.iterations, 2) << "one in each start";
   EXPECT_EQ(null.x, (std::vector<double>{0, 0}));
   // In two dimensions r is orthogonal to the only shadow vector after a step, and A r to r, to the last bit.
-  const auto turn = solve_with<double, TypeParam>(
-      idr(1), operator_of<TypeParam>(sparse<double>({{0, 1}, {-1, 0}})), nullptr, {1, 2}, stop_at(1e-10));
+  const auto rotation = sparse<double>({{0, 1}, {-1, 0}});
+  const auto turn = solve_with<double, TypeParam>(idr(1, 0.0), operator_of<TypeParam>(rotation), nullptr,
+                                                  {1, 2}, stop_at(1e-10));
   EXPECT_EQ(turn.result.reason, StopReason::breakdown_omega) << to_string(turn.result.reason);
   EXPECT_TRUE(all_finite(turn.x));
   EXPECT_EQ(turn.result.iterations, 4);
+  const auto kept = solve_with<double, TypeParam>(idr(1), operator_of<TypeParam>(rotation), nullptr, {1, 2},
+                                                  stop_at(1e-10));
+  EXPECT_EQ(kept.result.reason, StopReason::rtol) << to_string(kept.result.reason);
+  EXPECT_NEAR(kept.x[0], -2, 1e-9);
+  EXPECT_NEAR(kept.x[1], 1, 1e-9);
 }
 
 }  // namespace

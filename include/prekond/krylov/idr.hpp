@@ -32,20 +32,21 @@ struct IdrOptions {
 ///
 /// A cycle is s steps along directions U with G = K U biorthogonal to P, and one step that reduces the
 /// dimension, with the omega that minimises the residual, enlarged by kappa / cosine where the cosine of K r
-/// and r is below kappa ("maintaining the convergence"). An iteration is one of these s + 1 steps: one
-/// product with A, one application of M^-1 and two global reductions, as the projections P^H g of a step are
-/// summed in one message and made biorthogonal by recurrence; the scalars stay on the device, and the host
-/// waits once, for the stopping test. Besides, it passes about 3 s + 12 times over a vector. In exact arithmetic it ends
-/// after n + n / s products at most; s = 1 is mathematically BiCGSTAB.
+/// and r is below kappa ("maintaining the convergence"; with a cosine of 0 to the last bit it is kappa ||r||
+/// / ||K r||). An iteration is one of these s + 1 steps: one product with A, one application of M^-1 and two
+/// global reductions, as the projections P^H g of a step are summed in one message and made biorthogonal by
+/// recurrence; the scalars stay on the device, and the host waits once, for the stopping test. Besides, it
+/// passes about 3 s + 12 times over a vector. In exact arithmetic it ends after n + n / s products at most; s
+/// = 1 is mathematically BiCGSTAB.
 ///
 /// P is made of s vectors of random numbers (of fixed seed, functions of the row), orthonormalised; where
 /// fewer are independent, as with n < s, s is their number. Memory: s vectors, and 2 s + 3 a right-hand side
 /// (1 more with a preconditioner), allocated once.
 ///
-/// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where (K r, r) = 0 or K r = 0. The
-/// method starts again once, from the true residual with another P; a second breakdown is reported. With the
-/// preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the ratio of both norms
-/// at the start; a success is one of the true residual.
+/// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where K r = 0, or with kappa = 0 (K
+/// r, r) = 0. The method starts again once, from the true residual with another P; a second breakdown is
+/// reported. With the preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the
+/// ratio of both norms at the start; a success is one of the true residual.
 ///
 /// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), 5; one message for a step's projections:
 /// Collignon, van Gijzen, Numer. Linear Algebra Appl. 18 (2011), p. 805. \throws as Solver

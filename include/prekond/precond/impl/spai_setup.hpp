@@ -62,7 +62,7 @@ class Setup {
   void solve(VectorView<Scalar, Space> values) {
     const bool in_single = m_options.setup_scalar == Precision::single_precision;
     const bool normal = m_options.solve == LeastSquares::normal;
-    if (normal && in_single) solve_columns<float, LeastSquares::normal>(values, {}, 0x1p-8f, false);
+    if (normal && in_single) solve_columns<float, LeastSquares::normal>(values, {}, 0x1p-6f, false);
     if (normal && !in_single) solve_columns<double, LeastSquares::normal>(values, {}, 0x1p-20, false);
     if (!normal && in_single) solve_columns<float, LeastSquares::qr>(values, {}, 16 * 0x1p-23f, false);
     const VectorView<const unsigned char, Space> again = m_status;
