@@ -88,103 +88,63 @@ struct CopyLargeEntries {
   }
 };
 
+/// Of the rows of S what is left of the diagonal, the diagonal, and what is right of it below num_rows:
+/// lengths.
 template <class Space>
-struct LowerLength {
+struct PartOfRows {
+  struct Row {
+    std::size_t begin, left;  ///< where the columns left of the diagonal are, and how many
+    std::size_t from, right;  ///< and those right of it
+  };
   CsrGraphView<Space> s;
+  bool lower, upper;
+
+  KOKKOS_FUNCTION Row row(std::int64_t i) const {
+    const std::size_t begin = s.row_ptrs(i), diagonal = s.first_from(i, i);
+    Row result{begin, lower ? diagonal - begin : 0, diagonal, 0};
+    if (!upper) return result;
+    const std::size_t end = s.first_from(i, s.num_rows);
+    if (diagonal < end && s.col_idxs(diagonal) == i) ++result.from;
+    result.right = end - result.from;
+    return result;
+  }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
-    return s.first_from(i, i) - s.row_ptrs(i) + 1;
+    const Row mine = row(i);
+    return mine.left + 1 + mine.right;
   }
 };
 
 template <class Space>
-struct CopyLowerTriangle {
+struct CopyPart {
   using Rows = impl::RowBlocks<Space>;
-  CsrGraphView<Space> s;
+  PartOfRows<Space> part;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t from = s.row_ptrs(i);
-      const std::size_t begin = row_ptrs(i);
-      const std::size_t last = row_ptrs(i + 1) - 1;
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, last + 1), [&](std::size_t k) {
-        col_idxs(k) = k == last ? static_cast<int>(i) : s.col_idxs(from + (k - begin));
-      });
-    });
-  }
-};
-
-/// Where row i's columns above the diagonal begin and end, of those below num_rows, and whether the diagonal
-/// is there.
-template <class Space>
-struct RowAroundDiagonal {
-  std::size_t begin, upper, end;
-  bool has_diagonal;
-
-  KOKKOS_FUNCTION RowAroundDiagonal(const CsrGraphView<Space>& s, std::int64_t i)
-      : begin(s.row_ptrs(i)), upper(s.first_from(i, i)), end(s.first_from(i, s.num_rows)) {
-    has_diagonal = upper < end && s.col_idxs(upper) == i;
-    upper += has_diagonal;
-  }
-  KOKKOS_FUNCTION std::size_t left() const { return upper - has_diagonal - begin; }
-  KOKKOS_FUNCTION std::size_t length() const { return end - begin + !has_diagonal; }
-};
-
-template <class Space>
-struct UpperLength {
-  CsrGraphView<Space> s;
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
-    const RowAroundDiagonal<Space> row(s, i);
-    return row.end - row.upper + 1;
-  }
-};
-
-template <class Space>
-struct CopyUpperTriangle {
-  using Rows = impl::RowBlocks<Space>;
-  CsrGraphView<Space> s;
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs;
-
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t from = RowAroundDiagonal<Space>(s, i).upper;
-      const std::size_t begin = row_ptrs(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t k) {
-        col_idxs(k) = k == begin ? static_cast<int>(i) : s.col_idxs(from + (k - begin - 1));
+    Rows{part.s.num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const auto row = part.row(i);
+      const std::size_t to = row_ptrs(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row.left + 1 + row.right), [&](std::size_t k) {
+        if (k == row.left)
+          col_idxs(to + k) = static_cast<int>(i);
+        else
+          col_idxs(to + k) = part.s.col_idxs(k < row.left ? row.begin + k : row.from + (k - row.left - 1));
       });
     });
   }
 };
 
 template <class Space>
-struct LengthWithDiagonal {
-  CsrGraphView<Space> s;
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
-    return RowAroundDiagonal<Space>(s, i).length();
-  }
-};
-
-template <class Space>
-struct CopyWithDiagonal {
-  using Rows = impl::RowBlocks<Space>;
-  CsrGraphView<Space> s;
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs;
-
-  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
-    Rows{s.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const RowAroundDiagonal<Space> row(s, i);
-      const std::size_t to = row_ptrs(i), left = row.left();
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row.length()), [&](std::size_t k) {
-        col_idxs(to + k) = k < left
-                               ? s.col_idxs(row.begin + k)
-                               : (k == left ? static_cast<int>(i) : s.col_idxs(row.upper + (k - left - 1)));
-      });
-    });
-  }
-};
+CsrGraph<Space> make_part(const Space& space, const std::string& label, const PartOfRows<Space>& part) {
+  const std::int64_t n = part.s.num_rows;
+  const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, label, n, part);
+  auto col_idxs = allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz);
+  Kokkos::parallel_for(label + "::copy_rows",
+                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                       CopyPart<Space>{part, row_ptrs, col_idxs});
+  return {n, n, row_ptrs, col_idxs};
+}
 
 }  // namespace
 
@@ -214,38 +174,17 @@ CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, d
 
 template <class Space>
 CsrGraph<Space> lower_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
-  const std::int64_t n = s.num_rows;
-  const auto [row_ptrs, nnz] =
-      impl::scan_row_lengths(space, "prekond::lower_triangle", n, LowerLength<Space>{s});
-  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::lower_triangle::col_idxs", nnz);
-  Kokkos::parallel_for("prekond::lower_triangle::copy_rows",
-                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                       CopyLowerTriangle<Space>{s, row_ptrs, col_idxs});
-  return {n, n, row_ptrs, col_idxs};
+  return make_part<Space>(space, "prekond::lower_triangle", {s, true, false});
 }
 
 template <class Space>
 CsrGraph<Space> upper_triangle(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
-  const std::int64_t n = s.num_rows;
-  const auto [row_ptrs, nnz] =
-      impl::scan_row_lengths(space, "prekond::upper_triangle", n, UpperLength<Space>{s});
-  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::upper_triangle::col_idxs", nnz);
-  Kokkos::parallel_for("prekond::upper_triangle::copy_rows",
-                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                       CopyUpperTriangle<Space>{s, row_ptrs, col_idxs});
-  return {n, n, row_ptrs, col_idxs};
+  return make_part<Space>(space, "prekond::upper_triangle", {s, false, true});
 }
 
 template <class Space>
 CsrGraph<Space> with_diagonal(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s) {
-  const std::int64_t n = s.num_rows;
-  const auto [row_ptrs, nnz] =
-      impl::scan_row_lengths(space, "prekond::with_diagonal", n, LengthWithDiagonal<Space>{s});
-  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::with_diagonal::col_idxs", nnz);
-  Kokkos::parallel_for("prekond::with_diagonal::copy_rows",
-                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                       CopyWithDiagonal<Space>{s, row_ptrs, col_idxs});
-  return {n, n, row_ptrs, col_idxs};
+  return make_part<Space>(space, "prekond::with_diagonal", {s, true, true});
 }
 
 #define PREKOND_THRESHOLD(Scalar, Space)                                                                 \
