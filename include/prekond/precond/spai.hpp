@@ -75,7 +75,7 @@ struct SpaiOptions {
 /// The columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of column k.
 /// With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k, J_k) m -
 /// e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns, which is solved by a Householder QR
-/// (PanelQr), or, where that is asked for and no pivot is below 2^-20 (2^-6 in single), by its normal
+/// (PanelQr), or, where that is asked for and no pivot is below 2^-14 (2^-4 in single), by its normal
 /// equations. The left inverse is the transpose of the right one of A^T: its rows are found so.
 ///
 /// The pattern is that of (I + |S|)^k, S = A without the entries that are small beside the diagonal (tau), or
