@@ -142,7 +142,17 @@ table() {
     --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" || failed "$script"
 }
 
+# spai_table: the tables of static SPAI, on generated matrices.
+spai_table() {
+  say "spai_tables.py"
+  timeout "$(left)" python3 "$source_dir/perf_tests/spai_tables.py" measure --out "$out/spai_tables.json" \
+    --prekond "$(program prekond)" || failed "spai_tables.py"
+  python3 "$source_dir/perf_tests/spai_tables.py" render --in "$out/spai_tables.json" --out "$out/spai_tables.md" ||
+    failed "spai_tables.py render"
+}
+
 part_tables() {
+  spai_table
   table paper_tables.py measure --tables 4,3,2 --repeat 1 --out "$out/paper_tables_gpu.json"
   table sweep_fsai.py --quick --out "$out" \
     --generated 'elasticity3d:40;elasticity3d:60;elasticity3d:40,contrast=1;poisson3d:100;poisson2d:1000;anisotropic2d:700'
