@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "testing/reference_bicgstab.hpp"
+#include "testing/preconditioned_iterations.hpp"
 #include "testing/reference_spai.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -26,12 +26,8 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-HostMatrix<double> generated(const std::string& spec) {
-  return to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), spec));
-}
-
 /// Random entries and 2.5 to 3 on the diagonal: no two candidates gain the same.
-HostMatrix<double> random_general(int n, double density, unsigned seed) {
+HostMatrix<double> random_without_ties(int n, double density, unsigned seed) {
   std::mt19937 random(seed);
   Dense dense(n, std::vector<double>(n, 0.0));
   for (auto& row : dense)
@@ -106,10 +102,10 @@ std::vector<int> reference_pattern(const HostMatrix<double>& b, const HostMatrix
 void expect_reference(const HostMatrix<double>& a, const HostMatrix<double>& m,
                       const DynamicSpaiOptions& options, const HostGraph& start = {}) {
   const bool right = options.side == Side::right;
-  const HostMatrix<double> at = transposed_of(a);
+  const HostMatrix<double> at = transposed(a);
   HostMatrix<double> square_at = at;
   const HostMatrix<double>&b = right ? square_at : a, &bt = right ? a : square_at;
-  const HostMatrix<double> lists = right ? transposed_of(m) : m;
+  const HostMatrix<double> lists = right ? transposed(m) : m;
   for (int k = 0; k < lists.num_rows; ++k) {
     double expected = 0;
     auto cols =
@@ -131,7 +127,7 @@ TYPED_TEST_SUITE(DynamicSpaiTest, TestSpaces, SpaceNames);
 
 TYPED_TEST(DynamicSpaiTest, EveryColumnGrowsAsTheReferenceDoes) {
   for (int n : {1, 2, 5, 33, 120}) {
-    const HostMatrix<double> a = random_general(n, n > 50 ? 0.06 : 0.2, 11u + n);
+    const HostMatrix<double> a = random_without_ties(n, n > 50 ? 0.06 : 0.2, 11u + n);
     for (Side side : {Side::right, Side::left}) {
       for (const auto& [epsilon, max_steps, step_size, max_fill] :
            std::vector<std::tuple<double, int, int, int>>{{0.4, 5, 5, 50},
@@ -161,11 +157,11 @@ TYPED_TEST(DynamicSpaiTest, EveryColumnGrowsAsTheReferenceDoes) {
 }
 
 TYPED_TEST(DynamicSpaiTest, StartsFromAPowerOrTheUsersPattern) {
-  const HostMatrix<double> a = random_general(70, 0.05, 31);
+  const HostMatrix<double> a = random_without_ties(70, 0.05, 31);
   DynamicSpaiOptions options;
   options.epsilon = 0.1;
   options.initial_power = 1;
-  const HostGraph of_columns = pattern_of(transposed_of(a));
+  const HostGraph of_columns = pattern_of(transposed(a));
   ASSERT_NO_FATAL_FAILURE(expect_reference(a, invert<TypeParam>(a, options), options, of_columns));
   HostGraph pattern(70), columns(70);
   for (int i = 0; i < 70; ++i) {
@@ -183,14 +179,14 @@ TYPED_TEST(DynamicSpaiTest, StartsFromAPowerOrTheUsersPattern) {
 
 // More rows and candidates than the smallest workspace has.
 TYPED_TEST(DynamicSpaiTest, WorkspacesGrow) {
-  const HostMatrix<double> a = random_general(420, 0.25, 41);
+  const HostMatrix<double> a = random_without_ties(420, 0.25, 41);
   DynamicSpaiOptions options;
   options.epsilon = 0.2;
   options.max_steps = 2;
   options.step_size = 3;
   options.slab_bytes = 1 << 16;
   const auto m = invert<TypeParam>(a, options);
-  const HostMatrix<double> b = transposed_of(a), lists = transposed_of(m);
+  const HostMatrix<double> b = transposed(a), lists = transposed(m);
   for (int k : {0, 17, 419}) {
     double expected = 0;
     auto cols = reference_pattern(b, a, k, {k}, options, &expected);
@@ -205,7 +201,7 @@ TYPED_TEST(DynamicSpaiTest, WorkspacesGrow) {
 }
 
 TYPED_TEST(DynamicSpaiTest, SinglePrecisionReachesEpsilonToo) {
-  const HostMatrix<double> a = random_general(120, 0.05, 51);
+  const HostMatrix<double> a = random_without_ties(120, 0.05, 51);
   DynamicSpaiOptions options;
   options.epsilon = 0.3;
   options.max_steps = 20;
@@ -216,7 +212,7 @@ TYPED_TEST(DynamicSpaiTest, SinglePrecisionReachesEpsilonToo) {
   EXPECT_EQ(in_single.notes, in_double.notes);
   EXPECT_NEAR(static_cast<double>(s.nnz()), static_cast<double>(m.nnz()),
               0.02 * static_cast<double>(m.nnz()));
-  const HostMatrix<double> b = transposed_of(a), lists = transposed_of(s);
+  const HostMatrix<double> b = transposed(a), lists = transposed(s);
   for (int k = 0; k < 120; ++k) {
     const std::vector<int> cols(lists.col_idxs.begin() + lists.row_ptrs[k],
                                 lists.col_idxs.begin() + lists.row_ptrs[k + 1]);
@@ -234,7 +230,7 @@ TYPED_TEST(DynamicSpaiTest, SinglePrecisionReachesEpsilonToo) {
 
 TYPED_TEST(DynamicSpaiTest, ASecondNumericSolvesOnThePatternFound) {
   const TypeParam space;
-  const HostMatrix<double> a = random_general(100, 0.05, 61), changed = with_larger_diagonal(a, 1);
+  const HostMatrix<double> a = random_without_ties(100, 0.05, 61), changed = with_larger_diagonal(a, 1);
   for (Reuse reuse : {Reuse::pattern, Reuse::none}) {
     for (Side side : {Side::right, Side::left}) {
       DynamicSpaiOptions options;
@@ -256,9 +252,9 @@ TYPED_TEST(DynamicSpaiTest, ASecondNumericSolvesOnThePatternFound) {
       spai.numeric(space, to_device<TypeParam>(a));
       const auto again = to_host(spai.inverse());
       for (std::size_t k = 0; k < first.nnz(); ++k) ASSERT_NEAR(again.values[k], first.values[k], 1e-12);
-      EXPECT_THAT(
-          message_of<InputError>([&] { spai.numeric(space, to_device<TypeParam>(random_general(7, 1, 1))); }),
-          HasSubstr("dynamic_spai: numeric was given 7 rows, symbolic 100; call symbolic again"));
+      EXPECT_THAT(message_of<InputError>(
+                      [&] { spai.numeric(space, to_device<TypeParam>(random_without_ties(7, 1, 1))); }),
+                  HasSubstr("dynamic_spai: numeric was given 7 rows, symbolic 100; call symbolic again"));
       EXPECT_TRUE(again == to_host(spai.inverse()));
     }
   }
@@ -296,7 +292,7 @@ TYPED_TEST(DynamicSpaiTest, AwkwardMatricesGiveFiniteInverses) {
         options.epsilon = 0.01;
         Report report;
         const auto m = invert<TypeParam>(test.matrix, options, &report);
-        const auto lists = side == Side::right ? transposed_of(m) : m;
+        const auto lists = side == Side::right ? transposed(m) : m;
         for (std::int64_t k = 0; k < lists.num_rows; ++k) {
           double largest = 0;
           for (std::size_t p = lists.row_ptrs[k]; p < lists.row_ptrs[k + 1]; ++p) {
@@ -310,7 +306,7 @@ TYPED_TEST(DynamicSpaiTest, AwkwardMatricesGiveFiniteInverses) {
       }
     }
   }
-  HostMatrix<double> bad = random_general(20, 0.3, 3);
+  HostMatrix<double> bad = random_without_ties(20, 0.3, 3);
   for (double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     bad.values[7] = value;
     const auto m = invert<TypeParam>(bad, DynamicSpaiOptions());
@@ -319,7 +315,7 @@ TYPED_TEST(DynamicSpaiTest, AwkwardMatricesGiveFiniteInverses) {
 }
 
 TYPED_TEST(DynamicSpaiTest, ColumnsOfOtherRanksAreSkipped) {
-  const HostMatrix<double> a = random_general(80, 0.08, 71), wide = with_columns_of_other_ranks(a);
+  const HostMatrix<double> a = random_without_ties(80, 0.08, 71), wide = with_columns_of_other_ranks(a);
   for (Side side : {Side::right, Side::left}) {
     DynamicSpaiOptions options;
     options.side = side;
@@ -365,7 +361,7 @@ TYPED_TEST(DynamicSpaiTest, TheRegistryBuildsItWithEveryOption) {
 
 TYPED_TEST(DynamicSpaiTest, EveryKernelAndViewIsLabelled) {
   const TypeParam space;
-  const auto a = to_device<TypeParam>(random_general(200, 0.05, 141));
+  const auto a = to_device<TypeParam>(random_without_ties(200, 0.05, 141));
   DynamicSpaiOptions options;
   options.setup_scalar = Precision::single_precision;
   options.slab_bytes = 1 << 16;
@@ -378,28 +374,6 @@ TYPED_TEST(DynamicSpaiTest, EveryKernelAndViewIsLabelled) {
       EXPECT_THAT(label,
                   ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
   EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::dynamic_spai::numeric::grow_columns"));
-}
-
-template <class Space>
-std::int64_t iterations(const HostMatrix<double>& a, const std::string& name, const OptionMap& options,
-                        std::int64_t max_iters) {
-  const Space space;
-  const auto m = create_preconditioner<double, Space>(name, options);
-  const auto device = to_device<Space>(a);
-  m->symbolic(space, device);
-  m->numeric(space, device);
-  const auto workspace = m->make_workspace(space, 1);
-  std::vector<double> x(a.num_rows);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1.0 + 3.0 * static_cast<double>(i));
-  const auto precondition = [&](const std::vector<double>& r) {
-    const auto from = to_device<Space>(r);
-    const Vector<double, Space> to("to", r.size());
-    m->apply(space, as_multivector(VectorView<const double, Space>(from)), as_multivector(to), *workspace);
-    space.fence();
-    return to_vector(to);
-  };
-  const auto result = reference_bicgstab(a, multiply(a, x), precondition, 1e-8, max_iters);
-  return result.converged ? result.iterations : max_iters + 1;
 }
 
 TYPED_TEST(DynamicSpaiTest, NeedsFewerIterationsThanTheDiagonal) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/memory_peak.hpp"
-#include "testing/reference_bicgstab.hpp"
+#include "testing/preconditioned_iterations.hpp"
 #include "testing/reference_spai.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -28,25 +28,21 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-HostMatrix<double> generated(const std::string& spec) {
-  return to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), spec));
-}
-
 /// Entries in [-1, 1] and 3 on the diagonal; the pattern is not symmetric.
-HostMatrix<double> random_general(int n, double density, unsigned seed) {
+HostMatrix<double> random_around_three(int n, double density, unsigned seed) {
   HostMatrix<double> a = random_entries<double>(n, n, density, seed);
   Dense dense = to_dense(a);
   for (int i = 0; i < n; ++i) dense[i][i] = i % 3 == 1 ? -3 : 3;
   return sparse(dense);
 }
 
-std::vector<Case> general_matrices() {
+std::vector<Case> spai_matrices() {
   std::vector<Case> cases;
   for (const char* spec : {"tridiagonal:1", "tridiagonal:37", "poisson2d:9", "convection_diffusion3d:4",
                            "convection_diffusion3d:5,peclet=1000", "elasticity3d:3", "circuit:9"})
     cases.push_back({spec, generated(spec)});
   for (int n : {1, 2, 3, 17, 33, 67})
-    cases.push_back({"random:" + std::to_string(n), random_general(n, 0.08, 7u + n)});
+    cases.push_back({"random:" + std::to_string(n), random_around_three(n, 0.08, 7u + n)});
   return cases;
 }
 
@@ -66,8 +62,8 @@ HostMatrix<Scalar> invert(const HostMatrix<Scalar>& a, const SpaiOptions& option
 /// The columns of M (its rows, on the left side) are the least ones on their own patterns.
 void expect_least(const HostMatrix<double>& a, const HostMatrix<double>& m, Side side, double tolerance,
                   std::vector<int> columns = {}) {
-  const HostMatrix<double> b = side == Side::right ? transposed_of(a) : a;
-  const HostMatrix<double> lists = side == Side::right ? transposed_of(m) : m;
+  const HostMatrix<double> b = side == Side::right ? transposed(a) : a;
+  const HostMatrix<double> lists = side == Side::right ? transposed(m) : m;
   if (columns.empty())
     for (int k = 0; k < lists.num_rows; ++k) columns.push_back(k);
   for (const int k : columns) {
@@ -105,7 +101,7 @@ HostGraph power_of(const HostGraph& s, int k) {
 /// And no column (row, on the left side) is zero.
 void expect_finite(const HostMatrix<double>& m, Side side = Side::right) {
   for (const double value : m.values) ASSERT_TRUE(std::isfinite(value));
-  const HostMatrix<double> columns = side == Side::right ? transposed_of(m) : m;
+  const HostMatrix<double> columns = side == Side::right ? transposed(m) : m;
   for (std::int64_t k = 0; k < columns.num_rows; ++k) {
     double largest = 0;
     for (std::size_t p = columns.row_ptrs[k]; p < columns.row_ptrs[k + 1]; ++p)
@@ -209,7 +205,7 @@ TYPED_TEST(SpaiTest, ItsPatternDoesNotGrow) {
 }
 
 TYPED_TEST(SpaiTest, EveryColumnIsTheLeastOnItsPattern) {
-  for (const Case& test : general_matrices()) {
+  for (const Case& test : spai_matrices()) {
     for (const Side side : {Side::right, Side::left}) {
       for (int power = 0; power <= 2; ++power) {
         SCOPED_TRACE(test.name + ", power " + std::to_string(power) + (side == Side::left ? ", left" : ""));
@@ -226,7 +222,7 @@ TYPED_TEST(SpaiTest, EveryColumnIsTheLeastOnItsPattern) {
 }
 
 TYPED_TEST(SpaiTest, SinglePrecisionIsAsGoodAsItsBits) {
-  for (const Case& test : general_matrices()) {
+  for (const Case& test : spai_matrices()) {
     for (const Side side : {Side::right, Side::left}) {
       SCOPED_TRACE(test.name);
       Report report;
@@ -238,7 +234,7 @@ TYPED_TEST(SpaiTest, SinglePrecisionIsAsGoodAsItsBits) {
 }
 
 TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
-  for (const Case& test : general_matrices()) {
+  for (const Case& test : spai_matrices()) {
     for (const Side side : {Side::right, Side::left}) {
       SCOPED_TRACE(test.name);
       SpaiOptions options = with(side, 2);
@@ -264,7 +260,7 @@ TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
 TYPED_TEST(SpaiTest, TheFullPatternGivesTheInverse) {
   for (const Side side : {Side::right, Side::left}) {
     const int n = 90;
-    const HostMatrix<double> a = random_general(n, 0.3, 17);
+    const HostMatrix<double> a = random_around_three(n, 0.3, 17);
     HostGraph full(n);
     for (auto& row : full)
       for (int j = 0; j < n; ++j) row.push_back(j);
@@ -279,10 +275,10 @@ TYPED_TEST(SpaiTest, TheFullPatternGivesTheInverse) {
 }
 
 TYPED_TEST(SpaiTest, TheLeftInverseIsTheTransposesRightOne) {
-  const HostMatrix<double> a = random_general(120, 0.05, 19);
+  const HostMatrix<double> a = random_around_three(120, 0.05, 19);
   const auto left = invert<TypeParam>(a, with(Side::left, 2));
-  const auto right = invert<TypeParam>(transposed_of(a), with(Side::right, 2));
-  EXPECT_TRUE(left == transposed_of(right));
+  const auto right = invert<TypeParam>(transposed(a), with(Side::right, 2));
+  EXPECT_TRUE(left == transposed(right));
 }
 
 /// Column k of M has lengths[k] entries, k itself among them.
@@ -306,7 +302,7 @@ TYPED_TEST(SpaiTest, SizesBesideTheEdgesOfEveryBin) {
   const int n = 331;  // a prime
   const HostGraph pattern = columns_of_lengths(n, lengths);
   for (double density : {0.002, 0.01, 0.2}) {
-    const HostMatrix<double> a = random_general(n, density, 40);
+    const HostMatrix<double> a = random_around_three(n, density, 40);
     for (Strategy strategy : {Strategy::constant, Strategy::sorted}) {
       SCOPED_TRACE(density);
       SpaiOptions options = with(Side::right);
@@ -347,7 +343,7 @@ TYPED_TEST(SpaiTest, TheStrategiesGiveTheSameInverse) {
 }
 
 TYPED_TEST(SpaiTest, ThePrefilterOnlyShapesThePattern) {
-  const HostMatrix<double> a = random_general(100, 0.1, 31);
+  const HostMatrix<double> a = random_around_three(100, 0.1, 31);
   for (double tau : {0.05, 0.2, 1.0}) {
     HostGraph s(a.num_rows);
     for (int i = 0; i < a.num_rows; ++i)
@@ -367,7 +363,7 @@ TYPED_TEST(SpaiTest, ThePrefilterOnlyShapesThePattern) {
 
 TYPED_TEST(SpaiTest, APatternOfTheUsersIsObeyed) {
   const TypeParam space;
-  const HostMatrix<double> a = random_general(90, 0.1, 51);
+  const HostMatrix<double> a = random_around_three(90, 0.1, 51);
   HostGraph pattern = pattern_of(random_entries<double>(90, 90, 0.08, 52));
   pattern[40].clear();
   HostGraph expected = pattern;
@@ -398,7 +394,7 @@ TYPED_TEST(SpaiTest, APatternOfTheUsersIsObeyed) {
 
 TYPED_TEST(SpaiTest, ASecondNumericSolvesOnThePatternFound) {
   const TypeParam space;
-  const HostMatrix<double> a = random_general(150, 0.05, 91), changed = with_larger_diagonal(a, 1);
+  const HostMatrix<double> a = random_around_three(150, 0.05, 91), changed = with_larger_diagonal(a, 1);
   for (Reuse reuse : {Reuse::pattern, Reuse::none}) {
     for (Side side : {Side::right, Side::left}) {
       SpaiOptions options = with(side, 2);
@@ -428,7 +424,7 @@ TYPED_TEST(SpaiTest, ASecondNumericSolvesOnThePatternFound) {
 
 TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   const TypeParam space;
-  const HostMatrix<double> a = random_general(60, 0.3, 92);
+  const HostMatrix<double> a = random_around_three(60, 0.3, 92);
   HostMatrix<double> diagonal = a;
   for (int i = 0; i < a.num_rows; ++i)
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
@@ -445,9 +441,9 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   EXPECT_THAT(
       message_of<InputError>([&] { spai.numeric(space, to_device<TypeParam>(a)); }),
       AllOf(HasSubstr("spai: a column with "), HasSubstr("column_bytes = 4096"), HasSubstr("prefilter")));
-  EXPECT_THAT(
-      message_of<InputError>([&] { spai.numeric(space, to_device<TypeParam>(random_general(21, 0.5, 1))); }),
-      HasSubstr("spai: numeric was given 21 rows, symbolic 60; call symbolic again"));
+  EXPECT_THAT(message_of<InputError>(
+                  [&] { spai.numeric(space, to_device<TypeParam>(random_around_three(21, 0.5, 1))); }),
+              HasSubstr("spai: numeric was given 21 rows, symbolic 60; call symbolic again"));
   EXPECT_TRUE(before == to_host(spai.inverse()));
   EXPECT_EQ(spai.report().nnz, 60);
   options.prefilter = 0;
@@ -463,7 +459,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
 TYPED_TEST(SpaiTest, RefusesToApplyBeforeNumeric) {
   const TypeParam space;
   Spai<double, TypeParam> spai;
-  spai.symbolic(space, to_device<TypeParam>(random_general(10, 0.5, 1)));
+  spai.symbolic(space, to_device<TypeParam>(random_around_three(10, 0.5, 1)));
   const MultiVector<double, TypeParam> x("x", 10, 1), y("y", 10, 1);
   const auto workspace = spai.make_workspace(space, 1);
   EXPECT_THAT(message_of<std::logic_error>([&] { spai.apply(space, x, y, *workspace); }),
@@ -471,7 +467,7 @@ TYPED_TEST(SpaiTest, RefusesToApplyBeforeNumeric) {
 }
 
 TYPED_TEST(SpaiTest, ColumnsThatDependOnOthersAreLeftOut) {
-  Dense dense = to_dense(random_general(40, 0.4, 61));
+  Dense dense = to_dense(random_around_three(40, 0.4, 61));
   for (int i = 0; i < 40; ++i) dense[i][1] = 2 * dense[i][0];
   const HostMatrix<double> a = sparse(dense);
   HostGraph full(40);
@@ -491,7 +487,7 @@ TYPED_TEST(SpaiTest, ColumnsThatDependOnOthersAreLeftOut) {
 }
 
 TYPED_TEST(SpaiTest, EmptyRowsAndColumnsFallBackToTheDiagonal) {
-  Dense dense = to_dense(random_general(30, 0.1, 71));
+  Dense dense = to_dense(random_around_three(30, 0.1, 71));
   for (int j = 0; j < 30; ++j) dense[4][j] = dense[j][9] = 0;
   for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
     for (Side side : {Side::right, Side::left}) {
@@ -530,7 +526,7 @@ TYPED_TEST(SpaiTest, AwkwardMatricesGiveFiniteInverses) {
       EXPECT_LE(report.breakdowns.count, test.matrix.num_rows);
     }
   }
-  const HostMatrix<double> good = random_general(20, 0.3, 3);
+  const HostMatrix<double> good = random_around_three(20, 0.3, 3);
   for (double value : {std::nan(""), std::numeric_limits<double>::infinity()}) {
     for (std::size_t k : {std::size_t(0), good.nnz() / 2, good.nnz() - 1}) {
       HostMatrix<double> a = good;
@@ -546,7 +542,7 @@ TYPED_TEST(SpaiTest, AwkwardMatricesGiveFiniteInverses) {
 }
 
 TYPED_TEST(SpaiTest, ScalesOfAnySize) {
-  const HostMatrix<double> a = random_general(60, 0.1, 81);
+  const HostMatrix<double> a = random_around_three(60, 0.1, 81);
   for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
     const auto plain = invert<TypeParam>(a, with(Side::right, 1, precision));
     for (int exponent : {-300, 300}) {
@@ -640,7 +636,8 @@ TYPED_TEST(SpaiTest, ColumnsOfThousandsOfRows) {
 }
 
 TYPED_TEST(SpaiTest, SameBitsTwiceAndInSlabsOfAnySizeAndOnFewerThreads) {
-  for (const HostMatrix<double>& a : {generated("convection_diffusion3d:7"), random_general(200, 0.1, 101)}) {
+  for (const HostMatrix<double>& a :
+       {generated("convection_diffusion3d:7"), random_around_three(200, 0.1, 101)}) {
     for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
       SpaiOptions options = with(Side::right, 1, precision);
       const auto once = invert<TypeParam>(a, options);
@@ -658,7 +655,7 @@ TYPED_TEST(SpaiTest, SameBitsTwiceAndInSlabsOfAnySizeAndOnFewerThreads) {
 }
 
 TYPED_TEST(SpaiTest, ColumnsOfOtherRanksAreSkipped) {
-  const HostMatrix<double> a = random_general(80, 0.1, 111), wide = with_columns_of_other_ranks(a);
+  const HostMatrix<double> a = random_around_three(80, 0.1, 111), wide = with_columns_of_other_ranks(a);
   for (Side side : {Side::right, Side::left}) {
     for (double tau : {0.0, 0.05}) {
       SpaiOptions options = with(side, 2);
@@ -682,7 +679,7 @@ TYPED_TEST(SpaiTest, TakesARankWithoutRows) {
 }
 
 TYPED_TEST(SpaiTest, FloatMatrixInEitherPrecision) {
-  const HostMatrix<float> a = convert<float>(random_general(97, 0.05, 121));
+  const HostMatrix<float> a = convert<float>(random_around_three(97, 0.05, 121));
   for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
     const auto m = invert<TypeParam>(a, with(Side::right, 1, precision));
     ASSERT_NO_FATAL_FAILURE(expect_least(convert<double>(a), convert<double>(m), Side::right, 1e-5));
@@ -753,7 +750,7 @@ TYPED_TEST(SpaiTest, CountsItsOperationsAndBytes) {
 
 TYPED_TEST(SpaiTest, EveryKernelAndViewIsLabelled) {
   const TypeParam space;
-  const auto a = to_device<TypeParam>(random_general(200, 0.05, 141));
+  const auto a = to_device<TypeParam>(random_around_three(200, 0.05, 141));
   SpaiOptions options = with(Side::right, 2, Precision::single_precision);
   options.prefilter = 0.001;
   options.storage = Storage::half;
@@ -787,22 +784,9 @@ TYPED_TEST(SpaiTest, HoldsNoMoreThanItReports) {
   }
 }
 
-/// y = M x, on the device.
-template <class Space>
-std::vector<double> applied(const Preconditioner<double, Space>& m, const std::vector<double>& x) {
-  const Space space;
-  const auto from = to_device<Space>(x);
-  const Vector<double, Space> to("to", x.size());
-  Kokkos::deep_copy(to, std::nan(""));
-  const auto workspace = m.make_workspace(space, 1);
-  m.apply(space, as_multivector(VectorView<const double, Space>(from)), as_multivector(to), *workspace);
-  space.fence();
-  return to_vector(to);
-}
-
 TYPED_TEST(SpaiTest, AppliesMInEveryStorage) {
   const TypeParam space;
-  const HostMatrix<double> a = random_general(211, 0.03, 151);
+  const HostMatrix<double> a = random_around_three(211, 0.03, 151);
   std::vector<double> x(211);
   for (int i = 0; i < 211; ++i) x[i] = std::sin(1.0 + i);
   const auto m = invert<TypeParam>(a, with(Side::right));
@@ -831,22 +815,6 @@ TYPED_TEST(SpaiTest, AppliesMInEveryStorage) {
     EXPECT_TRUE(spai.report().pattern_kept);
     EXPECT_EQ(applied<TypeParam>(spai, x), y);
   }
-}
-
-/// BiCGSTAB's iterations with a preconditioner by name; max_iters + 1 where it does not converge.
-template <class Space>
-std::int64_t iterations(const HostMatrix<double>& a, const std::string& name, const OptionMap& options,
-                        std::int64_t max_iters) {
-  const auto m = create_preconditioner<double, Space>(name, options);
-  const auto device = to_device<Space>(a);
-  m->symbolic(Space(), device);
-  m->numeric(Space(), device);
-  std::vector<double> x(a.num_rows);
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(1.0 + 3.0 * static_cast<double>(i));
-  const auto result = reference_bicgstab(
-      a, multiply(a, x), [&](const std::vector<double>& r) { return applied<Space>(*m, r); }, 1e-8,
-      max_iters);
-  return result.converged ? result.iterations : max_iters + 1;
 }
 
 TYPED_TEST(SpaiTest, NeedsFewerIterationsThanTheDiagonal) {

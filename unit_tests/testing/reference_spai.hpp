@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/reference_qr.hpp"
 
@@ -8,25 +9,6 @@
 #include <vector>
 
 namespace prekond::testing {
-
-template <class Scalar>
-HostMatrix<Scalar> transposed_of(const HostMatrix<Scalar>& a) {
-  HostMatrix<Scalar> result;
-  result.num_rows = a.num_cols;
-  result.num_cols = a.num_rows;
-  std::vector<std::vector<std::pair<int, Scalar>>> rows(a.num_cols);
-  for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      rows[a.col_idxs[k]].push_back({static_cast<int>(i), a.values[k]});
-  for (const auto& row : rows) {
-    for (const auto& [col, value] : row) {
-      result.col_idxs.push_back(col);
-      result.values.push_back(value);
-    }
-    result.row_ptrs.push_back(result.nnz());
-  }
-  return result;
-}
 
 /// The local problem of column k: A(I, J) and e_k(I), with k in I always. `b` is A^T by rows: J are rows of
 /// it.
