@@ -369,7 +369,7 @@ def run_render(arguments):
             if table in machine["tables"]:
                 text += list(write(machine))
     text += table_6(gpu, cpu)
-    tuned = gpu if "2" in gpu["tables"] else cpu
+    tuned = max(gpu, cpu, key=lambda machine: len(machine["tables"].get("2", {})))
     for name, caption in plots(gpu, cpu, tuned, arguments.out):
         text += [f"![{caption}]({name})", "", f"{caption}.", ""]
     with open(os.path.join(arguments.out, "paper_tables.md"), "w", encoding="utf-8") as file:
