@@ -48,8 +48,7 @@ struct DynamicSpaiOptions {
           "most memory that the start pattern may take");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of each of the two slabs of the setup, the columns' workspaces and their results before "
-          "they are "
-          "appended; on the host a thread has one column's workspace");
+          "they are appended; on the host a thread has one column's workspace");
     visit("column_bytes", column_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the workspace of one column may take");
   }

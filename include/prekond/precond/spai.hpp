@@ -47,15 +47,13 @@ struct SpaiOptions {
           "right: min ||A M - I||, by columns of M; left: min ||M A - I||, by rows");
     visit("solve", solve, {{"qr", LeastSquares::qr}, {"normal", LeastSquares::normal}},
           "how a column is solved: by QR, or by the normal equations, which square its condition number, and "
-          "by QR "
-          "where they are not safe");
+          "by QR where they are not safe");
     visit("setup_scalar", setup_scalar, precision_choices(),
           "precision of the local systems; a column that breaks down in single is solved in double");
     visit("strategy", strategy,
           {{"auto", Strategy::automatic}, {"constant", Strategy::constant}, {"sorted", Strategy::sorted}},
           "lanes of a column on a GPU: constant, as many for each as the longest has entries; sorted, for "
-          "each by its "
-          "own; auto: the one or the other by the longest and the average column");
+          "each by its own; auto: the one or the other by the longest and the average column");
     visit("storage", storage, storage_choices(),
           "precision in which M is kept and applied; full: the matrix's");
     visit("reuse", reuse, reuse_choices(),

@@ -13,8 +13,8 @@ namespace prekond {
 /// An inverse on a pattern that is given in advance: what the static FSAI of symmetric and of general
 /// matrices, the static SPAI and the ISAI have in common. The pattern is the algorithm's own, made by
 /// `symbolic` where it needs no values and else by the first `numeric`, or one of the user's. Later numeric
-/// phases keep it
-/// (`Reuse::pattern`) or make it anew. `Inverse` is what is applied: a FactoredInverse or an ExplicitInverse.
+/// phases keep it (`Reuse::pattern`) or make it anew. `Inverse` is what is applied: a FactoredInverse or an
+/// ExplicitInverse.
 template <class Scalar, class Space, class Inverse = FactoredInverse<Scalar, Space>>
 class StaticPatternInverse : public Inverse {
  public:

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The small kernels around the growth of a chunk of rows: which are sampled, which outgrew their workspace,
-/// and how they come out of the slab.
+/// The small kernels around the growth of a chunk of rows: which are sampled, and which outgrew their workspace.
 #include <prekond/core/views.hpp>
 #include <prekond/precond/impl/adaptive_fsai_kernel.hpp>
 
@@ -51,29 +50,6 @@ struct ScanLengths {
   KOKKOS_FUNCTION void operator()(int k, std::size_t& sum, bool final) const {
     sum += static_cast<std::size_t>(length(k));
     if (final) row_ptrs(first + k + 1) = begin + sum;
-  }
-};
-
-/// Moves a chunk's rows out of the slab, 64 a team.
-template <class Scalar, class Space>
-struct AppendRows {
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  RowSlab<Scalar, Space> slab;
-  std::int64_t count;
-  VectorView<const std::size_t, Space> row_ptrs;
-  std::size_t begin;
-  VectorView<int, Space> cols;
-  VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t from = team.league_rank() * std::int64_t(64);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, from, from + 64 < count ? from + 64 : count),
-                         [&](std::int64_t k) {
-                           const std::size_t to = row_ptrs(slab.first + k) - begin;
-                           Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, slab.length(k)), [&](int e) {
-                             cols(to + e) = slab.cols(k * slab.width + e);
-                             values(to + e) = slab.values(k * slab.width + e);
-                           });
-                         });
   }
 };
 

@@ -6,6 +6,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/impl/adaptive_fsai_merge.hpp>
 #include <prekond/precond/impl/adaptive_fsai_row.hpp>
+#include <prekond/precond/impl/row_slab.hpp>
 
 #include <type_traits>
 
@@ -35,18 +36,6 @@ struct RowRange {
   KOKKOS_FUNCTION int row(std::int64_t k) const {
     return list.extent(0) > 0 ? list(k) : static_cast<int>(first + k);
   }
-};
-
-/// Where rows go: row i of a chunk to the `width` places of the slab from (i - first) * width on; with first < 0, the
-/// k-th row of the range to those from k * width on.
-template <class Scalar, class Space>
-struct RowSlab {
-  std::int64_t first = 0;
-  std::int64_t width = 0;
-  VectorView<int, Space> cols;
-  VectorView<Scalar, Space> values;
-  VectorView<int, Space> length;  ///< of the row; negative: it outgrew its workspace, see Shortage
-  KOKKOS_FUNCTION std::int64_t place(int i, std::int64_t k) const { return first < 0 ? k : i - first; }
 };
 
 /// What a sample of rows needed.

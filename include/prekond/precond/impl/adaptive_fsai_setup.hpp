@@ -39,7 +39,7 @@ struct ColumnSets<Space, Gradient::merge> {
   using Large = NoColumnSet;
 };
 
-/// The setup's launches for one precision of growth. (CUDA wants functions with device lambdas to be public.)
+/// The setup's launches for one precision of growth.
 template <class Scalar, class Real, class Space, bool Portable = false, Gradient gradient = Gradient::list>
 class Setup {
  public:
@@ -330,13 +330,8 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::append(const RowSlab<Scalar
   nnz += added;
   Piece piece{allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", added),
               allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", added)};
-  constexpr int lanes = is_host_space<Space> ? 1 : 16;
-  using Policy = Kokkos::TeamPolicy<Space>;
-  constexpr int team_rows = is_host_space<Space> ? 1 : 16;
-  const int league = static_cast<int>((count + 63) / 64);
-  Kokkos::parallel_for(
-      "prekond::adaptive_fsai::numeric::append_rows", Policy(m_space, league, team_rows, lanes),
-      AppendRows<Scalar, Space>{slab, count, row_ptrs, begin, piece.cols, piece.values});
+  append_rows<Scalar, Space>(m_space, "prekond::adaptive_fsai::numeric::append_rows", slab, count, row_ptrs, begin, piece.cols,
+                             piece.values);
   return piece;
 }
 

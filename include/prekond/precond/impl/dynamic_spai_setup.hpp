@@ -5,6 +5,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/impl/dynamic_spai_column.hpp>
+#include <prekond/precond/impl/row_slab.hpp>
 #include <prekond/precond/impl/spai_kernels.hpp>
 
 #include <algorithm>
@@ -109,24 +110,6 @@ struct SumColumns {
   }
 };
 
-/// Puts the columns of a chunk one behind the other.
-template <class Scalar, class Space>
-struct CompactColumns {
-  VectorView<const int, Space> cols;
-  VectorView<const Scalar, Space> values;
-  int stride;
-  VectorView<const std::size_t, Space> ptrs;
-  VectorView<int, Space> to_cols;
-  VectorView<Scalar, Space> to_values;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    const std::size_t from = static_cast<std::size_t>(k) * stride, to = ptrs(k);
-    for (std::size_t e = 0; e < ptrs(k + 1) - to; ++e) {
-      to_cols(to + e) = cols(from + e);
-      to_values(to + e) = values(from + e);
-    }
-  }
-};
-
 template <class Space>
 struct ShiftPointers {
   VectorView<const std::size_t, Space> ptrs;
@@ -144,7 +127,7 @@ struct LongestRow {
   }
 };
 
-/// The setup's launches. (CUDA wants functions with device lambdas to be public.)
+/// The setup's launches.
 template <class Scalar, class Space>
 class Setup {
  public:
@@ -266,9 +249,9 @@ class Setup {
     Matrix result(count, m_start.num_rows, ptrs,
                   allocate<Vector<int, Space>>(m_space, "prekond::dynamic_spai::numeric::col_idxs", nnz),
                   allocate<Vector<Scalar, Space>>(m_space, "prekond::dynamic_spai::numeric::values", nnz));
-    Kokkos::parallel_for("prekond::dynamic_spai::numeric::append", policy(count),
-                         CompactColumns<Scalar, Space>{chunk.cols, chunk.values, limits_for(1).entries, ptrs,
-                                                       result.col_idxs, result.values});
+    append_rows<Scalar, Space>(m_space, "prekond::dynamic_spai::numeric::append",
+                               {0, limits_for(1).entries, chunk.cols, chunk.values, chunk.lengths}, count, ptrs, 0,
+                               result.col_idxs, result.values);
     return result;
   }
 

@@ -206,7 +206,7 @@ struct SolveRows : RowKernel<Space, unit> {
   }
 };
 
-/// The setup's launches. (CUDA wants functions with device lambdas to be public.)
+/// The setup's launches.
 template <class Scalar, class Space>
 class Setup {
  public:

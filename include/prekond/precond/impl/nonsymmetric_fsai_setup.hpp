@@ -135,7 +135,7 @@ struct KeepEither {
   }
 };
 
-/// The setup's launches. (CUDA wants functions with device lambdas to be public.)
+/// The setup's launches.
 template <class Scalar, class Space>
 class Setup {
  public:

@@ -10,8 +10,7 @@
 
 namespace prekond::impl::spai {
 
-/// The setup's launches on the problem min ||B^T M - I||, whose columns of B^T are rows here. (CUDA wants
-/// functions with device lambdas to be public.)
+/// The setup's launches on the problem min ||B^T M - I||, whose columns of B^T are rows here.
 template <class Scalar, class Space>
 class Setup {
  public:
@@ -111,7 +110,7 @@ class Setup {
   void check_bytes(std::size_t bytes, const Bin& bin) const {
     if (bytes <= static_cast<std::size_t>(m_options.column_bytes)) return;
     throw InputError(
-        "spai: a column with " + std::to_string(bin.n2) + " entries has a local system of up to " +
+        m_name + ": a column with " + std::to_string(bin.n2) + " entries has a local system of up to " +
         std::to_string(bin.n1) + " rows, which takes " + std::to_string(bytes) +
         " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
