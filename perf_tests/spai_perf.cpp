@@ -9,8 +9,8 @@
 #include <sstream>
 
 /// Setup time of the static SPAI: perf_spai --matrix=elasticity3d:30 [--powers=1,2] [--sides=right,left]
-/// [--strategies=auto,constant,sorted] [--prefilter=0] [--repetitions=5] [--kernels=true: times by kernel,
-/// once], in single and in double precision; with --dynamic=true of the dynamic one [--epsilon=0.4]
+/// [--strategies=auto,constant,sorted] [--scalars=single,double] [--prefilter=0] [--repetitions=5]
+/// [--kernels=true: times by kernel, once]; with --dynamic=true of the dynamic one [--epsilon=0.4]
 /// [--max_steps=5]
 /// [--step_size=5] instead. The time is that of symbolic and numeric, fenced, with every allocation, the
 /// pattern and the transpositions. `flops` of the QR over the time is the rate; `gathered_bytes` is what the
@@ -90,6 +90,7 @@ void register_all(int& argc, char** argv) {
   const bool dynamic = perf::take_flag(argc, argv, "dynamic", "false") == "true";
   const auto powers = perf::numbers(perf::take_flag(argc, argv, "powers", "1"));
   const auto sides = words(perf::take_flag(argc, argv, "sides", "right"));
+  const auto scalars = words(perf::take_flag(argc, argv, "scalars", "single,double"));
   const auto strategies = words(perf::take_flag(argc, argv, "strategies", "auto"));
   OptionMap of_static = {{"prefilter", perf::take_flag(argc, argv, "prefilter", "0")}};
   OptionMap of_dynamic;
@@ -98,7 +99,7 @@ void register_all(int& argc, char** argv) {
     if (!value.empty()) of_dynamic[key] = value;
   }
   const auto a = perf::lasting_matrix(spec);
-  for (const std::string scalar : {"single", "double"})
+  for (const std::string& scalar : scalars)
     for (const std::string& side : sides) {
       of_static["setup_scalar"] = of_dynamic["setup_scalar"] = scalar;
       of_static["side"] = of_dynamic["side"] = side;

@@ -162,20 +162,6 @@ long double residual(const LongMatrix& a, const std::vector<long double>& b, con
   return std::sqrt(square);
 }
 
-LongMatrix random_matrix(int n1, int n2, unsigned seed) {
-  std::mt19937 random(seed);
-  LongMatrix a(n1, std::vector<long double>(n2));
-  for (auto& row : a)
-    for (auto& value : row) value = static_cast<float>(double(random()) / 0x1p31 - 1);
-  return a;
-}
-
-std::vector<long double> unit(int n, int k) {
-  std::vector<long double> b(n, 0);
-  b[k] = 1;
-  return b;
-}
-
 template <class Real, class Space>
 void expect_least_squares(const LongMatrix& a, const std::vector<long double>& b, double floor,
                           double tolerance) {

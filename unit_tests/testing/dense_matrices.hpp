@@ -24,4 +24,19 @@ inline LongMatrix random_dense_spd(int n, unsigned seed) {
   return a;
 }
 
+/// Entries in [-1, 1).
+inline LongMatrix random_matrix(int n1, int n2, unsigned seed) {
+  std::mt19937 random(seed);
+  LongMatrix a(n1, std::vector<long double>(n2));
+  for (auto& row : a)
+    for (auto& value : row) value = static_cast<float>(double(random()) / 0x1p31 - 1);
+  return a;
+}
+
+inline std::vector<long double> unit(int n, int k) {
+  std::vector<long double> b(n, 0);
+  b[k] = 1;
+  return b;
+}
+
 }  // namespace prekond::testing

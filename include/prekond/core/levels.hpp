@@ -18,10 +18,10 @@
 /// code with an explicit vector barrier (CUDA; on the host, one lane and no barrier). `PortableVectorLevel` says the
 /// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200. `TeamLevel` takes all
 /// threads of a team, with their vector lanes, as lanes; it has `region` and `once` only, and its `width` is 0: known at
-/// run time.
+/// run time. `RegisterTeamLevel` is one whose lanes keep registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `atomic_compare_exchange` on scratch.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector), `atomic_compare_exchange` on scratch.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -361,8 +361,47 @@ class TeamLevel {
   }
   KOKKOS_FORCEINLINE_FUNCTION void join() const { m_member.team_barrier(); }
 
- private:
+ protected:
   const Member& m_member;
 };
+
+#ifdef KOKKOS_ENABLE_CUDA
+template <class Member, int VectorLength>
+class CudaTeamLevel : public TeamLevel<Member, VectorLength> {
+ public:
+  static constexpr bool keeps_registers = true;
+  using TeamLevel<Member, VectorLength>::TeamLevel;
+
+  KOKKOS_FORCEINLINE_FUNCTION int lane() const {
+    return this->m_member.team_rank() * VectorLength + CudaVectorLevel<Member, VectorLength>::lane();
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void barrier() const { this->m_member.team_barrier(); }
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected, unsigned desired) {
+    return CudaVectorLevel<Member, VectorLength>::atomic_compare_exchange(word, expected, desired);
+  }
+};
+#endif
+
+namespace impl {
+template <class Space, class Member, int VectorLength>
+struct register_team_level {
+  using type = void;
+};
+#ifdef KOKKOS_ENABLE_CUDA
+template <class Member, int VectorLength>
+struct register_team_level<Kokkos::Cuda, Member, VectorLength> {
+  using type = CudaTeamLevel<Member, VectorLength>;
+};
+#endif
+}  // namespace impl
+
+/// A team level that keeps registers; void where a backend has none.
+template <class Space, class Member, int VectorLength>
+using RegisterTeamLevel = typename impl::register_team_level<Space, Member, VectorLength>::type;
+
+/// Whether vectors and teams of a backend can keep registers.
+template <class Space>
+inline constexpr bool has_register_levels =
+    !std::is_void_v<RegisterTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, 32>>;
 
 }  // namespace prekond

@@ -34,7 +34,7 @@ struct SpaiOptions {
   Storage storage = Storage::full;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t slab_bytes = std::int64_t(1) << 30;
   std::int64_t column_bytes = std::int64_t(4) << 30;
 
   template <class Visitor>
@@ -72,30 +72,32 @@ struct SpaiOptions {
 ///
 /// The columns m_k are independent: min ||A m_k - e_k||_2 over the entries in J_k, the pattern of column k.
 /// With I_k, the rows in which A has entries in the columns J_k, it is the problem min ||A(I_k, J_k) m -
-/// e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns, which is solved by a Householder QR
-/// (PanelQr), or, where that is asked for and no pivot is below 2^-14 (2^-4 in single), by its normal
-/// equations. The left inverse is the transpose of the right one of A^T: its rows are found so.
+/// e_k(I_k)||_2 with n1_k = |I_k| rows and n2_k = |J_k| unknowns, which is solved by a Householder QR, or,
+/// where that is asked for and no pivot is below 2^-14 (2^-4 in single), by its normal equations. The left
+/// inverse is the transpose of the right one of A^T: its rows are found so.
 ///
 /// The pattern is that of (I + |S|)^k, S = A without the entries that are small beside the diagonal (tau), or
 /// a graph of the user's (`set_pattern`, of M, with its diagonal added).
 ///
-/// Stages: n1 and n2 of each column; I; the local matrix; its QR; the triangular solve; M. The first counts
-/// by a hash table; the others are one kernel, in scratch where a column fits there. Columns are binned by n1
-/// and n2, none is padded to the largest. Lanes of a column: `strategy`, and what it chose is in the report's
-/// notes.
+/// On a GPU a column of up to 511 entries is streamed: the rows of its local matrix, which is never stored,
+/// go a block after the other through registers into R (StreamQr). Longer ones, those that break down, the
+/// normal equations and the host have a stored local matrix (PanelQr), whose I a hash table finds. Columns
+/// are binned by n1 and n2, none is padded to the largest; long ones run beside the others. Lanes of a
+/// column: `strategy`, and what it chose is in the report's notes.
 ///
-/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read three times; n1 n2^2 +
-/// n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), two ints a column, a byte a
-/// column, a double a row, the slab. A local system may take `column_bytes`.
+/// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
+/// three times; n1 n2^2 + n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), two ints a
+/// column, a byte a column, a double a row, the slab. A local system may take `column_bytes`.
 ///
-/// Breakdown: a column of the local matrix that depends on those before (what they leave of it is not above
-/// 16 eps times its norm), or is not finite, is left out, and its entry of M is zero; the rest still
-/// minimises. A column that has a zero solution (e_k is orthogonal to all that J_k reaches, as where row k of
-/// A is empty there) or one that is not finite becomes 1 / a_kk on the diagonal, or 1 where a_kk is 0,
-/// missing or not finite. With setup_scalar = single it is done again in double before. Both are counted in
-/// the report; the first pivot is what was left of the column, relative to its norm. A numeric phase that
-/// fails leaves the inverse as it was. Columns >= num_rows (of other ranks) are skipped; a matrix without
-/// rows (a rank's part) has an empty inverse.
+/// Breakdown: a local matrix is taken for rank-deficient where what the columns before leave of one of its
+/// columns is not above 16 eps times its norm. Its column of M is the solution of the least norm; a column of
+/// the local matrix that is not finite is left out, and its entry of M is zero. A column that has a zero
+/// solution (e_k is orthogonal to all that J_k reaches, as where row k of A is empty there) or one that is
+/// not finite becomes 1 / a_kk on the diagonal, or 1 where a_kk is 0, missing or not finite. With
+/// setup_scalar = single it is done again in double before. Both are counted in the report; the first pivot
+/// is what was left of the column, relative to its norm. A numeric phase that fails leaves the inverse as it
+/// was. Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty
+/// inverse.
 ///
 /// `is_nonsymmetric()`: conjugate gradients refuse it, whatever A is.
 ///

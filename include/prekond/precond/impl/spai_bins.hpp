@@ -12,13 +12,15 @@
 
 namespace prekond::impl::spai {
 
-/// n1 and n2 of each column.
+/// n1 and n2 of each column; where n1 is not known it is an empty view, and counts as 0.
 template <class Space>
 struct ColumnSizes {
-  VectorView<const int, Space> n1;
+  VectorView<const int, Space> counts;
   VectorView<const std::size_t, Space> list_ptrs;
+  int more = 0;  ///< columns beside those of J
+  KOKKOS_FORCEINLINE_FUNCTION int n1(std::int64_t k) const { return counts.extent(0) > 0 ? counts(k) : 0; }
   KOKKOS_FORCEINLINE_FUNCTION int n2(std::int64_t k) const {
-    return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k));
+    return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k)) + more;
   }
 };
 
@@ -36,6 +38,7 @@ KOKKOS_INLINE_FUNCTION constexpr int size_class(int n) {
 }
 
 struct Bin {
+  int group = 0;
   int n1 = 0;  ///< of its largest systems
   int n2 = 0;
   std::int64_t first = 0;
@@ -45,7 +48,7 @@ struct Bin {
 template <class Space>
 struct ColumnBins {
   Vector<int, Space> columns;  ///< bin after bin, ascending in each
-  std::vector<Bin> bins;       ///< the largest systems first
+  std::vector<Bin> bins;       ///< by groups, the largest systems first
   int fences = 0;
 
   VectorView<const int, Space> columns_of(const Bin& bin) const {
@@ -53,32 +56,76 @@ struct ColumnBins {
   }
 };
 
+/// The bins of a group in as few launches as a slab for all teams at work allows: a launch ends with some
+/// teams that those of the next one would wait for. `bytes(bin)` is a team's part of the slab.
+template <class Space, class Bytes>
+std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int64_t teams,
+                             std::int64_t slab_bytes, const Bytes& bytes) {
+  std::vector<Bin> joined;
+  for (const Bin& bin : bins.bins) {
+    if (bin.group != group) continue;
+    if (!joined.empty()) {
+      Bin both = joined.back();
+      both.n1 = std::max(both.n1, bin.n1);
+      both.n2 = std::max(both.n2, bin.n2);
+      both.count += bin.count;
+      if (static_cast<std::int64_t>(bytes(both)) * std::min(both.count, teams) <= slab_bytes) {
+        joined.back() = both;
+        continue;
+      }
+    }
+    joined.push_back(bin);
+  }
+  return joined;
+}
+
 struct BinTotals {
   int count;
   int n1;
   int n2;
 };
 
-/// The class of each column, and what the classes have.
+/// The classes of some columns that follow each other, and what the classes have. Neighbours are often of one
+/// class: they are counted together.
 template <class Space>
 struct MeasureBins {
   static constexpr unsigned short none = 0xffff;
+  static constexpr int at_once = 32;
   ColumnSizes<Space> sizes;
   VectorView<const unsigned char, Space> chosen;
+  unsigned char wanted;
   VectorView<unsigned short, Space> classes;
   VectorView<BinTotals, Space> totals;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
-    if (chosen.extent(0) > 0 && chosen(k) != 1) {
-      classes(k) = none;
-      return;
+  KOKKOS_FUNCTION void operator()(std::int64_t strip) const {
+    const auto n = static_cast<std::int64_t>(classes.extent(0));
+    const std::int64_t end = (strip + 1) * at_once < n ? (strip + 1) * at_once : n;
+    unsigned short last = none;
+    BinTotals met{0, 0, 0};
+    for (std::int64_t k = strip * at_once; k < end; ++k) {
+      if (chosen.extent(0) > 0 && chosen(k) != wanted) {
+        classes(k) = none;
+        continue;
+      }
+      const int n1 = sizes.n1(k), n2 = sizes.n2(k);
+      const auto c = static_cast<unsigned short>(size_class(n2) * num_size_classes + size_class(n1));
+      classes(k) = c;
+      if (c != last) add(last, met);
+      last = c;
+      ++met.count;
+      met.n1 = met.n1 < n1 ? n1 : met.n1;
+      met.n2 = met.n2 < n2 ? n2 : met.n2;
     }
-    const int n1 = sizes.n1(k), n2 = sizes.n2(k);
-    const int c = size_class(n2) * num_size_classes + size_class(n1);
-    classes(k) = static_cast<unsigned short>(c);
-    Kokkos::atomic_inc(&totals(c).count);
-    if (totals(c).n1 < n1) Kokkos::atomic_max(&totals(c).n1, n1);
-    if (totals(c).n2 < n2) Kokkos::atomic_max(&totals(c).n2, n2);
+    add(last, met);
+  }
+
+  KOKKOS_FUNCTION void add(unsigned short c, BinTotals& met) const {
+    if (met.count > 0) {
+      Kokkos::atomic_add(&totals(c).count, met.count);
+      if (totals(c).n1 < met.n1) Kokkos::atomic_max(&totals(c).n1, met.n1);
+      if (totals(c).n2 < met.n2) Kokkos::atomic_max(&totals(c).n2, met.n2);
+    }
+    met = {0, 0, 0};
   }
 };
 
@@ -95,19 +142,22 @@ struct ListClass {
   }
 };
 
-/// Bins by n1 and n2; with `chosen`, of the columns k with chosen(k) == 1. Cost: a reading of two bytes a
-/// column for each bin that is not empty. Memory: an int and two bytes a column. Fences once.
+/// Bins by n1 and n2; with `chosen`, of the columns k with chosen(k) == wanted. Group g has the bins whose n2
+/// exceeds g of the limits, the last group comes first. Cost: a reading of two bytes a column for each bin
+/// that is not empty. Memory: an int and two bytes a column. Fences once.
 template <class Space>
 ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
-                              VectorView<const unsigned char, Space> chosen, MemoryMeter& meter) {
+                              VectorView<const unsigned char, Space> chosen, unsigned char wanted,
+                              const std::vector<int>& limits, MemoryMeter& meter) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-  const auto n = static_cast<std::int64_t>(sizes.n1.extent(0));
+  const auto n = static_cast<std::int64_t>(sizes.list_ptrs.extent(0)) - 1;
   const int num_classes = num_size_classes * num_size_classes;
   const auto classes = allocate<Vector<unsigned short, Space>>(space, "prekond::spai::numeric::classes", n);
   const auto totals =
       allocate_zero<Vector<BinTotals, Space>>(space, "prekond::spai::numeric::bins", num_classes);
-  Kokkos::parallel_for("prekond::spai::numeric::measure_bins", Policy(space, 0, n),
-                       MeasureBins<Space>{sizes, chosen, classes, totals});
+  constexpr int at_once = MeasureBins<Space>::at_once;
+  Kokkos::parallel_for("prekond::spai::numeric::measure_bins", Policy(space, 0, (n + at_once - 1) / at_once),
+                       MeasureBins<Space>{sizes, chosen, wanted, classes, totals});
   std::vector<BinTotals> found(num_classes);
   Kokkos::deep_copy(space,
                     Kokkos::View<BinTotals*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
@@ -121,8 +171,14 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
       order.push_back(c);
       total += found[c].count;
     }
-  const auto work = [&](int c) { return double(found[c].n1) * found[c].n2 * found[c].n2; };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return work(a) > work(b); });
+  const auto work = [&](int c) { return (1 + double(found[c].n1)) * found[c].n2 * found[c].n2; };
+  const auto group = [&](int c) {
+    return static_cast<int>(
+        std::count_if(limits.begin(), limits.end(), [&](int limit) { return found[c].n2 > limit; }));
+  };
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return group(a) != group(b) ? group(a) > group(b) : work(a) > work(b);
+  });
   ColumnBins<Space> result;
   result.fences = 1;
   result.columns = allocate<Vector<int, Space>>(space, "prekond::spai::numeric::columns", total);
@@ -130,7 +186,7 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
              MemoryMeter::bytes_of(result.columns));
   std::int64_t first = 0;
   for (const int c : order) {
-    result.bins.push_back({found[c].n1, found[c].n2, first, found[c].count});
+    result.bins.push_back({group(c), found[c].n1, found[c].n2, first, found[c].count});
     const VectorView<int, Space> columns(result.columns.data() + first, found[c].count);
     Kokkos::parallel_scan("prekond::spai::numeric::list_bin", Policy(space, 0, n),
                           ListClass<Space>{classes, columns, static_cast<unsigned short>(c)});

@@ -15,7 +15,8 @@ struct Status {
     solved = 0,
     again = 1,      ///< by the next kernel
     shortened = 2,  ///< without entries that depend on others
-    diagonal = 3
+    diagonal = 3,
+    streamed = 4  ///< waits for its turn
   };
 };
 

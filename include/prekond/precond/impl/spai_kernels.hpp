@@ -89,9 +89,11 @@ template <class Scalar, class Space>
 struct BoundRows {
   CsrView<Scalar, Space> b;
   CsrGraphView<Space> lists;
+  VectorView<const unsigned char, Space> chosen;  ///< empty: all
   VectorView<int, Space> most;
 
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    if (chosen.extent(0) > 0 && chosen(k) != Status::again) return;
     std::size_t sum = 0;
     for (std::size_t p = lists.row_ptrs(k); p < lists.row_ptrs(k + 1); ++p) {
       const int col = lists.col_idxs(p);
@@ -202,10 +204,32 @@ struct ScaleRow {
   }
 };
 
-/// What the report and the strategy need to know of the sizes.
+/// Columns that are too long for a vector, whose n1 has to be known.
+template <class Space>
+struct MarkLong {
+  ColumnSizes<Space> sizes;
+  int longest;  ///< that is not
+  VectorView<int, Space> n1;
+  VectorView<unsigned char, Space> status;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    const bool is_long = sizes.n2(k) > longest;
+    n1(k) = 0;
+    status(k) = is_long ? Status::again : Status::streamed;
+    count += is_long;
+  }
+};
+
+template <class Space>
+struct LongestColumn {
+  ColumnSizes<Space> sizes;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, int& most) const {
+    const int n2 = sizes.n2(k);
+    if (n2 > most) most = n2;
+  }
+};
+
+/// What the report needs to know of the sizes.
 struct SizeSums {
-  std::int64_t n1_max = 0;
-  std::int64_t n2_max = 0;
   std::int64_t n1_n2_n2 = 0;
   std::int64_t n2_cubes = 0;
 };
@@ -213,11 +237,8 @@ struct SizeSums {
 template <class Space>
 struct SumSizes {
   ColumnSizes<Space> sizes;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& n1_max, std::int64_t& n2_max,
-                                  std::int64_t& n1_n2_n2, std::int64_t& n2_cubes) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& n1_n2_n2, std::int64_t& n2_cubes) const {
     const std::int64_t n1 = sizes.n1(k), n2 = sizes.n2(k);
-    if (n1 > n1_max) n1_max = n1;
-    if (n2 > n2_max) n2_max = n2;
     n1_n2_n2 += n1 * n2 * n2;
     n2_cubes += n2 * n2 * n2;
   }

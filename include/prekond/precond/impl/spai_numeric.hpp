@@ -11,11 +11,11 @@
 namespace prekond {
 
 namespace impl::spai {
-inline Breakdowns breakdowns_of(const Outcome& outcome) {
+/// `found`: what columns of rank-deficient systems got.
+inline Breakdowns breakdowns_of(const Outcome& outcome, const std::string& found) {
   Breakdowns breakdowns = prekond::impl::breakdowns_of(outcome, "");
   if (breakdowns.count > 0)
-    breakdowns.action = std::to_string(outcome.pivots) +
-                        " columns were solved without entries that depend on others, " +
+    breakdowns.action = std::to_string(outcome.pivots) + " columns " + found + ", " +
                         std::to_string(outcome.diagonals) + " fell back to the diagonal";
   return breakdowns;
 }
@@ -43,12 +43,12 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   {
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
     Setup<Scalar, Space> setup(space, b, m, options, name, meter);
-    setup.count_rows();
     setup.solve(m.values);
     report.notes.push_back(setup.note());
-    report.breakdowns = breakdowns_of(setup.outcome());
+    report.breakdowns = spai::breakdowns_of(setup.outcome(),
+                                            "have the least norm of the solutions of rank-deficient systems");
     report.numeric_flops = setup.flops();
-    report.fences += setup.fences() + 1;
+    report.fences += setup.fences();
   }
   transposed = {};
   if (!right) return m;

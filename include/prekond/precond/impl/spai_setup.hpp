@@ -3,10 +3,15 @@
 #pragma once
 /// The launches of the static SPAI's setup.
 #include <prekond/core/error.hpp>
-#include <prekond/precond/impl/spai_kernels.hpp>
+#include <prekond/precond/impl/spai_launcher.hpp>
+#include <prekond/precond/impl/spai_minimal.hpp>
+#include <prekond/precond/impl/spai_stream.hpp>
 
 #include <algorithm>
+#include <list>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace prekond::impl::spai {
 
@@ -15,6 +20,7 @@ template <class Scalar, class Space>
 class Setup {
  public:
   static constexpr bool host = is_host_space<Space>;
+  static constexpr bool streams = has_register_levels<Space>;
   static constexpr Tuning tuning = host ? host_tuning : device_tuning;
 
   /// `lists`: J of each column.
@@ -31,19 +37,98 @@ class Setup {
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::spai::numeric::outcome", 1)),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome, m_next);
+        m_main(space, options.slab_bytes, meter) {
+    m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome);
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
 
-  /// The first stage: n1 and n2 of each column, and with them the strategy.
-  void count_rows() {
+  Setup(const Setup&) = delete;
+  Setup& operator=(const Setup&) = delete;
+  /// Waits for what an exception left running.
+  ~Setup() {
+    for (auto& launcher : m_beside) launcher->fence();
+  }
+
+  /// The values of M^T (of M where B is A^T) on the lists.
+  void solve(VectorView<Scalar, Space> values) {
+    choose();
+    const bool in_single = m_options.setup_scalar == Precision::single_precision;
+    const bool normal = m_options.solve == LeastSquares::normal;
+    // The residual of the normal equations exceeds the least by some n2 eps / floor: 1e-4 and 1e-10 of 100
+    // unknowns.
+    if (normal || !streams) count_rows({});
+    if (normal && in_single)
+      solve_columns<float, LeastSquares::normal>(m_main, values, {}, 0x1p-4f, false);
+    else if (normal)
+      solve_columns<double, LeastSquares::normal>(m_main, values, {}, 0x1p-14, false);
+    else if (in_single)
+      solve_all<float>(values);
+    else
+      solve_all<double>(values);
+    if (normal || in_single) stream_columns<double>(values, m_status);
+    if (normal || in_single || streams)
+      solve_columns<double, LeastSquares::qr>(m_main, values, m_status, qr_floor<double>, true);
+    measure();
+    minimise_norms(values);
+  }
+
+  const Choice& choice() const { return m_choice; }
+  std::string note() const { return strategy_note(m_choice, m_options.strategy, m_longest, n2_average()); }
+  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, or n1 n2^2 + n2^3 / 3.
+  double flops() const {
+    const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
+    return m_options.solve == LeastSquares::normal ? squares + cubes / 3 : 2 * squares - 2 * cubes / 3;
+  }
+  const Outcome& outcome() const { return m_found; }
+  int fences() const { return m_fences + m_main.fences(); }
+
+ private:
+  using RowsPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+  RowsPolicy rows_policy() const { return RowsPolicy(m_space, 0, m_lists.num_rows); }
+  /// With e_k where `more` is 1.
+  ColumnSizes<Space> sizes(int more = 0) const { return {m_n1, m_lists.row_ptrs, more}; }
+  template <class Real>
+  static constexpr Real qr_floor = sizeof(Real) == 4 ? Real(16 * 0x1p-23f) : Real(16 * 0x1p-52);
+  double n2_average() const {
+    return static_cast<double>(m_lists.nnz()) / static_cast<double>(m_lists.num_rows);
+  }
+
+  /// The lists last as long as the setup: kernels of several launchers read them.
+  const ColumnBins<Space>& bins_of(int more, VectorView<const unsigned char, Space> chosen,
+                                   const std::vector<int>& limits = {},
+                                   unsigned char wanted = Status::again) {
+    m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits, m_meter));
+    m_held_bins.push_back(m_meter.hold(m_bins.back().columns));
+    m_fences += m_bins.back().fences;
+    if (!m_beside.empty()) {
+      m_space.fence("prekond::spai::numeric::lists");
+      ++m_fences;
+    }
+    return m_bins.back();
+  }
+
+  void choose() {
+    Kokkos::parallel_reduce("prekond::spai::numeric::longest_column", rows_policy(),
+                            LongestColumn<Space>{sizes()}, Kokkos::Max<int>(m_longest));
+    ++m_fences;
+    m_choice = choose_strategy(m_options.strategy, m_longest, n2_average(),
+                               streams && m_options.solve == LeastSquares::qr);
+  }
+
+  void measure() {
+    Kokkos::parallel_reduce("prekond::spai::numeric::measure_columns", rows_policy(),
+                            SumSizes<Space>{sizes()}, m_sums.n1_n2_n2, m_sums.n2_cubes);
+    ++m_fences;
+  }
+
+  /// n1 of the columns that wait for it.
+  void count_rows(VectorView<const unsigned char, Space> chosen) {
     Kokkos::parallel_for("prekond::spai::numeric::bound_rows", rows_policy(),
-                         BoundRows<Scalar, Space>{m_b, m_lists, m_n1});
-    const ColumnBins<Space> bins = bins_of({});
-    const auto held = m_meter.hold(bins.columns);
+                         BoundRows<Scalar, Space>{m_b, m_lists, chosen, m_n1});
+    const ColumnBins<Space>& bins = bins_of(0, chosen);
     for (const Bin& bin : bins.bins) {
       const std::size_t bytes = FindArrays(nullptr, bin.n1, bin.n2).bytes;
       check_bytes(bytes, bin);
@@ -51,83 +136,142 @@ class Setup {
       dispatch<false>(launch.unit, [&](auto unit) {
         const CountRows<Scalar, Space, decltype(unit)::value> kernel{
             base_of<decltype(unit)::value>(bins, bin, bytes, 0), m_b, m_lists, m_n1};
-        launch_columns("prekond::spai::numeric::count_rows", kernel, launch.vectors);
+        m_main.launch("prekond::spai::numeric::count_rows", kernel, launch.vectors);
       });
     }
-    measure();
   }
 
-  /// The other stages, up to the values of M^T (M where B is A^T) on the lists.
-  void solve(VectorView<Scalar, Space> values) {
-    const bool in_single = m_options.setup_scalar == Precision::single_precision;
-    const bool normal = m_options.solve == LeastSquares::normal;
-    // The residual exceeds the least by some n2 eps / floor: 1e-4 and 1e-10 of 100 unknowns.
-    if (normal && in_single) solve_columns<float, LeastSquares::normal>(values, {}, 0x1p-4f, false);
-    if (normal && !in_single) solve_columns<double, LeastSquares::normal>(values, {}, 0x1p-14, false);
-    if (!normal && in_single) solve_columns<float, LeastSquares::qr>(values, {}, 16 * 0x1p-23f, false);
-    const VectorView<const unsigned char, Space> again = m_status;
-    const bool last = !normal && !in_single;
-    solve_columns<double, LeastSquares::qr>(values, last ? VectorView<const unsigned char, Space>() : again,
-                                            16 * 0x1p-52, true);
+  /// All columns by QR. Where they are streamed, what breaks down waits for another kernel, with its n1. Long
+  /// columns, often few, have streams of the device's beside the one of the others.
+  template <class Real>
+  void solve_all(VectorView<Scalar, Space> values) {
+    const bool last = sizeof(Real) == sizeof(double);
+    if constexpr (!streams) {
+      solve_columns<Real, LeastSquares::qr>(m_main, values, {}, qr_floor<Real>, last);
+    } else {
+      std::int64_t num_long = 0;
+      Kokkos::parallel_reduce("prekond::spai::numeric::mark_long", rows_policy(),
+                              MarkLong<Space>{sizes(), longest_of_vector<Real>(), m_n1, m_status}, num_long);
+      ++m_fences;
+      if (num_long > 0) {
+        count_rows(m_status);
+        const auto spaces = Kokkos::Experimental::partition_space(m_space, 1, 1, 1);
+        // The longest take most memory, and wait for each other where that is short.
+        for (std::size_t i = 0; i < spaces.size(); ++i)
+          m_beside.push_back(
+              std::make_unique<Launcher<Space>>(spaces[i], m_options.slab_bytes / (i == 2 ? 2 : 4), m_meter));
+        if (m_longest > longest_of_team)
+          solve_columns<Real, LeastSquares::qr>(*m_beside[2], values, m_status, qr_floor<Real>, last,
+                                                longest_of_team);
+      }
+      stream_columns<Real>(values, {});
+      for (auto& launcher : m_beside) {
+        launcher->fence();
+        m_fences += launcher->fences();
+      }
+      m_beside.clear();
+    }
   }
 
-  const Choice& choice() const { return m_choice; }
-  std::string note() const {
-    return strategy_note(m_choice, m_options.strategy, m_sums.n2_max, n2_average());
-  }
-  /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, or n1 n2^2 + n2^3 / 3.
-  double flops() const {
-    const auto squares = static_cast<double>(m_sums.n1_n2_n2), cubes = static_cast<double>(m_sums.n2_cubes);
-    return m_options.solve == LeastSquares::normal ? squares + cubes / 3 : 2 * squares - 2 * cubes / 3;
-  }
-  Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
-
- private:
-  using RowsPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-
-  RowsPolicy rows_policy() const { return RowsPolicy(m_space, 0, m_lists.num_rows); }
-  ColumnSizes<Space> sizes() const { return {m_n1, m_lists.row_ptrs}; }
-  double n2_average() const {
-    return static_cast<double>(m_lists.nnz()) / static_cast<double>(m_lists.num_rows);
+  static constexpr int longest_of_small_team = 255, longest_of_team = 511;
+  /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector.
+  template <class Real>
+  static int longest_of_vector() {
+    int n2 = 127;
+    while (StreamByVectors<Scalar, Real, Space, StreamShape<Unit::vector32, 4, 16>>::bytes(n2) >
+           tuning.solve.team_scratch)
+      --n2;
+    return n2;
   }
 
-  ColumnBins<Space> bins_of(VectorView<const unsigned char, Space> chosen) {
-    ColumnBins<Space> bins = bin_columns<Space>(m_space, sizes(), chosen, m_meter);
-    m_fences += bins.fences;
-    return bins;
+  /// Columns of up to 511 entries; n1 of those of teams is known.
+  template <class Real>
+  void stream_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen) {
+    if constexpr (streams) {
+      const ColumnBins<Space>& bins =
+          bins_of(1, chosen, {longest_of_vector<Real>() + 1, longest_of_small_team + 1, longest_of_team + 1});
+      const StreamedColumns<Scalar, Real, Space> work{m_b,    m_scale,        m_lists, m_n1,
+                                                      values, qr_floor<Real>, m_status};
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 2, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, 128, 3>>(bins, 1, work);
+      const bool constant = m_choice.strategy == Strategy::constant;
+      const int longest = std::min(m_longest, longest_of_vector<Real>());
+      for (const Bin& bin : bins.bins) {
+        if (bin.group > 0) continue;
+        dispatch_shape<Real>(constant ? longest + 1 : bin.n2, [&](auto shape) {
+          using Kernel = StreamByVectors<Scalar, Real, Space, decltype(shape)>;
+          const std::size_t bytes = Kernel::bytes(bin.n2 - 1);
+          check_bytes(bytes, bin, 1);
+          const Kernel kernel{base_of<Kernel::unit>(bins, bin, bytes, 0), work};
+          const auto fit = static_cast<int>(tuning.solve.team_scratch / bytes);
+          m_main.launch("prekond::spai::numeric::stream_columns", kernel,
+                        std::clamp(fit, 1, Kernel::lanes_of_team / Kernel::width));
+        });
+      }
+    }
   }
 
-  void measure() {
-    Kokkos::parallel_reduce("prekond::spai::numeric::measure_columns", rows_policy(),
-                            SumSizes<Space>{sizes()}, Kokkos::Max<std::int64_t>(m_sums.n1_max),
-                            Kokkos::Max<std::int64_t>(m_sums.n2_max), m_sums.n1_n2_n2, m_sums.n2_cubes);
-    ++m_fences;
-    m_choice = choose_strategy(m_options.strategy, m_sums.n2_max, n2_average());
+  template <class Kernel, class Work>
+  void stream_by_teams(const ColumnBins<Space>& bins, int group, const Work& work) {
+    Launcher<Space>& launcher = m_beside.empty() ? m_main : *m_beside[static_cast<std::size_t>(group - 1)];
+    const auto arrays_of = [](const Bin& bin) {
+      return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
+    };
+    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(),
+                                      [&](const Bin& bin) { return arrays_of(bin).far_bytes; })) {
+      const auto arrays = arrays_of(bin);
+      check_bytes(arrays.near_bytes + arrays.far_bytes, bin, 1);
+      const Kernel kernel{base_of<Unit::apart>(bins, bin, arrays.near_bytes, arrays.far_bytes), work};
+      launcher.launch("prekond::spai::numeric::stream_long_columns", kernel, Kernel::lanes / Kernel::width);
+    }
+  }
+
+  std::int64_t processors() const { return std::max(1, m_space.concurrency() / tuning.lanes_of_processor); }
+
+  /// For n2 + 1 columns; measured on an H200.
+  template <class Real, class LaunchShape>
+  static void dispatch_shape(int columns, const LaunchShape& launch) {
+    constexpr bool is_float = sizeof(Real) == sizeof(float);
+    if (columns <= 8) return launch(StreamShape<Unit::vector8, 1, 16>());
+    if (columns <= 16) return launch(StreamShape<Unit::vector8, 2, 16, 4>());
+    if (columns <= 24) return launch(StreamShape < Unit::vector8, 3, 16, is_float ? 4 : 3 > ());
+    if (columns <= 32) return launch(StreamShape<Unit::vector16, 2, 16, 4>());
+    if (columns <= 48) return launch(StreamShape<Unit::vector16, 3, 16, 3>());
+    if (columns <= 64)
+      return launch(StreamShape < Unit::vector32, 2, is_float ? 32 : 16, is_float ? 0 : 4 > ());
+    if (columns <= 96) return launch(StreamShape<Unit::vector32, 3, 16>());
+    launch(StreamShape<Unit::vector32, 4, 16>());
   }
 
   /// \throws InputError
-  void check_bytes(std::size_t bytes, const Bin& bin) const {
+  void check_bytes(std::size_t bytes, const Bin& bin, int more = 0) const {
     if (bytes <= static_cast<std::size_t>(m_options.column_bytes)) return;
     throw InputError(
-        m_name + ": a column with " + std::to_string(bin.n2) + " entries has a local system of up to " +
-        std::to_string(bin.n1) + " rows, which takes " + std::to_string(bytes) +
-        " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
+        m_name + ": a column with " + std::to_string(bin.n2 - more) +
+        " entries has a local system of up to " + std::to_string(bin.n1) + " rows, which takes " +
+        std::to_string(bytes) + " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
 
+  /// By the kernels that store the local matrix. With `above` those columns that have more entries, the few
+  /// that are not streamed.
   template <class Real, LeastSquares Solver>
-  void solve_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen,
-                     Real floor, bool last_try) {
+  void solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
+                     VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
+                     int above = -1) {
     using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
-    const ColumnBins<Space> bins = bins_of(chosen);
-    const auto held = m_meter.hold(bins.columns);
+    const bool few = above >= 0;
+    const ColumnBins<Space>& bins = bins_of(0, chosen, few ? std::vector<int>{above} : std::vector<int>{});
     const bool constant = m_choice.strategy == Strategy::constant;
-    for (const Bin& bin : bins.bins) {
+    const auto bytes_of = [](const Bin& bin) {
+      return Arrays(nullptr, nullptr, bin.n1, bin.n2, Placement::together).near_bytes;
+    };
+    for (const Bin& bin :
+         few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), bytes_of) : bins.bins) {
       const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
       const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
       check_bytes(together.near_bytes, bin);
-      const int lanes = group_size(tuning, constant ? static_cast<int>(m_sums.n2_max) : bin.n2);
+      const int lanes = group_size(tuning, constant ? m_longest : bin.n2);
       const Launch launch = choose_launch(tuning, tuning.solve, lanes, bin.n1, !constant, together.near_bytes,
                                           host ? together.near_bytes : apart.near_bytes);
       const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
@@ -143,15 +287,33 @@ class Setup {
             last_try,
             m_status,
             m_outcome};
-        launch_columns("prekond::spai::numeric::solve_columns", kernel, launch.vectors);
+        launcher.launch("prekond::spai::numeric::solve_columns", kernel, launch.vectors);
       });
+    }
+  }
+
+  /// Of the columns whose local systems are rank-deficient.
+  void minimise_norms(VectorView<Scalar, Space> values) {
+    m_found = fetch(m_space, m_outcome);
+    ++m_fences;
+    if (m_found.pivots == 0) return;
+    using Kernel = MinimiseNorms<Scalar, Space>;
+    const auto bytes_of = [](const Bin& bin) {
+      return typename Kernel::Arrays(nullptr, bin.n1, bin.n2).bytes;
+    };
+    const ColumnBins<Space>& bins = bins_of(0, m_status, {}, Status::shortened);
+    for (const Bin& bin : joined_bins(bins, 0, 2 * processors(), m_main.slab_bytes(), bytes_of)) {
+      check_bytes(bytes_of(bin), bin);
+      const Kernel kernel{
+          base_of<Unit::slab>(bins, bin, bytes_of(bin), 0), m_b, m_lists, m_n1, values, qr_floor<double>};
+      m_main.launch("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32);
     }
   }
 
   template <Unit unit>
   ColumnKernel<Space, unit> base_of(const ColumnBins<Space>& bins, const Bin& bin, std::size_t near_bytes,
                                     std::size_t far_bytes) const {
-    return {bins.columns_of(bin), near_bytes, far_bytes, {}, m_next};
+    return {bins.columns_of(bin), near_bytes, far_bytes, {}, {}};
   }
 
   /// Calls launch(unit) with a std::integral_constant; a host has slabs alone.
@@ -180,60 +342,25 @@ class Setup {
     }
   }
 
-  template <class Kernel>
-  void launch_columns(const char* label, Kernel kernel, int vectors) {
-    using Policy = typename Kernel::Policy;
-    const auto count = static_cast<std::int64_t>(kernel.columns.extent(0));
-    int league = 0;
-    if constexpr (Kernel::has_slab) {
-      const std::size_t bytes = Kernel::unit == Unit::apart ? kernel.far_bytes : kernel.near_bytes;
-      const auto affordable = std::max<std::int64_t>(
-          1, m_options.slab_bytes / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
-      const std::int64_t useful = std::max(1, m_space.concurrency() / (vectors * Kernel::width));
-      league = static_cast<int>(std::min({count, useful, host ? useful : affordable}));
-      kernel.slab = slab_of(bytes * static_cast<std::size_t>(league));
-      Kokkos::deep_copy(m_space, kernel.next, 0);
-    } else {
-      const int in_team = Kernel::of_team ? 1 : vectors;
-      league = static_cast<int>((count + in_team - 1) / in_team);
-    }
-    auto policy = Policy(m_space, league, host ? 1 : vectors, Kernel::width);
-    if constexpr (Kernel::has_scratch) {
-      const int in_team = Kernel::of_team ? 1 : vectors;
-      policy.set_scratch_size(
-          0, Kokkos::PerTeam(static_cast<int>(kernel.near_bytes * static_cast<std::size_t>(in_team) + 16)));
-    }
-    Kokkos::parallel_for(label, policy, kernel);
-  }
-
-  /// The slab, larger where it has to be: the first bins need most.
-  VectorView<char, Space> slab_of(std::size_t bytes) {
-    if (m_slab.extent(0) < bytes) {
-      m_space.fence("prekond::spai::numeric::slab");
-      ++m_fences;
-      m_held_slab = {};
-      m_slab = {};
-      m_slab = allocate<Vector<char, Space>>(m_space, "prekond::spai::numeric::slab", bytes);
-      m_held_slab = m_meter.hold(m_slab);
-    }
-    return m_slab;
-  }
-
   Space m_space;
   CsrView<Scalar, Space> m_b;
   CsrGraphView<Space> m_lists;
   SpaiOptions m_options;
   std::string m_name;  ///< of the preconditioner
   MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held, m_held_slab;
+  MemoryMeter::Holding m_held;
   Vector<double, Space> m_scale;
   Vector<int, Space> m_n1;
   Vector<unsigned char, Space> m_status;
   Vector<Outcome, Space> m_outcome;
-  Vector<int, Space> m_next;
-  Vector<char, Space> m_slab;
+  Launcher<Space> m_main;
+  std::vector<std::unique_ptr<Launcher<Space>>> m_beside;
+  std::list<ColumnBins<Space>> m_bins;
+  std::vector<MemoryMeter::Holding> m_held_bins;
   SizeSums m_sums;
-  Choice m_choice{Strategy::constant, 0, 0};
+  Outcome m_found = no_outcome;
+  int m_longest = 0;
+  Choice m_choice{Strategy::constant, Strategy::constant, 0, 0};
   int m_fences = 0;
 };
 

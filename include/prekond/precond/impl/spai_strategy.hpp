@@ -35,15 +35,16 @@ struct Tuning {
   int columns_per_team;          ///< of vectors of 32 lanes; shorter ones have more
   std::size_t bytes_per_vector;  ///< a team has a vector of lanes for each of them, so that scratch limits no
                                  ///< more than the columns in flight
-  StageLimits find;              ///< counting I: a hash table
-  StageLimits solve;             ///< I, the local matrix, its QR and the solve
+  int lanes_of_processor;
+  StageLimits find;   ///< counting I: a hash table
+  StageLimits solve;  ///< I, the local matrix, its QR and the solve
 };
 
 /// Of an H200: 228 kB of scratch a processor, of which a Kokkos team gets 48 kB at most; 16 vectors a
 /// processor.
-inline constexpr Tuning device_tuning{256, 4, 8, 14336, {4352, 48000}, {16384, 48000}};
+inline constexpr Tuning device_tuning{256, 4, 8, 14336, 2048, {4352, 48000}, {16384, 48000}};
 /// A thread's caches are its scratch.
-inline constexpr Tuning host_tuning{1, 1 << 20, 1, std::size_t(1) << 40, {0, 0}, {0, 0}};
+inline constexpr Tuning host_tuning{1, 1 << 20, 1, std::size_t(1) << 40, 1, {0, 0}, {0, 0}};
 
 /// s with 2^(s - 1) < x <= 2^s.
 inline int power_above(double x) {
@@ -55,6 +56,7 @@ inline int power_above(double x) {
 /// What the strategy was chosen by: 2^(alpha - 1) < n2max <= 2^alpha, likewise beta with n2avg.
 struct Choice {
   Strategy strategy;
+  Strategy predicted;  ///< by the paper's rule
   int alpha;
   int beta;
 };
@@ -63,19 +65,26 @@ struct Choice {
 /// of entries, else one for each column. The paper takes the first for alpha = beta and for its examples with
 /// alpha = beta + 1, and the second from alpha = beta + 3 on; between them, where it has no example, a group
 /// of n2max lanes would have four for an entry, so that the second is taken.
-inline Choice choose_strategy(Strategy asked, std::int64_t n2_max, double n2_avg) {
+///
+/// It is what `auto` takes where local matrices are stored. Streamed columns are sorted always: a group size
+/// of their own saves them work, not room alone (1.3 to 5 times as fast on the matrices of its Table 3).
+inline Choice choose_strategy(Strategy asked, std::int64_t n2_max, double n2_avg, bool streamed = false) {
   const int alpha = power_above(static_cast<double>(n2_max)), beta = power_above(n2_avg);
-  if (asked != Strategy::automatic) return {asked, alpha, beta};
-  return {alpha - beta <= 1 ? Strategy::constant : Strategy::sorted, alpha, beta};
+  const Strategy predicted = alpha - beta <= 1 ? Strategy::constant : Strategy::sorted;
+  if (asked != Strategy::automatic) return {asked, predicted, alpha, beta};
+  return {streamed ? Strategy::sorted : predicted, predicted, alpha, beta};
 }
 
 inline std::string strategy_note(const Choice& choice, Strategy asked, std::int64_t n2_max, double n2_avg) {
   char numbers[160];
   std::snprintf(numbers, sizeof(numbers), "n2 is %lld at most and %.2f on average, alpha = %d, beta = %d",
                 static_cast<long long>(n2_max), n2_avg, choice.alpha, choice.beta);
-  const std::string word = choice.strategy == Strategy::constant ? "constant" : "sorted";
-  const std::string why = asked == Strategy::automatic ? "chosen" : "asked for";
-  return "strategy = " + word + " was " + why + ": " + numbers;
+  const auto word = [](Strategy strategy) { return strategy == Strategy::constant ? "constant" : "sorted"; };
+  std::string note = std::string("strategy = ") + word(choice.strategy) + " was " +
+                     (asked == Strategy::automatic ? "chosen" : "asked for") + ": " + numbers;
+  if (choice.strategy != choice.predicted)
+    note += std::string("; the paper's rule says ") + word(choice.predicted);
+  return note;
 }
 
 /// q = min(2^s, nt) with 2^(s - 1) < n2 <= 2^s, at least 8: eq. 1 to 4.
