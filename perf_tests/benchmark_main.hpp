@@ -4,6 +4,7 @@
 #include <Kokkos_Core.hpp>
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,17 @@ inline std::vector<int> numbers(const std::string& text) {
   std::vector<int> list;
   for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
     list.push_back(std::stoi(text.substr(at)));
+  return list;
+}
+
+/// "a,b,c" as words.
+inline std::vector<std::string> words(const std::string& text) {
+  std::vector<std::string> list;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    list.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
   return list;
 }
 

@@ -35,19 +35,9 @@ double apply_seconds(benchmark::State& state, const perf::Matrix& a, const IsaiO
   return time / applications;
 }
 
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    list.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return list;
-}
-
 void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "convection_diffusion3d:40");
-  const auto kinds = words(perf::take_flag(argc, argv, "kinds", "general,lower,upper"));
+  const auto kinds = perf::words(perf::take_flag(argc, argv, "kinds", "general,lower,upper"));
   const auto powers = perf::numbers(perf::take_flag(argc, argv, "powers", "1,2"));
   const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "0,1,2"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What the solvers are timed on, and against.
-#include "benchmark_main.hpp"
+#include "device_rates.hpp"
 
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,31 +31,6 @@ inline std::shared_ptr<Problem> make_problem(const std::string& spec) {
   spmv<double, Space>(space, 1.0, problem->a, as_multivector(VectorView<const double, Space>(problem->x)),
                       0.0, as_multivector(problem->b));
   return problem;
-}
-
-/// Bytes a second, read and written, of a copy between two vectors of 1 GB together.
-inline double copy_bandwidth() {
-  static const double bandwidth = [] {
-    const Space space;
-    const Vector<double, Space> from("from", 1 << 26), to("to", 1 << 26);
-    Kokkos::deep_copy(space, to, from);
-    double best = 0;
-    for (int k = 0; k < 5; ++k)
-      best = std::max(best, 16.0 * (1 << 26) / seconds(space, [&] { Kokkos::deep_copy(space, to, from); }));
-    return best;
-  }();
-  return bandwidth;
-}
-
-/// "a,b,c" as words.
-inline std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    list.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return list;
 }
 
 }  // namespace prekond::perf

@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "device_rates.hpp"
 #include "fsai_setup.hpp"
 
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/spai.hpp>
 
-#include <sstream>
-
 /// Setup time of the static SPAI: perf_spai --matrix=elasticity3d:30 [--powers=1,2] [--sides=right,left]
 /// [--strategies=auto,constant,sorted] [--scalars=single,double] [--prefilter=0] [--repetitions=5]
 /// [--kernels=true: times by kernel, once]; with --dynamic=true of the dynamic one [--epsilon=0.4]
 /// [--max_steps=5]
 /// [--step_size=5] instead. The time is that of symbolic and numeric, fenced, with every allocation, the
-/// pattern and the transpositions. `flops` of the QR over the time is the rate; `gathered_bytes` is what the
-/// three readings of A^T's rows in J take together, from whatever memory, `least_bytes` one reading or
-/// writing of A, A^T, M^T and M.
+/// pattern and the transpositions. `flops` of the QR over the time is the rate, and `multiply_add_share` what
+/// that is of the rate of multiply-adds in registers in that precision, measured in the same run;
+/// `gathered_bytes` is what one reading of A^T's rows in J takes, from whatever memory, `least_bytes` one
+/// reading or writing of A, A^T, M^T and M, and `copy_share` the rate of these over a copy's.
 namespace {
 
 using namespace prekond;
@@ -37,7 +37,7 @@ double gathered_bytes(const Matrix& a, const Matrix& m) {
   std::int64_t sum = 0;
   Kokkos::parallel_reduce("prekond::perf::sum_lengths", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
                           SumLengths{columns.row_ptrs, m.row_ptrs}, sum);
-  return static_cast<double>(sum) * double(3 * sizeof(int) + sizeof(double));
+  return static_cast<double>(sum) * double(sizeof(int) + sizeof(double));
 }
 
 template <class Inverse>
@@ -62,17 +62,14 @@ double set_up(benchmark::State& state, const Matrix& a, const typename Inverse::
   state.counters["symbolic_seconds"] = report.symbolic_seconds;
   state.counters["flops"] = report.numeric_flops;
   state.counters["flops_per_second"] = report.numeric_flops / time;
+  const double rate = options.setup_scalar == Precision::single_precision ? perf::multiply_add_rate<float>()
+                                                                          : perf::multiply_add_rate<double>();
+  state.counters["multiply_add_share"] = report.numeric_flops / time / rate;
   state.counters["least_bytes"] = 2 * needed;
+  state.counters["copy_share"] = 2 * needed / time / perf::copy_bandwidth();
   state.counters["gathered_bytes"] = gathered_bytes(a, inverse.inverse());
   if (!report.notes.empty()) state.SetLabel(report.notes.front());
   return time;
-}
-
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> list;
-  std::istringstream stream(text);
-  for (std::string word; std::getline(stream, word, ',');) list.push_back(word);
-  return list;
 }
 
 /// The cases of one precision.
@@ -89,9 +86,9 @@ void register_all(int& argc, char** argv) {
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const bool dynamic = perf::take_flag(argc, argv, "dynamic", "false") == "true";
   const auto powers = perf::numbers(perf::take_flag(argc, argv, "powers", "1"));
-  const auto sides = words(perf::take_flag(argc, argv, "sides", "right"));
-  const auto scalars = words(perf::take_flag(argc, argv, "scalars", "single,double"));
-  const auto strategies = words(perf::take_flag(argc, argv, "strategies", "auto"));
+  const auto sides = perf::words(perf::take_flag(argc, argv, "sides", "right"));
+  const auto scalars = perf::words(perf::take_flag(argc, argv, "scalars", "single,double"));
+  const auto strategies = perf::words(perf::take_flag(argc, argv, "strategies", "auto"));
   OptionMap of_static = {{"prefilter", perf::take_flag(argc, argv, "prefilter", "0")}};
   OptionMap of_dynamic;
   for (const char* key : {"epsilon", "max_steps", "step_size"}) {
