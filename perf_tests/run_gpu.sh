@@ -9,7 +9,8 @@
 #   the other dependencies by CMAKE_PREFIX_PATH.
 # OUT_DIR: default perf_tests/results/h200. PART: tests, perf, tables, sanitize; default all, each takes less than 9 minutes.
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
-# SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
+# SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
+#   performance tests and tables have to match.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
@@ -18,7 +19,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 part_seconds=530
 failures=0
 
-usage() { sed -n '5,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
@@ -87,9 +88,12 @@ part_tests() {
   [[ $found == 1 ]] || failed "no test_* programs below $build"
 }
 
+wanted() { [[ -z ${ONLY:-} || $1 =~ $ONLY ]]; }
+
 # measure NAME PROGRAM ARGUMENT...: one performance test, its results in OUT/NAME.json.
 measure() {
   local name=$1 file
+  wanted "$name" || return 0
   file=$(program "$2")
   shift 2
   say "$name"
@@ -122,6 +126,10 @@ part_perf() {
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left
   measure spai_elasticity3d_50 perf_spai --matrix=elasticity3d:50 --strategies=constant,sorted
+  measure spai_elasticity3d_50_power_2 perf_spai --matrix=elasticity3d:50 --powers=2 --repetitions=1
+  measure spai_offshore perf_spai --matrix=irregular3d:64,mean=16.33,longest=31
+  measure spai_msdoor perf_spai --matrix=irregular3d:52,unknowns=3,mean=46.1,longest=77,lonely=0.001
+  measure spai_fault_639 perf_spai --matrix=irregular3d:60,unknowns=3,mean=42.65,longest=267,lonely=0.001
   measure dynamic_spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --dynamic=true
   measure cholesky perf_cholesky
   for word in spmv cg; do
@@ -136,17 +144,23 @@ part_perf() {
 # table SCRIPT ARGUMENT...: one of the tables made by the command; what it had finished when time ran out stays.
 table() {
   local script=$1
+  wanted "$script" || return 0
   shift
   say "$script $1"
   timeout "$(left)" python3 "$source_dir/perf_tests/$script" "$@" --prekond "$(program prekond)" \
     --matrices "${MATRICES:-$source_dir/../shared/matrices/spd}" || failed "$script"
 }
 
-# spai_table: the tables of static SPAI, on generated matrices.
+# spai_table: the tables of static SPAI, on generated matrices; those of the second power, which take longer, once.
 spai_table() {
+  wanted spai_tables.py || return 0
   say "spai_tables.py"
-  timeout "$(left)" python3 "$source_dir/perf_tests/spai_tables.py" measure --out "$out/spai_tables.json" \
-    --prekond "$(program prekond)" || failed "spai_tables.py"
+  local power
+  for power in 1 2; do
+    timeout "$(left)" python3 "$source_dir/perf_tests/spai_tables.py" measure --out "$out/spai_tables.json" \
+      --powers "$power" --repeat $((power == 1 ? 3 : 1)) --timeout 100 --prekond "$(program prekond)" ||
+      failed "spai_tables.py, power $power"
+  done
   python3 "$source_dir/perf_tests/spai_tables.py" render --in "$out/spai_tables.json" --out "$out/spai_tables.md" ||
     failed "spai_tables.py render"
 }
