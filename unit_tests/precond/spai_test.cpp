@@ -282,6 +282,25 @@ TYPED_TEST(SpaiTest, TheLeftInverseIsTheTransposesRightOne) {
   EXPECT_TRUE(left == transposed(right));
 }
 
+// More rows than columns, and columns of sizes that differ much.
+TYPED_TEST(SpaiTest, TheLeastNormOfTallSystems) {
+  const int n = 260, length = 60;
+  Dense dense = to_dense(random_around_three(n, 0.5, 63));
+  for (int i = 0; i < n; ++i) dense[i][11] = dense[i][3] - dense[i][7];
+  HostGraph pattern(n);
+  for (int k = 0; k < n; ++k)
+    for (int j = 0; j < (k < 5 ? length : 0); ++j) pattern[j].push_back(k);
+  for (int j = length; j < n; ++j) pattern[j] = {j};
+  for (const int spread : {0, 60}) {
+    Dense scaled = dense;
+    for (auto& row : scaled)
+      for (int j : {20, 21}) row[j] = std::ldexp(row[j], -spread);
+    const auto m = invert<TypeParam>(sparse(scaled), with(Side::right), nullptr, &pattern);
+    ASSERT_NO_FATAL_FAILURE(expect_least(sparse(scaled), m, Side::right, 1e-10, {0, 1, 2, 3, 4}));
+    for (int k = 0; k < 5; ++k) EXPECT_NEAR(m(11, k) - m(3, k) + m(7, k), 0, 1e-9);
+  }
+}
+
 /// Column k of M has lengths[k] entries, k itself among them.
 HostGraph columns_of_lengths(int n, const std::vector<int>& lengths) {
   HostGraph rows(n);
@@ -319,6 +338,53 @@ TYPED_TEST(SpaiTest, SizesBesideTheEdgesOfEveryBin) {
       ASSERT_NO_FATAL_FAILURE(
           expect_least(a, invert<TypeParam>(a, options, nullptr, &pattern), Side::right, 1e-3, columns));
     }
+  }
+}
+
+/// A(:, J)^T (A m - e) is zero for the columns m of M.
+void expect_orthogonal(const HostMatrix<double>& a, const HostMatrix<double>& m,
+                       const std::vector<int>& columns, double tolerance) {
+  const HostMatrix<double> b = transposed(a), lists = transposed(m);
+  for (const int k : columns) {
+    std::vector<double> rest(a.num_rows);
+    rest[k] = -1;
+    for (std::size_t p = lists.row_ptrs[k]; p < lists.row_ptrs[k + 1]; ++p)
+      for (std::size_t e = b.row_ptrs[lists.col_idxs[p]]; e < b.row_ptrs[lists.col_idxs[p] + 1]; ++e)
+        rest[b.col_idxs[e]] += b.values[e] * lists.values[p];
+    for (std::size_t p = lists.row_ptrs[k]; p < lists.row_ptrs[k + 1]; ++p) {
+      double product = 0;
+      for (std::size_t e = b.row_ptrs[lists.col_idxs[p]]; e < b.row_ptrs[lists.col_idxs[p] + 1]; ++e)
+        product += b.values[e] * rest[b.col_idxs[e]];
+      ASSERT_NEAR(product, 0, tolerance) << "column " << k << ", entry " << lists.col_idxs[p];
+    }
+  }
+}
+
+// By vectors, by teams of either size, and stored; beside each other.
+TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
+  const int n = 1511;  // a prime
+  const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255,
+                                    256, 257, 385, 400, 510, 511, 512, 513, 700};
+  std::vector<int> columns;
+  for (std::size_t k = 0; k < lengths.size(); ++k) columns.push_back(static_cast<int>(k));
+  const HostGraph pattern = columns_of_lengths(n, lengths);
+  const HostMatrix<double> a = random_around_three(n, 0.003, 77);
+  for (Precision precision : {Precision::single_precision, Precision::double_precision}) {
+    SpaiOptions options = with(Side::right, 1, precision);
+    Report report;
+    const ToolEvents events;
+    const auto once = invert<TypeParam>(a, options, &report, &pattern);
+    EXPECT_EQ(report.breakdowns.count, 0);
+    ASSERT_NO_FATAL_FAILURE(
+        expect_orthogonal(a, once, columns, precision == Precision::double_precision ? 1e-11 : 1e-3));
+    EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern));
+    options.slab_bytes = 1 << 20;
+    EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern)) << "one team after the other";
+    for (const char* label : {"stream_columns", "stream_long_columns", "solve_columns", "count_rows"})
+      EXPECT_TRUE(!has_register_levels<TypeParam> ||
+                  std::count(events.kernels().begin(), events.kernels().end(),
+                             std::string("prekond::spai::numeric::") + label) > 0)
+          << label;
   }
 }
 
@@ -491,8 +557,7 @@ TYPED_TEST(SpaiTest, RankDeficientColumnsHaveTheLeastNorm) {
       EXPECT_LT(report.breakdowns.first_pivot, 1e-12);
       EXPECT_THAT(
           report.breakdowns.action,
-          HasSubstr(
-              "40 columns have the least norm of the solutions of rank-deficient systems, 0 fell back"));
+          HasSubstr("40 columns of rank-deficient systems have the solution of the least norm, 0 fell back"));
       for (int k = 0; k < 40; ++k) {
         // Orthogonal to what A maps to zero.
         EXPECT_NEAR(2 * m(0, k) - m(1, k), 0, 1e-11);

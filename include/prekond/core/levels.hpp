@@ -21,7 +21,7 @@
 /// run time. `RegisterTeamLevel` is one whose lanes keep registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector), `atomic_compare_exchange` on scratch.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector), `atomic_compare_exchange`.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 

@@ -52,8 +52,9 @@ struct SpaiOptions {
           "precision of the local systems; a column that breaks down in single is solved in double");
     visit("strategy", strategy,
           {{"auto", Strategy::automatic}, {"constant", Strategy::constant}, {"sorted", Strategy::sorted}},
-          "lanes of a column on a GPU: constant, as many for each as the longest has entries; sorted, for "
-          "each by its own; auto: the one or the other by the longest and the average column");
+          "lanes of a column on a GPU: constant, as many for each as the longest takes; sorted, for each by "
+          "its "
+          "own length; auto: sorted where columns are streamed, else by the paper's rule");
     visit("storage", storage, storage_choices(),
           "precision in which M is kept and applied; full: the matrix's");
     visit("reuse", reuse, reuse_choices(),
@@ -79,25 +80,27 @@ struct SpaiOptions {
 /// The pattern is that of (I + |S|)^k, S = A without the entries that are small beside the diagonal (tau), or
 /// a graph of the user's (`set_pattern`, of M, with its diagonal added).
 ///
-/// On a GPU a column of up to 511 entries is streamed: the rows of its local matrix, which is never stored,
-/// go a block after the other through registers into R (StreamQr). Longer ones, those that break down, the
-/// normal equations and the host have a stored local matrix (PanelQr), whose I a hash table finds. Columns
-/// are binned by n1 and n2, none is padded to the largest; long ones run beside the others. Lanes of a
-/// column: `strategy`, and what it chose is in the report's notes.
+/// On a CUDA device a column of up to 511 entries is streamed: the rows of its local matrix, which is never
+/// stored, go a block after the other through registers into R (StreamQr). Longer ones, those that break
+/// down, the normal equations and the host have a stored local matrix (PanelQr), whose I a hash table finds.
+/// Columns are binned by n1 and n2, none is padded to the largest; long ones run beside the others. Lanes of
+/// a column: `strategy`, and what it chose is in the report's notes.
 ///
 /// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
-/// three times; n1 n2^2 + n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), two ints a
+/// three times; n1 n2^2 + n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), four ints a
 /// column, a byte a column, a double a row, the slab. A local system may take `column_bytes`.
 ///
 /// Breakdown: a local matrix is taken for rank-deficient where what the columns before leave of one of its
-/// columns is not above 16 eps times its norm. Its column of M is the solution of the least norm; a column of
-/// the local matrix that is not finite is left out, and its entry of M is zero. A column that has a zero
-/// solution (e_k is orthogonal to all that J_k reaches, as where row k of A is empty there) or one that is
-/// not finite becomes 1 / a_kk on the diagonal, or 1 where a_kk is 0, missing or not finite. With
-/// setup_scalar = single it is done again in double before. Both are counted in the report; the first pivot
-/// is what was left of the column, relative to its norm. A numeric phase that fails leaves the inverse as it
-/// was. Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty
-/// inverse.
+/// columns is not above 16 eps times its norm (more than 16 eps for columns of thousands of rows). Its column
+/// of M is the solution of the least norm, where the local matrix's columns are within 2^20 of each other in
+/// size, else that of the scaled unknowns; where rounding does not tell its rank, or `column_bytes` are too
+/// few, one without the entries that depend on others. A column of the local matrix that is not finite is
+/// left out, and its entry of M is zero. A column that has a zero solution (e_k is orthogonal to all that J_k
+/// reaches, as where row k of A is empty there) or one that is not finite becomes 1 / a_kk on the diagonal,
+/// or 1 where a_kk is 0, missing or not finite. With setup_scalar = single it is done again in double before.
+/// Both are counted in the report; the first pivot is what was left of the column, relative to its norm. A
+/// numeric phase that fails leaves the inverse as it was. Columns >= num_rows (of other ranks) are skipped; a
+/// matrix without rows (a rank's part) has an empty inverse.
 ///
 /// `is_nonsymmetric()`: conjugate gradients refuse it, whatever A is.
 ///

@@ -12,13 +12,13 @@
 
 namespace prekond::impl::spai {
 
-/// n1 and n2 of each column; where n1 is not known it is an empty view, and counts as 0.
+/// n1 and n2 of each column.
 template <class Space>
 struct ColumnSizes {
   VectorView<const int, Space> counts;
   VectorView<const std::size_t, Space> list_ptrs;
   int more = 0;  ///< columns beside those of J
-  KOKKOS_FORCEINLINE_FUNCTION int n1(std::int64_t k) const { return counts.extent(0) > 0 ? counts(k) : 0; }
+  KOKKOS_FORCEINLINE_FUNCTION int n1(std::int64_t k) const { return counts(k); }
   KOKKOS_FORCEINLINE_FUNCTION int n2(std::int64_t k) const {
     return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k)) + more;
   }
@@ -57,10 +57,11 @@ struct ColumnBins {
 };
 
 /// The bins of a group in as few launches as a slab for all teams at work allows: a launch ends with some
-/// teams that those of the next one would wait for. `bytes(bin)` is a team's part of the slab.
+/// teams that those of the next one would wait for. `bytes(bin)` is a team's part of the slab, `most` what it
+/// may be.
 template <class Space, class Bytes>
 std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int64_t teams,
-                             std::int64_t slab_bytes, const Bytes& bytes) {
+                             std::int64_t slab_bytes, std::int64_t most, const Bytes& bytes) {
   std::vector<Bin> joined;
   for (const Bin& bin : bins.bins) {
     if (bin.group != group) continue;
@@ -69,7 +70,8 @@ std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int6
       both.n1 = std::max(both.n1, bin.n1);
       both.n2 = std::max(both.n2, bin.n2);
       both.count += bin.count;
-      if (static_cast<std::int64_t>(bytes(both)) * std::min(both.count, teams) <= slab_bytes) {
+      const auto of_team = static_cast<std::int64_t>(bytes(both));
+      if (of_team <= most && of_team * std::min(both.count, teams) <= slab_bytes) {
         joined.back() = both;
         continue;
       }
@@ -78,6 +80,19 @@ std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int6
   }
   return joined;
 }
+
+/// Sizes that no bin has on both sides of them.
+struct Limits {
+  static constexpr int most = 3;
+  int n2[most] = {};
+  int count = 0;
+  /// How many of them are below.
+  KOKKOS_FORCEINLINE_FUNCTION int group(int size) const {
+    int group = 0;
+    for (int k = 0; k < count; ++k) group += size > n2[k];
+    return group;
+  }
+};
 
 struct BinTotals {
   int count;
@@ -94,6 +109,7 @@ struct MeasureBins {
   ColumnSizes<Space> sizes;
   VectorView<const unsigned char, Space> chosen;
   unsigned char wanted;
+  Limits limits;
   VectorView<unsigned short, Space> classes;
   VectorView<BinTotals, Space> totals;
 
@@ -108,7 +124,8 @@ struct MeasureBins {
         continue;
       }
       const int n1 = sizes.n1(k), n2 = sizes.n2(k);
-      const auto c = static_cast<unsigned short>(size_class(n2) * num_size_classes + size_class(n1));
+      const auto c = static_cast<unsigned short>(
+          (limits.group(n2) * num_size_classes + size_class(n2)) * num_size_classes + size_class(n1));
       classes(k) = c;
       if (c != last) add(last, met);
       last = c;
@@ -148,16 +165,18 @@ struct ListClass {
 template <class Space>
 ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
                               VectorView<const unsigned char, Space> chosen, unsigned char wanted,
-                              const std::vector<int>& limits, MemoryMeter& meter) {
+                              const Limits& limits, MemoryMeter& meter) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const auto n = static_cast<std::int64_t>(sizes.list_ptrs.extent(0)) - 1;
-  const int num_classes = num_size_classes * num_size_classes;
+  constexpr int in_group = num_size_classes * num_size_classes;
+  static_assert((Limits::most + 1) * in_group <= MeasureBins<Space>::none);
+  const int num_classes = (limits.count + 1) * in_group;
   const auto classes = allocate<Vector<unsigned short, Space>>(space, "prekond::spai::numeric::classes", n);
   const auto totals =
       allocate_zero<Vector<BinTotals, Space>>(space, "prekond::spai::numeric::bins", num_classes);
   constexpr int at_once = MeasureBins<Space>::at_once;
   Kokkos::parallel_for("prekond::spai::numeric::measure_bins", Policy(space, 0, (n + at_once - 1) / at_once),
-                       MeasureBins<Space>{sizes, chosen, wanted, classes, totals});
+                       MeasureBins<Space>{sizes, chosen, wanted, limits, classes, totals});
   std::vector<BinTotals> found(num_classes);
   Kokkos::deep_copy(space,
                     Kokkos::View<BinTotals*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
@@ -172,13 +191,8 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
       total += found[c].count;
     }
   const auto work = [&](int c) { return (1 + double(found[c].n1)) * found[c].n2 * found[c].n2; };
-  const auto group = [&](int c) {
-    return static_cast<int>(
-        std::count_if(limits.begin(), limits.end(), [&](int limit) { return found[c].n2 > limit; }));
-  };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return group(a) != group(b) ? group(a) > group(b) : work(a) > work(b);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](int a, int b) { return a / in_group != b / in_group ? a > b : work(a) > work(b); });
   ColumnBins<Space> result;
   result.fences = 1;
   result.columns = allocate<Vector<int, Space>>(space, "prekond::spai::numeric::columns", total);
@@ -186,7 +200,7 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
              MemoryMeter::bytes_of(result.columns));
   std::int64_t first = 0;
   for (const int c : order) {
-    result.bins.push_back({group(c), found[c].n1, found[c].n2, first, found[c].count});
+    result.bins.push_back({c / in_group, found[c].n1, found[c].n2, first, found[c].count});
     const VectorView<int, Space> columns(result.columns.data() + first, found[c].count);
     Kokkos::parallel_scan("prekond::spai::numeric::list_bin", Policy(space, 0, n),
                           ListClass<Space>{classes, columns, static_cast<unsigned short>(c)});

@@ -22,12 +22,18 @@ class Launcher {
         m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)),
         m_held_next(meter.hold(m_next)) {}
 
-  const Space& space() const { return m_space; }
   std::int64_t slab_bytes() const { return m_slab_bytes; }
   int fences() const { return m_fences; }
   void fence() {
     m_space.fence("prekond::spai::numeric::launcher");
     ++m_fences;
+  }
+
+  void release_slab() {
+    if (m_slab.extent(0) == 0) return;
+    fence();
+    m_held_slab = {};
+    m_slab = {};
   }
 
   /// `vectors` of a team, which are one column's or do one each.
@@ -60,9 +66,7 @@ class Launcher {
   /// Larger where it has to be: the first bins need most.
   VectorView<char, Space> slab_of(std::size_t bytes) {
     if (m_slab.extent(0) < bytes) {
-      fence();
-      m_held_slab = {};
-      m_slab = {};
+      release_slab();
       m_slab = allocate<Vector<char, Space>>(m_space, "prekond::spai::numeric::slab", bytes);
       m_held_slab = m_meter->hold(m_slab);
     }

@@ -48,7 +48,10 @@ class Setup {
   Setup& operator=(const Setup&) = delete;
   /// Waits for what an exception left running.
   ~Setup() {
-    for (auto& launcher : m_beside) launcher->fence();
+    try {
+      for (auto& launcher : m_beside) launcher->fence();
+    } catch (...) {  // one exception is on its way already
+    }
   }
 
   /// The values of M^T (of M where B is A^T) on the lists.
@@ -90,6 +93,7 @@ class Setup {
   RowsPolicy rows_policy() const { return RowsPolicy(m_space, 0, m_lists.num_rows); }
   /// With e_k where `more` is 1.
   ColumnSizes<Space> sizes(int more = 0) const { return {m_n1, m_lists.row_ptrs, more}; }
+  /// Of small systems, see floor_for.
   template <class Real>
   static constexpr Real qr_floor = sizeof(Real) == 4 ? Real(16 * 0x1p-23f) : Real(16 * 0x1p-52);
   double n2_average() const {
@@ -98,8 +102,7 @@ class Setup {
 
   /// The lists last as long as the setup: kernels of several launchers read them.
   const ColumnBins<Space>& bins_of(int more, VectorView<const unsigned char, Space> chosen,
-                                   const std::vector<int>& limits = {},
-                                   unsigned char wanted = Status::again) {
+                                   const Limits& limits = {}, unsigned char wanted = Status::again) {
     m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits, m_meter));
     m_held_bins.push_back(m_meter.hold(m_bins.back().columns));
     m_fences += m_bins.back().fences;
@@ -155,6 +158,7 @@ class Setup {
       ++m_fences;
       if (num_long > 0) {
         count_rows(m_status);
+        m_main.release_slab();
         const auto spaces = Kokkos::Experimental::partition_space(m_space, 1, 1, 1);
         // The longest take most memory, and wait for each other where that is short.
         for (std::size_t i = 0; i < spaces.size(); ++i)
@@ -188,8 +192,8 @@ class Setup {
   template <class Real>
   void stream_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen) {
     if constexpr (streams) {
-      const ColumnBins<Space>& bins =
-          bins_of(1, chosen, {longest_of_vector<Real>() + 1, longest_of_small_team + 1, longest_of_team + 1});
+      const ColumnBins<Space>& bins = bins_of(
+          1, chosen, {{longest_of_vector<Real>() + 1, longest_of_small_team + 1, longest_of_team + 1}, 3});
       const StreamedColumns<Scalar, Real, Space> work{m_b,    m_scale,        m_lists, m_n1,
                                                       values, qr_floor<Real>, m_status};
       stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 2, work);
@@ -217,8 +221,9 @@ class Setup {
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
-    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(),
-                                      [&](const Bin& bin) { return arrays_of(bin).far_bytes; })) {
+    for (const Bin& bin :
+         joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(), m_options.column_bytes,
+                     [&](const Bin& bin) { return arrays_of(bin).near_bytes + arrays_of(bin).far_bytes; })) {
       const auto arrays = arrays_of(bin);
       check_bytes(arrays.near_bytes + arrays.far_bytes, bin, 1);
       const Kernel kernel{base_of<Unit::apart>(bins, bin, arrays.near_bytes, arrays.far_bytes), work};
@@ -247,8 +252,8 @@ class Setup {
   void check_bytes(std::size_t bytes, const Bin& bin, int more = 0) const {
     if (bytes <= static_cast<std::size_t>(m_options.column_bytes)) return;
     throw InputError(
-        m_name + ": a column with " + std::to_string(bin.n2 - more) +
-        " entries has a local system of up to " + std::to_string(bin.n1) + " rows, which takes " +
+        m_name + ": a column with " + std::to_string(bin.n2 - more) + " entries has a local system" +
+        (bin.n1 > 0 ? " of up to " + std::to_string(bin.n1) + " rows" : "") + ", which takes " +
         std::to_string(bytes) + " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
@@ -261,13 +266,14 @@ class Setup {
                      int above = -1) {
     using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
     const bool few = above >= 0;
-    const ColumnBins<Space>& bins = bins_of(0, chosen, few ? std::vector<int>{above} : std::vector<int>{});
+    const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
     const bool constant = m_choice.strategy == Strategy::constant;
     const auto bytes_of = [](const Bin& bin) {
       return Arrays(nullptr, nullptr, bin.n1, bin.n2, Placement::together).near_bytes;
     };
     for (const Bin& bin :
-         few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), bytes_of) : bins.bins) {
+         few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), m_options.column_bytes, bytes_of)
+             : bins.bins) {
       const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
       const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
       check_bytes(together.near_bytes, bin);
@@ -292,7 +298,7 @@ class Setup {
     }
   }
 
-  /// Of the columns whose local systems are rank-deficient.
+  /// Of the columns whose local systems are rank-deficient, where `column_bytes` allows it.
   void minimise_norms(VectorView<Scalar, Space> values) {
     m_found = fetch(m_space, m_outcome);
     ++m_fences;
@@ -302,10 +308,11 @@ class Setup {
       return typename Kernel::Arrays(nullptr, bin.n1, bin.n2).bytes;
     };
     const ColumnBins<Space>& bins = bins_of(0, m_status, {}, Status::shortened);
-    for (const Bin& bin : joined_bins(bins, 0, 2 * processors(), m_main.slab_bytes(), bytes_of)) {
-      check_bytes(bytes_of(bin), bin);
-      const Kernel kernel{
-          base_of<Unit::slab>(bins, bin, bytes_of(bin), 0), m_b, m_lists, m_n1, values, qr_floor<double>};
+    for (const Bin& bin :
+         joined_bins(bins, 0, 2 * processors(), m_main.slab_bytes(), m_options.column_bytes, bytes_of)) {
+      const std::size_t bytes = bytes_of(bin);
+      if (bytes > static_cast<std::size_t>(m_options.column_bytes)) continue;
+      const Kernel kernel{base_of<Unit::slab>(bins, bin, bytes, 0), m_b, m_scale, m_lists, m_n1, values};
       m_main.launch("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32);
     }
   }

@@ -35,9 +35,9 @@ struct Tuning {
   int columns_per_team;          ///< of vectors of 32 lanes; shorter ones have more
   std::size_t bytes_per_vector;  ///< a team has a vector of lanes for each of them, so that scratch limits no
                                  ///< more than the columns in flight
-  int lanes_of_processor;
-  StageLimits find;   ///< counting I: a hash table
-  StageLimits solve;  ///< I, the local matrix, its QR and the solve
+  int lanes_of_processor;        ///< at most
+  StageLimits find;              ///< counting I: a hash table
+  StageLimits solve;             ///< I, the local matrix, its QR and the solve
 };
 
 /// Of an H200: 228 kB of scratch a processor, of which a Kokkos team gets 48 kB at most; 16 vectors a

@@ -201,6 +201,7 @@ struct StreamedColumns {
       if (count > 0) system.append(block, first);
     }
     level.once([&] { n1(k) = total; });
+    const Real least = floor_for(floor, total, 1 << 8);
     int independent = 1;
 #pragma unroll
     for (int s = 0; s < sets; ++s) {
@@ -209,7 +210,7 @@ struct StreamedColumns {
       if (c >= n2) continue;
       const Real pivot = Kokkos::abs(system(c, c));
       const bool is_sound =
-          pivot > floor * Kokkos::sqrt(local.square(s)) && pivot > System::tiny && Kokkos::isfinite(pivot);
+          pivot > least * Kokkos::sqrt(local.square(s)) && pivot > System::tiny && Kokkos::isfinite(pivot);
       if (!is_sound) independent = 0;
     }
     if (rows.least_of_all(independent) == 0) return false;
