@@ -126,7 +126,7 @@ part_perf() {
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left
   measure spai_elasticity3d_50 perf_spai --matrix=elasticity3d:50 --strategies=constant,sorted
-  measure spai_elasticity3d_50_power_2 perf_spai --matrix=elasticity3d:50 --powers=2 --repetitions=1
+  measure spai_elasticity3d_25_power_2 perf_spai --matrix=elasticity3d:25 --powers=2 --repetitions=3
   measure spai_offshore perf_spai --matrix=irregular3d:64,mean=16.33,longest=31
   measure spai_msdoor perf_spai --matrix=irregular3d:52,unknowns=3,mean=46.1,longest=77,lonely=0.001
   measure spai_fault_639 perf_spai --matrix=irregular3d:60,unknowns=3,mean=42.65,longest=267,lonely=0.001
