@@ -42,6 +42,7 @@ def parse_arguments():
     measure.add_argument("--viennacl", default="", help="peer_viennacl_spai, where its figures are wanted")
     measure.add_argument("--only", default="", help="the paper's names; default: all")
     measure.add_argument("--powers", default="1,2")
+    measure.add_argument("--strategies", default=",".join(STRATEGIES))
     measure.add_argument("--setup-scalar", default="double")
     measure.add_argument("--repeat", default="3", help="times are medians of so many")
     measure.add_argument("--timeout", type=float, default=900, help="seconds a matrix and power")
@@ -69,7 +70,8 @@ def store(path, content):
 
 
 def compare(arguments, spec, power):
-    preconds = [f"spai:power={power}:strategy={s}:setup_scalar={arguments.setup_scalar}" for s in STRATEGIES]
+    strategies = arguments.strategies.split(",")
+    preconds = [f"spai:power={power}:strategy={s}:setup_scalar={arguments.setup_scalar}" for s in strategies]
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
         command = [arguments.prekond, "compare", "--generate", spec, "--solver", "bicgstab", "--precond", ",".join(preconds),
@@ -78,14 +80,14 @@ def compare(arguments, spec, power):
                               timeout=arguments.timeout)
         if not os.path.exists(file):
             raise RuntimeError(done.stderr.strip() or f"exit code {done.returncode}")
-        return dict(zip(STRATEGIES, load(file)))
+        return dict(zip(strategies, load(file)))
 
 
 def kept(row):
     if "error" in row:
         return {"error": row["error"]}
     precond, solver = row["preconditioner"], row["solver"]
-    return {"setup": precond["setup_seconds"], "density": precond["density"], "flops": precond.get("numeric_flops", 0),
+    return {"setup": precond["setup_seconds"], "density": precond["density"],
             "setup_bytes": precond["setup_bytes"], "notes": precond["notes"], "breakdowns": precond["breakdowns"]["count"],
             "iterations": solver["iterations"], "solve": solver["seconds"], "converged": solver["converged"],
             "end": solver["reason"]}
@@ -117,7 +119,8 @@ def run_measure(arguments):
                 rows = compare(arguments, spec, power)
             except (RuntimeError, subprocess.TimeoutExpired) as error:
                 print(f"  failed: {error}", file=sys.stderr, flush=True)
-                of_matrix[power] = {"error": str(error)}
+                timed_out = isinstance(error, subprocess.TimeoutExpired)
+                of_matrix[power] = {"error": f"more than {arguments.timeout:g} s" if timed_out else str(error)}
                 failed += 1
                 continue
             whole = next((row for row in rows.values() if "matrix" in row and "prekond" in row), None)
@@ -162,12 +165,18 @@ def ruled(result):
 
 def faster(results):
     """By the paper's rule: both where they are within 5 %."""
-    if any("error" in results[s] for s in ("constant", "sorted")):
+    if any(s not in results or "error" in results[s] for s in ("constant", "sorted")):
         return "?"
     t1, t2 = results["constant"]["setup"], results["sorted"]["setup"]
     if abs(t1 - t2) / max(t1, t2) <= 0.05:
         return "either"
     return "constant" if t1 < t2 else "sorted"
+
+
+def setup(result):
+    if not result:
+        return ""
+    return seconds(result["setup"]) if "error" not in result else "error"
 
 
 def table_4(content):
@@ -179,11 +188,13 @@ def table_4(content):
             if "auto" not in results:
                 continue
             rows.append([name, power, predicted[int(power) - 1], ruled(results["auto"]), faster(results),
-                         *(seconds(results[s]["setup"]) if "error" not in results[s] else "error" for s in STRATEGIES)])
+                         *(setup(results.get(s)) for s in STRATEGIES)])
     yield from lines(["matrix", "k", "the paper's prediction", "its rule here", "the faster one", "constant s", "sorted s", "auto s"], rows)
 
 
 def cell(result):
+    if not result:
+        return ""
     if "error" in result:
         return result["error"]
     end = "" if result.get("converged", True) else f" {result['end']}"
@@ -203,7 +214,7 @@ def table_5(content, power, number):
             continue
         speed = f"{paper / results['auto']['setup']:.1f}" if power == "1" and "error" not in results["auto"] else ""
         viennacl = cell(of_matrix["viennacl"]) if power == "1" and "viennacl" in of_matrix else ""
-        rows.append([name, *(cell(results[s]) for s in STRATEGIES), viennacl, speed])
+        rows.append([name, *(cell(results.get(s)) for s in STRATEGIES), viennacl, speed])
     yield from lines(["matrix", "constant", "sorted", "auto", "ViennaCL, one core of the host", "A40's setup / ours"], rows)
 
 

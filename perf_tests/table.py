@@ -7,6 +7,7 @@ A table a file: median times in milliseconds, and the counters that the file has
 no median; its only time stands there instead.
 """
 import json
+import math
 import os
 import re
 import sys
@@ -54,6 +55,8 @@ def number(value):
         return ""
     if value != value:
         return "nan"
+    if not math.isfinite(value):
+        return str(value)
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value):,}"
     return f"{value:.3e}" if abs(value) < 1e-3 or abs(value) >= 1e7 else f"{value:.4g}"

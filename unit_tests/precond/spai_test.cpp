@@ -363,8 +363,8 @@ void expect_orthogonal(const HostMatrix<double>& a, const HostMatrix<double>& m,
 // By vectors, by teams of either size, and stored; beside each other.
 TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   const int n = 1511;  // a prime
-  const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255,
-                                    256, 257, 385, 400, 510, 511, 512, 513, 700};
+  const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255, 256,
+                                    257, 383, 384, 385, 400, 510, 511, 512, 513, 700};
   std::vector<int> columns;
   for (std::size_t k = 0; k < lengths.size(); ++k) columns.push_back(static_cast<int>(k));
   const HostGraph pattern = columns_of_lengths(n, lengths);

@@ -177,7 +177,7 @@ class Setup {
     }
   }
 
-  static constexpr int longest_of_small_team = 255, longest_of_team = 511;
+  static constexpr int longest_of_small_team = 255, longest_of_middle_team = 383, longest_of_team = 511;
   /// The longest column whose R fits in scratch and whose columns, with e_k, the registers of a vector.
   template <class Real>
   static int longest_of_vector() {
@@ -192,11 +192,14 @@ class Setup {
   template <class Real>
   void stream_columns(VectorView<Scalar, Space> values, VectorView<const unsigned char, Space> chosen) {
     if constexpr (streams) {
-      const ColumnBins<Space>& bins = bins_of(
-          1, chosen, {{longest_of_vector<Real>() + 1, longest_of_small_team + 1, longest_of_team + 1}, 3});
+      const ColumnBins<Space>& bins = bins_of(1, chosen,
+                                              {{longest_of_vector<Real>() + 1, longest_of_small_team + 1,
+                                                longest_of_middle_team + 1, longest_of_team + 1},
+                                               4});
       const StreamedColumns<Scalar, Real, Space> work{m_b,    m_scale,        m_lists, m_n1,
                                                       values, qr_floor<Real>, m_status};
-      stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 2, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, 256, 1>>(bins, 3, work);
+      stream_by_teams<StreamByTeams<Scalar, Real, Space, 192, 2>>(bins, 2, work);
       stream_by_teams<StreamByTeams<Scalar, Real, Space, 128, 3>>(bins, 1, work);
       const bool constant = m_choice.strategy == Strategy::constant;
       const int longest = std::min(m_longest, longest_of_vector<Real>());
@@ -217,7 +220,7 @@ class Setup {
 
   template <class Kernel, class Work>
   void stream_by_teams(const ColumnBins<Space>& bins, int group, const Work& work) {
-    Launcher<Space>& launcher = m_beside.empty() ? m_main : *m_beside[static_cast<std::size_t>(group - 1)];
+    Launcher<Space>& launcher = m_beside.empty() ? m_main : *m_beside[group > 1 ? 1 : 0];
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
