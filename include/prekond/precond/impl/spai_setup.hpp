@@ -224,9 +224,11 @@ class Setup {
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
-    for (const Bin& bin :
-         joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(), m_options.column_bytes,
-                     [&](const Bin& bin) { return arrays_of(bin).near_bytes + arrays_of(bin).far_bytes; })) {
+    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(),
+                                      m_options.column_bytes, [&](const Bin& joined) {
+                                        const auto arrays = arrays_of(joined);
+                                        return arrays.near_bytes + arrays.far_bytes;
+                                      })) {
       const auto arrays = arrays_of(bin);
       check_bytes(arrays.near_bytes + arrays.far_bytes, bin, 1);
       const Kernel kernel{base_of<Unit::apart>(bins, bin, arrays.near_bytes, arrays.far_bytes), work};
@@ -271,8 +273,8 @@ class Setup {
     const bool few = above >= 0;
     const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
     const bool constant = m_choice.strategy == Strategy::constant;
-    const auto bytes_of = [](const Bin& bin) {
-      return Arrays(nullptr, nullptr, bin.n1, bin.n2, Placement::together).near_bytes;
+    const auto bytes_of = [](const Bin& joined) {
+      return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
     };
     for (const Bin& bin :
          few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), m_options.column_bytes, bytes_of)
