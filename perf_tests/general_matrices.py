@@ -39,7 +39,7 @@ def parse_arguments():
     parser.add_argument("--matrices", default=folder, help="the folder of the folders")
     parser.add_argument("--folders", default="general,symmetric")
     parser.add_argument("--slides", action="store_true", help="the table of the slides")
-    parser.add_argument("--only", default="", help="names of matrices, with commas; default: all")
+    parser.add_argument("--only", default="", help="names of matrices, with commas; what the table has of others stays; default: all")
     parser.add_argument("--out", default=os.path.join(HERE, "results", "cpu"), help="folder of the two files")
     parser.add_argument("--rtol", default="1e-6")
     parser.add_argument("--max-iters", default="5000")
@@ -218,7 +218,11 @@ def main():
         table = slide_table(arguments)
         write(arguments, "slides_bicgstab", table, slide_markdown(arguments, table))
         return 0
-    results = table_of_all(arguments)
+    results = {}
+    if arguments.only:
+        with open(os.path.join(arguments.out, "general.json"), encoding="utf-8") as file:
+            results = json.load(file)
+    results.update(table_of_all(arguments))
     write(arguments, "general", results, markdown(arguments, results))
     print("\n".join(summary(results)))
     return 0

@@ -366,6 +366,7 @@ class TeamLevel {
 };
 
 #ifdef KOKKOS_ENABLE_CUDA
+/// A CUDA block of warps, each of which is a vector of the team: a lane runs on through the block's barriers.
 template <class Member, int VectorLength>
 class CudaTeamLevel : public TeamLevel<Member, VectorLength> {
  public:
