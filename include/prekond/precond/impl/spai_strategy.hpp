@@ -67,7 +67,8 @@ struct Choice {
 /// of n2max lanes would have four for an entry, so that the second is taken.
 ///
 /// It is what `auto` takes where local matrices are stored. Streamed columns are sorted always: a group size
-/// of their own saves them work, not room alone (1.3 to 5 times as fast on the matrices of its Table 3).
+/// of their own saves them work, not room alone (setups up to 2.2 times as fast on the matrices of its Table
+/// 3).
 inline Choice choose_strategy(Strategy asked, std::int64_t n2_max, double n2_avg, bool streamed = false) {
   const int alpha = power_above(static_cast<double>(n2_max)), beta = power_above(n2_avg);
   const Strategy predicted = alpha - beta <= 1 ? Strategy::constant : Strategy::sorted;
