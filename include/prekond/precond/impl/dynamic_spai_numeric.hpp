@@ -36,7 +36,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> grow_from(
   Setup<Scalar, Space> setup(space, right ? of_transposed : of_a, right ? of_a : of_transposed, start,
                              options, meter);
   Matrix m = setup.grow();
-  report.breakdowns = impl::spai::breakdowns_of(setup.outcome(), "were solved without entries that depend on others");
+  report.breakdowns =
+      impl::spai::breakdowns_of(setup.outcome(), "were solved without entries that depend on others");
   report.numeric_flops = setup.flops();
   report.fences += setup.fences() + 1;
   report.notes.push_back(std::to_string(setup.reached()) + " of " + std::to_string(a.num_rows) +

@@ -250,8 +250,8 @@ class Setup {
                   allocate<Vector<int, Space>>(m_space, "prekond::dynamic_spai::numeric::col_idxs", nnz),
                   allocate<Vector<Scalar, Space>>(m_space, "prekond::dynamic_spai::numeric::values", nnz));
     append_rows<Scalar, Space>(m_space, "prekond::dynamic_spai::numeric::append",
-                               {0, limits_for(1).entries, chunk.cols, chunk.values, chunk.lengths}, count, ptrs, 0,
-                               result.col_idxs, result.values);
+                               {0, limits_for(1).entries, chunk.cols, chunk.values, chunk.lengths}, count,
+                               ptrs, 0, result.col_idxs, result.values);
     return result;
   }
 

@@ -45,8 +45,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
     Setup<Scalar, Space> setup(space, b, m, options, name, meter);
     setup.solve(m.values);
     report.notes.push_back(setup.note());
-    report.breakdowns =
-        spai::breakdowns_of(setup.outcome(), "of rank-deficient systems have the solution of the least norm");
+    report.breakdowns = spai::breakdowns_of(
+        setup.outcome(),
+        "of rank-deficient systems have the solution of the least norm, as far as rounding tells their rank");
     report.numeric_flops = setup.flops();
     report.fences += setup.fences();
   }

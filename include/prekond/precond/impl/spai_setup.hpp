@@ -77,7 +77,6 @@ class Setup {
     minimise_norms(values);
   }
 
-  const Choice& choice() const { return m_choice; }
   std::string note() const { return strategy_note(m_choice, m_options.strategy, m_longest, n2_average()); }
   /// 2 n1 n2^2 - 2 n2^3 / 3 for each column, or n1 n2^2 + n2^3 / 3.
   double flops() const {
@@ -242,13 +241,14 @@ class Setup {
   template <class Real, class LaunchShape>
   static void dispatch_shape(int columns, const LaunchShape& launch) {
     constexpr bool is_float = sizeof(Real) == sizeof(float);
+    constexpr int teams_of_24 = is_float ? 4 : 3, rows_of_64 = is_float ? 32 : 16,
+                  teams_of_64 = is_float ? 0 : 4;
     if (columns <= 8) return launch(StreamShape<Unit::vector8, 1, 16>());
     if (columns <= 16) return launch(StreamShape<Unit::vector8, 2, 16, 4>());
-    if (columns <= 24) return launch(StreamShape < Unit::vector8, 3, 16, is_float ? 4 : 3 > ());
+    if (columns <= 24) return launch(StreamShape<Unit::vector8, 3, 16, teams_of_24>());
     if (columns <= 32) return launch(StreamShape<Unit::vector16, 2, 16, 4>());
     if (columns <= 48) return launch(StreamShape<Unit::vector16, 3, 16, 3>());
-    if (columns <= 64)
-      return launch(StreamShape < Unit::vector32, 2, is_float ? 32 : 16, is_float ? 0 : 4 > ());
+    if (columns <= 64) return launch(StreamShape<Unit::vector32, 2, rows_of_64, teams_of_64>());
     if (columns <= 96) return launch(StreamShape<Unit::vector32, 3, 16>());
     launch(StreamShape<Unit::vector32, 4, 16>());
   }
