@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "problem.hpp"
 
-#include <prekond/core/block_reduce.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/core/operator.hpp>
+#include <prekond/core/norm.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
@@ -82,19 +81,6 @@ Vector<Scalar, Space> make_rhs(const Space& space, const Matrix<Scalar>& a, cons
   return b;
 }
 
-template <class Scalar>
-double norm(const Space& space, const Vector<Scalar, Space>& b) {
-  const auto n = static_cast<std::int64_t>(b.extent(0));
-  const ReduceWorkspace<Scalar, Space> workspace(space, n);
-  const auto sum = allocate<Vector<Scalar, Space>>(space, "prekond::driver::norm", 1);
-  block_reduce<1, Scalar, Space>(space, "prekond::driver::norm", n, workspace, sum,
-                                 prekond::impl::DotBody<Scalar, Space>{b, b});
-  Scalar value = 0;
-  Kokkos::deep_copy(space, Kokkos::View<Scalar, Kokkos::HostSpace>(&value), Kokkos::subview(sum, 0));
-  space.fence("prekond::driver::norm");
-  return std::sqrt(real_part(value));
-}
-
 /// What one process reads or makes before the rows are handed out.
 template <class Scalar>
 struct WholeProblem {
@@ -140,7 +126,7 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Sp
   check_symmetry<Scalar>(space, check, problem);
   problem.b = make_rhs<Scalar>(space, problem.matrix.a, settings.rhs);
   if (is_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, source.num_rows);
-  problem.norm_b = norm<Scalar>(space, problem.b);
+  problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
   return problem;
 }
 

@@ -88,6 +88,7 @@ Json solver_json(const MethodFacts& method, const Settings& settings, const Solv
           {"matrix_products", result.matrix_products},
           {"converged", result.converged},
           {"reason", to_string(result.reason)},
+          {"looks_singular", result.looks_singular},
           {"relative_residual", known ? number(result.relative_residual) : Json(nullptr)},
           {"true_relative_residual", known ? number(result.true_relative_residual) : Json(nullptr)},
           {"seconds", number(result.seconds)}};

@@ -93,7 +93,8 @@ void write_history(const std::string& path, const std::vector<double>& history, 
 
 /// There is no vector to write where it may have NaN in it.
 bool has_solution(const Settings& settings, const Measurements& outcome) {
-  return !settings.solution.empty() && outcome.solve.reason != StopReason::nan;
+  const StopReason reason = outcome.solve.reason;
+  return !settings.solution.empty() && reason != StopReason::nan && reason != StopReason::out_of_range;
 }
 
 template <class Scalar>
@@ -111,6 +112,11 @@ void write_files(const Processes& processes, const ProblemFacts& problem, const 
   write_vector_market(settings.solution, x, "prekond solve " + problem.source.name);
 }
 
+/// Behind the advice for what went wrong.
+std::string singular_note(const SolveResult& result) {
+  return result.looks_singular ? "; the matrix looks singular: ||A v|| is negligible beside ||A|| ||v|| for a vector v" : "";
+}
+
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
   const std::string iterations = format("%lld iteration%s", static_cast<long long>(result.iterations),
                                         result.iterations == 1 ? "" : "s");
@@ -120,7 +126,8 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
       return format(
           "%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger preconditioner "
           "('prekond list preconditioners')",
-          method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol);
+          method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol) +
+             singular_note(result);
     case StopReason::breakdown_not_spd:
       return method.solver_name + " broke down after " + iterations +
              " (breakdown_not_spd): the matrix is not positive definite; choose a solver for other matrices, "
@@ -134,14 +141,25 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
     case StopReason::breakdown_omega:
       return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ", " + residual +
              "), also when it had started again; choose another solver, such as gmres ('prekond list solvers'), or another "
-             "preconditioner";
+             "preconditioner" + singular_note(result);
+    case StopReason::breakdown_singular:
+      return method.solver_name + " ended after " + iterations + " (breakdown_singular, " + residual +
+             "): the matrix looks singular, ||A v|| is negligible beside ||A|| ||v|| for a vector v, and b is not in its range "
+             "(or too far from it for rounding errors); repair the matrix, or take what A does not reach out of b";
+    case StopReason::divergence:
+      return method.solver_name + " diverged (" + residual + " after " + iterations +
+             "): choose another solver or another preconditioner" + singular_note(result);
+    case StopReason::out_of_range:
+      return method.solver_name + " ended after " + iterations +
+             " (out_of_range): entries of the solution are too large or too small for a " +
+             "double; scale the unknowns (the columns of the matrix) or the right-hand side";
     case StopReason::breakdown_arnoldi:
       return method.solver_name + " broke down after " + iterations + " (breakdown_arnoldi, " + residual +
              "): the matrix is singular, at least where the right-hand side leads to; choose another right-hand side or "
              "--x0, or repair the matrix";
     case StopReason::stagnation:
       return method.solver_name + " stagnated after " + iterations + " (" + residual +
-             "): rounding errors keep the true residual above the tolerance; raise --rtol";
+             "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the system";
     case StopReason::nan:
       return method.solver_name + " met a value that is not finite after " + iterations +
              " (nan): scale the matrix and the right-hand side, or choose another preconditioner";

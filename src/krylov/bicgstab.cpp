@@ -235,7 +235,11 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
         if (omega_vanishes(c, ts)) breakdown = StopReason::breakdown_omega;
         if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       }
-      this->judge(c, rr, finite, breakdown);
+      // (t, t) in terms of (s, s), which r is made of
+      const double size_of_t = stepped ? m_scalars.real_before(Scalars::omega, c, 2) /
+                                             m_scalars.real_before(Scalars::omega, c, 0) * rr
+                                       : rr;
+      this->judge(c, rr, finite, breakdown, true, {size_of_t});
     });
   }
 

@@ -145,12 +145,14 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
   void iterate() override {
     this->residual(m_r);
     dots();
+    m_stepped = false;
     test();
     for (bool first = true; !this->running().empty(); first = false) {
       m_single ? single_step(first) : step(first);
       m_scalars.swap();
       dots();
       this->count_iteration();
+      m_stepped = true;
       test();
     }
   }
@@ -177,9 +179,7 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
   void multiply_directions() {
     if (this->running().size() == 1) {
       const int c = this->running().front();
-      this->matrix().apply_dot(this->space(), column(m_p, c), column(m_q, c), m_scalars.now(Scalars::curvature, c),
-                               this->reduce_workspace());
-      this->count_products();
+      this->multiply_dot(column(m_p, c), column(m_q, c), m_scalars.now(Scalars::curvature, c));
       return;
     }
     this->multiply(m_p, m_q);
@@ -211,19 +211,22 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
           m_single ? m_scalars.real_now(Scalars::dots, c, 2) : m_scalars.real_before(Scalars::curvature, c, 0);
       std::optional<StopReason> breakdown;
       if (!(rz > 0)) breakdown = StopReason::breakdown_preconditioner_not_spd;
-      else if (!curvature_positive(c, curvature)) breakdown = StopReason::breakdown_not_spd;
-      this->judge(c, rr, std::isfinite(rz) && std::isfinite(curvature), breakdown);
+      else if (!curvature_is_positive(c, curvature)) breakdown = StopReason::breakdown_not_spd;
+      const bool known = m_single || m_stepped;
+      // Large ones end in an infinity before they do harm.
+      this->judge(c, rr, std::isfinite(rz) && (!known || std::isfinite(curvature)), breakdown, true,
+                  {std::min(rz, rr), known ? std::min(curvature, rr) : rr});
     });
   }
 
   /// With one reduction, (A z, z) is looked at before a step, and (p, A p) after it: alpha = 0 where it was not positive.
-  bool curvature_positive(int c, double curvature) {
-    const bool stepped = this->column_state(c).result.iterations > 0;
-    if (!m_single) return !stepped || curvature > 0;
-    return curvature > 0 && (!stepped || m_scalars.real_before(Scalars::step, c, 0) > 0);
+  bool curvature_is_positive(int c, double curvature) const {
+    if (!m_single) return !m_stepped || curvature > 0;
+    return curvature > 0 && (!m_stepped || m_scalars.real_before(Scalars::step, c, 0) > 0);
   }
 
   bool m_single;
+  bool m_stepped = false;  ///< in this cycle: else the scalars of a step are those of another one
   krylov::DeviceScalars<Scalar, Space> m_scalars;
   Multi m_r, m_z, m_p, m_q, m_s;
 };

@@ -238,7 +238,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       norm_r = least_squares.residual();
       breakdown = StopReason::breakdown_arnoldi;
     }
-    this->judge(c, norm_r * norm_r, finite, breakdown);
+    this->judge(c, norm_r * norm_r, finite, breakdown, true, {(size * size) * (norm_r * norm_r)});
   }
 
   /// x += M^-1 V y of the columns of this cycle, and of each as far as it came.
@@ -247,7 +247,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     const Group group{0, m_steps};
     std::vector<int> moving;
     for (int c : m_cycle) {
-      if (this->column_state(c).reason == StopReason::nan && !this->is_running(c)) continue;
+      const StopReason reason = this->column_state(c).reason;
+      const bool spoiled = reason == StopReason::nan || reason == StopReason::out_of_range;
+      if (spoiled && !this->is_running(c)) continue;
       const std::vector<Number> y = m_arnoldi[c].least_squares.solution();
       for (std::size_t i = 0; i < y.size(); ++i)
         m_y.write_now(group, c, static_cast<int>(i), static_cast<Scalar>(y[i]));

@@ -275,8 +275,17 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     this->for_each_running([&](int c) {
       std::optional<StopReason> breakdown;
       if (m_scalars.host_now(divisor, c, 0) == Scalar(0)) breakdown = reason;
-      this->judge(c, m_scalars.real_now(square, c, k), finite(c, square) && finite(c, divisor), breakdown);
+      // A t that is not zero, and whose square is.
+      if (divisor.first == omega().first && m_scalars.real_now(omega(), c, 1) == 0) breakdown = reason;
+      const double rr = m_scalars.real_now(square, c, k);
+      this->judge(c, rr, finite(c, square) && finite(c, divisor), breakdown, true, {size_of_product(divisor, c, rr)});
     });
+  }
+
+  /// (t, t) in terms of (r, r), for the step that has a t
+  double size_of_product(Group divisor, int c, double rr) const {
+    if (divisor.first != omega().first) return rr;
+    return m_scalars.real_now(omega(), c, 1) / m_scalars.real_now(residual_norm(), c, 0) * rr;
   }
 
   int m_s;

@@ -23,6 +23,9 @@ std::string to_string(StopReason reason) {
     case StopReason::breakdown_pivot: return "breakdown_pivot";
     case StopReason::breakdown_omega: return "breakdown_omega";
     case StopReason::breakdown_arnoldi: return "breakdown_arnoldi";
+    case StopReason::breakdown_singular: return "breakdown_singular";
+    case StopReason::out_of_range: return "out_of_range";
+    case StopReason::divergence: return "divergence";
     case StopReason::stagnation: return "stagnation";
     case StopReason::nan: return "nan";
   }

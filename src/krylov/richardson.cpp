@@ -47,6 +47,9 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   }
 
  private:
+  /// Omega belongs to M^-1 A as it is.
+  bool ignores_factor_of_matrix() const override { return false; }
+
   void iterate() override {
     this->residual(m_r);
     for (int c : this->running())

@@ -47,12 +47,14 @@ TYPED_TEST(SolversTest, SolveWhatTheyAreFor) {
         EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
         EXPECT_TRUE(solved.result.converged);
         const double truth = residual_norm(system, b, solved.x) / norm(b);
-        EXPECT_LE(truth, 1e-8);
+        EXPECT_LE(truth, 1.0001e-9);
         EXPECT_NEAR(solved.result.true_relative_residual, truth, 1e-14);
+        EXPECT_LE(solved.result.true_relative_residual, 1e-9);
         for (std::size_t i = 0; i < exact.size(); ++i) ASSERT_NEAR(solved.x[i], exact[i], 1e-6);
-        // The monitor sees every iteration, once.
-        ASSERT_EQ(solved.seen.size(), std::size_t(solved.result.iterations) + 1);
-        for (std::size_t k = 0; k < solved.seen.size(); ++k) ASSERT_EQ(solved.seen[k], std::int64_t(k));
+        // The monitor sees every iteration, once, but for one from which the method goes on.
+        ASSERT_GE(solved.seen.size(), std::size_t(solved.result.iterations) + 1);
+        EXPECT_EQ(solved.seen.front(), 0);
+        for (std::size_t k = 1; k < solved.seen.size(); ++k) ASSERT_LE(solved.seen[k] - solved.seen[k - 1], 1);
         EXPECT_NEAR(solved.history[0], norm(b), 1e-12 * norm(b));
         EXPECT_NEAR(solved.result.relative_residual, solved.history.back() / norm(b), 1e-15);
       }
@@ -74,8 +76,8 @@ TYPED_TEST(SolversTest, APreconditionerForGeneralMatricesHelps) {
           solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), fsai.get(), b, stop_at(1e-8));
       EXPECT_TRUE(plain.result.converged && helped.result.converged);
       EXPECT_LT(helped.result.iterations, plain.result.iterations);
-      EXPECT_LE(residual_norm(a, b, helped.x), 1e-7 * norm(b));
-      EXPECT_LE(helped.result.true_relative_residual, on_left(variant) ? 1.0000001e-8 : 1e-7);
+      EXPECT_LE(residual_norm(a, b, helped.x), 1.0001e-8 * norm(b));
+      EXPECT_LE(helped.result.true_relative_residual, 1e-8);
     }
   }
 }
@@ -123,7 +125,7 @@ TYPED_TEST(SolversTest, ZeroAndExactAndGoodStarts) {
     const auto cold =
         solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-9));
     const auto rough =
-        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-4));
+        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b, stop_at(1e-6));
     const auto warm = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), jacobi.get(), b,
                                                     stop_at(1e-9), rough.x);
     EXPECT_LT(warm.result.iterations, cold.result.iterations);
@@ -189,7 +191,7 @@ TYPED_TEST(SolversTest, WhatIsNotANumberIsNamed) {
   }
 }
 
-TYPED_TEST(SolversTest, AnOperatorThatLiesEndsAsStagnationAfterOneRestart) {
+TYPED_TEST(SolversTest, GoOnFromTheTrueResidualWhereTheRecursiveOneLied) {
   const HostMatrix<double> a = problem("convection_diffusion3d:5");
   const std::vector<double> b = random_vector(a.num_rows);
   for (const char* name : {"bicgstab", "gmres", "fgmres", "idr"}) {
@@ -197,15 +199,20 @@ TYPED_TEST(SolversTest, AnOperatorThatLiesEndsAsStagnationAfterOneRestart) {
     Variant variant{name, {}};
     if (is_gmres(variant)) variant.options["restart"] = std::int64_t(100);
     const auto lied =
-        solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2), nullptr, b, stop_at(1e-8));
+        solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 0.5), nullptr, b, stop_at(1e-8));
     EXPECT_EQ(lied.result.reason, StopReason::stagnation) << to_string(lied.result.reason);
     EXPECT_FALSE(lied.result.converged);
     EXPECT_LE(lied.result.relative_residual, 1e-8);
-    EXPECT_NEAR(lied.result.true_relative_residual, 0.25, 1e-6);  // half the residual is left each time
+    EXPECT_NEAR(lied.result.true_relative_residual, 1, 1e-6);  // r = -b, and b after another start
+    // Half the residual is left each time.
+    const auto falling =
+        solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2), nullptr, b, stop_at(1e-8, 20000));
+    EXPECT_EQ(falling.result.reason, StopReason::rtol) << to_string(falling.result.reason);
+    EXPECT_LE(residual_norm(a, b, falling.x), 1e-8 * norm(b));
     const auto repented =
         solve_with<double, TypeParam>(variant, Liar<TypeParam>(a, 2, 2), nullptr, b, stop_at(1e-8));
     EXPECT_EQ(repented.result.reason, StopReason::rtol);
-    EXPECT_LE(residual_norm(a, b, repented.x), 1e-7 * norm(b));
+    EXPECT_LE(residual_norm(a, b, repented.x), 1e-8 * norm(b));
   }
 }
 
@@ -397,7 +404,7 @@ TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
       const double truth = residual_norm(a, b, result.x) / norm(b);
       if (result.result.converged) {
         ++solved;
-        EXPECT_LE(truth, 1.01e-5);
+        EXPECT_LE(truth, 1.0001e-6);
       } else if (result.result.reason != StopReason::nan) {
         EXPECT_TRUE(all_finite(result.x)) << to_string(result.result.reason);
       }

@@ -227,13 +227,14 @@ class CountingReducer : public Reducer<double, Space> {
   explicit CountingReducer(double ranks) : m_ranks(ranks) {}
   void sum(const Space& space, VectorView<double, Space> values) const override {
     ++calls;
+    all_values += values.extent(0);
     most_values = std::max(most_values, values.extent(0));
     Kokkos::parallel_for("prekond::testing::ranks",
                          Kokkos::RangePolicy<Space>(space, 0, int(values.extent(0))),
                          MultiplyKernel<Space>{values, m_ranks});
   }
   mutable int calls = 0;
-  mutable std::size_t most_values = 0;
+  mutable std::size_t most_values = 0, all_values = 0;
 
  private:
   double m_ranks;

@@ -33,8 +33,13 @@ class Solver {
   virtual std::string name() const = 0;
 
   /// Solves A x = b from the x given. `preconditioner` may be null. `monitor` sees every iteration.
-  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol); when the recursive residual says so the true one is computed,
-  /// and if it is more than 10 times larger the method starts again from it, once.
+  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. When the recursive one says so the true one is
+  /// computed; where that is larger the method goes on from it, with half the target, as long as it falls by a tenth each
+  /// time (else: `stagnation`).
+  ///
+  /// Entries of any size are welcome: where ||b||, a product or an application would make inner products under- or
+  /// overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and undoes them. x has the result
+  /// at the end only.
   /// \throws InputError where the sizes do not fit, or where the method needs a symmetric preconditioner and this one
   /// is known not to be
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,

@@ -20,8 +20,11 @@ enum class StopReason {
   breakdown_pivot,    ///< bicgstab, idr: the product of a direction is orthogonal to the shadow vector, so no step is defined
   breakdown_omega,    ///< bicgstab, idr: A M^-1 r is orthogonal to r (as with skew-symmetric A), or zero
   breakdown_arnoldi,  ///< gmres, fgmres: the Krylov space ends and A is singular on it
-  stagnation,  ///< the recursive residual converged twice and the true one did not
-  nan,         ///< a value that is not finite appeared
+  breakdown_singular,  ///< no further, and A is singular to its precision: ||A v|| is negligible beside ||A|| ||v|| for a v
+  divergence,    ///< the residual has become 1 / eps times as large as b
+  out_of_range,  ///< the solution has entries that are too large or too small for its type
+  stagnation,    ///< the recursive residual converged, the true one did not, and did not fall in another try
+  nan,           ///< a value that is not finite appeared
 };
 
 std::string to_string(StopReason reason);
@@ -39,10 +42,14 @@ struct StoppingOptions {
   }
 };
 
-/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several.
+/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several. They neither under- nor
+/// overflow where the ratio does not.
 struct SolveResult {
   StopReason reason = StopReason::max_iters;
-  bool converged = false;
+  bool converged = false;  ///< ||b - A x|| <= max(rtol ||b||, atol), the residual computed from x at the end
+  /// Without success: of ||A v|| / ||v|| for v = x, b and b - A x, the least is below eps^(3/4) times the largest, or
+  /// sqrt(eps) times where the relative residual is above eps^(1/4).
+  bool looks_singular = false;
   std::int64_t iterations = 0;
   std::int64_t matrix_products = 0;
   double relative_residual = 0;       ///< the solver's own ||r|| / ||b|| at the end

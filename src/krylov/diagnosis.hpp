@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What is looked at where a solve ended without success: the sizes of the products, and whether A is singular.
+#include "column_norms.hpp"
+#include "scaled_system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+namespace prekond::krylov {
+
+/// The exponents a and m of a ScaledSystem.
+struct OperatorExponents {
+  int matrix = 0, inverse = 0;
+  bool operator==(const OperatorExponents&) const = default;
+};
+
+/// y = b - r
+template <class Scalar, class Space>
+struct Difference {
+  VectorView<const Scalar, Space> b, r;
+  VectorView<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { y(i) = b(i) - r(i); }
+};
+
+/// For one column at a time. It allocates two vectors and waits for norms: nothing for an iteration.
+template <class Scalar, class Space>
+class Diagnosis {
+ public:
+  using Real = real_type_t<Scalar>;
+  using Safe = SafeExponents<Real>;
+
+  Diagnosis(const LinearProblem<Scalar, Space>& problem, ScaledSystem<Scalar, Space>& system, Workspace* workspace,
+            bool on_left, const ReduceWorkspace<Scalar, Space>& reduce)
+      : m_problem(problem),
+        m_system(system),
+        m_workspace(workspace),
+        m_on_left(on_left),
+        m_reduce(reduce),
+        m_norms(problem.space, 1, 3) {
+    const auto vector = [&](const char* label) {
+      return allocate<Vector<Scalar, Space>>(problem.space, label, problem.b.extent(0));
+    };
+    m_p = vector("prekond::krylov::probe");
+    m_y = vector("prekond::krylov::probe_product");
+  }
+
+  /// Powers of two with which the products of v (of norm `size`) are of ordinary size; nothing where they are not finite, or
+  /// zero, with whatever powers.
+  std::optional<OperatorExponents> ordinary_exponents(VectorView<const Scalar, Space> v, const ExtendedNumber& size,
+                                                      bool keep_product) {
+    const OperatorExponents now{m_system.matrix_exponent(), m_system.inverse_exponent()};
+    const auto sizes = measure(v, size, now);
+    m_system.try_operators(now.matrix, now.inverse);
+    if (!sizes) return std::nullopt;
+    OperatorExponents next = now;
+    const bool direction_is_safe =
+        m_on_left ? Safe::norm_is_safe(sizes->direction) : std::abs(sizes->direction) <= Safe::direction;
+    if (m_problem.preconditioner && !direction_is_safe) next.inverse -= sizes->direction;
+    const int product = sizes->product + next.inverse - now.inverse;
+    if (keep_product)
+      next.matrix -= next.inverse - now.inverse;
+    else if (std::abs(product) > Safe::product)
+      next.matrix -= product;
+    return next;
+  }
+
+  /// Is some ||A v|| / ||v|| for v = r, x, b (of column c, b - A x = r) negligible beside another? Then A is singular to the
+  /// precision of its type: below eps^(3/4), or sqrt(eps) where nearly nothing of b has been solved for.
+  bool looks_singular(int c, VectorView<const Scalar, Space> r, const ExtendedNumber& size_r, const ExtendedNumber& size_x,
+                      double relative_residual, int* products) {
+    const VectorView<const Scalar, Space> b = column(m_system.rhs(), c);
+    const ExtendedNumber size_b = norm_of(b);
+    multiply(r, 0);
+    Kokkos::parallel_for("prekond::krylov::difference", range(), Difference<Scalar, Space>{b, r, m_y});
+    m_norms.start(m_problem.space, 0, 1, m_y, m_reduce);
+    multiply(b, 2);
+    m_norms.read(m_problem.space, 3, m_problem.reducer);
+    *products += 2;
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;
+    const ExtendedNumber sizes[] = {size_r, size_x, size_b};
+    for (int k = 0; k < 3; ++k) {
+      if (!sizes[k].is_finite() || sizes[k].is_zero() || !m_norms.of(0, k).is_finite()) continue;
+      const double stretch = ratio(m_norms.of(0, k), sizes[k]);
+      smallest = std::min(smallest, stretch);
+      largest = std::max(largest, stretch);
+    }
+    const double epsilon = static_cast<double>(std::numeric_limits<Real>::epsilon());
+    return smallest <= std::pow(epsilon, relative_residual > std::pow(epsilon, 0.25) ? 0.5 : 0.75) * largest;
+  }
+
+ private:
+  /// Exponents of ||M^-1 v|| / ||v||, and of the iteration's product likewise, both with the powers in force.
+  struct Sizes {
+    int direction, product;
+  };
+
+  auto range() const {
+    return Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(m_problem.space, 0,
+                                                                       static_cast<std::int64_t>(m_p.extent(0)));
+  }
+  void multiply(VectorView<const Scalar, Space> v, int place) {
+    m_system.multiply(as_multivector(v), as_multivector(m_y));
+    m_norms.start(m_problem.space, 0, place, m_y, m_reduce);
+  }
+  ExtendedNumber norm_of(VectorView<const Scalar, Space> v) {
+    m_norms.start(m_problem.space, 0, 0, v, m_reduce);
+    m_norms.read(m_problem.space, 1, m_problem.reducer);
+    return m_norms.of(0, 0);
+  }
+
+  /// Where a product is out of range, the powers are moved by half of it.
+  std::optional<Sizes> measure(VectorView<const Scalar, Space> v, const ExtendedNumber& size, const OperatorExponents& now) {
+    constexpr int far = Safe::all / 2;
+    for (int inverse : {0, -far, far}) {
+      if (inverse != 0 && !m_problem.preconditioner) continue;
+      for (int matrix : {0, -far, far}) {
+        m_system.try_operators(now.matrix + matrix, now.inverse + inverse);
+        const auto sizes = measure_once(v, size);
+        if (sizes) return Sizes{sizes->direction - inverse, sizes->product - inverse - matrix};
+      }
+    }
+    return std::nullopt;
+  }
+  std::optional<Sizes> measure_once(VectorView<const Scalar, Space> v, const ExtendedNumber& size) {
+    const auto known = [](const ExtendedNumber& norm) { return norm.is_finite() && !norm.is_zero(); };
+    times_power<Scalar, Space>(m_problem.space, v, m_p, -size.exponent);
+    int direction = 0;
+    if (m_problem.preconditioner) {
+      const ExtendedNumber z = precondition(m_p, m_y);
+      if (!known(z)) return std::nullopt;
+      direction = z.exponent;
+      // From here on with a direction of ordinary size, which is what the powers will make of it.
+      times_power<Scalar, Space>(m_problem.space, m_y, m_p, m_on_left ? -direction : 0);
+    }
+    m_system.multiply(as_multivector(VectorView<const Scalar, Space>(m_p)), as_multivector(m_y));
+    ExtendedNumber product = norm_of(m_y);
+    if (!known(product)) return std::nullopt;
+    if (m_on_left) {
+      product = precondition(m_y, m_p);
+      if (!known(product)) return std::nullopt;
+    }
+    return Sizes{direction, product.exponent};
+  }
+  ExtendedNumber precondition(const Vector<Scalar, Space>& from, const Vector<Scalar, Space>& to) {
+    m_system.precondition(as_multivector(VectorView<const Scalar, Space>(from)), as_multivector(to), *m_workspace);
+    return norm_of(to);
+  }
+
+  const LinearProblem<Scalar, Space>& m_problem;
+  ScaledSystem<Scalar, Space>& m_system;
+  Workspace* m_workspace;
+  bool m_on_left;
+  const ReduceWorkspace<Scalar, Space>& m_reduce;
+  ColumnNorms<Scalar, Space> m_norms;
+  Vector<Scalar, Space> m_p, m_y;
+};
+
+}  // namespace prekond::krylov
