@@ -68,14 +68,15 @@ class ConfigReader {
   void add_origin(const std::string& name, const JsonValue& value) {
     const auto [first, is_new] = m_first.emplace(name, value.begin);
     if (!is_new)
-      refuse(value, "'" + value.key + "' sets '" + name + "' a second time, first set in line " +
-                        std::to_string(m_text.line(first->second)));
+      refuse(value, "'" + shown(value.key) + "' sets '" + shown(name) +
+                        "' a second time, first set in line " + std::to_string(m_text.line(first->second)));
     m_raw.origins[name] = m_text.where(value.begin);
   }
 
   OptionValue to_value(const JsonValue& value, const std::string& key) const {
     if (value.kind != Kind::scalar)
-      refuse(value, "'" + key + "' takes true, false, a number or a text, not " + kind_text(value.kind));
+      refuse(value,
+             "'" + shown(key) + "' takes true, false, a number or a text, not " + kind_text(value.kind));
     return value.scalar;
   }
 
@@ -89,7 +90,7 @@ class ConfigReader {
 
   void check_object(const JsonValue& value, const std::string& key) const {
     if (value.kind != Kind::object)
-      refuse(value, "'" + key + "' takes an object of options, not " + kind_text(value.kind));
+      refuse(value, "'" + shown(key) + "' takes an object of options, not " + kind_text(value.kind));
   }
 
   /// Nested objects become names with dots. No deeper than the text's nesting, which is bounded.
@@ -110,8 +111,8 @@ class ConfigReader {
     std::vector<std::string> known = m_known;
     if (takes_solver_options(m_command)) known.push_back("solver_options");
     if (takes_precond_options(m_command)) known.push_back("precond_options");
-    refuse(member, "'" + m_command + "' has no key '" + member.key + "'; did you mean '" +
-                       nearest_word(member.key.substr(0, 100), known) + "'?");
+    refuse(member, "'" + m_command + "' has no key '" + shown(member.key) + "'; did you mean '" +
+                       nearest_word(shown(member.key), known) + "'?");
   }
 
   JsonText m_text;

@@ -130,10 +130,6 @@ class Builder {
   };
 
   static bool is_whole(const std::string& digits) { return digits.find_first_of(".eE") == std::string::npos; }
-  static std::string shown(const std::string& digits) {
-    return digits.size() > 40 ? digits.substr(0, 40) + "..." : digits;
-  }
-
   /// The token's first byte.
   std::size_t token_begin() const {
     return std::min(m_text.find_first_not_of(" \t\r\n,:]}", m_end), m_text.size());
@@ -201,7 +197,7 @@ class Builder {
     std::string path;
     for (const Level& level : m_levels)
       if (level.in_value) path += (path.empty() ? "" : ".") + level.key;
-    m_error = (path.empty() ? "" : "'" + path + "': ") + message;
+    m_error = (path.empty() ? "" : "'" + shown(path) + "': ") + message;
     m_error_at = begin;
     return false;
   }
@@ -216,6 +212,11 @@ class Builder {
 };
 
 }  // namespace
+
+std::string shown(const std::string& text) {
+  constexpr std::size_t longest = 80;
+  return text.size() > longest ? text.substr(0, longest) + "..." : text;
+}
 
 JsonText::JsonText(const std::string& path) : m_path(path) {
   std::error_code ignored;

@@ -9,6 +9,9 @@
 
 namespace prekond::driver {
 
+/// As much of a text of the user's as a message may show.
+std::string shown(const std::string& text);
+
 /// A value of a JSON text, and where it stands.
 struct JsonValue {
   enum class Kind { null, scalar, array, object };

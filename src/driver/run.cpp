@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "table.hpp"
-
 namespace prekond::driver {
 namespace {
 
@@ -191,21 +189,21 @@ void add_word(std::string& words, const std::string& word) {
   words += (words.empty() ? "" : ", ") + word;
 }
 
-/// A preconditioner's name if it is not known to be nonsymmetric; else the options, one each, that make it
-/// so.
+/// The options, one each, that make a preconditioner symmetric whose defaults do not.
 template <class Scalar>
-void add_symmetric(std::string& words, const RegistryLine<AnyPreconditioner<Scalar>>& line) {
-  if (!is_nonsymmetric<Scalar>(*line.configure())) return add_word(words, line.name);
+std::vector<std::pair<std::string, std::string>> symmetric_choices(
+    const RegistryLine<AnyPreconditioner<Scalar>>& line) {
+  std::vector<std::pair<std::string, std::string>> choices;
   for (const auto& field : line.configure()->fields().list()) {
     if (field.kind != "choice") continue;
     for (std::string choice : split(field.range, '|')) {
       std::erase(choice, ' ');
       const auto configurator = line.configure();
       configurator->fields().set({{field.name, choice}}, line.name);
-      if (!is_nonsymmetric<Scalar>(*configurator))
-        add_word(words, line.name + " with " + field.name + "=" + choice);
+      if (!is_nonsymmetric<Scalar>(*configurator)) choices.emplace_back(field.name, choice);
     }
   }
+  return choices;
 }
 
 }  // namespace
@@ -213,14 +211,22 @@ void add_symmetric(std::string& words, const RegistryLine<AnyPreconditioner<Scal
 template <class Scalar>
 void check_combination(const Method<Scalar>& method) {
   if (!method.solver_needs_spd || !method.precond->build()->is_nonsymmetric()) return;
-  std::string others, solvers;
-  for (const auto& line : preconditioner_registry<Scalar, Space>()) add_symmetric<Scalar>(others, line);
+  std::string others, solvers, because;
+  for (const auto& line : preconditioner_registry<Scalar, Space>()) {
+    if (!is_nonsymmetric<Scalar>(*line.configure())) {
+      add_word(others, line.name);
+      continue;
+    }
+    for (const auto& [option, choice] : symmetric_choices<Scalar>(line)) {
+      add_word(others, line.name + " with " + option + "=" + choice);
+      if (line.name == method.precond_name)
+        because = " with " + option + "=" + to_string(method.precond_options.at(option));
+    }
+  }
   for (const auto& line : solver_registry<Scalar, Space>())
     if (!line.needs_spd) add_word(solvers, line.name);
-  const std::string options = options_text(method.precond_options);
   throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
-                    method.precond_name + "' is not symmetric" +
-                    (options.empty() ? "" : " (" + options + ")") + "; choose one of " + others +
+                    method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
                     (solvers.empty() ? "" : ", or one of the solvers " + solvers));
 }
 
