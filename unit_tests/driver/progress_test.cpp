@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,13 +55,16 @@ class Caught {
   }
   /// All, when nobody will write more.
   std::string rest() {
-    fcntl(m_read_end, F_SETFL, O_NONBLOCK);
-    while (read_more()) continue;
+    for (pollfd ready{m_read_end, POLLIN, 0}; poll(&ready, 1, 0) > 0 && read_more();) continue;
     return m_text;
   }
 
  private:
   bool read_more() {
+    constexpr int long_enough = 30000;  // milliseconds; for what never comes
+    pollfd wanted{m_read_end, POLLIN, 0};
+    poll(&wanted, 1, long_enough);
+    if ((wanted.revents & POLLIN) == 0) return false;
     char part[256];
     const ssize_t got = read(m_read_end, part, sizeof part);
     if (got > 0) m_text.append(part, static_cast<std::size_t>(got));
@@ -82,11 +86,13 @@ TEST(Progress, PaintsALineOnATerminal) {
     EXPECT_THAT(caught.until(" s of "), HasSubstr("\rreading a?b?.mtx ("));
     progress.row(2, 5, "isai:power=2");
     progress.phase("setup of isai");
-    caught.until("row 2 of 5 (isai:power=2): setup of isai (");
+    const std::string setup = "row 2 of 5 (isai:power=2): setup of isai (";
+    EXPECT_THAT(caught.until(setup), HasSubstr(setup));
     progress.iteration(17, 0.25);
-    caught.until("iteration 17, relative residual 2.5e-01 (");
+    const std::string iteration = "iteration 17, relative residual 2.5e-01 (";
+    EXPECT_THAT(caught.until(iteration), HasSubstr(iteration));
     progress.phase(std::string(500, 'x'));
-    caught.until("...");
+    EXPECT_THAT(caught.until("xxx... ("), HasSubstr("xxx... ("));
   }
   const std::string text = caught.rest();
   EXPECT_EQ(text.substr(text.size() - 4), "\r\x1b[K");  // it is gone
@@ -120,7 +126,7 @@ TEST(Progress, NotesALongRowOnceElsewhere) {
         MatchesRegex("prekond: note: row 2 of 5 .isai. has taken [0-9]+ s so far; at present: .* s.\n"));
     progress.phase("cg with isai");
     progress.row(3, 5, "spai");
-    caught.until("row 3 of 5 (spai) has taken");
+    EXPECT_THAT(caught.until("row 3 of 5 (spai) has taken"), HasSubstr("row 3 of 5 (spai) has taken"));
   }
   const std::string text = caught.rest();
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
