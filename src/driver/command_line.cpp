@@ -57,8 +57,8 @@ std::string option_name(const std::string& key) {
 
 const char* const exit_codes =
     "Exit code: 0 converged or done, 2 command line, 3 input data, 4 not converged in --max-iters, 5 "
-    "breakdown, "
-    "1 anything else.";
+    "breakdown, 1 anything else, 128 + the signal's number where one ended it (130 after Ctrl-C). compare: "
+    "the largest of its rows' codes.";
 
 /// One parse: the CLI11 application and what its callbacks leave.
 class Parser {
@@ -172,6 +172,7 @@ class Parser {
     if (m_result.command == "list" || m_result.command == "generate") return;
     if (!m_config.empty()) m_written = laid_over(m_written, read_config(m_config, m_result.command));
     m_result.settings = to_settings(m_written, m_result.command);
+    m_result.settings.config = m_config;
   }
 
   std::string explain_no_command() const {

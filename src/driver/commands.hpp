@@ -6,12 +6,13 @@
 
 namespace prekond::driver {
 
-/// The commands. All throw OptionError for the command line, InputError for the data. `solve` and `compare`
-/// are run by all processes and throw a Failure that all know of, `solve` also for a solve that ended without
-/// a solution, after its report was written; the others are for one process.
+/// The commands. All throw OptionError for the command line, InputError for the data. Those that are given
+/// the processes are run by all of them and throw a Failure that all know of, also for a solve that ended
+/// without a solution, after its report was written (`compare`: with the largest exit code of its rows); the
+/// others are for one process.
 void solve_command(const CommandLine& line, const Processes& processes);
 void compare_command(const CommandLine& line, const Processes& processes);
-void info_command(const CommandLine& line);
+void info_command(const CommandLine& line, const Processes& processes);
 void list_command(const CommandLine& line);
 void generate_command(const CommandLine& line);
 

@@ -4,34 +4,26 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "commands.hpp"
-#include "files.hpp"
 #include "report.hpp"
+#include "run_files.hpp"
 #include "spmv_choice.hpp"
 #include "table.hpp"
 
 namespace prekond::driver {
 namespace {
 
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::size_t begin = 0;
-  while (begin <= text.size()) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 /// One row of the table: what was asked for, and what came of it.
 template <class Scalar>
 struct Row {
   std::string label;
   Method<Scalar> method;
-  std::string error;  ///< why there is no outcome
+  std::optional<Failure> error;  ///< why there is no outcome
   Outcome<Scalar> outcome;
+
+  ExitCode code() const { return error ? error->code() : exit_code(outcome.solve); }
 };
 
 /// `a,b:key=value:key=value` \throws OptionError
@@ -44,10 +36,15 @@ std::vector<Row<Scalar>> parse_rows(const Settings& settings) {
     for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
     Row<Scalar> row;
     row.label = text;
-    row.method = choose_method<Scalar>(settings.solver, settings.solver_options, parts.front(), options);
+    row.method = choose_method<Scalar>(settings, parts.front(), options);
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+template <class Scalar>
+void check_combinations(const std::vector<Row<Scalar>>& rows) {
+  for (const auto& row : rows) check_combination(row.method);
 }
 
 /// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
@@ -63,10 +60,10 @@ void fill(const Space& space, const Processes& processes, const Problem<Scalar>&
     row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
     row.outcome.x = {};
   } catch (const Failure& failure) {
-    row.error = failure.what();
+    row.error = failure;
   } catch (...) {
     if (!processes.alone()) throw;  // the others do not know of it
-    row.error = failure_of(std::current_exception()).what();
+    row.error = failure_of(std::current_exception());
   }
 }
 
@@ -80,7 +77,7 @@ SpdCheck spd_check(const std::vector<Row<Scalar>>& rows) {
 
 template <class Scalar>
 std::vector<std::string> cells(const ProblemFacts& problem, const Row<Scalar>& row) {
-  if (!row.error.empty()) return {row.label, "-", "-", "-", "-", "-", "error: " + row.error};
+  if (row.error) return {row.label, "-", "-", "-", "-", "-", std::string("error: ") + row.error->what()};
   const Measurements& o = row.outcome;
   return {row.label,
           format("%.4f", o.setup_seconds),
@@ -97,12 +94,31 @@ std::string title_of(const ProblemFacts& problem, const Settings& settings) {
                 settings.solver.c_str(), settings.stopping.rtol);
 }
 
+/// The largest exit code of the rows, with what became of each that has no solution.
 template <class Scalar>
-void compare(const CommandLine& line, const Processes& processes) {
+std::optional<Failure> failure_of_rows(const std::vector<Row<Scalar>>& rows) {
+  ExitCode worst = done;
+  int failed = 0;
+  std::string text;
+  for (const auto& row : rows) {
+    if (row.code() == done) continue;
+    worst = std::max(worst, row.code());
+    const std::string reason = row.error ? row.error->what() : to_string(row.outcome.solve.reason);
+    text += (failed++ == 0 ? "" : "; ") + row.label + ": " + reason;
+  }
+  if (failed == 0) return std::nullopt;
+  return Failure(
+      worst, format("%d of %zu preconditioners did not lead to a solution: ", failed, rows.size()) + text);
+}
+
+template <class Scalar>
+void compare(const CommandLine& line, const Processes& processes, MatrixInput& input, RunFiles& files) {
   const Settings& settings = line.settings;
   std::vector<Row<Scalar>> rows;
-  processes.together([&] { rows = parse_rows<Scalar>(settings); });
-  const Session session(line.kokkos, processes);
+  processes.together([&] {
+    rows = parse_rows<Scalar>(settings);
+    check_combinations(rows);
+  });
   const Space space;
   Json reports = Json::array();
   std::vector<std::vector<std::string>> table = {
@@ -111,22 +127,24 @@ void compare(const CommandLine& line, const Processes& processes) {
   {
     Progress progress(!settings.quiet && processes.first());
     const Problem<Scalar> problem =
-        make_problem<Scalar>(space, processes, settings, spd_check<Scalar>(rows), progress);
+        make_problem<Scalar>(space, processes, settings, input, spd_check<Scalar>(rows), progress);
     title = title_of(problem, settings);
-    for (auto& row : rows) {
+    for (std::size_t k = 0; k < rows.size(); ++k) {
+      Row<Scalar>& row = rows[k];
+      progress.row(k + 1, rows.size(), row.label);
       fill<Scalar>(space, processes, problem, settings, row, progress);
       table.push_back(cells(problem, row));
-      reports.push_back(row.error.empty()
-                            ? run_report(processes, problem, row.method, settings, row.outcome)
-                            : failed_report(processes, problem, row.method, settings, row.error));
+      reports.push_back(row.error ? failed_report(processes, problem, row.method, settings, row.error->what())
+                                  : run_report(processes, problem, row.method, settings, row.outcome));
     }
   }
   processes.only_first([&] {
+    files.write_report(reports);
     if (!settings.quiet) {
       std::printf("%s\n\n", title.c_str());
       print_table(table);
     }
-    write_report(settings.report, reports);
+    files.finish(failure_of_rows(rows));
   });
 }
 
@@ -134,15 +152,22 @@ void compare(const CommandLine& line, const Processes& processes) {
 
 void compare_command(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  processes.together([&] {
-    parse_rows<double>(settings);  // what the command line asks for is checked before the matrix is looked at
-    check_spmv(settings.spmv, processes);
+  RunFiles files(line);
+  files.during(processes, [&] {
+    // What the command line asks for is checked before the matrix is looked at.
+    std::vector<Row<double>> rows;
+    processes.together([&] {
+      rows = parse_rows<double>(settings);
+      check_spmv(settings.spmv, processes);
+    });
+    const Session session(line.kokkos, processes);
+    processes.together([&] { check_combinations(rows); });
+    MatrixInput input = open_matrix(settings, processes);
+    if (input.complex)
+      compare<Complex>(line, processes, input, files);
+    else
+      compare<double>(line, processes, input, files);
   });
-  processes.only_first([&] { check_writable(settings.report); });
-  if (check_scalar(settings, processes))
-    compare<Complex>(line, processes);
-  else
-    compare<double>(line, processes);
 }
 
 }  // namespace prekond::driver

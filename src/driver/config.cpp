@@ -2,116 +2,130 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "config.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <map>
+
+#include "config_json.hpp"
 
 namespace prekond::driver {
 namespace {
 
-using Json = nlohmann::json;
+using Kind = JsonValue::Kind;
 
-std::string read_text(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw OptionError(path + ": is a folder; --config takes a JSON file");
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw OptionError(path + ": the config file cannot be opened: " + std::strerror(errno));
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-/// "LINE:COLUMN" of the byte at which the parser stopped.
-std::string position(const std::string& text, std::size_t byte) {
-  const std::size_t end = std::min(byte > 0 ? byte - 1 : 0, text.size());
-  const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(end), '\n');
-  const std::size_t newline = end > 0 ? text.rfind('\n', end - 1) : std::string::npos;
-  return std::to_string(line) + ":" + std::to_string(newline == std::string::npos ? end + 1 : end - newline);
-}
-
-/// What the parser expected, behind its own prefix and position: "[...] parse error at line 1, column 2:
-/// DETAIL".
-std::string parser_detail(const std::string& what) {
-  const std::size_t colon = what.find(": ");
-  return colon == std::string::npos ? "syntax error" : what.substr(colon + 2);
-}
-
-Json parse(const std::string& path) {
-  const std::string text = read_text(path);
-  try {
-    return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw OptionError(path + ":" + position(text, error.byte) +
-                      ": not valid JSON: " + parser_detail(error.what()));
+const char* kind_text(Kind kind) {
+  switch (kind) {
+    case Kind::null:
+      return "null";
+    case Kind::array:
+      return "an array";
+    case Kind::object:
+      return "an object";
+    default:
+      return "a single value";
   }
 }
 
-OptionValue to_value(const Json& json, const std::string& path, const std::string& key) {
-  if (json.is_boolean()) return json.get<bool>();
-  if (json.is_number_integer()) return json.get<std::int64_t>();
-  if (json.is_number()) return json.get<double>();
-  if (json.is_string()) return json.get<std::string>();
-  throw OptionError(path + ": '" + key + "' takes true, false, a number or a text, not " + json.dump());
-}
+/// Makes settings of a config file's values.
+class ConfigReader {
+ public:
+  ConfigReader(const std::string& path, const std::string& command) : m_text(path), m_command(command) {
+    for (const auto& key : setting_keys(command)) m_known.push_back(key.name);
+  }
 
-/// Several preconditioners may stand in an array.
-OptionValue joined(const Json& names, const std::string& path) {
-  std::string all;
-  for (const auto& name : names) all += (all.empty() ? "" : ",") + to_string(to_value(name, path, "precond"));
-  return all;
-}
+  RawSettings operator()() {
+    const JsonValue json = m_text.parse();
+    if (json.kind != Kind::object)
+      throw OptionError(m_text.where(json.begin) +
+                        ": a config file holds one JSON object, as in {\"solver\": \"cg\"}");
+    for (const JsonValue& member : json.children) add_member(member);
+    return std::move(m_raw);
+  }
 
-void add_options(OptionMap& options, const Json& json, const std::string& path, const std::string& key,
-                 const std::string& prefix = "") {
-  if (!json.is_object())
-    throw OptionError(path + ": '" + key + "' takes an object of options, not " + json.dump());
-  for (const auto& [name, value] : json.items()) {
-    if (value.is_object()) {
-      add_options(options, value, path, key, prefix + name + ".");
+ private:
+  [[noreturn]] void refuse(const JsonValue& value, const std::string& message) const {
+    throw OptionError(m_text.where(value.begin) + ": " + message);
+  }
+
+  void add_member(const JsonValue& member) {
+    std::string key = member.key;
+    std::replace(key.begin(), key.end(), '-', '_');
+    if ((key == "solver_options" || key == "s") && takes_solver_options(m_command)) {
+      check_object(member, member.key);
+      add_options(m_raw.solver_options, member, "solver_options.", "");
+    } else if ((key == "precond_options" || key == "p") && takes_precond_options(m_command)) {
+      check_object(member, member.key);
+      add_options(m_raw.precond_options, member, "precond_options.", "");
+    } else if (std::find(m_known.begin(), m_known.end(), key) == m_known.end()) {
+      refuse_key(member);
     } else {
-      options[prefix + name] = to_value(value, path, key + "." + prefix + name);
+      add_origin(key, member);
+      const bool is_list = key == "precond" && m_command == "compare" && member.kind == Kind::array;
+      m_raw.keys[key] = is_list ? joined(member) : to_value(member, member.key);
     }
   }
-}
 
-[[noreturn]] void refuse_key(const std::string& key, const std::string& path, const std::string& command,
-                             std::vector<std::string> known) {
-  if (takes_solver_options(command)) known.push_back("solver_options");
-  if (takes_precond_options(command)) known.push_back("precond_options");
-  throw OptionError(path + ": '" + command + "' has no key '" + key + "'; did you mean '" +
-                    nearest_word(key, known) + "'?");
-}
+  /// One setting may have two names, and an option a name with dots or a nested one.
+  void add_origin(const std::string& name, const JsonValue& value) {
+    const auto [first, is_new] = m_first.emplace(name, value.begin);
+    if (!is_new)
+      refuse(value, "'" + shown(value.key) + "' sets '" + shown(name) +
+                        "' a second time, first set in line " + std::to_string(m_text.line(first->second)));
+    m_raw.origins[name] = m_text.where(value.begin);
+  }
+
+  OptionValue to_value(const JsonValue& value, const std::string& key) const {
+    if (value.kind != Kind::scalar)
+      refuse(value,
+             "'" + shown(key) + "' takes true, false, a number or a text, not " + kind_text(value.kind));
+    return value.scalar;
+  }
+
+  /// Several preconditioners may stand in an array.
+  OptionValue joined(const JsonValue& names) const {
+    std::string all;
+    for (const auto& name : names.children)
+      all += (all.empty() ? "" : ",") + to_string(to_value(name, "precond"));
+    return all;
+  }
+
+  void check_object(const JsonValue& value, const std::string& key) const {
+    if (value.kind != Kind::object)
+      refuse(value, "'" + shown(key) + "' takes an object of options, not " + kind_text(value.kind));
+  }
+
+  /// Nested objects become names with dots. No deeper than the text's nesting, which is bounded.
+  void add_options(OptionMap& options, const JsonValue& json, const std::string& owner,
+                   const std::string& prefix) {
+    for (const JsonValue& member : json.children) {
+      const std::string name = prefix + member.key;
+      if (member.kind == Kind::object) {
+        add_options(options, member, owner, name + ".");
+      } else {
+        add_origin(owner + name, member);
+        options[name] = to_value(member, owner + name);
+      }
+    }
+  }
+
+  [[noreturn]] void refuse_key(const JsonValue& member) const {
+    std::vector<std::string> known = m_known;
+    if (takes_solver_options(m_command)) known.push_back("solver_options");
+    if (takes_precond_options(m_command)) known.push_back("precond_options");
+    refuse(member, "'" + m_command + "' has no key '" + shown(member.key) + "'; did you mean '" +
+                       nearest_word(shown(member.key), known) + "'?");
+  }
+
+  JsonText m_text;
+  std::string m_command;
+  std::vector<std::string> m_known;
+  std::map<std::string, std::size_t> m_first;  ///< where each setting was set
+  RawSettings m_raw;
+};
 
 }  // namespace
 
 RawSettings read_config(const std::string& path, const std::string& command) {
-  const Json json = parse(path);
-  if (!json.is_object())
-    throw OptionError(path + ": a config file holds one JSON object, as in {\"solver\": \"cg\"}");
-  std::vector<std::string> known;
-  for (const auto& key : setting_keys(command)) known.push_back(key.name);
-  RawSettings raw;
-  for (const auto& [written, value] : json.items()) {
-    std::string key = written;
-    std::replace(key.begin(), key.end(), '-', '_');
-    if ((key == "solver_options" || key == "s") && takes_solver_options(command)) {
-      add_options(raw.solver_options, value, path, written);
-    } else if ((key == "precond_options" || key == "p") && takes_precond_options(command)) {
-      add_options(raw.precond_options, value, path, written);
-    } else if (std::find(known.begin(), known.end(), key) == known.end()) {
-      refuse_key(written, path, command, known);
-    } else {
-      const bool is_list = key == "precond" && command == "compare" && value.is_array();
-      raw.keys[key] = is_list ? joined(value, path) : to_value(value, path, written);
-    }
-  }
-  return raw;
+  return ConfigReader(path, command)();
 }
 
 }  // namespace prekond::driver

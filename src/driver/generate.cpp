@@ -22,14 +22,17 @@ void generate_as(const CommandLine& line) {
   bool symmetric = false;
   {
     Progress progress(!line.settings.quiet);
-    loaded = load_matrix<Scalar>(space, settings, progress);
+    MatrixInput nothing;
+    loaded = load_matrix<Scalar>(space, settings, nothing, progress);
     const MatrixStatistics measured = statistics<Scalar, Space>(space, loaded.a);
     // Symmetric storage is for what it reproduces to the last bit.
     symmetric = measured.symmetric_pattern && measured.symmetric_values && measured.max_asymmetry == 0;
     progress.phase("writing " + line.output);
-    write_matrix_market(
-        line.output, copy_to<Kokkos::HostSpace>(loaded.a),
-        {symmetric && !is_complex<Scalar>, "prekond generate " + line.spec, symmetric && is_complex<Scalar>});
+    const MatrixMarketWriteOptions options{symmetric && !is_complex<Scalar>, "prekond generate " + line.spec,
+                                           symmetric && is_complex<Scalar>};
+    write_file(line.output, [&](const std::string& path) {
+      write_matrix_market(path, copy_to<Kokkos::HostSpace>(loaded.a), options);
+    });
   }
   if (line.settings.quiet) return;
   print_line("matrix", format("%s: %lld rows, %lld entries", loaded.source.name.c_str(),

@@ -3,8 +3,8 @@
 #include <prekond/matrix/statistics.hpp>
 
 #include "commands.hpp"
-#include "files.hpp"
 #include "report.hpp"
+#include "run_files.hpp"
 #include "table.hpp"
 
 namespace prekond::driver {
@@ -34,7 +34,7 @@ void print_statistics(const Source& source, std::int64_t bytes, const MatrixStat
 }
 
 template <class Scalar>
-void info(const CommandLine& line) {
+void info(const CommandLine& line, MatrixInput& input, RunFiles& files) {
   const Settings& settings = line.settings;
   const Session session(line.kokkos);
   const Space space;
@@ -42,22 +42,28 @@ void info(const CommandLine& line) {
   MatrixStatistics measured;
   {
     Progress progress(!settings.quiet);
-    loaded = load_matrix<Scalar>(space, settings, progress);
+    loaded = load_matrix<Scalar>(space, settings, input, progress);
     progress.phase("measuring " + loaded.source.name);
     measured = statistics<Scalar, Space>(space, loaded.a);
   }
+  files.write_report(info_report(loaded.source, measured));
   if (!settings.quiet) print_statistics(loaded.source, loaded.a.bytes(), measured);
-  write_report(settings.report, info_report(loaded.source, measured));
+  files.finish();
 }
 
 }  // namespace
 
-void info_command(const CommandLine& line) {
-  check_writable(line.settings.report);
-  if (names_complex_matrix(line.settings))
-    info<Complex>(line);
-  else
-    info<double>(line);
+void info_command(const CommandLine& line, const Processes& processes) {
+  RunFiles files(line);
+  files.during(processes, [&] {
+    processes.only_first([&] {
+      MatrixInput input = open_matrix(line.settings);
+      if (input.complex)
+        info<Complex>(line, input, files);
+      else
+        info<double>(line, input, files);
+    });
+  });
 }
 
 }  // namespace prekond::driver

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "files.hpp"
+#include "interrupts.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -23,9 +25,7 @@ void print_error(std::string message) {
 }
 
 void run_alone(const CommandLine& line) {
-  if (line.command == "info")
-    info_command(line);
-  else if (line.command == "list")
+  if (line.command == "list")
     list_command(line);
   else if (line.command == "generate")
     generate_command(line);
@@ -40,6 +40,8 @@ void run(const std::vector<std::string>& arguments, const Processes& processes) 
     solve_command(line, processes);
   else if (line.command == "compare")
     compare_command(line, processes);
+  else if (line.command == "info")
+    info_command(line, processes);
   else
     processes.only_first([&] { run_alone(line); });
   processes.only_first([] {
@@ -73,7 +75,10 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
 }  // namespace prekond::driver
 
 int main(int argc, char** argv) {
+  prekond::driver::prepare_files();
+  prekond::driver::Interrupts interrupts;  // before there are threads
   const prekond::driver::Processes processes;
+  if (!processes.alone()) interrupts.be_silent();
   std::vector<std::string> arguments(argv, argv + argc);
   if (!arguments.empty()) arguments.erase(arguments.begin());
   return prekond::driver::run_safely(arguments, processes);

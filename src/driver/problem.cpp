@@ -6,13 +6,11 @@
 #include <prekond/core/norm.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/impl/counter_hash.hpp>
-#include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include <cmath>
-#include <filesystem>
 #include <utility>
 
 namespace prekond::driver {
@@ -116,10 +114,10 @@ void check_symmetry(const Space& space, SpdCheck check, WholeProblem<Scalar>& pr
 }
 
 template <class Scalar>
-WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, SpdCheck check,
-                                Progress& progress) {
+WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, MatrixInput& input,
+                                SpdCheck check, Progress& progress) {
   WholeProblem<Scalar> problem;
-  problem.matrix = load_matrix<Scalar>(space, settings, progress);
+  problem.matrix = load_matrix<Scalar>(space, settings, input, progress);
   const Source& source = problem.matrix.source;
   check_shape(source);
   progress.phase("checking " + source.name);
@@ -132,32 +130,33 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Sp
 
 }  // namespace
 
-bool names_complex_matrix(const Settings& settings) {
-  if (settings.matrix.empty()) return generates_complex(settings.generate);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(settings.matrix, ignored)) return false;
-  try {
-    return read_matrix_market_info(settings.matrix).field == "complex";
-  } catch (const InputError&) {
-    return false;  // whoever reads it all says what is wrong
+MatrixInput open_matrix(const Settings& settings) {
+  MatrixInput input;
+  if (settings.matrix.empty()) {
+    at_origin(settings.origins, "generate", [&] { input.complex = generates_complex(settings.generate); });
+  } else {
+    input.file.emplace(settings.matrix);
+    input.complex = input.file->info().field == "complex";
   }
+  return input;
 }
 
-bool check_scalar(const Settings& settings, const Processes& processes) {
-  bool complex = false;
-  processes.only_first([&] { complex = names_complex_matrix(settings); });
-  complex = processes.max(complex ? 1 : 0) > 0;
+MatrixInput open_matrix(const Settings& settings, const Processes& processes) {
+  MatrixInput input;
+  processes.only_first([&] { input = open_matrix(settings); });
+  input.complex = processes.max(input.complex ? 1 : 0) > 0;
   processes.together([&] {
-    if (complex && !processes.alone())
+    if (input.complex && !processes.alone())
       throw OptionError("a complex matrix is for one process; run it without mpirun");
-    if (complex && settings.spmv != "native")
+    if (input.complex && settings.spmv != "native")
       throw OptionError("--spmv " + settings.spmv + " is for real matrices; take --spmv native");
   });
-  return complex;
+  return input;
 }
 
 template <class Scalar>
-LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, Progress& progress) {
+LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, MatrixInput& input,
+                                 Progress& progress) {
   const Kokkos::Timer timer;
   Source source;
   source.complex = is_complex<Scalar>;
@@ -165,11 +164,11 @@ LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, P
   if (settings.matrix.empty()) {
     source.name = settings.generate;
     progress.phase("generating " + source.name);
-    a = generate<Scalar, Space>(space, settings.generate);
+    at_origin(settings.origins, "generate", [&] { a = generate<Scalar, Space>(space, settings.generate); });
   } else {
     source.name = settings.matrix;
     progress.phase("reading " + source.name);
-    a = copy_to<Space>(read_matrix_market<Scalar>(settings.matrix));
+    a = copy_to<Space>(input.file->template read<Scalar>());
     named(source.name, [&] { validate<Scalar, Space>(space, a); });
   }
   space.fence("prekond::driver::load_matrix");
@@ -182,9 +181,9 @@ LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, P
 
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
-                             SpdCheck check, Progress& progress) {
+                             MatrixInput& input, SpdCheck check, Progress& progress) {
   WholeProblem<Scalar> whole;
-  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, check, progress); });
+  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, input, check, progress); });
   Problem<Scalar> problem;
   problem.source = whole.matrix.source;
   problem.symmetric = whole.symmetric;
@@ -197,10 +196,10 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   return problem;
 }
 
-#define PREKOND_DRIVER_PROBLEM(Scalar)                                                                     \
-  template LoadedMatrix<Scalar> load_matrix<Scalar>(const Space&, const Settings&, Progress&);             \
-  template Problem<Scalar> make_problem<Scalar>(const Space&, const Processes&, const Settings&, SpdCheck, \
-                                                Progress&);
+#define PREKOND_DRIVER_PROBLEM(Scalar)                                                                       \
+  template LoadedMatrix<Scalar> load_matrix<Scalar>(const Space&, const Settings&, MatrixInput&, Progress&); \
+  template Problem<Scalar> make_problem<Scalar>(const Space&, const Processes&, const Settings&,             \
+                                                MatrixInput&, SpdCheck, Progress&);
 PREKOND_DRIVER_PROBLEM(double)
 PREKOND_DRIVER_PROBLEM(Complex)
 

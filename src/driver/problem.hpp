@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/matrix/io/matrix_market.hpp>
+
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "progress.hpp"
@@ -27,18 +30,24 @@ struct LoadedMatrix {
   Matrix<Scalar> a;
 };
 
-/// Is the matrix that `settings` name complex? Looks at the first lines of a file; a bad file, or one that
-/// can be read only once, counts as real.
-bool names_complex_matrix(const Settings& settings);
+/// The matrix that settings name, before it is read or generated.
+struct MatrixInput {
+  std::optional<MatrixMarketFile> file;  ///< open, its first lines read; none where the matrix is generated
+  bool complex = false;
+};
 
-/// All processes: the same, of which rank 0's answer counts.
+/// Opens the file that `settings` name, if it is one. \throws InputError
+MatrixInput open_matrix(const Settings& settings);
+
+/// All processes: opens it on rank 0.
 ///
 /// \throws OptionError for a complex matrix on several processes, or with another product than the native one
-bool check_scalar(const Settings& settings, const Processes& processes);
+MatrixInput open_matrix(const Settings& settings, const Processes& processes);
 
-/// Reads or generates the matrix. \throws InputError
+/// Reads or generates the matrix, once. \throws InputError
 template <class Scalar>
-LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, Progress& progress);
+LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, MatrixInput& input,
+                                 Progress& progress);
 
 /// What describes the whole of a problem, known on rank 0 only.
 struct ProblemFacts {
@@ -65,6 +74,6 @@ enum class SpdCheck { none, report, require };
 /// a vector of another length
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
-                             SpdCheck check, Progress& progress);
+                             MatrixInput& input, SpdCheck check, Progress& progress);
 
 }  // namespace prekond::driver

@@ -4,32 +4,55 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 
 namespace prekond::driver {
 namespace {
-constexpr std::chrono::milliseconds silent_time{1000};
-constexpr std::chrono::milliseconds interval{100};
+
 constexpr std::size_t max_width = 78;
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Names of files may have anything in them.
+std::string printable(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c == 127; }, '?');
+  return text;
+}
+
 }  // namespace
 
-Progress::Progress(bool wanted) {
-  if (wanted && isatty(STDERR_FILENO) == 1) m_painter = std::thread([this] { paint(); });
+Progress::Progress(bool wanted, Times times) : m_times(times), m_terminal(isatty(STDERR_FILENO) == 1) {
+  if (wanted) m_writer = std::thread([this] { m_terminal ? paint() : note(); });
 }
 
 Progress::~Progress() {
-  if (!live()) return;
+  if (!m_writer.joinable()) return;
   {
     const std::lock_guard lock(m_mutex);
     m_done = true;
   }
   m_wake.notify_one();
-  m_painter.join();
+  m_writer.join();
+}
+
+void Progress::row(std::size_t number, std::size_t count, const std::string& label) {
+  {
+    const std::lock_guard lock(m_mutex);
+    m_row = "row " + std::to_string(number) + " of " + std::to_string(count) + " (" + printable(label) + ")";
+    m_row_start = Clock::now();
+    m_noted = false;
+  }
+  m_wake.notify_one();
 }
 
 void Progress::phase(const std::string& text) {
   const std::lock_guard lock(m_mutex);
-  m_text = text;
+  m_text = printable(text);
+  m_phase_start = Clock::now();
   m_iteration = -1;
 }
 
@@ -38,25 +61,46 @@ void Progress::iteration(std::int64_t number, double relative_residual) {
   m_iteration.store(number, std::memory_order_relaxed);
 }
 
+/// What it is at may be shortened, the numbers are not.
+std::string Progress::line() const {
+  const std::int64_t iteration = m_iteration.load(std::memory_order_relaxed);
+  char numbers[160] = "";
+  int length = 0;
+  if (iteration >= 0) {
+    length = std::snprintf(numbers, sizeof numbers, ": iteration %lld, relative residual %.1e",
+                           static_cast<long long>(iteration), m_residual.load(std::memory_order_relaxed));
+  }
+  std::snprintf(numbers + length, sizeof numbers - static_cast<std::size_t>(length), " (%.1f s of %.1f s)",
+                seconds_since(m_phase_start), seconds_since(m_start));
+  const std::string end = numbers, text = (m_row.empty() ? "" : m_row + ": ") + m_text;
+  const std::size_t room = max_width - std::min(max_width, end.size());
+  return (text.size() > room ? text.substr(0, room - std::min<std::size_t>(room, 3)) + "..." : text) + end;
+}
+
 void Progress::paint() {
   std::unique_lock lock(m_mutex);
-  if (m_wake.wait_for(lock, silent_time, [this] { return m_done; })) return;
+  if (m_wake.wait_for(lock, m_times.silent, [this] { return m_done; })) return;
   do {
-    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - m_start;
-    const std::int64_t iteration = m_iteration.load(std::memory_order_relaxed);
-    char numbers[96] = "";
-    if (iteration >= 0) {
-      std::snprintf(numbers, sizeof numbers, ": iteration %lld, relative residual %.1e",
-                    static_cast<long long>(iteration), m_residual.load(std::memory_order_relaxed));
-    }
-    char seconds[32];
-    std::snprintf(seconds, sizeof seconds, " (%.1f s)", elapsed.count());
-    const std::string line = m_text + numbers + seconds;
-    std::fprintf(stderr, "\r%.*s\033[K", static_cast<int>(max_width), line.c_str());
+    std::fprintf(stderr, "\r%s\033[K", line().c_str());
     std::fflush(stderr);
-  } while (!m_wake.wait_for(lock, interval, [this] { return m_done; }));
+  } while (!m_wake.wait_for(lock, m_times.interval, [this] { return m_done; }));
   std::fputs("\r\033[K", stderr);
   std::fflush(stderr);
+}
+
+void Progress::note() {
+  std::unique_lock lock(m_mutex);
+  while (!m_done) {
+    if (m_noted) {
+      m_wake.wait(lock);
+    } else if (Clock::now() - m_row_start < m_times.note) {
+      m_wake.wait_until(lock, m_row_start + m_times.note);
+    } else {
+      std::fprintf(stderr, "prekond: note: %s has taken %.0f s so far; at present: %s (%.0f s)\n",
+                   m_row.c_str(), seconds_since(m_row_start), m_text.c_str(), seconds_since(m_phase_start));
+      m_noted = true;
+    }
+  }
 }
 
 }  // namespace prekond::driver

@@ -11,19 +11,30 @@
 
 namespace prekond::driver {
 
-/// A line on standard error that says what the command is at. It appears when the work has lasted a second,
-/// on a terminal only, ten times a second at most, and is gone when the Progress is.
+/// A line on standard error that says what the command is at, and for how long. It appears when the work has
+/// lasted a second, on a terminal only, ten times a second at most, and is gone when the Progress is.
+/// Elsewhere there is one line for each row of `compare` that takes more than a minute.
 ///
-/// A thread of its own paints it, because reading and setup have no callback.
+/// A thread of its own writes, because reading and setup have no callback.
 class Progress {
  public:
-  explicit Progress(bool wanted);
+  struct Times {
+    std::chrono::milliseconds silent{1000};   ///< before the live line appears
+    std::chrono::milliseconds interval{100};  ///< between two of its states
+    std::chrono::milliseconds note{61000};    ///< of a row, before the line that stays
+  };
+
+  explicit Progress(bool wanted) : Progress(wanted, Times{}) {}
+  Progress(bool wanted, Times times);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Is anybody looking?
-  bool live() const { return m_painter.joinable(); }
+  /// Is anybody looking at the live line?
+  bool live() const { return m_terminal && m_writer.joinable(); }
+
+  /// A row of several: "row 2 of 5 (isai)" stands before its phases.
+  void row(std::size_t number, std::size_t count, const std::string& label);
 
   /// A new phase: "reading matrix.mtx".
   void phase(const std::string& text);
@@ -32,16 +43,26 @@ class Progress {
   void iteration(std::int64_t number, double relative_residual);
 
  private:
-  void paint();
+  using Clock = std::chrono::steady_clock;
 
-  std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
+  void paint();
+  void note();
+  std::string line() const;
+
+  Times m_times;
+  bool m_terminal;
+  Clock::time_point m_start = Clock::now();
+  Clock::time_point m_phase_start = m_start;
+  Clock::time_point m_row_start = m_start;
   std::mutex m_mutex;
   std::condition_variable m_wake;
   bool m_done = false;
+  bool m_noted = true;  ///< the row, or there is none
+  std::string m_row;
   std::string m_text;
   std::atomic<std::int64_t> m_iteration{-1};
   std::atomic<double> m_residual{0};
-  std::thread m_painter;
+  std::thread m_writer;
 };
 
 }  // namespace prekond::driver

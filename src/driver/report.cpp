@@ -126,6 +126,37 @@ Json failed_report(const Processes& processes, const ProblemFacts& problem, cons
   return report;
 }
 
+Json error_report(const CommandLine& line, const Failure& failure) {
+  constexpr int signalled = 128;
+  const Settings& settings = line.settings;
+  // Kokkos may not run, or no more.
+  const Json frame = {
+      {"prekond", {{"version", version}, {"kokkos", kokkos_version()}}},
+      {"matrix", {{"source", settings.matrix.empty() ? settings.generate : settings.matrix}}}};
+  const auto add_error = [&](Json report) {
+    report["error"] = failure.what();
+    report["exit_code"] = static_cast<int>(failure.code());
+    return report;
+  };
+  if (line.command == "info") return add_error(frame);
+  const auto row = [&](const std::string& precond) {
+    Json report = frame;
+    report["preconditioner"] = {{"name", precond.substr(0, precond.find(':'))}};
+    report["solver"] = {{"name", settings.solver},
+                        {"converged", false},
+                        {"reason", failure.code() > signalled ? "interrupted" : "error"}};
+    return add_error(report);
+  };
+  if (line.command == "solve") {
+    Json report = row(settings.precond);
+    report["files"] = {{"history", nullptr}, {"solution", nullptr}};
+    return report;
+  }
+  Json rows = Json::array();
+  for (const auto& precond : split(settings.precond, ',')) rows.push_back(row(precond));
+  return rows;
+}
+
 Json info_report(const Source& source, const MatrixStatistics& s) {
   Json matrix = matrix_json(source, s.symmetric_values);
   matrix["row_length"] = {{"min", s.row_length_min},

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "command_line.hpp"
 #include "run.hpp"
 
 namespace prekond::driver {
@@ -21,10 +22,14 @@ Json run_report(const Processes& processes, const ProblemFacts& problem, const M
 Json failed_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
                    const Settings& settings, const std::string& error);
 
+/// What a run reports that failed before it had anything to report: what was asked for, and "error". For
+/// `compare` an array of such, one a row.
+Json error_report(const CommandLine& line, const Failure& failure);
+
 /// The report of `info`, which one process makes.
 Json info_report(const Source& source, const MatrixStatistics& statistics);
 
-/// Writes a report, indented. \throws InputError
+/// Writes a report, indented; an empty path is none. \throws InputError
 void write_report(const std::string& path, const Json& report);
 
 }  // namespace prekond::driver

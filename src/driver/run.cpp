@@ -91,14 +91,14 @@ class Run {
     m_outcome.setup_seconds = median(m_setup);
     m_outcome.first_setup_seconds = m_setup.front();
     m_outcome.solve.seconds = median(m_solve);
-    m_progress.phase(m_method.precond_name + ": timing its application");
+    m_progress.phase("timing an application of " + m_method.precond_name);
     m_outcome.apply_seconds = time_apply<Scalar>(m_space, m_processes, *m_preconditioner, m_problem.b);
     return std::move(m_outcome);
   }
 
  private:
   void set_up() {
-    m_progress.phase(m_method.precond_name + ": setup");
+    m_progress.phase("setup of " + m_method.precond_name);
     const FencedTimer timer(m_processes);
     m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a->rows()); });
     m_symbolic.push_back(timer.seconds());
@@ -164,46 +164,103 @@ class Run {
   std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
 };
 
-/// \throws OptionError for a solver that needs a symmetric preconditioner, with one that is not
+template <class Product>
+void set_options(const RegistryLine<Product>& line, Configurator<Product>& configurator,
+                 const OptionMap& options, const Origins& origins, const std::string& owner) {
+  // One by one on another instance, because all together none could be told apart.
+  const auto scratch = line.configure();
+  for (const auto& [name, value] : options)
+    at_origin(origins, owner + name, [&, &key = name, &written = value] {
+      scratch->fields().set({{key, written}}, line.name);
+    });
+  configurator.fields().set(options, line.name);
+}
+
 template <class Scalar>
-void check_symmetry(const RegistryLine<AnySolver<Scalar>>& solver,
-                    const RegistryLine<AnyPreconditioner<Scalar>>& precond) {
-  if (!solver.needs_spd || !precond.nonsymmetric) return;
-  std::string others;
-  for (const auto& line : preconditioner_registry<Scalar, Space>())
-    if (!line.nonsymmetric) others += (others.empty() ? "" : ", ") + line.name;
-  std::string solvers;
-  for (const auto& line : solver_registry<Scalar, Space>())
-    if (!line.needs_spd) solvers += (solvers.empty() ? "" : ", ") + line.name;
-  throw OptionError("the solver '" + solver.name + "' needs a symmetric preconditioner, and '" +
-                    precond.name + "' is not symmetric; choose one of " + others +
-                    (solvers.empty() ? "" : ", or one of the solvers " + solvers));
+bool is_nonsymmetric(const Configurator<AnyPreconditioner<Scalar>>& configurator) {
+  try {
+    return configurator.build()->is_nonsymmetric();
+  } catch (const OptionError&) {
+    return true;  // options that do not go together make nothing
+  }
+}
+
+void add_word(std::string& words, const std::string& word) {
+  words += (words.empty() ? "" : ", ") + word;
+}
+
+/// The options, one each, that make a preconditioner symmetric whose defaults do not.
+template <class Scalar>
+std::vector<std::pair<std::string, std::string>> symmetric_choices(
+    const RegistryLine<AnyPreconditioner<Scalar>>& line) {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const auto& field : line.configure()->fields().list()) {
+    if (field.kind != "choice") continue;
+    for (std::string choice : split(field.range, '|')) {
+      std::erase(choice, ' ');
+      const auto configurator = line.configure();
+      configurator->fields().set({{field.name, choice}}, line.name);
+      if (!is_nonsymmetric<Scalar>(*configurator)) choices.emplace_back(field.name, choice);
+    }
+  }
+  return choices;
 }
 
 }  // namespace
 
 template <class Scalar>
-Method<Scalar> choose_method(const std::string& solver, const OptionMap& solver_options,
-                             const std::string& precond, const OptionMap& precond_options) {
+void check_combination(const Method<Scalar>& method) {
+  if (!method.solver_needs_spd || !method.precond->build()->is_nonsymmetric()) return;
+  std::string others, solvers, because;
+  for (const auto& line : preconditioner_registry<Scalar, Space>()) {
+    if (!is_nonsymmetric<Scalar>(*line.configure())) {
+      add_word(others, line.name);
+      continue;
+    }
+    for (const auto& [option, choice] : symmetric_choices<Scalar>(line)) {
+      add_word(others, line.name + " with " + option + "=" + choice);
+      if (line.name == method.precond_name)
+        because = " with " + option + "=" + to_string(method.precond_options.at(option));
+    }
+  }
+  for (const auto& line : solver_registry<Scalar, Space>())
+    if (!line.needs_spd) add_word(solvers, line.name);
+  throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
+                    method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
+                    (solvers.empty() ? "" : ", or one of the solvers " + solvers));
+}
+
+template <class Scalar>
+Method<Scalar> choose_method(const Settings& settings, const std::string& precond,
+                             const OptionMap& precond_options) {
   // Not every algorithm takes complex matrices.
   const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
-  const RegistryLine<AnySolver<Scalar>> solver_line =
-      find_line(solver_registry<Scalar, Space>(), solver, "solver" + kind_of_matrix);
-  const RegistryLine<AnyPreconditioner<Scalar>> precond_line =
-      find_line(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
-  check_symmetry<Scalar>(solver_line, precond_line);
+  RegistryLine<AnySolver<Scalar>> solver_line;
+  RegistryLine<AnyPreconditioner<Scalar>> precond_line;
+  at_origin(settings.origins, "solver", [&] {
+    solver_line = find_line(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
+  });
+  at_origin(settings.origins, "precond", [&] {
+    precond_line =
+        find_line(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
+  });
   Method<Scalar> method;
-  method.solver_name = solver;
+  method.solver_name = settings.solver;
   method.precond_name = precond;
   method.solver = solver_line.configure();
   method.precond = precond_line.configure();
   method.solver_needs_spd = solver_line.needs_spd;
   method.precond_needs_spd = precond_line.needs_spd;
-  method.solver->fields().set(solver_options, solver);
-  method.precond->fields().set(precond_options, precond);
+  set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.");
+  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.");
   method.solver_options = method.solver->fields().values();
   method.precond_options = method.precond->fields().values();
   return method;
+}
+
+ExitCode exit_code(const SolveResult& result) {
+  if (result.converged) return done;
+  return result.reason == StopReason::max_iters ? not_converged : breakdown;
 }
 
 double density(const ProblemFacts& problem, const Measurements& outcome) {
@@ -217,10 +274,10 @@ Outcome<Scalar> run_method(const Space& space, const Processes& processes, const
   return Run<Scalar>(space, processes, problem, method, options, progress)();
 }
 
-#define PREKOND_DRIVER_RUN(Scalar)                                                                        \
-  template Method<Scalar> choose_method<Scalar>(const std::string&, const OptionMap&, const std::string&, \
-                                                const OptionMap&);                                        \
-  template Outcome<Scalar> run_method<Scalar>(const Space&, const Processes&, const Problem<Scalar>&,     \
+#define PREKOND_DRIVER_RUN(Scalar)                                                                      \
+  template Method<Scalar> choose_method<Scalar>(const Settings&, const std::string&, const OptionMap&); \
+  template void check_combination<Scalar>(const Method<Scalar>&);                                       \
+  template Outcome<Scalar> run_method<Scalar>(const Space&, const Processes&, const Problem<Scalar>&,   \
                                               const Method<Scalar>&, const RunOptions&, Progress&);
 PREKOND_DRIVER_RUN(double)
 PREKOND_DRIVER_RUN(Complex)

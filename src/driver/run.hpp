@@ -37,11 +37,20 @@ struct Method : MethodFacts {
   std::unique_ptr<Configurator<AnyPreconditioner<Scalar>>> precond;
 };
 
-/// \throws OptionError for an unknown name or option, a value out of range, or a nonsymmetric preconditioner with a
-/// solver that needs a symmetric one
+/// The solver of the settings with a preconditioner. \throws OptionError for an unknown name or option, or a value out of
+/// range; with the place in the config file where it came from one
 template <class Scalar>
-Method<Scalar> choose_method(const std::string& solver, const OptionMap& solver_options,
-                             const std::string& precond, const OptionMap& precond_options);
+Method<Scalar> choose_method(const Settings& settings, const std::string& precond, const OptionMap& precond_options);
+
+/// Does the solver take the preconditioner, as their options make them? Within a Session, before any setup.
+///
+/// \throws OptionError where the solver needs a symmetric one and it is none; names those that are, and the solvers that
+/// take all
+template <class Scalar>
+void check_combination(const Method<Scalar>& method);
+
+/// How a solve ends the command.
+ExitCode exit_code(const SolveResult& result);
 
 /// What was measured. Times are medians over the repetitions, and of each repetition the slowest process's;
 /// sizes and breakdowns are those of all processes.

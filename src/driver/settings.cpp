@@ -45,13 +45,35 @@ void check_consistent(const Settings& settings, const std::string& command) {
                                 command + " --help')"
                           : "both a matrix file and --generate: leave one out");
   }
-  if (settings.spmv != "native" && settings.spmv != "kokkoskernels")
-    throw OptionError("--spmv takes native or kokkoskernels, not '" + settings.spmv + "'");
-  check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
-  check_vector_source("x0", settings.x0, {"zero", "precond"});
+  at_origin(settings.origins, "spmv", [&] {
+    if (settings.spmv != "native" && settings.spmv != "kokkoskernels")
+      throw OptionError("--spmv takes native or kokkoskernels, not '" + settings.spmv + "'");
+  });
+  at_origin(settings.origins, "rhs", [&] {
+    check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
+  });
+  at_origin(settings.origins, "x0", [&] { check_vector_source("x0", settings.x0, {"zero", "precond"}); });
+}
+
+/// \throws OptionError
+std::string to_text(const std::string& key, const OptionValue& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || text->empty())
+    throw OptionError("'" + key + "' takes a text that is not empty, not '" + to_string(value) + "'");
+  return *text;
 }
 
 }  // namespace
+
+void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check) {
+  const auto origin = origins.find(key);
+  if (origin == origins.end()) return check();
+  try {
+    check();
+  } catch (const OptionError& error) {
+    throw OptionError(origin->second + ": " + error.what());
+  }
+}
 
 std::vector<SettingKey> setting_keys(const std::string& command) {
   const std::vector<SettingKey> problem = {
@@ -90,6 +112,22 @@ bool takes_precond_options(const std::string& command) {
   return command == "solve";
 }
 
+bool names_vector_file(const std::string& source) {
+  const std::vector<std::string> words = {"a_ones", "ones", "random", "zero", "precond"};
+  return std::find(words.begin(), words.end(), source) == words.end();
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag) {
   const std::size_t equals = pair.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -101,33 +139,46 @@ RawSettings laid_over(const RawSettings& over, RawSettings under) {
   const auto renamed = [&](const std::string& key) {
     return over.keys.count(key) != 0 && under.keys.count(key) != 0 && over.keys.at(key) != under.keys.at(key);
   };
-  if (renamed("solver")) under.solver_options.clear();
-  if (renamed("precond")) under.precond_options.clear();
+  const auto forget = [&](const std::string& prefix) {
+    std::erase_if(under.origins, [&](const auto& origin) { return origin.first.rfind(prefix, 0) == 0; });
+  };
+  if (renamed("solver")) {
+    under.solver_options.clear();
+    forget("solver_options.");
+  }
+  if (renamed("precond")) {
+    under.precond_options.clear();
+    forget("precond_options.");
+  }
   // The matrix comes from one place: the one named last.
   if (over.keys.count("matrix") != 0) under.keys.erase("generate");
   if (over.keys.count("generate") != 0) under.keys.erase("matrix");
-  for (const auto& [key, value] : over.keys) under.keys[key] = value;
-  for (const auto& [key, value] : over.solver_options) under.solver_options[key] = value;
-  for (const auto& [key, value] : over.precond_options) under.precond_options[key] = value;
+  const auto lay = [&](OptionMap& values, const OptionMap& others, const std::string& prefix) {
+    for (const auto& [key, value] : others) {
+      values[key] = value;
+      under.origins.erase(prefix + key);
+    }
+  };
+  lay(under.keys, over.keys, "");
+  lay(under.solver_options, over.solver_options, "solver_options.");
+  lay(under.precond_options, over.precond_options, "precond_options.");
   return under;
 }
 
 Settings to_settings(const RawSettings& raw, const std::string& command) {
   Settings settings;
+  settings.origins = raw.origins;
   auto texts = text_targets(settings);
-  OptionMap number_values;
+  Numbers numbers;
   for (const auto& [key, value] : raw.keys) {
     const auto target = texts.find(key);
-    if (target == texts.end()) {
-      number_values[key] = value;
-    } else if (const auto* text = std::get_if<std::string>(&value); text != nullptr && !text->empty()) {
-      *target->second = *text;
-    } else {
-      throw OptionError("'" + key + "' takes a text that is not empty, not '" + to_string(value) + "'");
-    }
+    at_origin(raw.origins, key, [&, &name = key, &written = value] {
+      if (target == texts.end())
+        OptionFields::of(numbers).set({{name, written}}, command);
+      else
+        *target->second = to_text(name, written);
+    });
   }
-  Numbers numbers;
-  OptionFields::of(numbers).set(number_values, command);
   settings.stopping = numbers.stopping;
   settings.repeat = numbers.repeat;
   settings.quiet = numbers.quiet;

@@ -7,10 +7,19 @@
 #include <prekond/krylov/stopping.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
 namespace prekond::driver {
+
+/// Where the settings that came from a config file were written, "PATH:LINE:COLUMN", by key; options by
+/// "solver_options.NAME" and "precond_options.NAME".
+using Origins = std::map<std::string, std::string>;
+
+/// Does `check`, whose OptionError, if `key` came from a config file, begins with the place there.
+void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check);
 
 struct Settings {
   std::string matrix;    ///< path of a Matrix Market file; empty if `generate` says what to make
@@ -28,6 +37,8 @@ struct Settings {
   std::string history;
   std::string solution;
   bool quiet = false;
+  std::string config;  ///< the config file, empty without one
+  Origins origins;
 };
 
 /// Values by key, as they were written.
@@ -35,6 +46,7 @@ struct RawSettings {
   OptionMap keys;
   OptionMap solver_options;
   OptionMap precond_options;
+  Origins origins;
 };
 
 /// A key of the config file; the option of the command line is "--" and the key, with '-' for '_'.
@@ -51,6 +63,12 @@ std::vector<SettingKey> setting_keys(const std::string& command);
 /// Does the command take -s and -p? (`compare` has options behind each name instead of -p)
 bool takes_solver_options(const std::string& command);
 bool takes_precond_options(const std::string& command);
+
+/// Is a value of rhs or x0 a path, none of the words?
+bool names_vector_file(const std::string& source);
+
+/// The parts of a text between separators, empty ones included.
+std::vector<std::string> split(const std::string& text, char separator);
 
 /// Splits `key=value`. \throws OptionError where there is no '=' or no key
 void add_pair(OptionMap& options, const std::string& pair, const std::string& flag);

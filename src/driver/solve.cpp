@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include <optional>
+
 #include "commands.hpp"
-#include "files.hpp"
 #include "report.hpp"
+#include "run_files.hpp"
 #include "spmv_choice.hpp"
 #include "table.hpp"
 
@@ -82,13 +84,14 @@ void print_solver(const MethodFacts& method, const Settings& settings, const Mea
   print_line("total", seconds_text(outcome.setup_seconds + result.seconds));
 }
 
-void write_history(const std::string& path, const std::vector<double>& history, double norm_b) {
+std::string history_text(std::vector<double> history, double norm_b) {
+  if (history.empty()) history.push_back(norm_b);  // b = 0: the solver had nothing to iterate on
   std::string text = "iteration,residual_norm,relative_residual\n";
   for (std::size_t k = 0; k < history.size(); ++k) {
     const double relative = norm_b > 0 ? history[k] / norm_b : history[k];
     text += format("%zu,%.17g,%.17g\n", k, history[k], relative);
   }
-  write_text(path, text);
+  return text;
 }
 
 /// There is no vector to write where it may have NaN in it.
@@ -99,17 +102,16 @@ bool has_solution(const Settings& settings, const Measurements& outcome) {
 
 template <class Scalar>
 void write_files(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
-                 const Settings& settings, const Measurements& outcome,
-                 const Vector<Scalar, Space>& solution) {
-  write_report(settings.report, run_report(processes, problem, method, settings, outcome));
-  if (!settings.history.empty()) {
-    auto history = outcome.history;
-    if (history.empty()) history.push_back(problem.norm_b);  // b = 0: the solver had nothing to iterate on
-    write_history(settings.history, history, problem.norm_b);
+                 const Settings& settings, const Measurements& outcome, const Vector<Scalar, Space>& solution,
+                 RunFiles& files) {
+  files.write_history(history_text(outcome.history, problem.norm_b));
+  if (has_solution(settings, outcome)) {
+    files.write_solution([&](const std::string& path) {
+      const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
+      write_vector_market(path, x, "prekond solve " + problem.source.name);
+    });
   }
-  if (!has_solution(settings, outcome)) return;
-  const auto x = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), solution);
-  write_vector_market(settings.solution, x, "prekond solve " + problem.source.name);
+  files.write_report(run_report(processes, problem, method, settings, outcome));
 }
 
 /// Behind the advice for what went wrong.
@@ -168,18 +170,25 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
   }
 }
 
-template <class Scalar>
-Method<Scalar> chosen_method(const Settings& settings) {
-  return choose_method<Scalar>(settings.solver, settings.solver_options, settings.precond,
-                               settings.precond_options);
+/// What the run's end means for the command; nothing where it converged.
+std::optional<Failure> failure_of_run(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
+  if (result.converged) return std::nullopt;
+  return Failure(exit_code(result), failure_text(method, settings, result));
 }
 
 template <class Scalar>
-void solve(const CommandLine& line, const Processes& processes) {
+Method<Scalar> chosen_method(const Settings& settings) {
+  return choose_method<Scalar>(settings, settings.precond, settings.precond_options);
+}
+
+template <class Scalar>
+void solve(const CommandLine& line, const Processes& processes, MatrixInput& input, RunFiles& files) {
   const Settings& settings = line.settings;
   Method<Scalar> method;
-  processes.together([&] { method = chosen_method<Scalar>(settings); });
-  const Session session(line.kokkos, processes);
+  processes.together([&] {
+    method = chosen_method<Scalar>(settings);
+    check_combination(method);
+  });
   const Space space;
   const RunOptions options{settings.x0, settings.stopping, settings.repeat, !settings.history.empty()};
   Problem<Scalar> problem;
@@ -187,42 +196,44 @@ void solve(const CommandLine& line, const Processes& processes) {
   {
     Progress progress(!settings.quiet && processes.first());
     const bool needs_spd = method.solver_needs_spd || method.precond_needs_spd;
-    problem = make_problem<Scalar>(space, processes, settings, needs_spd ? SpdCheck::require : SpdCheck::none,
-                                   progress);
+    problem = make_problem<Scalar>(space, processes, settings, input,
+                                   needs_spd ? SpdCheck::require : SpdCheck::none, progress);
     outcome = run_method<Scalar>(space, processes, problem, method, options, progress);
   }
   Vector<Scalar, Space> solution;
   if (has_solution(settings, outcome)) solution = problem.a->gather(space, outcome.x);
   processes.only_first([&] {
+    write_files<Scalar>(processes, problem, method, settings, outcome, solution, files);
     if (!settings.quiet) {
       print_matrix(problem);
       print_line("computed on", computed_on(processes));
       print_preconditioner(problem, method, settings, outcome);
       print_solver(method, settings, outcome);
     }
-    write_files<Scalar>(processes, problem, method, settings, outcome, solution);
+    files.finish(failure_of_run(method, settings, outcome.solve));
   });
-  if (outcome.solve.converged) return;
-  throw Failure(outcome.solve.reason == StopReason::max_iters ? not_converged : breakdown,
-                failure_text(method, settings, outcome.solve));
 }
 
 }  // namespace
 
 void solve_command(const CommandLine& line, const Processes& processes) {
   const Settings& settings = line.settings;
-  processes.together([&] {
-    chosen_method<double>(
-        settings);  // what the command line asks for is checked before the matrix is looked at
-    check_spmv(settings.spmv, processes);
+  RunFiles files(line);
+  files.during(processes, [&] {
+    // What the command line asks for is checked before the matrix is looked at.
+    Method<double> method;
+    processes.together([&] {
+      method = chosen_method<double>(settings);
+      check_spmv(settings.spmv, processes);
+    });
+    const Session session(line.kokkos, processes);
+    processes.together([&] { check_combination(method); });
+    MatrixInput input = open_matrix(settings, processes);
+    if (input.complex)
+      solve<Complex>(line, processes, input, files);
+    else
+      solve<double>(line, processes, input, files);
   });
-  processes.only_first([&] {
-    for (const auto& path : {settings.report, settings.history, settings.solution}) check_writable(path);
-  });
-  if (check_scalar(settings, processes))
-    solve<Complex>(line, processes);
-  else
-    solve<double>(line, processes);
 }
 
 }  // namespace prekond::driver

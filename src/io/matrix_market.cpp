@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 #include <utility>
 
 namespace prekond {
@@ -299,25 +300,27 @@ void check_vector_header(const std::string& path, const MarketHeader& header, st
                    ", but " + wanted + " is wanted");
 }
 
-}  // namespace
+template <class Scalar>
+using HostCsr = CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace>;
+
+MatrixMarketInfo info_of(const MarketHeader& header) {
+  return {
+      header.coordinate ? "coordinate" : "array", header.field, header.symmetry, header.num_entries, 0, 0};
+}
 
 template <class Scalar>
-CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blocks(const std::string& path,
-                                                                                    std::size_t block_size,
-                                                                                    MatrixMarketInfo* info) {
+HostCsr<Scalar> read_matrix(std::unique_ptr<MarketInput> input, MatrixMarketInfo* info) {
+  const std::string path = input->path();
   MarketHeader header;
   MarketEntries<Scalar> entries;
   {
-    MarketReader<Scalar> reader(path, block_size);
+    MarketReader<Scalar> reader(std::move(input));
     entries = reader.read_entries();
     header = reader.header();
   }  // frees the reader's buffers
-  MatrixMarketInfo found{header.coordinate ? "coordinate" : "array",
-                         header.field,
-                         header.symmetry,
-                         entries.num_lines,
-                         0,
-                         entries.inflated_bytes};
+  MatrixMarketInfo found = info_of(header);
+  found.entries_in_file = entries.num_lines;
+  found.inflated_bytes = entries.inflated_bytes;
   CsrAssembly<Scalar> assembly(path, header, std::move(entries));
   const auto matrix = assembly();
   found.duplicates = assembly.duplicates();
@@ -325,27 +328,45 @@ CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market_by_blo
   return matrix;
 }
 
+}  // namespace
+
+template <class Scalar>
+HostCsr<Scalar> read_matrix_market_by_blocks(const std::string& path, std::size_t block_size,
+                                             MatrixMarketInfo* info) {
+  return read_matrix<Scalar>(std::make_unique<MarketInput>(path, block_size), info);
+}
+
 }  // namespace impl
+
+MatrixMarketFile::MatrixMarketFile(const std::string& path)
+    : m_input(std::make_unique<impl::MarketInput>(path, impl::MarketInput::default_block_size)),
+      m_info(impl::info_of(m_input->header())) {}
+MatrixMarketFile::~MatrixMarketFile() = default;
+MatrixMarketFile::MatrixMarketFile(MatrixMarketFile&&) noexcept = default;
+MatrixMarketFile& MatrixMarketFile::operator=(MatrixMarketFile&&) noexcept = default;
+
+template <class Scalar>
+CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> MatrixMarketFile::read(MatrixMarketInfo* info) {
+  if (!m_input) throw std::logic_error("a MatrixMarketFile is read once");
+  return impl::read_matrix<Scalar>(std::move(m_input), info);
+}
 
 template <class Scalar>
 CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
                                                                           MatrixMarketInfo* info) {
-  return impl::read_matrix_market_by_blocks<Scalar>(path, impl::MarketReader<Scalar>::default_block_size,
-                                                    info);
+  return MatrixMarketFile(path).read<Scalar>(info);
 }
 
 MatrixMarketInfo read_matrix_market_info(const std::string& path) {
   constexpr std::size_t block_size = 65536;
-  const impl::MarketReader<Kokkos::complex<double>> reader(path, block_size);
-  const impl::MarketHeader& header = reader.header();
-  return {
-      header.coordinate ? "coordinate" : "array", header.field, header.symmetry, header.num_entries, 0, 0};
+  return impl::info_of(impl::MarketInput(path, block_size).header());
 }
 
 template <class Scalar>
 Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
     const std::string& path, std::int64_t expected_length) {
-  impl::MarketReader<Scalar> reader(path, impl::MarketReader<Scalar>::default_block_size);
+  impl::MarketReader<Scalar> reader(
+      std::make_unique<impl::MarketInput>(path, impl::MarketInput::default_block_size));
   const impl::MarketHeader& header = reader.header();
   impl::check_vector_header(path, header, expected_length);
   const auto entries = reader.read_entries();
@@ -372,6 +393,14 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
   }
   return x;
 }
+
+#define PREKOND_MATRIX_MARKET_FILE(Scalar)                                                        \
+  template CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> MatrixMarketFile::read<Scalar>( \
+      MatrixMarketInfo*);
+PREKOND_MATRIX_MARKET_FILE(double)
+PREKOND_MATRIX_MARKET_FILE(float)
+PREKOND_MATRIX_MARKET_FILE(Kokkos::complex<double>)
+PREKOND_MATRIX_MARKET_FILE(Kokkos::complex<float>)
 
 template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> impl::read_matrix_market_by_blocks<double>(
     const std::string&, std::size_t, MatrixMarketInfo*);

@@ -144,8 +144,7 @@ struct MarketReader<Scalar>::Piece {
       for (; !rest.empty(); ++line_number) {
         const std::string_view line = take_line(rest);
         if (has_nul) check_nul(line);
-        if (is_overlong(line))
-          throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
+        if (is_overlong(line)) throw LineError(overlong_text(line));
         if (has_no_data(line)) continue;
         error_in_entry = true;
         const auto entry = parse_entry(line);
@@ -168,58 +167,25 @@ struct MarketReader<Scalar>::Piece {
 };
 
 template <class Scalar>
-MarketReader<Scalar>::MarketReader(const std::string& path, std::size_t block_size)
-    : m_input(path, block_size) {
-  try {
-    read_header();
-  } catch (const LineError& e) {
-    fail(m_line, e.what());
-  }
+MarketReader<Scalar>::MarketReader(std::unique_ptr<MarketInput> input)
+    : m_input(std::move(input)), m_header(m_input->header()), m_line(m_input->line()) {
+  if (m_header.field == "complex" && !is_complex<Scalar>)
+    fail(1, "complex matrices are not supported here: a real one is wanted");
 }
 
 template <class Scalar>
 void MarketReader<Scalar>::fail(std::int64_t line, const std::string& message) const {
-  fail_in_file(m_input.path(), line, message);
-}
-
-/// The next line, or nothing at the end of the file; afterwards m_line is its number.
-template <class Scalar>
-std::optional<std::string_view> MarketReader<Scalar>::next_header_line() {
-  if (m_rest.empty()) m_rest = m_input.next();
-  if (m_rest.empty()) return std::nullopt;
-  const std::string_view line = take_line(m_rest);
-  ++m_line;
-  if (is_overlong(line))
-    throw LineError("the line has more than " + std::to_string(max_line_length) + " bytes");
-  return line;
-}
-
-template <class Scalar>
-void MarketReader<Scalar>::read_header() {
-  const auto banner = next_header_line();
-  if (!banner) fail(0, "the file is empty");
-  m_header = parse_banner(*banner);
-  if (m_header.field == "complex" && !is_complex<Scalar>) {
-    throw LineError("complex matrices are not supported here: a real one is wanted");
-  }
-  for (;;) {
-    const auto line = next_header_line();
-    if (!line) fail(0, "the file ends before its size line");
-    if (line->find('\0') != line->npos)
-      throw LineError("a NUL byte: this is not a text file, or it is damaged");
-    if (has_no_data(*line)) continue;
-    parse_size_line(*line, m_header);
-    m_header.size_line = m_line;
-    return;
-  }
+  fail_in_file(m_input->path(), line, message);
 }
 
 template <class Scalar>
 MarketEntries<Scalar> MarketReader<Scalar>::read_entries() {
   if (m_header.is_skew() && !m_header.coordinate) m_array_row = 1;
   if (!m_header.coordinate && !m_header.is_general()) m_entries.triangle = Triangle::lower;
-  for (std::string_view text = m_rest; !text.empty() || !(text = m_input.next()).empty(); text = {})
+  for (std::string_view text; !(text = m_input->next()).empty();) {
     read_block(text);
+    m_input->check_length(m_line, m_entries.num_lines);
+  }
   if (m_entries.num_lines < m_header.num_entries) {
     fail(0, "line " + std::to_string(m_header.size_line) + " announces " +
                 std::to_string(m_header.num_entries) + " entries" +
@@ -227,7 +193,7 @@ MarketEntries<Scalar> MarketReader<Scalar>::read_entries() {
                 ", but the file holds only " + std::to_string(m_entries.num_lines) +
                 ": it is cut off, or that line is wrong");
   }
-  m_entries.inflated_bytes = m_input.bytes();
+  m_entries.inflated_bytes = m_input->bytes();
   return std::move(m_entries);
 }
 

@@ -3,9 +3,9 @@
 #pragma once
 #include <prekond/matrix/io/matrix_market.hpp>
 
-#include "matrix_market_header.hpp"
+#include "matrix_market_input.hpp"
 
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace prekond::impl {
@@ -47,16 +47,14 @@ void parallel_each(const char* label, std::size_t n, const Function& f) {
   Host().fence();
 }
 
-/// Reads and checks a whole file: first the header, then, if the caller still wants them, the entries.
+/// Reads and checks the entries of a file.
 template <class Scalar>
 class MarketReader {
  public:
-  static constexpr std::size_t default_block_size = std::size_t(4) << 20;
+  /// \throws InputError for a complex file where the scalar is real
+  explicit MarketReader(std::unique_ptr<MarketInput> input);
 
-  /// Reads the header. \throws InputError
-  MarketReader(const std::string& path, std::size_t block_size);
-
-  const MarketHeader& header() const { return m_header; }
+  const MarketHeader& header() const { return m_input->header(); }
 
   /// \throws InputError
   MarketEntries<Scalar> read_entries();
@@ -64,8 +62,6 @@ class MarketReader {
  private:
   struct Piece;
 
-  void read_header();
-  std::optional<std::string_view> next_header_line();
   std::vector<Piece> split(std::string_view text) const;
   void read_block(std::string_view text);
   void accept(Piece& piece);
@@ -74,11 +70,10 @@ class MarketReader {
   std::int64_t line_of(const Piece& piece, std::int64_t data_line) const;
   [[noreturn]] void fail(std::int64_t line, const std::string& message) const;
 
-  TextInput m_input;
-  MarketHeader m_header;
+  std::unique_ptr<MarketInput> m_input;
+  const MarketHeader& m_header;
   MarketEntries<Scalar> m_entries;
-  std::string_view m_rest;       // of the block that holds the size line
-  std::int64_t m_line = 0;       // lines read before the text at hand
+  std::int64_t m_line;           // lines read before the text at hand
   std::int64_t m_array_row = 0;  // where the next value of an array belongs
   std::int64_t m_array_col = 0;
 };

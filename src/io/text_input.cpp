@@ -4,15 +4,11 @@
 
 #include <prekond/core/error.hpp>
 
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -61,11 +57,26 @@ bool has_no_data(std::string_view line) {
   return begin == line.size() || line[begin] == '%';
 }
 
-bool is_overlong(std::string_view line) {
-  if (line.size() <= max_line_length) return false;
+namespace {
+
+/// Of a line that is longer than max_line_length.
+bool is_long_comment(std::string_view line) {
   std::size_t begin = 0;
   while (begin < max_line_length && is_blank(line[begin])) ++begin;
-  return begin == max_line_length || line[begin] != '%';
+  return begin < max_line_length && line[begin] == '%';
+}
+
+}  // namespace
+
+bool is_overlong(std::string_view line) {
+  if (line.size() <= max_line_length) return false;
+  return line.size() > max_comment_length || !is_long_comment(line);
+}
+
+std::string overlong_text(std::string_view line) {
+  const bool comment = is_long_comment(line);
+  return std::string(comment ? "the comment" : "the line") + " has more than " +
+         std::to_string(comment ? max_comment_length : max_line_length) + " bytes";
 }
 
 // -----------------------------------------------------------------------------------------------------
@@ -144,20 +155,8 @@ bool parse_whole(std::string_view token, std::int64_t& value) {
 // -----------------------------------------------------------------------------------------------------
 // blocks
 
-void TextInput::Close::operator()(gzFile_s* file) const {
-  gzclose_r(file);
-}
-
 TextInput::TextInput(std::string path, std::size_t block_size)
-    : m_path(std::move(path)), m_block_size(block_size) {
-  std::error_code ignored;  // what cannot be looked at cannot be opened either, and that error is reported
-  if (std::filesystem::is_directory(m_path, ignored)) fail_in_file(m_path, 0, "is a directory, not a file");
-  errno = 0;
-  m_file.reset(gzopen(m_path.c_str(), "rbe"));
-  if (!m_file)
-    fail_in_file(m_path, 0, std::string("cannot be opened: ") + std::strerror(errno != 0 ? errno : ENOMEM));
-  gzbuffer(m_file.get(), 1 << 17);
-}
+    : m_bytes(std::move(path)), m_block_size(block_size) {}
 
 void TextInput::make_room(Buffer& buffer, std::size_t bytes) {
   if (buffer.capacity - buffer.size >= bytes) return;
@@ -168,61 +167,21 @@ void TextInput::make_room(Buffer& buffer, std::size_t bytes) {
   buffer.capacity = capacity;
 }
 
-/// Keeps the first bytes of the buffer, which is a part of one comment; and one NUL if there was any behind
-/// them.
-void TextInput::shorten_comment(Buffer& buffer) {
-  char* const text = buffer.data.get();
-  const auto* sign = static_cast<const char*>(std::memchr(text, '%', buffer.size));
-  const auto keep = std::min(buffer.size, static_cast<std::size_t>(sign - text) + 64);
-  const bool has_nul = std::memchr(text + keep, '\0', buffer.size - keep) != nullptr;
-  buffer.size = keep;
-  if (has_nul) text[keep - 1] = '\0';
-}
-
-std::size_t TextInput::read(char* to, std::size_t bytes) {
-  errno = 0;
-  const int got = gzread(m_file.get(), to, static_cast<unsigned>(bytes));
-  const int saved = errno;
-  int error = Z_OK;
-  std::string_view text = gzerror(m_file.get(), &error);
-  if (text.starts_with(m_path)) text.remove_prefix(std::min(text.size(), m_path.size() + 2));  // "PATH: "
-  switch (error) {
-    case Z_OK:
-    case Z_STREAM_END:
-      break;
-    case Z_BUF_ERROR:
-      fail_in_file(m_path, 0, "the gzip file is truncated: fetch or compress it again");
-    case Z_ERRNO:
-      fail_in_file(m_path, 0, std::string("cannot be read: ") + std::strerror(saved));
-    case Z_MEM_ERROR:
-      fail_in_file(m_path, 0, "cannot be read: not enough memory for zlib");
-    default:
-      fail_in_file(m_path, 0,
-                   "the gzip file is corrupt (" + std::string(text) + "): fetch or compress it again");
-  }
-  if (got < 0) fail_in_file(m_path, 0, "cannot be read");
-  m_bytes += got;
-  m_at_end = static_cast<std::size_t>(got) < bytes;
-  return static_cast<std::size_t>(got);
-}
-
 /// Reads behind what the buffer holds until it holds a whole line.
 void TextInput::fill(Buffer& buffer) {
   for (;;) {
     make_room(buffer, m_block_size);
     char* const text = buffer.data.get();
     const std::size_t old_size = buffer.size;
-    buffer.size += read(text + old_size, m_block_size);
+    const std::size_t got = m_bytes.read(text + old_size, m_block_size);
+    m_at_end = got < m_block_size;
+    buffer.size += got;
     buffer.lines_end = buffer.size;
     if (m_at_end) return;
     while (buffer.lines_end > old_size && text[buffer.lines_end - 1] != '\n') --buffer.lines_end;
     if (buffer.lines_end > old_size) return;
-    const std::string_view line(text, buffer.size);
-    if (is_overlong(line)) {
-      buffer.lines_end = buffer.size;  // whoever reads the block refuses this line, and knows its number
-      return;
-    }
-    if (buffer.size > max_line_length) shorten_comment(buffer);
+    buffer.lines_end = buffer.size;
+    if (is_overlong({text, buffer.size})) return;  // whoever reads the block refuses it, and knows its number
   }
 }
 

@@ -8,12 +8,13 @@
 #include <string>
 #include <string_view>
 
-struct gzFile_s;
+#include "byte_input.hpp"
 
 namespace prekond::impl {
 
 /// Longer lines are refused, unless they are comments.
 inline constexpr std::size_t max_line_length = 65536;
+inline constexpr std::size_t max_comment_length = std::size_t(1) << 20;
 
 /// \throws InputError "PATH:LINE: MESSAGE", or "PATH: MESSAGE" for line 0
 [[noreturn]] void fail_in_file(const std::string& path, std::int64_t line, const std::string& message);
@@ -34,8 +35,11 @@ std::string_view take_token(std::string_view& line);
 /// Is `line` blank, or a comment (its first character is '%')?
 bool has_no_data(std::string_view line);
 
-/// Longer than max_line_length and not a comment, `line` being a whole line or its beginning.
+/// Longer than its kind may be, `line` being a whole line or its beginning.
 bool is_overlong(std::string_view line);
+
+/// What is wrong with such a line.
+std::string overlong_text(std::string_view line);
 
 enum class NumberStatus { ok, not_a_number, not_finite, overflow };
 
@@ -55,13 +59,10 @@ class TextInput {
   TextInput(std::string path, std::size_t block_size);
 
   /// The next lines; empty at the end of the file. Valid until the next call. Each line is whole, but of an
-  /// overlong one it may be the beginning, and of a comment of more than max_line_length the end is left out.
-  /// \throws InputError when the file cannot be read or its gzip stream is truncated or corrupt
+  /// overlong one it may be the beginning. \throws InputError as ByteInput
   std::string_view next();
 
-  /// Length of the text up to here. \pre next() has returned the end of the file
-  std::int64_t bytes() const { return m_bytes; }
-  const std::string& path() const { return m_path; }
+  const std::string& path() const { return m_bytes.path(); }
 
  private:
   struct Buffer {
@@ -70,22 +71,15 @@ class TextInput {
     std::size_t size = 0;
     std::size_t lines_end = 0;  // behind the last whole line
   };
-  struct Close {
-    void operator()(gzFile_s* file) const;
-  };
 
   static void make_room(Buffer& buffer, std::size_t bytes);
-  static void shorten_comment(Buffer& buffer);
-  std::size_t read(char* to, std::size_t bytes);
   void fill(Buffer& buffer);
 
-  std::string m_path;
+  ByteInput m_bytes;
   std::size_t m_block_size;
-  std::unique_ptr<gzFile_s, Close> m_file;
   Buffer m_front;
   Buffer m_back;
   bool m_at_end = false;
-  std::int64_t m_bytes = 0;
   std::future<void> m_reading;  // last: its destructor waits for the thread that uses the others
 };
 

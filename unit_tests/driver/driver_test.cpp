@@ -2,151 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The command `prekond`, run as a process: exit codes, messages, files.
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <sstream>
-#include <string>
-#include <vector>
 
-extern char** environ;
+#include "driver_fixture.hpp"
 
+namespace prekond::testing {
 namespace {
 
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-struct Result {
-  int code = -1;
-  std::string out;
-  std::string err;
-};
-
-/// A folder of its own for the tests of a suite, with the command run in it.
-class DriverTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    std::string name = (fs::temp_directory_path() / "prekond_driver_XXXXXX").string();
-    ASSERT_NE(mkdtemp(name.data()), nullptr);
-    s_folder = name;
-    // Hundreds of short runs: they are not to compete with each other's spinning threads.
-    setenv("KOKKOS_NUM_THREADS", "1", 1);
-    // Starting takes OpenMPI, in builds that have it, a second where it looks for networks.
-    setenv("OMPI_MCA_pml", "ob1", 0);
-    setenv("OMPI_MCA_btl", "self", 0);
-    write_matrices();
-  }
-  static void TearDownTestSuite() {
-    std::error_code ignored;
-    fs::remove_all(s_folder, ignored);
-  }
-
-  static fs::path file(const std::string& name) { return s_folder / name; }
-
-  static void write(const std::string& name, const std::string& text) {
-    std::ofstream(file(name), std::ios::binary) << text;
-  }
-
-  static void write_matrices() {
-    const std::string general = "%%MatrixMarket matrix coordinate real general\n";
-    const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
-    const std::string vector = "%%MatrixMarket matrix array real general\n";
-    write("spd.mtx", symmetric + "2 2 3\n1 1 2\n2 1 -1\n2 2 2\n");
-    write("bad_header.mtx", "%%NotMarket matrix coordinate real general\n1 1 1\n1 1 1\n");
-    write("bad_index.mtx", general + "2 2 2\n1 1 1\n3 2 1\n");
-    write("more_entries.mtx", general + "2 2 2\n1 1 1\n2 2 1\n2 1 1\n");
-    write("fewer_entries.mtx", general + "2 2 3\n1 1 1\n2 2 1\n");
-    write("nan.mtx", general + "2 2 2\n1 1 1\n2 2 NaN\n");
-    write("rectangular.mtx", general + "2 3 2\n1 1 1\n2 2 1\n");
-    write("nonsymmetric.mtx", general + "2 2 3\n1 1 2\n1 2 1\n2 2 2\n");
-    write("skew.mtx", general + "2 2 2\n1 2 1\n2 1 -1\n");
-    write("nilpotent.mtx", general + "2 2 1\n1 2 1\n");
-    write("zero_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 0\n");
-    write("negative_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 2 -3\n");
-    write("missing_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 1 0.5\n");
-    write("empty.mtx", symmetric + "0 0 0\n");
-    write("indefinite.mtx", symmetric + "2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
-    write("huge_values.mtx", symmetric + "2 2 2\n1 1 1e300\n2 2 1e300\n");
-    const std::string hermitian = "%%MatrixMarket matrix coordinate complex hermitian\n";
-    const std::string complex = "%%MatrixMarket matrix coordinate complex general\n";
-    write("hermitian.mtx", hermitian + "2 2 3\n1 1 2 0\n2 1 0 -1\n2 2 2 0\n");
-    write("complex_general.mtx", complex + "2 2 4\n1 1 2 0\n1 2 0 1\n2 1 0 -1\n2 2 2 0\n");
-    write("not_hermitian.mtx", complex + "2 2 4\n1 1 2 0\n1 2 0 1\n2 1 0 1\n2 2 2 0\n");
-    write("imaginary_diagonal.mtx", complex + "2 2 2\n1 1 2 0\n2 2 2 1\n");
-    write("complex_line.mtx", complex + "2 2 2\n1 1 2 0\n2 2 2\n");
-    write("vector2.mtx", vector + "2 1\n1\n2\n");
-    write("vector3.mtx", vector + "3 1\n1\n2\n3\n");
-    write("zero2.mtx", vector + "2 1\n0\n0\n");
-    write("unknown_key.json", R"({"generate": "poisson2d:5", "slver": "cg"})");
-    write("malformed.json", "{\"generate\": \"poisson2d:5\",\n \"rtol\": }");
-    write("bad_type.json", R"({"generate": "poisson2d:5", "rtol": [1]})");
-    write("config.json", R"({"generate": "poisson2d:12", "rhs": "ones", "precond": "adaptive_fsai",)"
-                         R"( "p": {"max_steps": 3, "setup_scalar": "double"}, "rtol": 1e-4,)"
-                         R"( "solver_options": {"single_reduction": true}, "repeat": 2})");
-  }
-
-  /// Runs the command in the folder, with its output caught.
-  static Result run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), PREKOND_DRIVER_PATH);
-    std::vector<char*> pointers;
-    for (auto& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    const std::string out = file("stdout").string();
-    const std::string err = file("stderr").string();
-    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC;
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, out.c_str(), flags, 0600);
-    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, err.c_str(), flags, 0600);
-    const fs::path before = fs::current_path();
-    fs::current_path(s_folder);
-    pid_t child = 0;
-    const int spawned = posix_spawn(&child, PREKOND_DRIVER_PATH, &actions, nullptr, pointers.data(), environ);
-    fs::current_path(before);
-    posix_spawn_file_actions_destroy(&actions);
-    if (spawned != 0) return {};
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_file(out), read_file(err)};
-  }
-
-  /// Runs what has to succeed, with a report.
-  static Json report_of(std::vector<std::string> arguments, int code = 0) {
-    arguments.insert(arguments.end(), {"--report", "report.json"});
-    const Result result = run(arguments);
-    EXPECT_EQ(result.code, code) << result.err;
-    return Json::parse(read_file(file("report.json")), nullptr, false);
-  }
-
- private:
-  static inline fs::path s_folder;
-};
 
 // ------------------------------------------------------------------------------------------------ errors
 
@@ -183,10 +51,6 @@ const std::vector<ErrorCase> data_errors = {
     {"nan_entry", {"solve", "nan.mtx"}, 3, {"nan.mtx:4"}},
     {"not_square", {"solve", "rectangular.mtx"}, 3, {"rectangular.mtx", "square"}},
     {"not_symmetric", {"solve", "nonsymmetric.mtx"}, 3, {"nonsymmetric.mtx", "not symmetric"}},
-    {"isai_of_a_kind_that_is_not_symmetric",
-     {"solve", "spd.mtx", "--precond", "isai"},
-     3,
-     {"cg: the preconditioner isai is not symmetric"}},
     {"zero_diagonal", {"solve", "zero_diagonal.mtx"}, 3, {"diagonal", "row 2"}},
     {"negative_diagonal", {"solve", "negative_diagonal.mtx"}, 3, {"diagonal", "-3"}},
     {"missing_diagonal", {"solve", "missing_diagonal.mtx"}, 3, {"diagonal", "missing"}},
@@ -276,6 +140,21 @@ const std::vector<ErrorCase> command_line_errors = {
      2,
      {"the solver 'cg'", "'nonsymmetric_fsai' is not symmetric", "jacobi, fsai, adaptive_fsai",
       "bicgstab, gmres, fgmres, idr"}},
+    {"isai_for_cg",
+     {"solve", "spd.mtx", "--precond", "isai"},
+     2,
+     {"the solver 'cg'", "'isai' with kind=general is not symmetric; ", "none, jacobi, fsai, adaptive_fsai, isai with kind=spd,",
+      "bicgstab, gmres, fgmres, idr"}},
+    {"triangular_isai_for_cg",
+     {"solve", "missing.mtx", "--precond", "isai", "-p", "kind=lower", "unit_diagonal=true"},
+     2,
+     {"'isai' with kind=lower is not symmetric"}},
+    {"spai_for_cg", {"solve", "spd.mtx", "--precond", "spai"}, 2, {"'spai' is not symmetric", "isai with kind=spd"}},
+    {"compare_isai",
+     {"compare", "spd.mtx", "--precond", "jacobi,isai:kind=spd,isai:kind=upper"},
+     2,
+     {"'isai' with kind=upper is not symmetric"}},
+    {"complex_isai", {"solve", "hermitian.mtx", "--precond", "isai", "--solver", "gmres"}, 2, {"for complex matrices"}},
     {"compare_nonsymmetric",
      {"compare", "spd.mtx", "--precond", "jacobi,nonsymmetric_fsai:power=2"},
      2,
@@ -632,9 +511,40 @@ TEST_F(DriverTest, CompareMakesARowEach) {
 
 TEST_F(DriverTest, CompareGoesOnAfterAFailure) {
   const Json reports =
-      report_of({"compare", "indefinite.mtx", "--rhs", "random", "--precond", "none,jacobi"});
+      report_of({"compare", "indefinite.mtx", "--rhs", "random", "--precond", "none,jacobi"}, 5);
   ASSERT_EQ(reports.size(), 2u);
   for (const auto& report : reports) EXPECT_EQ(report["solver"]["reason"], "breakdown_not_spd");
+}
+
+TEST_F(DriverTest, CompareEndsWithTheLargestCodeOfItsRows) {
+  const auto compared = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "compare");
+    return run(arguments);
+  };
+  Result result = compared({"--generate", "poisson2d:20", "--precond", "none,jacobi", "--max-iters", "5"});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_EQ(result.err, "prekond: error: 2 of 2 preconditioners did not lead to a solution: none: max_iters; jacobi: max_iters\n");
+  EXPECT_THAT(result.out, HasSubstr("max_iters (not converged)"));
+  // One converges, one does not, one refuses the matrix.
+  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "10", "--precond",
+                     "nonsymmetric_fsai:power=5,none"});
+  EXPECT_EQ(result.code, 4) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("1 of 2 preconditioners did not lead to a solution: none: max_iters"));
+  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--precond", "none,fsai"});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_THAT(result.err, HasSubstr("1 of 2 preconditioners did not lead to a solution: fsai: "));
+  EXPECT_THAT(result.out, HasSubstr("error: "));
+  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "3", "--precond",
+                     "none,fsai", "--quiet"});
+  EXPECT_EQ(result.code, 4);
+  EXPECT_THAT(result.err, HasSubstr("2 of 2"));
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(lines_of(result.err).size(), 1u);
+}
+
+TEST_F(DriverTest, IsaiOfASymmetricKindIsForCg) {
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "-p", "kind=spd"})["solver"]["converged"], true);
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "--solver", "gmres"})["solver"]["converged"], true);
 }
 
 TEST_F(DriverTest, SolversForGeneralMatrices) {
@@ -661,7 +571,7 @@ TEST_F(DriverTest, SolversForGeneralMatrices) {
   EXPECT_EQ(options["side"], "left");
   EXPECT_THAT(run({"list", "solvers", "gmres"}).out, HasSubstr("orthogonalization=cgs2  (cgs2 | dcgs2)"));
   const Json compared = report_of({"compare", "nonsymmetric.mtx", "--solver", "idr", "--precond",
-                                   "none,jacobi,nonsymmetric_fsai,adaptive_fsai"});
+                                   "none,jacobi,nonsymmetric_fsai,adaptive_fsai"}, 3);
   ASSERT_EQ(compared.size(), 4u);
   for (int k : {0, 1, 2}) EXPECT_EQ(compared[k]["solver"]["converged"], true) << k;
 }
@@ -718,3 +628,4 @@ TEST_F(DriverTest, GeneratedFilesAreTheGeneratedMatrix) {
 }
 
 }  // namespace
+}  // namespace prekond::testing

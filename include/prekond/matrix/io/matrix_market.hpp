@@ -5,9 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace prekond {
+
+namespace impl {
+class MarketInput;
+}
 
 /// What a Matrix Market file said about itself, and what was found in it.
 struct MatrixMarketInfo {
@@ -24,7 +29,9 @@ struct MatrixMarketInfo {
 /// Coordinate and array; real, double, integer, pattern (value 1) and complex; general, symmetric,
 /// skew-symmetric and hermitian. One triangle in the file becomes both in the matrix. Duplicates are summed
 /// in the order of the file. Explicit zeros are kept in coordinate format and dropped in array format. The
-/// result has the same bits for any number of threads.
+/// result has the same bits for any number of threads. A gzip file may have several members; anything but
+/// zeros behind the last one is refused, as is text that its entries do not justify (64 MB and 1 kB an entry,
+/// 1 MB a comment).
 ///
 /// Cost: one pass over the text, parsed in parallel while the next block is inflated. Memory, with the
 /// result: at most 64 MB + 40 bytes a byte of text; nothing is allocated on the word of the size line.
@@ -33,6 +40,28 @@ struct MatrixMarketInfo {
 template <class Scalar>
 CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read_matrix_market(const std::string& path,
                                                                           MatrixMarketInfo* info = nullptr);
+
+/// A Matrix Market file that is open, and whose first lines have been read: the caller knows what it holds
+/// before deciding how to read it. It is read once and forward, so that it may be a pipe.
+class MatrixMarketFile {
+ public:
+  /// \throws InputError as read_matrix_market
+  explicit MatrixMarketFile(const std::string& path);
+  ~MatrixMarketFile();
+  MatrixMarketFile(MatrixMarketFile&&) noexcept;
+  MatrixMarketFile& operator=(MatrixMarketFile&&) noexcept;
+
+  /// What the first lines say, as read_matrix_market_info.
+  const MatrixMarketInfo& info() const { return m_info; }
+
+  /// As read_matrix_market. \throws std::logic_error the second time
+  template <class Scalar>
+  CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace> read(MatrixMarketInfo* info = nullptr);
+
+ private:
+  std::unique_ptr<impl::MarketInput> m_input;
+  MatrixMarketInfo m_info;
+};
 
 /// What the first lines of a file say; nothing is counted in it but the entries that they announce.
 /// \throws InputError

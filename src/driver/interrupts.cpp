@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "interrupts.hpp"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "files.hpp"
+
+namespace prekond::driver {
+namespace {
+
+/// Held for ever by the thread that ends the process.
+struct Action {
+  std::mutex mutex;
+  std::function<void(const Failure&)> work;
+};
+
+Action& action() {
+  static auto* const instance = new Action;  // outlives every thread
+  return *instance;
+}
+
+constexpr int not_a_request = SIGTERM;  // wakes the thread at the end
+
+bool is_ignored(int signal) {
+  struct sigaction now {};
+  return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+void say(const char* text) {
+  const std::string line = std::string(isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + text;
+  // The live line's thread must not write behind it, and may hold the stream where a terminal is stopped.
+  for (int k = 0; k < 100 && ftrylockfile(stderr) != 0; ++k) usleep(1000);
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
+}
+
+}  // namespace
+
+Interrupts::Interrupts() {
+  sigemptyset(&m_signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    if (!is_ignored(signal)) sigaddset(&m_signals, signal);
+  sigset_t blocked = m_signals;
+  sigaddset(&blocked, not_a_request);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  try {
+    m_waiting = std::thread([this] { wait(); });
+  } catch (const std::system_error&) {
+    pthread_sigmask(SIG_UNBLOCK, &blocked, nullptr);  // without a thread they end the process as ever
+  }
+}
+
+Interrupts::~Interrupts() {
+  if (!m_waiting.joinable()) return;
+  m_over = true;
+  pthread_kill(m_waiting.native_handle(), not_a_request);
+  m_waiting.join();
+}
+
+void Interrupts::on_interrupt(std::function<void(const Failure&)> work) {
+  const std::lock_guard lock(action().mutex);
+  action().work = std::move(work);
+}
+
+void Interrupts::wait() {
+  sigset_t awaited = m_signals;
+  sigaddset(&awaited, not_a_request);
+  for (int signal = 0;;) {
+    if (sigwait(&awaited, &signal) != 0) continue;
+    if (m_over) return;
+    if (sigismember(&m_signals, signal) == 1) end(signal);
+  }
+}
+
+void Interrupts::end(int signal) {
+  pthread_sigmask(SIG_UNBLOCK, &m_signals, nullptr);  // the next one ends the process
+  constexpr int signalled = 128;
+  const Failure failure(static_cast<ExitCode>(signalled + signal), "interrupted");
+  stop_writing();
+  action().mutex.lock();
+  try {
+    if (action().work) action().work(failure);
+  } catch (const std::exception&) {
+    // The line below is all that can be said.
+  }
+  if (!m_silent) say("prekond: error: interrupted\n");
+  _exit(signalled + signal);
+}
+
+}  // namespace prekond::driver

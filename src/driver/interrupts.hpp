@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <atomic>
+#include <csignal>
+#include <functional>
+#include <thread>
+
+#include "failure.hpp"
+
+namespace prekond::driver {
+
+/// What ends the command from outside: SIGINT (Ctrl-C), SIGTERM, SIGHUP. A thread waits for them, so that
+/// what has to be done then is no signal handler's work: no file is left half written, one line is said, and
+/// the process ends with 128 and the signal's number. A second signal ends it at once. What was ignored at
+/// the start (nohup) stays ignored.
+///
+/// To be made before anything starts a thread: threads inherit that these signals are not for them.
+class Interrupts {
+ public:
+  Interrupts();
+  ~Interrupts();
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+  /// Say nothing: mpirun, which ends its processes so, speaks for them.
+  void be_silent() { m_silent = true; }
+
+  /// What has to be done before the end, in the thread that waits; nullptr: nothing.
+  static void on_interrupt(std::function<void(const Failure&)> action);
+
+ private:
+  void wait();
+  [[noreturn]] void end(int signal);
+
+  sigset_t m_signals;
+  std::atomic<bool> m_over{false};
+  std::atomic<bool> m_silent{false};
+  std::thread m_waiting;
+};
+
+}  // namespace prekond::driver
