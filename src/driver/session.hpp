@@ -20,7 +20,8 @@ using Space = Kokkos::DefaultExecutionSpace;
 class Session {
  public:
   /// `flags`: checked ones.
-  /// \throws OptionError for what the environment has wrong, and where a device, a tool or threads are missing
+  /// \throws OptionError for what the environment has wrong, and where a device, a tool or threads are
+  /// missing
   explicit Session(const std::vector<std::string>& flags);
   /// All processes.
   Session(const std::vector<std::string>& flags, const Processes& processes);
