@@ -9,6 +9,7 @@
 #include <map>
 
 #include "config.hpp"
+#include "kokkos_flags.hpp"
 #include "session.hpp"
 
 namespace prekond::driver {
@@ -81,10 +82,15 @@ class Parser {
   CommandLine parse(const std::vector<std::string>& arguments) {
     std::vector<std::string> reversed;
     for (const auto& argument : spread_pairs(arguments)) {
-      if (starts_with(argument, "--kokkos-"))
+      if (is_kokkos_flag(argument))
         m_result.kokkos.push_back(argument);
       else
         reversed.push_back(argument);
+    }
+    check_kokkos_flags(m_result.kokkos);
+    if (std::find(m_result.kokkos.begin(), m_result.kokkos.end(), "--kokkos-help") != m_result.kokkos.end()) {
+      m_result.command = "kokkos-help";
+      return m_result;
     }
     if (!reversed.empty()) m_first = reversed.front();
     std::reverse(reversed.begin(), reversed.end());

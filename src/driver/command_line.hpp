@@ -10,7 +10,8 @@ namespace prekond::driver {
 
 /// The command line, understood.
 struct CommandLine {
-  std::string command;  ///< "solve", "compare", "info", "list" or "generate"; empty where `text` answers
+  std::string command;  ///< "solve", "compare", "info", "list", "generate" or "kokkos-help"; empty where
+                        ///< `text` answers
   std::string text;     ///< what --help or --version print
 
   Settings settings;  ///< of solve, compare and info

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "files.hpp"
 #include "interrupts.hpp"
+#include "session.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -29,6 +30,8 @@ void run_alone(const CommandLine& line) {
     list_command(line);
   else if (line.command == "generate")
     generate_command(line);
+  else if (line.command == "kokkos-help")
+    print_kokkos_help();
   else
     std::fputs(line.text.c_str(), stdout);
 }

@@ -2,59 +2,76 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "session.hpp"
 
-#include <prekond/core/error.hpp>
+#include <prekond/core/threads.hpp>
 #include <prekond/core/version.hpp>
 #include <prekond/core/views.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
+#include <cstdio>
+#include <iostream>
 #include <sstream>
+
+#include "kokkos_flags.hpp"
+#include "kokkos_resources.hpp"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 namespace prekond::driver {
 namespace {
 
-/// Kokkos ends the process on a bad number, so it is refused here.
-void check_number(const std::string& flag, const std::string& name, int min) {
-  if (flag.rfind(name + "=", 0) != 0) return;
-  const char* begin = flag.data() + name.size() + 1;
-  const char* end = flag.data() + flag.size();
-  int value = 0;
-  const auto [rest, error] = std::from_chars(begin, end, value);
-  if (error != std::errc() || rest != end || value < min)
-    throw OptionError(name + " takes a whole number of at least " + std::to_string(min) + ", not '" +
-                      std::string(begin, end) + "'");
+/// OpenMP starts the number of threads that it is asked for: neither fewer on a loaded machine, nor, while
+/// Kokkos counts them, as many as there are processors.
+void fix_number_of_threads(const std::vector<std::string>& flags) {
+#ifdef _OPENMP
+  omp_set_dynamic(0);
+  omp_set_num_threads(number_of_threads(flags));
+#endif
 }
 
-}  // namespace
-
-Session::Session(const std::vector<std::string>& flags) {
-  start(flags);
-}
-
-Session::Session(const std::vector<std::string>& flags, const Processes& processes) {
-  processes.together([&] { start(flags); });
-}
-
-void Session::start(const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {"prekond"};
-  bool about_warnings = std::getenv("KOKKOS_DISABLE_WARNINGS") != nullptr;
-  for (const auto& flag : flags) {
-    check_number(flag, "--kokkos-num-threads", 1);
-    check_number(flag, "--kokkos-device-id", 0);
-    about_warnings = about_warnings || flag.rfind("--kokkos-disable-warnings", 0) == 0;
-    arguments.push_back(flag);
-  }
-  if (!about_warnings) arguments.emplace_back("--kokkos-disable-warnings");
+void start(const std::vector<std::string>& flags) {
+  check_kokkos_environment();
+  check_resources(flags, number_of_devices());
+  fix_number_of_threads(flags);
+  std::vector<std::string> arguments = kokkos_arguments(flags);
   std::vector<char*> pointers;
   for (auto& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(arguments.size());
   Kokkos::initialize(count, pointers.data());
+  check_threads(Space());
+}
+
+/// Where the work fails after Kokkos has started, Kokkos ends, as it does with a Session.
+template <class Work>
+void without_leaving_kokkos(const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    if (Kokkos::is_initialized()) Kokkos::finalize();
+    throw;
+  }
+}
+
+}  // namespace
+
+Session::Session(const std::vector<std::string>& flags) {
+  without_leaving_kokkos([&] { start(flags); });
+}
+
+Session::Session(const std::vector<std::string>& flags, const Processes& processes) {
+  without_leaving_kokkos([&] { processes.together([&] { start(flags); }); });
 }
 
 Session::~Session() {
   Kokkos::finalize();
+}
+
+void print_kokkos_help() {
+  // For "--help" Kokkos prints its flags and goes on; for "--kokkos-help" it would end the process.
+  const Session session({"--help"});
+  std::cout.flush();
 }
 
 std::string kokkos_version() {

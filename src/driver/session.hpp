@@ -19,17 +19,19 @@ using Space = Kokkos::DefaultExecutionSpace;
 /// to standard error is one line for an error, and nothing else.
 class Session {
  public:
-  /// \throws OptionError for a number that Kokkos would abort on
+  /// `flags`: checked ones.
+  /// \throws OptionError for what the environment has wrong, and where a device, a tool or threads are
+  /// missing
   explicit Session(const std::vector<std::string>& flags);
   /// All processes.
   Session(const std::vector<std::string>& flags, const Processes& processes);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-
- private:
-  void start(const std::vector<std::string>& flags);
 };
+
+/// Prints Kokkos's flags as Kokkos explains them.
+void print_kokkos_help();
 
 std::string kokkos_version();
 std::string version_text();

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/threads.hpp>
 #include <prekond/krylov/solver.hpp>
 
 #include "instantiate.hpp"
@@ -45,6 +46,7 @@ std::vector<SolveResult> Solver<Scalar, Space>::solve(
     const Space& space, const Operator<Scalar, Space>& a, const Preconditioner<Scalar, Space>* preconditioner,
     MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> x, const StoppingOptions& stopping,
     const ColumnMonitor& monitor, const Reducer<Scalar, Space>& reducer) const {
+  check_threads(space);
   check_sizes(name(), a, preconditioner, b.extent(0), x.extent(0));
   if (b.extent(1) != x.extent(1))
     throw InputError(name() + ": B has " + std::to_string(b.extent(1)) + " columns, X " +

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/core/threads.hpp>
 #include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/jacobi.hpp>
 
@@ -47,6 +48,7 @@ void scale_rows(const Space& space, VectorView<const Scalar, Space> scale, Multi
 
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
+  check_threads(space);
   m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse", a.num_rows);
   this->m_num_rows = a.num_rows;
   this->m_report = {};

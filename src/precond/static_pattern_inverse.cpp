@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/core/threads.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
@@ -34,6 +35,7 @@ CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::user_pattern(const
 
 template <class Scalar, class Space, class Inverse>
 void StaticPatternInverse<Scalar, Space, Inverse>::symbolic(const Space& space, const matrix_view& a) {
+  check_threads(space);
   Kokkos::Timer timer;
   impl::check_part(a, this->name());
   m_user_pattern = m_given_pattern;

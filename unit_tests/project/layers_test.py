@@ -18,7 +18,7 @@ RANKS = [("core",), ("matrix",), ("pattern", "dense"), ("krylov", "batched"), ("
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 SEES_ALL = {"adapters", "driver"}
 # Files of src/ that are of another layer than their folder says.
-SOURCE_LAYERS = {"src/options.cpp": "core", "src/instantiate.hpp": "core", "src/io": "matrix"}
+SOURCE_LAYERS = {"src/options.cpp": "core", "src/threads.cpp": "core", "src/instantiate.hpp": "core", "src/io": "matrix"}
 TRILINOS = r"Tpetra|Teuchos|Ifpack2|Belos|Xpetra|Thyra|Zoltan2|Amesos2|MueLu|MatrixMarket_Tpetra|mpi\.h"
 # What adapters are for, and what only the driver and tests use.
 ADAPTED = re.compile(rf"^({TRILINOS}|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|KokkosBatched|KokkosLapack|KokkosOde|"
@@ -29,7 +29,7 @@ KOKKOSKERNELS_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?kokko
 BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
                      r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
-BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp"}
+BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp", "src/driver/kokkos_resources.cpp"}
 MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
 CODE_FOLDERS = ("include", "src", "unit_tests", "perf_tests", "examples", "cmake", "scripts")

@@ -3,6 +3,7 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
+#include <prekond/core/threads.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/pattern/equal_rows.hpp>
 #include <prekond/pattern/power.hpp>
@@ -260,7 +261,8 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
 }
 
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::symbolic(const Space&, const matrix_view& a) {
+void AdaptiveFsai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
+  check_threads(space);
   impl::check_part(a, name());
   this->m_num_rows = a.num_rows;
   this->m_report = {};
