@@ -5,6 +5,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/find_entry.hpp>
+#include <prekond/matrix/impl/geometric_mean.hpp>
 
 #include <cstdint>
 
@@ -40,7 +41,7 @@ struct RowBlocks {
 
 /// sqrt(|a_ii a_jj|), which neither overflows nor underflows on the way.
 KOKKOS_INLINE_FUNCTION double diagonal_scale(double a_ii, double a_jj) {
-  return Kokkos::sqrt(Kokkos::abs(a_ii)) * Kokkos::sqrt(Kokkos::abs(a_jj));
+  return geometric_mean(Kokkos::abs(a_ii), Kokkos::abs(a_jj));
 }
 
 /// The symmetry condition of check_spd_input, a_ji conjugated where it is complex; false for a NaN.

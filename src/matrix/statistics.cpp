@@ -17,9 +17,28 @@ namespace {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
+/// Of numbers that are small, ordinary or large the squares are summed apart, those of small and large ones
+/// scaled, so that none leaves the range: Blue, ACM Trans. Math. Softw. 4 (1978).
+struct Magnitudes {
+  static constexpr int count = 3;
+  static constexpr int exponent = 600;  // of the scale
+
+  KOKKOS_FUNCTION static int of(double size) { return size < 0x1p-480 ? 0 : (size > 0x1p480 ? 2 : 1); }
+  KOKKOS_FUNCTION static double scale(int which) {
+    return which == 0 ? 0x1p600 : (which == 2 ? 0x1p-600 : 1.0);
+  }
+  /// The root of the sum of all squares.
+  static double norm(const double (&squares)[count]) {
+    if (squares[2] > 0)
+      return std::ldexp(std::sqrt(squares[2] + std::ldexp(squares[1], -2 * exponent)), exponent);
+    if (squares[1] > 0) return std::sqrt(squares[1] + std::ldexp(squares[0], -2 * exponent));
+    return std::ldexp(std::sqrt(squares[0]), -exponent);
+  }
+};
+
 /// What takes a look at every entry of a row.
 struct RowFacts {
-  double squares = 0;       // sum of |a_ij|^2
+  double squares[3] = {};   // sums of |a_ij|^2, see Magnitudes
   double off_diagonal = 0;  // sum of |a_ij|, j != i
   double max_abs = 0;
   double asymmetry = 0;
@@ -30,7 +49,7 @@ struct RowFacts {
     off_diagonal += other.off_diagonal;
     max_abs = max_abs < other.max_abs ? other.max_abs : max_abs;
     asymmetry = asymmetry < other.asymmetry ? other.asymmetry : asymmetry;
-    squares += other.squares;
+    for (int k = 0; k < Magnitudes::count; ++k) squares[k] += other.squares[k];
     unmatched += other.unmatched;
     asymmetric += other.asymmetric;
     return *this;
@@ -70,7 +89,8 @@ struct ScanRows {
     const int j = a.col_idxs(k);
     RowFacts entry;
     entry.max_abs = Kokkos::abs(value);
-    entry.squares = abs2(value);
+    const int which = Magnitudes::of(entry.max_abs);
+    entry.squares[which] = abs2(value * Magnitudes::scale(which));
     // A complex diagonal entry is its own mirror image where it is real.
     if (j == i && !is_complex<Scalar>) return entry;
     if (j != i) entry.off_diagonal = entry.max_abs;
@@ -178,20 +198,24 @@ struct Summarise {
 template <class Space>
 struct AddSquares {
   VectorView<const RowFacts, Space> facts;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double* sum) const { sum[0] += facts(i).squares; }
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double* sum) const {
+    for (int k = 0; k < Magnitudes::count; ++k) sum[k] += facts(i).squares[k];
+  }
 };
 
 template <class Space>
-double sum_of_squares(const Space& space, const Vector<RowFacts, Space>& facts) {
+double frobenius_norm(const Space& space, const Vector<RowFacts, Space>& facts) {
   const std::int64_t n = static_cast<std::int64_t>(facts.extent(0));
   const ReduceWorkspace<double, Space> workspace(space, n);
-  const auto result = allocate<Vector<double, Space>>(space, "prekond::statistics::squares", 1);
-  block_reduce<1>(space, "prekond::statistics::add_squares", n, workspace, VectorView<double, Space>(result),
-                  AddSquares<Space>{facts});
-  double sum = 0;
-  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(&sum, 1), result);
+  const auto result =
+      allocate<Vector<double, Space>>(space, "prekond::statistics::squares", Magnitudes::count);
+  block_reduce<Magnitudes::count>(space, "prekond::statistics::add_squares", n, workspace,
+                                  VectorView<double, Space>(result), AddSquares<Space>{facts});
+  double sums[Magnitudes::count] = {};
+  Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(sums, Magnitudes::count),
+                    result);
   space.fence("prekond::statistics::end");
-  return sum;
+  return Magnitudes::norm(sums);
 }
 
 MatrixStatistics to_statistics(const Summary& sum, MatrixStatistics result) {
@@ -239,7 +263,7 @@ MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a)
   Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),
                           Summarise<Scalar, Space>{a, facts}, sum);
   result = to_statistics(sum, result);
-  result.frobenius_norm = std::sqrt(sum_of_squares(space, facts));
+  result.frobenius_norm = frobenius_norm(space, facts);
   return result;
 }
 

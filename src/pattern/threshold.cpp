@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/matrix/impl/geometric_mean.hpp>
 #include <prekond/pattern/threshold.hpp>
 
 #include "instantiate.hpp"
@@ -12,7 +13,7 @@
 namespace prekond {
 namespace {
 
-/// sqrt|a_ii|: the product of two is the scale of an entry, and neither overflows nor underflows on the way.
+/// |a_ii|: the root of the product of two is the scale of an entry.
 template <class Scalar, class Space>
 struct ScaleRows {
   CsrView<Scalar, Space> a;
@@ -21,7 +22,7 @@ struct ScaleRows {
 
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t place = 0;
-    scale(i) = unit_diagonal ? 1.0 : Kokkos::sqrt(Kokkos::abs(to_double(find_entry(a, i, i, place))));
+    scale(i) = unit_diagonal ? 1.0 : Kokkos::abs(to_double(find_entry(a, i, i, place)));
   }
 };
 
@@ -35,7 +36,7 @@ struct LargeEntries {
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
     const int j = a.col_idxs(k);
     if (j == i || j >= a.num_rows) return false;
-    return tau == 0 || Kokkos::abs(to_double(a.values(k))) > tau * (scale(i) * scale(j));
+    return tau == 0 || Kokkos::abs(to_double(a.values(k))) > tau * impl::geometric_mean(scale(i), scale(j));
   }
 };
 

@@ -9,6 +9,7 @@
 #include "instantiate.hpp"
 
 #include <stdexcept>
+#include <string>
 
 namespace prekond {
 
@@ -130,6 +131,70 @@ std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& spac
   }
 }
 
+/// What the reductions over rows with entries that are not finite find.
+struct NotFinite {
+  std::int64_t count = 0;
+  std::int64_t first_row = -1;
+};
+
+template <class Scalar, class Space>
+std::int64_t count_not_finite(const Space& space, VectorView<const Scalar, Space> values) {
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce(
+      "prekond::factored_inverse::count_not_finite",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, values.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & sum) { sum += !is_finite(values(k)); }, count);
+  return count;
+}
+
+/// Rows with an entry that is not finite in either factor keep their diagonal, or 1 where that is not finite
+/// or zero. The factors have the same pattern, or are the same one.
+template <class Scalar, class Space>
+NotFinite keep_diagonals(const Space& space, const CsrGraphView<Space>& pattern,
+                         VectorView<Scalar, Space> lower, VectorView<Scalar, Space> upper) {
+  NotFinite found;
+  Kokkos::parallel_reduce(
+      "prekond::factored_inverse::keep_diagonals", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+      KOKKOS_LAMBDA(int i, std::int64_t& count, std::int64_t& first) {
+        const std::size_t begin = pattern.row_ptrs(i), last = pattern.row_ptrs(i + 1) - 1;
+        bool finite = true;
+        for (std::size_t k = begin; k <= last; ++k)
+          finite = finite && is_finite(lower(k)) && is_finite(upper(k));
+        if (finite) return;
+        for (std::size_t k = begin; k < last; ++k) lower(k) = upper(k) = 0;
+        const bool usable = is_finite(lower(last)) && is_finite(upper(last)) && lower(last) != Scalar(0) &&
+                            upper(last) != Scalar(0);
+        if (!usable) lower(last) = upper(last) = 1;
+        ++count;
+        if (i < first) first = i;
+      },
+      Kokkos::Sum<std::int64_t>(found.count), Kokkos::Min<std::int64_t>(found.first_row));
+  return found;
+}
+
+/// The last look at what is going to be applied: no infinity and no NaN gets into the factors, and the report
+/// says what was done about them.
+template <class Scalar, class Space, class Matrix>
+void check_finite(const Space& space, const Matrix& lower, const Matrix& upper, Report& report) {
+  std::int64_t count = count_not_finite<Scalar, Space>(space, lower.values);
+  ++report.fences;
+  if (upper.values.data() != lower.values.data()) {
+    count += count_not_finite<Scalar, Space>(space, upper.values);
+    ++report.fences;
+  }
+  if (count == 0) return;
+  const NotFinite found = keep_diagonals<Scalar, Space>(space, lower, lower.values, upper.values);
+  ++report.fences;
+  Breakdowns& all = report.breakdowns;
+  if (all.count == 0 || found.first_row < all.first_row) {
+    all.first_row = found.first_row;
+    all.first_pivot = 0;
+  }
+  all.count += found.count;
+  all.action += (all.action.empty() ? "" : "; ") + std::to_string(found.count) +
+                " rows had entries that are not finite and kept their diagonal alone";
+}
+
 template <class Scalar, class Space>
 struct ApplyWorkspace : Workspace {
   MultiVector<Scalar, Space> gx;
@@ -164,6 +229,7 @@ template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
                                                   const matrix_type& upper_transposed, Storage storage,
                                                   Report& report, impl::MemoryMeter& meter) {
+  check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   space.fence("prekond::factored_inverse::numeric::end");

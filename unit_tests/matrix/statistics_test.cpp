@@ -83,6 +83,34 @@ TYPED_TEST(Statistics, RectangularAndEmpty) {
   EXPECT_EQ(measure<TypeParam>(no_entries).diagonal_min_abs, 0);
 }
 
+TYPED_TEST(Statistics, NormsOfLargeAndSmallEntriesAreFinite) {
+  const auto a = sparse<double>({{3, -1, 0.5}, {-1, 2, 1e-3}, {0.5, 1e-3, 7}});
+  const auto plain = measure<TypeParam>(a);
+  for (const int k : {-1000, -565, -479, -100, -1, 1, 100, 479, 565, 1000}) {
+    auto scaled = a;
+    for (double& value : scaled.values) value = std::ldexp(value, k);
+    const auto s = measure<TypeParam>(scaled);
+    EXPECT_DOUBLE_EQ(std::ldexp(s.frobenius_norm, -k), plain.frobenius_norm) << k;
+    EXPECT_EQ(std::ldexp(s.max_abs, -k), plain.max_abs) << k;
+    EXPECT_EQ(s.max_asymmetry, plain.max_asymmetry) << k;
+    EXPECT_TRUE(s.symmetric_values) << k;
+    EXPECT_EQ(s.diagonally_dominant_rows, plain.diagonally_dominant_rows) << k;
+  }
+  // Of every size together, and of the smallest numbers that there are.
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{0x1p-1000, 1}, {0x1p900, 0x1p-900}})).frobenius_norm,
+            0x1p900);
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{3 * 0x1p700, 4 * 0x1p700}})).frobenius_norm, 5 * 0x1p700);
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{3 * 0x1p-480, 4 * 0x1p-480}})).frobenius_norm, 5 * 0x1p-480);
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{0x1.8p-480, 0x1p-481, 0x1p-481}})).frobenius_norm,
+            std::ldexp(std::sqrt(2.75), -480));
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{0x1p480, 0x1p481}})).frobenius_norm,
+            std::ldexp(std::sqrt(5.0), 480));
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{3 * 0x1p-1074, 4 * 0x1p-1074}})).frobenius_norm,
+            5 * 0x1p-1074);
+  EXPECT_EQ(measure<TypeParam>(sparse<double>({{0x1p1023, 0x1p1023}})).frobenius_norm,
+            std::ldexp(std::sqrt(2.0), 1023));
+}
+
 TYPED_TEST(Statistics, Poisson) {
   const int n = 67;
   const auto a = generate<double>(TypeParam(), "poisson2d:67");

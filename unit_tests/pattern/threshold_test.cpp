@@ -26,7 +26,8 @@ HostGraph sequential_threshold(const HostMatrix<Scalar>& a, double tau) {
     std::vector<char> stored(a.num_cols, 0);
     for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) stored[a.col_idxs[k]] = 1;
     for (int j = 0; j < a.num_rows; ++j) {
-      const double scale = std::sqrt(std::abs(double(a(i, i)))) * std::sqrt(std::abs(double(a(j, j))));
+      const double scale =
+          static_cast<double>(std::sqrt(std::abs(static_cast<long double>(a(i, i)) * a(j, j))));
       const bool large = stored[j] && (tau == 0 || std::abs(double(a(i, j))) > tau * scale);
       if (i == j || large) rows[i].push_back(j);
     }
@@ -111,6 +112,31 @@ TYPED_TEST(ThresholdTest, ScalesNeitherOverflowNorUnderflow) {
   EXPECT_THAT(rows(0.49),
               ElementsAre(ElementsAre(0, 1), ElementsAre(0, 1), ElementsAre(2, 3), ElementsAre(2, 3)));
   EXPECT_THAT(rows(0.51), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2), ElementsAre(3)));
+}
+
+TYPED_TEST(ThresholdTest, IsTheSameForEveryPowerOfTwoTimesTheMatrix) {
+  // Entries that are tau times their scale, to the last bit, are not above it.
+  for (const double diagonal : {2.0, 3.0, 5.0, 10.0, 11.0}) {
+    for (const int k : {-1000, -565, -100, -1, 0, 1, 2, 100, 565, 1000}) {
+      const double large = std::ldexp(diagonal, k), small = large / 4;
+      const auto a = to_device<TypeParam>(sparse<double>({{large, small}, {small, large}}));
+      EXPECT_THAT(to_host(threshold<double, TypeParam>(TypeParam(), a, 0.25)),
+                  ElementsAre(ElementsAre(0), ElementsAre(1)))
+          << diagonal << " 2^" << k;
+      EXPECT_THAT(to_host(threshold<double, TypeParam>(TypeParam(), a, std::nextafter(0.25, 0))),
+                  ElementsAre(ElementsAre(0, 1), ElementsAre(0, 1)))
+          << diagonal << " 2^" << k;
+    }
+  }
+}
+
+TYPED_TEST(ThresholdTest, TheDiagonalMayBeLargeAndSmall) {
+  const auto a = to_device<TypeParam>(
+      sparse<double>({{0x1p1000, 0.5, 0x1p700}, {0.5, 0x1p-1000, 0x1p-300}, {0x1p700, 0x1p-300, 0x1p400}}));
+  const auto rows = [&](double tau) { return to_host(threshold<double, TypeParam>(TypeParam(), a, tau)); };
+  EXPECT_THAT(rows(0.49), ElementsAre(ElementsAre(0, 1, 2), ElementsAre(0, 1, 2), ElementsAre(0, 1, 2)));
+  EXPECT_THAT(rows(0.5), ElementsAre(ElementsAre(0, 2), ElementsAre(1, 2), ElementsAre(0, 1, 2)));
+  EXPECT_THAT(rows(1), ElementsAre(ElementsAre(0), ElementsAre(1), ElementsAre(2)));
 }
 
 TYPED_TEST(ThresholdTest, RefusesABadTau) {

@@ -9,9 +9,11 @@
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/fsai.hpp>
 
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -210,6 +212,72 @@ TYPED_TEST(StoredFactors, AFloatMatrixKeepsItsValuesInSingle) {
   EXPECT_TRUE(to_host(computed<TypeParam>(a, Storage::single_precision)->factor()) ==
               to_host(computed<TypeParam>(a, Storage::full)->factor()));
   EXPECT_EQ(computed<TypeParam>(a, Storage::half)->factor().values.extent(0), 0u);
+}
+
+/// Inverses that are given and not found.
+template <class Space>
+class GivenFactors : public FactoredInverse<double, Space> {
+ public:
+  using typename FactoredInverse<double, Space>::matrix_type;
+  using typename FactoredInverse<double, Space>::matrix_view;
+  GivenFactors(const matrix_type& lower, const matrix_type& upper_transposed, Storage storage) {
+    this->m_num_rows = lower.num_rows;
+    impl::MemoryMeter meter;
+    this->take_factors(Space(), lower, upper_transposed, storage, this->m_report, meter);
+  }
+  std::string name() const override { return "given"; }
+  void symbolic(const Space&, const matrix_view&) override {}
+  void numeric(const Space&, const matrix_view&) override {}
+};
+
+template <class Space>
+class GivenInverse : public ExplicitInverse<double, Space> {
+ public:
+  using typename ExplicitInverse<double, Space>::matrix_type;
+  using typename ExplicitInverse<double, Space>::matrix_view;
+  GivenInverse(const matrix_type& m, Storage storage) {
+    this->m_num_rows = m.num_rows;
+    impl::MemoryMeter meter;
+    this->take_inverse(Space(), m, storage, this->m_report, meter);
+  }
+  std::string name() const override { return "given"; }
+  void symbolic(const Space&, const matrix_view&) override {}
+  void numeric(const Space&, const matrix_view&) override {}
+};
+
+TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {
+  const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
+  // Rows 2 and 4 have a usable diagonal entry, row 3 has none.
+  const auto g = sparse<double>(
+      {{2, 0, 0, 0, 0}, {1, inf, 0, 0, 0}, {0, nan, 4, 0, 0}, {1, 0, 0, nan, 0}, {-inf, 1, 1, 0, 8}});
+  for (const Storage storage : {Storage::full, Storage::half}) {
+    const auto one = to_device<TypeParam>(g);
+    const GivenFactors<TypeParam> m(one, one, storage);
+    EXPECT_EQ(applied<TypeParam>(m, {{1, 1, 1, 1, 1}})[0], (std::vector<double>{4, 1, 16, 1, 64}));
+    const Breakdowns& breakdowns = m.report().breakdowns;
+    EXPECT_EQ(breakdowns.count, 4);
+    EXPECT_EQ(breakdowns.first_row, 1);
+    EXPECT_EQ(breakdowns.action, "4 rows had entries that are not finite and kept their diagonal alone");
+  }
+  const auto sound = sparse<double>({{1, 0}, {1, 2}}), bad = sparse<double>({{1, 0}, {nan, 4}});
+  for (const bool lower : {true, false}) {
+    const auto first = to_device<TypeParam>(lower ? bad : sound),
+               second = to_device<TypeParam>(lower ? sound : bad);
+    const GivenFactors<TypeParam> m(first, second, Storage::full);
+    EXPECT_EQ(applied<TypeParam>(m, {{1, 1}})[0], (std::vector<double>{1, 8}));
+    EXPECT_EQ(m.report().breakdowns.count, 1);
+    EXPECT_EQ(m.report().breakdowns.first_row, 1);
+  }
+}
+
+TYPED_TEST(StoredFactors, RowsOfZerosAndOfTheLeastNumbersAreStored) {
+  auto m = sparse<double>({{1, 1, 0}, {0, 1, 1}, {1, 0, 1}});
+  m.values = {0, 0, 0x1.8p-1021, -0x1p-1022, 0x1p1023, -0x1p1023};
+  for (const auto& [storage, error] : storages) {
+    const GivenInverse<TypeParam> inverse(to_device<TypeParam>(m), storage);
+    EXPECT_EQ(applied<TypeParam>(inverse, {{1, 1, 0.25}})[0],
+              (std::vector<double>{0, 0x1.8p-1021 - 0x1p-1024, 0x1.8p1022}));
+  }
 }
 
 }  // namespace

@@ -111,7 +111,9 @@ struct AdaptiveFsaiOptions {
 /// of `gradient = marker` share; on the host also a marker array of n ints a thread, except with `merge`. The report has
 /// the peak. A numeric phase that fails leaves G as it was.
 /// Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above zero falls back to
-/// 1/sqrt(a_ii). Both are counted in the report. Where A's range is too wide for single precision, the setup is double,
+/// 1/sqrt(a_ii). Both are counted in the report. A diagonal outside [2^-480, 2^480] (of floats 2^-46, 2^46) takes a copy of
+/// A's values scaled by a power of two; where no single power brings it there, rows are grown on D A D with a diagonal near
+/// 1, and the report says so. Where A's range is too wide for single precision, the setup is double,
 /// and the report says so.
 /// With `initial_power`, or a pattern of the user's, rows begin with G_0 on it (section 2 of the paper): its entries are
 /// taken in one step, and psi_0 in the stop (eq. 17) is that of G_0. With `reuse = extend` a later numeric phase begins

@@ -27,6 +27,10 @@ class StoredFactor;
 /// needs no change; sums are formed in the vectors' precision. (G_U = H_U D_U likewise, with scales of its
 /// own.)
 ///
+/// A row with an entry that is not finite keeps its diagonal alone (1 where that is not finite either), in both
+/// factors, and is counted as a breakdown. For A times a power of four M^-1 is divided by it, to the last bit;
+/// for other powers of two the square roots in G round.
+///
 /// Complex scalars: M^-1 = G^H G, Hermitian, with a real diagonal of G; G^H is what is stored beside G, and reduced
 /// precisions hold two numbers an entry.
 template <class Scalar, class Space>

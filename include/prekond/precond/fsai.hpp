@@ -83,8 +83,9 @@ struct FsaiOptions {
 /// Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to a diagonal near 1) is done
 /// again in double; there a column with such a pivot is left out of the row (its entry is 0), and a row whose
 /// last pivot is so falls back to 1/sqrt(a_ii); both are counted in the report. A numeric phase that fails
-/// leaves G as it was. Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's
-/// part) has an empty G.
+/// leaves G as it was. A diagonal outside [2^-480, 2^480] (of floats 2^-46, 2^46) takes a copy of A's values
+/// scaled by powers of two; for powers of two D the factor of D A D is G D^-1. Columns >= num_rows (of other
+/// ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 ///
 /// Complex scalars: for Hermitian matrices, M^-1 = G^H G, diag(G A G^H) = 1.
 ///

@@ -75,8 +75,9 @@ struct NonsymmetricFsaiOptions {
 /// the last one, or s is not above 16 eps |a_ii|, the row falls back to 1 / sqrt|a_ii| in both factors (with
 /// a_ii's sign in G_U), or to 1 where a_ii is 0 or not finite. Both are counted in the report, whose first
 /// pivot is relative to the largest entry of its column. A diagonal entry of zero, missing or negative is no
-/// breakdown by itself. A numeric phase that fails leaves the factors as they were. Columns >= num_rows (of
-/// other ranks) are skipped; a matrix without rows (a rank's part) has empty factors.
+/// breakdown by itself. Rows whose largest entries leave [2^-480, 2^480] (of floats 2^-46, 2^46) take a copy
+/// of A's values scaled by a power of two. A numeric phase that fails leaves the factors as they were.
+/// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has empty factors.
 ///
 /// `is_nonsymmetric()`: conjugate gradients refuse it. `report().nnz` counts both factors.
 ///

@@ -127,7 +127,9 @@ struct GrowBlocks {
     });
     const bool shortened = r >= block.first_short_row(grown);
     if ((sound && !shortened) || outcome.extent(0) == 0) return;
-    const double pivot = sound ? double(block.pivot()) : psi / block.diagonal(r);
+    // The rows are found in units of their own.
+    const double unit = block.own_value(r, r);
+    const double pivot = sound ? double(block.pivot()) : psi / (block.diagonal(r) * unit * unit);
     level.once([&] { Outcome::count(outcome(0), first + r, !sound, static_cast<float>(pivot)); });
   }
 };

@@ -5,12 +5,14 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/threads.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/geometric_mean.hpp>
 #include <prekond/pattern/equal_rows.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/impl/adaptive_fsai_block_setup.hpp>
 #include <prekond/precond/impl/adaptive_fsai_setup.hpp>
+#include <prekond/precond/impl/equilibrate.hpp>
 #include <prekond/precond/impl/fsai_scale.hpp>
 #include <prekond/precond/impl/fsai_supernodes.hpp>
 
@@ -103,7 +105,8 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a, VectorView<cons
     diagonal_of_real = diagonal;
   } else {
     // The matrix is centred in Real's range by a power of two; each row then has its own.
-    const int centre = (std::ilogb(range.min) + std::ilogb(range.max)) / 2;
+    // (Rounded downwards, not towards 0: so the centre moves with the matrix.)
+    const int centre = (std::ilogb(range.min) + std::ilogb(range.max)) >> 1;
     const int half_width = (std::ilogb(range.max) - std::ilogb(range.min)) / 2;
     // floor^2 a_jj / a_ii has to stay a normal number: 2^-126 for single precision and a floor of 1e-5.
     if (half_width > 46) return false;
@@ -176,7 +179,7 @@ struct KeepStrong {
   KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
     const int col = a.col_idxs(k);
     if (col == row || col >= a.num_rows) return col == row;
-    return Kokkos::abs(to_double(a.values(k))) > tau * (Kokkos::sqrt(double(diagonal(row))) * Kokkos::sqrt(double(diagonal(col))));
+    return Kokkos::abs(to_double(a.values(k))) > tau * geometric_mean(double(diagonal(row)), double(diagonal(col)));
   }
 };
 
@@ -282,7 +285,7 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   report.symbolic_seconds = this->m_report.symbolic_seconds;
   auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
-  const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
   const bool kept = m_options.reuse == Reuse::pattern && this->has_inverse();
   report.pattern_kept = kept;
@@ -292,14 +295,22 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
     return;
   }
   impl::check_diagonal(range, name());
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
+  if (scaled.is_scaled()) {
+    range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+    ++report.fences;
+  }
+  if (scaled.is_graded())
+    report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
+  const matrix_view& b = scaled.matrix();
 
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered;
   if (m_options.prefilter > 0) {
-    filtered = filter_entries<Scalar, Space>(space, a, inner::KeepStrong<Scalar, Space>{a, diagonal, m_options.prefilter});
+    filtered = filter_entries<Scalar, Space>(space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
     ++report.fences;
   }
   const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
-  const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : a;
+  const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
   CsrGraph<Space> start;
   Supernodes<Space> supernodes;
   if (!kept) {
@@ -336,7 +347,8 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
     const auto held = meter.hold_bytes(g.bytes());
     g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   }
-  if (m_options.prefilter > 0 || sources.filtered) inner::scale_again<Scalar, Space>(space, a, diagonal, g, report);
+  if (m_options.prefilter > 0 || sources.filtered) inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
+  scaled.undo(space, g, g.values);
   this->take_factor(space, g, m_options.storage, report, meter);
   report.numeric_flops = flops;
   report.numeric_seconds = timer.seconds();

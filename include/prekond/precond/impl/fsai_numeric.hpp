@@ -5,6 +5,7 @@
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/fsai.hpp>
+#include <prekond/precond/impl/equilibrate.hpp>
 #include <prekond/precond/impl/fsai_setup.hpp>
 #include <prekond/precond/impl/fsai_supernodes.hpp>
 
@@ -89,6 +90,12 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   ++report.fences;
   impl::check_diagonal(range, name());
+  // What is found is the same in exact arithmetic, whatever each row's scale is.
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
+  if (scaled.is_scaled()) {
+    impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+    ++report.fences;
+  }
   const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 4, report);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
@@ -99,7 +106,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
     held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
     held_values = meter.hold(g.values);
   }
-  inner::Setup<Scalar, Space> setup(space, a, diagonal, m_options.slab_bytes, meter);
+  inner::Setup<Scalar, Space> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, meter);
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
@@ -109,6 +116,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   held_values = {};
   setup.scale(g, g.values);
+  scaled.undo(space, g, g.values);
   const impl::Outcome outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
   report.fences += setup.fences() + 2;

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the setup of NonsymmetricFsai.
+#include <prekond/precond/impl/equilibrate.hpp>
 #include <prekond/precond/impl/lu_rows.hpp>
 #include <prekond/precond/impl/nonsymmetric_fsai_row.hpp>
+
+#include <optional>
+#include <utility>
 
 namespace prekond::impl::nonsymmetric_fsai {
 
@@ -135,6 +139,16 @@ struct KeepEither {
   }
 };
 
+/// Extremes of 2^-k, with the largest entries of rows in [2^k, 2^(k + 1)).
+template <class Space>
+struct RangeOfScales {
+  VectorView<const double, Space> scale;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& min, double& max) const {
+    if (scale(i) < min) min = scale(i);
+    if (scale(i) > max) max = scale(i);
+  }
+};
+
 /// The setup's launches.
 template <class Scalar, class Space>
 class Setup {
@@ -153,6 +167,11 @@ class Setup {
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
     m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
+    const auto [least, most] = range_of_rows();
+    m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most, meter);
+    if (!m_scaled->is_scaled()) return;
+    m_a = m_scaled->matrix();
+    m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
   }
 
   /// The solutions with unit diagonals, into the values of G_L and G_U^T, which have the same pattern.
@@ -185,12 +204,25 @@ class Setup {
       scale_by<32>(lower, upper);
     else
       scale_by<8>(lower, upper);
+    m_scaled->undo(m_space, lower, lower.values);
+    m_scaled->undo(m_space, upper, upper.values);
   }
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
   int fences() const { return m_fences; }
 
  private:
+  /// The least and the largest of the rows' largest entries, but for a factor of two.
+  std::pair<Scalar, Scalar> range_of_rows() {
+    double least = 1, most = 1;
+    Kokkos::parallel_reduce("prekond::nonsymmetric_fsai::numeric::range_of_rows",
+                            Kokkos::RangePolicy<Space>(m_space, 0, m_a.num_rows),
+                            RangeOfScales<Space>{m_sizes.scale}, Kokkos::Min<double>(least),
+                            Kokkos::Max<double>(most));
+    ++m_fences;
+    return {static_cast<Scalar>(1 / most), static_cast<Scalar>(1 / least)};
+  }
+
   template <int Width>
   void scale_by(const Matrix& lower, const Matrix& upper) {
     const ScaleRows<Scalar, Space, Width> kernel{
@@ -234,6 +266,7 @@ class Setup {
   Vector<unsigned char, Space> m_status;
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
+  std::optional<Equilibrated<Scalar, Space>> m_scaled;
   int m_fences = 0;
 };
 

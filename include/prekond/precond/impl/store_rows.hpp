@@ -77,12 +77,20 @@ struct StoreRows {
         },
         Kokkos::Max<Real>(largest));
     constexpr Real target = top<Value>;
-    const Real inverse = inverse_power_of_two(largest) * target;
+    const Real inverse = inverse_of(largest) * target;
     if (values.extent(0) > 0)
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, end), [&](std::size_t k) {
         values(k) = rounded(g.values(k) * inverse, ends_with_diagonal && k == last);
       });
     Kokkos::single(Kokkos::PerThread(team), [&] { inverse_scale(i) = inverse; });
+  }
+
+  /// 1 of a row of zeros, and of one so small that the scale would leave the range a power of two that does
+  /// not.
+  KOKKOS_FUNCTION static Real inverse_of(Real largest) {
+    constexpr Real most = (sizeof(Real) == 4 ? Real(0x1p125) : Real(0x1p1021)) / top<Value>;
+    const Real inverse = largest > 0 ? inverse_power_of_two(largest) : Real(1);
+    return inverse < most ? inverse : most;
   }
 
   /// A diagonal entry far below the others of its row must not become zero: M^-1 would be singular.
