@@ -572,7 +572,6 @@ build_command() {
 # so that every file argument means what it means here. Does not return.
 run_binary() {
   local file loader='' libraries='' folder
-  [[ -n ${OMP_PROC_BIND:-}${OMP_PLACES:-} ]] || export OMP_PROC_BIND=spread OMP_PLACES=threads
   [[ $MODE == root ]] || exec "$@"
   for file in "$ROOT"/lib64/ld*.so.[0-9] "$ROOT"/lib/ld*.so.[0-9]; do
     if [[ -x $file ]]; then loader=$file && break; fi

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "commands.hpp"
+#include "waiting.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -73,6 +74,7 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
 }  // namespace prekond::driver
 
 int main(int argc, char** argv) {
+  prekond::driver::bound_waiting();
   const prekond::driver::Processes processes;
   std::vector<std::string> arguments(argv, argv + argc);
   if (!arguments.empty()) arguments.erase(arguments.begin());
