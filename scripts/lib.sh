@@ -24,6 +24,8 @@ readonly SOURCE_DIR CACHE
 readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
+ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
+CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
@@ -474,7 +476,15 @@ setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
 
 # The functions below need a setup.
 
-build_folder() { if [[ $MODE == root ]]; then echo "$SOURCE_DIR/build/$SUITE"; else echo "$SOURCE_DIR/build/native"; fi; }
+build_folder() {
+  if [[ -n $ARCH ]]; then
+    echo "$SOURCE_DIR/build/targets/${ARCH/+/-tune-}-contract-$CONTRACT"
+  elif [[ $MODE == root ]]; then
+    echo "$SOURCE_DIR/build/$SUITE"
+  else
+    echo "$SOURCE_DIR/build/native"
+  fi
+}
 
 # with_toolchain COMMAND...: in the root, or here.
 with_toolchain() {
@@ -501,7 +511,12 @@ configure() {
   folder=$(build_folder)
   args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
   # The suite trilinos is compiled as an application on an installed Trilinos is.
-  [[ $SUITE == trilinos ]] || args+=(-DPREKOND_ENABLE_NATIVE=ON)
+  if [[ -n $ARCH ]]; then
+    args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
+    [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
+  elif [[ $SUITE != trilinos ]]; then
+    args+=(-DPREKOND_ENABLE_NATIVE=ON)
+  fi
   [[ $MODE == root ]] || have ninja || args+=(-G "Unix Makefiles")
   [[ " ${args[*]} " == *" -G "* ]] || args+=(-G Ninja)
   [[ $MODE == fetch ]] && args+=(-DPREKOND_FETCH_DEPENDENCIES=ON) || args+=(-DPREKOND_FETCH_DEPENDENCIES=OFF)
@@ -557,7 +572,6 @@ build_command() {
 # so that every file argument means what it means here. Does not return.
 run_binary() {
   local file loader='' libraries='' folder
-  [[ -n ${OMP_PROC_BIND:-}${OMP_PLACES:-} ]] || export OMP_PROC_BIND=spread OMP_PLACES=threads
   [[ $MODE == root ]] || exec "$@"
   for file in "$ROOT"/lib64/ld*.so.[0-9] "$ROOT"/lib/ld*.so.[0-9]; do
     if [[ -x $file ]]; then loader=$file && break; fi

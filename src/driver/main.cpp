@@ -11,6 +11,7 @@
 #include "files.hpp"
 #include "interrupts.hpp"
 #include "session.hpp"
+#include "waiting.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -78,6 +79,7 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
 }  // namespace prekond::driver
 
 int main(int argc, char** argv) {
+  prekond::driver::bound_waiting();  // may start the command anew
   prekond::driver::prepare_files();
   prekond::driver::Interrupts interrupts;  // before there are threads
   const prekond::driver::Processes processes;

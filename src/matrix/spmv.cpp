@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/half.hpp>
 #include <prekond/core/levels.hpp>
+#include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include "instantiate.hpp"
@@ -27,7 +28,8 @@ struct SpmvTuning {
   static constexpr int host_sums = 4;
 };
 
-/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once.
+/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once. On a host every
+/// instantiation gives (A x)_i the same bits: the order of the sum depends on the row alone, its rounding is written down.
 template <class Value, class Scalar, class Space, int VectorLength, int Batch, int NumVectors, bool WithDot, bool Stored>
 struct SpmvKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -74,7 +76,7 @@ struct SpmvKernel {
         if constexpr (Stored)
           y(i, v) = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
         else
-          y(i, v) = beta == Scalar(0) ? alpha * sum : alpha * sum + beta * y(i, v);
+          y(i, v) = beta == Scalar(0) ? multiply(alpha, sum) : multiply_add(beta, y(i, v), multiply(alpha, sum));
       });
     }
     return first;
@@ -87,8 +89,9 @@ struct SpmvKernel {
       Scalar sums[parts] = {};
       int k = 0;
       for (; k + parts <= length; k += parts)
-        for (int p = 0; p < parts; ++p) sums[p] += static_cast<Scalar>(values[k + p]) * xv[cols[k + p]];
-      for (; k < length; ++k) sums[0] += static_cast<Scalar>(values[k]) * xv[cols[k]];
+        for (int p = 0; p < parts; ++p)
+          sums[p] = multiply_add(static_cast<Scalar>(values[k + p]), xv[cols[k + p]], sums[p]);
+      for (; k < length; ++k) sums[0] = multiply_add(static_cast<Scalar>(values[k]), xv[cols[k]], sums[0]);
       return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     } else {
       // A batch's columns and values are all on their way before the first is needed: x waits for memory once a batch,
@@ -109,7 +112,7 @@ struct SpmvKernel {
           if (col[p] >= 0) factor[p] = xv[col[p]];
 #pragma unroll
         for (int p = 0; p < Batch; ++p)
-          if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
+          if (col[p] >= 0) sum = multiply_add(static_cast<Scalar>(value[p]), factor[p], sum);
       }
       return sum;
     }

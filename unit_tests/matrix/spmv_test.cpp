@@ -263,6 +263,72 @@ TYPED_TEST(SpmvTest, ProductAndDotInOnePass) {
   check_dot<float, TypeParam>();
 }
 
+/// The same with imaginary parts, which are the real parts backwards.
+template <class Scalar>
+std::vector<Scalar> in_scalar(const std::vector<real_type_t<Scalar>>& x) {
+  std::vector<Scalar> result(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if constexpr (is_complex<Scalar>)
+      result[i] = Scalar(x[i], x[x.size() - 1 - i]);
+    else
+      result[i] = x[i];
+  return result;
+}
+
+template <class Scalar>
+HostMatrix<Scalar> in_scalar(const HostMatrix<real_type_t<Scalar>>& a) {
+  return {a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, in_scalar<Scalar>(a.values)};
+}
+
+/// One vector at a time, and by the product that comes with an inner product, the bits are those of five at once.
+template <class Scalar, class Space>
+void check_bits_of_columns() {
+  using Real = real_type_t<Scalar>;
+  constexpr int k = 5;
+  const Space space;
+  for (const auto& test : cases<Real>()) {
+    SCOPED_TRACE(test.name);
+    const HostMatrix<Scalar> a = in_scalar<Scalar>(test.matrix);
+    const auto device = to_device<Space>(a);
+    const ReduceWorkspace<Scalar, Space> workspace(space, a.num_rows);
+    for (const auto& [alpha, beta] : {std::pair(Real(1), Real(0)), std::pair(Real(1.7), Real(0.3))}) {
+      Strided<Scalar, Space> x(a.num_cols, k, 0), y(a.num_rows, k, 0), alone(a.num_rows, k, 0);
+      std::vector<std::vector<Scalar>> x_values, y_values;
+      for (unsigned v = 0; v < k; ++v) {
+        x_values.push_back(in_scalar<Scalar>(values_at<Real>(a.num_cols, v)));
+        y_values.push_back(in_scalar<Scalar>(values_at<Real>(a.num_rows, 10 + v)));
+      }
+      x.fill(x_values);
+      y.fill(y_values);
+      alone.fill(y_values);
+      const MultiVectorView<const Scalar, Space> x_part = x.part;
+      spmv<Scalar, Space>(space, Scalar(alpha), device, x_part, Scalar(beta), y.part);
+      for (int v = 0; v < k; ++v)
+        spmv<Scalar, Space>(space, Scalar(alpha), device, as_multivector(column(x_part, v)), Scalar(beta),
+                            as_multivector(column(alone.part, v)));
+      space.fence();
+      const auto together = y.columns();
+      ASSERT_EQ(together, alone.columns());
+      if (alpha != Real(1) || beta != Real(0) || a.num_cols < a.num_rows) continue;
+      Vector<Scalar, Space> with_dot("with_dot", a.num_rows), dot("dot", 1);
+      spmv_dot<Scalar, Space>(space, device, column(x_part, 0), with_dot, dot, workspace);
+      space.fence();
+      ASSERT_EQ(together[0], to_vector(with_dot));
+    }
+  }
+}
+
+TYPED_TEST(SpmvTest, AColumnHasTheSameBitsAloneAndAmongOthers) {
+  if constexpr (is_host_space<TypeParam>) {
+    check_bits_of_columns<double, TypeParam>();
+    check_bits_of_columns<float, TypeParam>();
+    check_bits_of_columns<Kokkos::complex<double>, TypeParam>();
+    check_bits_of_columns<Kokkos::complex<float>, TypeParam>();
+  } else {
+    GTEST_SKIP() << "promised on a host";
+  }
+}
+
 TYPED_TEST(SpmvTest, TheDotOverNoRowsIsZero) {
   const TypeParam space;
   const auto none = to_device<TypeParam>(matrix_of<double>({}, 3));

@@ -12,14 +12,14 @@ namespace prekond {
 template <class Space>
 int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz);
 
-/// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read.
-/// One kernel for each group of up to four vectors: the matrix is read once a group. No allocation, no fence.
+/// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read. On a host a column has
+/// the bits that it has alone. One kernel for each group of up to four: the matrix is read once. No allocation, no fence.
 template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
           Scalar beta, MultiVectorView<Scalar, Space> y);
 
 /// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass. `workspace` is made for num_rows. Same bits for any
-/// number of threads.
+/// number of threads; y has those of `spmv`.
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,

@@ -61,11 +61,11 @@ struct Lattice {
   }
 };
 
-/// Nodes within r steps of a node, itself among them, on the average over the lattice.
+/// Nodes within r steps of a node, without itself, on the average over the lattice. (Here and below, a product that is
+/// added to something is fused with that by fma, so that no compiler chooses.)
 double mean_ball(double size, double r) {
-  if (r >= size) return size * size * size;
-  const double along = ((2 * r + 1) * size - r * (r + 1)) / size;
-  return along * along * along;
+  const double along = r >= size ? size : ((2 * r + 1) * size - r * (r + 1)) / size;
+  return std::fma(along * along, along, -1.0);
 }
 
 Lattice make_lattice(std::int64_t size, const Irregular3dOptions& options) {
@@ -78,12 +78,12 @@ Lattice make_lattice(std::int64_t size, const Irregular3dOptions& options) {
   lattice.shift = options.shift;
   lattice.seed = impl::mix_bits(static_cast<std::uint64_t>(options.seed));
   const double sociable = std::max(1 - options.lonely, 1e-12);
-  const double candidates = (mean_ball(double(size), 1) - 1) * sociable;
+  const double candidates = mean_ball(double(size), 1) * sociable;
   const double neighbours = (options.mean / options.unknowns - options.lonely - sociable) / sociable;
-  const auto near_without = [&](double by_hubs) {
-    return candidates > 0 ? std::clamp((neighbours - by_hubs) / candidates, 0.0, 1.0) : 0.0;
+  const auto near_without = [&](double hub_edges, double reached) {  // the product are neighbours by hubs
+    return candidates > 0 ? std::clamp(std::fma(-hub_edges, reached, neighbours) / candidates, 0.0, 1.0) : 0.0;
   };
-  lattice.near = near_without(0);
+  lattice.near = near_without(0, 0);
   if (options.longest == 0) return lattice;
   lattice.hubs = options.hubs;
   const double wanted = static_cast<double>(options.longest) / options.unknowns;
@@ -91,10 +91,10 @@ Lattice make_lattice(std::int64_t size, const Irregular3dOptions& options) {
   while (ball(lattice.reach) * sociable < wanted && lattice.reach < size) ++lattice.reach;
   // What a hub has beyond its near neighbours. Its edges count at both ends.
   for (int pass = 0; pass < 4; ++pass) {
-    const double more = wanted - 1 - 26 * lattice.near * sociable;
+    const double more = std::fma(-26 * lattice.near, sociable, wanted - 1);
     lattice.far = std::clamp(more / ((ball(lattice.reach) - 1) * sociable), 0.0, 1.0);
-    lattice.near = near_without(2 * lattice.hubs * lattice.far *
-                                (mean_ball(double(size), lattice.reach) - 1) * sociable);
+    lattice.near =
+        near_without(2 * lattice.hubs * lattice.far, mean_ball(double(size), lattice.reach) * sociable);
   }
   return lattice;
 }
