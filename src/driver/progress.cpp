@@ -13,7 +13,7 @@ constexpr std::chrono::milliseconds interval{100};
 constexpr std::size_t max_width = 78;
 }  // namespace
 
-Progress::Progress(bool wanted) {
+Progress::Progress(bool wanted) : m_wanted(wanted) {
   if (wanted && isatty(STDERR_FILENO) == 1) m_painter = std::thread([this] { paint(); });
 }
 
@@ -31,6 +31,13 @@ void Progress::phase(const std::string& text) {
   const std::lock_guard lock(m_mutex);
   m_text = text;
   m_iteration = -1;
+}
+
+void Progress::note(const std::string& text) {
+  if (!m_wanted) return;
+  const std::lock_guard lock(m_mutex);
+  std::fprintf(stderr, "%sprekond: note: %s\n", live() ? "\r\033[K" : "", text.c_str());
+  std::fflush(stderr);
 }
 
 void Progress::iteration(std::int64_t number, double relative_residual) {

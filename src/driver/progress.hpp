@@ -28,12 +28,16 @@ class Progress {
   /// A new phase: "reading matrix.mtx".
   void phase(const std::string& text);
 
+  /// What a user should know before the end: a line on standard error, terminal or not, where it is wanted.
+  void note(const std::string& text);
+
   /// An iteration of the phase, and its relative residual. Cheap.
   void iteration(std::int64_t number, double relative_residual);
 
  private:
   void paint();
 
+  bool m_wanted;
   std::chrono::steady_clock::time_point m_start = std::chrono::steady_clock::now();
   std::mutex m_mutex;
   std::condition_variable m_wake;
