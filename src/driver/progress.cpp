@@ -25,8 +25,9 @@ std::string printable(std::string text) {
 
 }  // namespace
 
-Progress::Progress(bool wanted, Times times) : m_times(times), m_terminal(isatty(STDERR_FILENO) == 1) {
-  if (wanted) m_writer = std::thread([this] { m_terminal ? paint() : note(); });
+Progress::Progress(bool wanted, Times times)
+    : m_wanted(wanted), m_times(times), m_terminal(isatty(STDERR_FILENO) == 1) {
+  if (wanted) m_writer = std::thread([this] { m_terminal ? paint() : watch_row(); });
 }
 
 Progress::~Progress() {
@@ -54,6 +55,13 @@ void Progress::phase(const std::string& text) {
   m_text = printable(text);
   m_phase_start = Clock::now();
   m_iteration = -1;
+}
+
+void Progress::note(const std::string& text) {
+  if (!m_wanted) return;
+  const std::lock_guard lock(m_mutex);
+  std::fprintf(stderr, "%sprekond: note: %s\n", live() ? "\r\033[K" : "", text.c_str());
+  std::fflush(stderr);
 }
 
 void Progress::iteration(std::int64_t number, double relative_residual) {
@@ -88,7 +96,7 @@ void Progress::paint() {
   std::fflush(stderr);
 }
 
-void Progress::note() {
+void Progress::watch_row() {
   std::unique_lock lock(m_mutex);
   while (!m_done) {
     if (m_noted) {

@@ -39,6 +39,9 @@ class Progress {
   /// A new phase: "reading matrix.mtx".
   void phase(const std::string& text);
 
+  /// What a user should know before the end: a line on standard error, terminal or not, where it is wanted.
+  void note(const std::string& text);
+
   /// An iteration of the phase, and its relative residual. Cheap.
   void iteration(std::int64_t number, double relative_residual);
 
@@ -46,9 +49,10 @@ class Progress {
   using Clock = std::chrono::steady_clock;
 
   void paint();
-  void note();
+  void watch_row();
   std::string line() const;
 
+  bool m_wanted;
   Times m_times;
   bool m_terminal;
   Clock::time_point m_start = Clock::now();

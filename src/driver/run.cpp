@@ -99,6 +99,8 @@ class Run {
  private:
   void set_up() {
     m_progress.phase("setup of " + m_method.precond_name);
+    if (m_setup.empty())
+      m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
     m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a->rows()); });
     m_symbolic.push_back(timer.seconds());

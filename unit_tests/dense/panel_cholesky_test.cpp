@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/dense_matrices.hpp"
+#include "testing/host_threads.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/spaces.hpp"
 
@@ -26,8 +27,10 @@ struct FactorAndSolve {
   Vector<Real, Space> entries, reciprocals, y, x;
   Vector<DroppedPivots<Real>, Space> dropped;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(Level(team)); }
+
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void solve_by(const AnyLevel& level) const {
     const PanelCholesky<Real> system{entries.data(), reciprocals.data(), dropped.data(),
                                      PanelCholesky<Real>::padded(m)};
     system.clear(level, m);
@@ -46,9 +49,8 @@ struct Solved {
   DroppedPivots<Real> dropped;
 };
 
-template <class Real, class Space, class Level>
-Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_length, Real floor = 0) {
-  using Kernel = FactorAndSolve<Real, Space, Level>;
+template <class Kernel, class Real, class Space>
+Kernel kernel_for(const LongMatrix& a, int last, Real floor) {
   const int m = static_cast<int>(a.size());
   std::vector<Real> flat;
   for (const auto& row : a)
@@ -69,10 +71,31 @@ Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_leng
                 nan("x", order),
                 Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   kernel.matrix = to_device<Space>(flat);
+  return kernel;
+}
+
+template <class Real, class Space, class Level>
+Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_length, Real floor = 0) {
+  const auto kernel = kernel_for<FactorAndSolve<Real, Space, Level>, Real, Space>(a, last, floor);
   Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                        kernel);
   Kokkos::fence();
   return {to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]};
+}
+
+/// By the threads of a host, all of them and half.
+template <class Real, class Space>
+std::vector<Solved<Real>> solve_by_threads(const LongMatrix& a, int last, Real floor = 0) {
+  std::vector<Solved<Real>> all;
+  if constexpr (is_host_space<Space>) {
+    using Level = HostVectorLevel<typename Kokkos::TeamPolicy<Space>::member_type>;
+    for (const auto& level : host_threads<Space>()) {
+      const auto kernel = kernel_for<FactorAndSolve<Real, Space, Level>, Real, Space>(a, last, floor);
+      kernel.solve_by(level);
+      all.push_back({to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]});
+    }
+  }
+  return all;
 }
 
 /// L^-T e_last is the last column of the inverse of the leading block, over the root of its last entry.
@@ -121,6 +144,12 @@ void check_all_levels() {
       expect_solution<Real>(
           a, last,
           solve<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
+      const auto by_threads = solve_by_threads<Real, Space>(a, last);
+      for (const auto& found : by_threads) {
+        expect_solution<Real>(a, last, found);
+        EXPECT_EQ(found.x, by_threads[0].x) << "the same bits";
+        EXPECT_EQ(found.reciprocals, by_threads[0].reciprocals);
+      }
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
+#include "testing/host_threads.hpp"
 #include "testing/reference_qr.hpp"
 #include "testing/spaces.hpp"
 
@@ -44,7 +45,8 @@ struct FactorAndSolve {
                   reinterpret_cast<Real*>(buffer.data()));
   }
 
-  KOKKOS_FUNCTION void fill(const Level& level, const System& system, int begin, int end) const {
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void fill(const AnyLevel& level, const System& system, int begin, int end) const {
     system.clear(level, begin, end);
     level.region([&](int lane) {
       for (int k = lane; k < n1 * (n2 + 1); k += level.size()) {
@@ -55,8 +57,10 @@ struct FactorAndSolve {
     });
   }
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(Level(team)); }
+
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void solve_by(const AnyLevel& level) const {
     const System system = system_of();
     int found = 0;
     if (step == 0) {
@@ -99,9 +103,10 @@ struct How {
   double floor = 0;
 };
 
-template <class Real, class Space, class Level>
-Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, int team_size,
-                      int vector_length, const How& how) {
+/// `run` gets the kernel.
+template <class Real, class Space, class Level, class Run>
+Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, const How& how,
+                      const Run& run) {
   const int n1 = static_cast<int>(b.size()), n2 = static_cast<int>(a[0].size());
   std::vector<Real> flat;
   for (int i = 0; i < n1; ++i) {
@@ -127,11 +132,35 @@ Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, in
   Kokkos::deep_copy(kernel.workspace, char(-1));  // not a number, and a negative index
   Kokkos::deep_copy(kernel.buffer, char(-1));
   Kokkos::deep_copy(kernel.x, std::numeric_limits<Real>::quiet_NaN());
-  Kokkos::parallel_for("prekond::testing::qr", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
-                       kernel);
+  run(kernel);
   Kokkos::fence();
   return {to_vector(kernel.x), to_vector(kernel.back), to_vector(kernel.is_dropped),
           to_vector(kernel.rank)[0], to_vector(kernel.dropped)[0]};
+}
+
+template <class Real, class Space, class Level>
+Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, int team_size,
+                      int vector_length, const How& how) {
+  return solve_by<Real, Space, Level>(a, b, how, [&](const auto& kernel) {
+    Kokkos::parallel_for("prekond::testing::qr", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
+                         kernel);
+  });
+}
+
+/// By the threads of a host, all of them and half.
+template <class Real, class Space>
+std::vector<Solved<Real>> solve_by_threads(const LongMatrix& a, const std::vector<long double>& b,
+                                           const How& how) {
+  std::vector<Solved<Real>> all;
+  if constexpr (is_host_space<Space>) {
+    using Level = HostVectorLevel<typename Kokkos::TeamPolicy<Space>::member_type>;
+    for (const auto& level : host_threads<Space>())
+      all.push_back(
+          solve_by<Real, Space, Level>(a, b, how, [&](const auto& kernel) { kernel.solve_by(level); }));
+    EXPECT_TRUE(all[0].x == all[1].x || std::isnan(all[0].x[0])) << "the same bits, whatever the threads";
+    EXPECT_EQ(all[0].rank, all[1].rank);
+  }
+  return all;
 }
 
 /// By a level of each kind.
@@ -139,10 +168,13 @@ template <class Real, class Space>
 std::vector<Solved<Real>> solve(const LongMatrix& a, const std::vector<long double>& b, const How& how) {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   constexpr bool host = is_host_space<Space>;
-  return {solve_by<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, b, 1, host ? 1 : 32, how),
-          solve_by<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, b, 1, host ? 1 : 8, how),
-          solve_by<Real, Space, PortableVectorLevel<Member, 16>>(a, b, 1, host ? 1 : 16, how),
-          solve_by<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, b, host ? 1 : 4, host ? 1 : 32, how)};
+  std::vector<Solved<Real>> all = {
+      solve_by<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, b, 1, host ? 1 : 32, how),
+      solve_by<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, b, 1, host ? 1 : 8, how),
+      solve_by<Real, Space, PortableVectorLevel<Member, 16>>(a, b, 1, host ? 1 : 16, how),
+      solve_by<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, b, host ? 1 : 4, host ? 1 : 32, how)};
+  for (auto& found : solve_by_threads<Real, Space>(a, b, how)) all.push_back(std::move(found));
+  return all;
 }
 
 /// At once, at once with a buffer, and by growths.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/scalar.hpp>
 
 namespace prekond {
@@ -26,6 +27,9 @@ struct DroppedPivots {
 /// its factorisation, in which every lane factors the 8 x 8 diagonal block for itself, in registers, and then
 /// solves for its rows. A pivot that is not above `floor` drops its index from the system, as if row and
 /// column were not there (its reciprocal is stored as 0).
+///
+/// The threads of a HostThreadsLevel share the rows, and update 8 panels at a time by those on their left,
+/// which are then read once for all of them.
 ///
 /// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as
 /// the padded order. \pre the arrays are aligned to 16 bytes
@@ -55,10 +59,17 @@ struct PanelCholesky {
   /// S = 0, with ones on the diagonal behind row m; nothing is dropped yet.
   template <class Level>
   KOKKOS_FUNCTION void clear(const Level& level, int m) const {
-    const std::size_t n = panel_begin(order, order / panel);
-    level.region([&](int lane) {
-      for (std::size_t k = lane; k < n; k += level.size()) entries[k] = 0;
-    });
+    if constexpr (shares_loops<Level>) {
+      level.for_each(order / panel, [&](std::int64_t p) {
+        const std::size_t end = panel_begin(order, static_cast<int>(p) + 1);
+        for (std::size_t k = panel_begin(order, static_cast<int>(p)); k < end; ++k) entries[k] = 0;
+      });
+    } else {
+      const std::size_t n = panel_begin(order, order / panel);
+      level.region([&](int lane) {
+        for (std::size_t k = lane; k < n; k += level.size()) entries[k] = 0;
+      });
+    }
     level.region([&](int lane) {
       for (int j = m + lane; j < order; j += level.size()) (*this)(j, j) = 1;
       if (lane == 0) dropped->count = 0;
@@ -67,9 +78,16 @@ struct PanelCholesky {
 
   template <class Level>
   KOKKOS_FUNCTION void factor(const Level& level, Real floor) const {
-    for (int p = 0; p * panel < order; ++p) {
-      if (p > 0) update_panel(level, p);
-      factor_panel(level, p, floor);
+    const int panels = order / panel;
+    constexpr int at_once = shares_loops<Level> ? panels_at_once : 1;
+    for (int first = 0; first < panels; first += at_once) {
+      const int end = first + at_once < panels ? first + at_once : panels;
+      if constexpr (at_once > 1) update_panels(level, first, end);
+      for (int p = first; p < end; ++p) {
+        const int from = at_once > 1 ? first : 0;
+        if (p > from) update_panel(level, p, from);
+        factor_panel(level, p, floor);
+      }
     }
   }
 
@@ -115,23 +133,35 @@ struct PanelCholesky {
   template <class Level>
   static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
 
-  /// S[j0:, J] -= L[j0:, :j0] L[J, :j0]^H for the panel's columns J = j0 .. j0 + 7.
+  /// Panels that a HostThreadsLevel updates at a time.
+  static constexpr int panels_at_once = 8;
+
+  /// S[j0:, J] -= L[j0:, K] L[J, K]^H for the panel's columns J = j0 .. j0 + 7, with K those of the panels
+  /// from `from` on.
   template <class Level>
-  KOKKOS_FUNCTION void update_panel(const Level& level, int p) const {
+  KOKKOS_FUNCTION void update_panel(const Level& level, int p, int from) const {
     constexpr int R = rows_at_once<Level>;
-    const int rows = order - p * panel;
-    level.region([&](int lane) {
-      for (int i = lane * R; i < rows; i += level.size() * R) update_rows<R>(p, i);
+    for_each(level, (order - p * panel) / R, [&](int chunk) { update_rows<R>(p, chunk * R, from, p); });
+  }
+
+  /// The same for the panels [first, end), with those before the first, a thread's rows in all of them.
+  template <class Level>
+  KOKKOS_FUNCTION void update_panels(const Level& level, int first, int end) const {
+    constexpr int R = rows_at_once<Level>;
+    for_each(level, (order - first * panel) / R, [&](int chunk) {
+      for (int p = first; p < end && (p - first) * panel <= chunk * R; ++p)
+        update_rows<R>(p, chunk * R - (p - first) * panel, 0, first);
     });
   }
 
+  /// By the panels [from, to).
   template <int R>
-  KOKKOS_FORCEINLINE_FUNCTION void update_rows(int p, int i) const {
+  KOKKOS_FORCEINLINE_FUNCTION void update_rows(int p, int i, int from_panel, int to) const {
     Scalar sum[panel][R];
 #pragma unroll
     for (int c = 0; c < panel; ++c)
       for (int r = 0; r < R; ++r) sum[c][r] = column(p, c)[i + r];
-    for (int q = 0; q < p; ++q) {
+    for (int q = from_panel; q < to; ++q) {
       const Scalar* from = column(q, 0) + (p - q) * panel;
       const int stride = order - q * panel + 4;
 #pragma unroll
@@ -184,22 +214,33 @@ struct PanelCholesky {
   KOKKOS_FUNCTION void factor_panel(const Level& level, int p, Real floor) const {
     constexpr int R = rows_at_once<Level>;
     const int rows = order - p * panel;
-    level.region([&](int lane) {
-      if (lane > 0 && panel + lane * R >= rows) return;
+    if constexpr (shares_loops<Level>) {
       const Block block = factor_block(p, floor);
-      for (int i = panel + lane * R; i < rows; i += level.size() * R) solve_rows<R>(p, i, block);
-      if (lane > 0) return;
+      level.for_each((rows - panel) / R, [&](std::int64_t chunk) {
+        solve_rows<R>(p, panel + static_cast<int>(chunk) * R, block);
+      });
+      keep_block(p, block);
+    } else {
+      level.region([&](int lane) {
+        if (lane > 0 && panel + lane * R >= rows) return;
+        const Block block = factor_block(p, floor);
+        for (int i = panel + lane * R; i < rows; i += level.size() * R) solve_rows<R>(p, i, block);
+        if (lane == 0) keep_block(p, block);
+      });
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void keep_block(int p, const Block& block) const {
 #pragma unroll
-      for (int r = 0; r < panel; ++r) {
-        reciprocals[p * panel + r] = block.reciprocal[r];
-        if (block.reciprocal[r] == 0 && dropped->count++ == 0) {
-          dropped->first = p * panel + r;
-          dropped->pivot = real_part(block.l[r][r]);
-        }
-#pragma unroll
-        for (int c = 0; c < r; ++c) column(p, r)[c] = block.l[r][c];
+    for (int r = 0; r < panel; ++r) {
+      reciprocals[p * panel + r] = block.reciprocal[r];
+      if (block.reciprocal[r] == 0 && dropped->count++ == 0) {
+        dropped->first = p * panel + r;
+        dropped->pivot = real_part(block.l[r][r]);
       }
-    });
+#pragma unroll
+      for (int c = 0; c < r; ++c) column(p, r)[c] = block.l[r][c];
+    }
   }
 
   template <int R>

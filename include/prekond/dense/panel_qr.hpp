@@ -16,7 +16,9 @@ namespace prekond {
 ///
 /// One vector of lanes factors a panel, with three barriers of its own and one pass over the panel for the
 /// products and one for the update a column; the vectors of a level share the columns behind the panel, each
-/// two at a time (one on the host), in two passes a panel: two barriers of the level a panel.
+/// two at a time (one on the host), in two passes a panel: two barriers of the level a panel. With a
+/// HostThreadsLevel one thread factors a panel, and the threads share the other columns: each takes two of
+/// them through 8 panels while they are in its caches.
 ///
 /// Rank: column j is dropped, and x_j is zero, where what the columns before leave of it is not above `floor`
 /// times its norm, not above 2^-60 (2^-500 in double), or not finite; its row stays for the next column, so
@@ -80,7 +82,7 @@ class PanelQr {
     const auto panels = static_cast<std::size_t>(shape.panels), n2 = static_cast<std::size_t>(shape.n2);
     std::size_t end = 0;
     m_blocks = place<Real>(base, end, panels * panel * panel);
-    m_grams = place<Real>(base, end, (m_keeps ? panels : 1) * panel * panel);
+    m_grams = place<Real>(base, end, (keeps_grams() ? panels : 1) * panel * panel);
     m_reciprocals = place<Real>(base, end, n2);
     m_norms = place<Real>(base, end, n2);
     m_panels = place<Panel>(base, end, panels);
@@ -101,8 +103,14 @@ class PanelQr {
   KOKKOS_FUNCTION void clear(const Level& level, int begin, int end) const {
     const std::size_t n = static_cast<std::size_t>(end - begin) * m_leading;
     Real* const first = column(begin);
+    if constexpr (shares_loops<Level>) {
+      level.for_each(end - begin, [&](std::int64_t j) {
+        for (std::size_t k = 0; k < m_leading; ++k) first[static_cast<std::size_t>(j) * m_leading + k] = 0;
+      });
+    }
     level.region([&](int lane) {
-      for (std::size_t k = lane; k < n; k += level.size()) first[k] = 0;
+      if constexpr (!shares_loops<Level>)
+        for (std::size_t k = lane; k < n; k += level.size()) first[k] = 0;
       if (begin > 0) return;
       for (std::size_t k = lane; k < m_leading; k += level.size()) column(m_rhs)[k] = 0;
       if (lane == 0) m_dropped->count = 0;
@@ -113,10 +121,7 @@ class PanelQr {
   template <class Level>
   KOKKOS_FUNCTION int factor(const Level& level, Real floor) const {
     measure(level, 0, m_rhs);
-    int rank = 0;
-    for (int begin = 0, k = 0; begin < m_rhs; begin += panel, ++k)
-      rank = append_panel(level, k, begin, smaller(panel, m_rhs - begin), m_rhs, rank, floor);
-    return rank;
+    return append_panels(level, 0, 0, m_rhs, 0, floor);
   }
 
   /// Factors the columns [begin, end), behind which there are none yet, as the panels from `first_panel` on,
@@ -126,15 +131,13 @@ class PanelQr {
   KOKKOS_FUNCTION int append(const Level& level, int first_panel, int begin, int end, int rank,
                              Real floor) const {
     measure(level, begin, end);
-    for (int j = begin + level.group(); j < end; j += level.num_groups())
+    for_each_by_vectors(level, end - begin, [&](const auto& vector, int j) {
       for (int k = 0; k < first_panel; ++k) {
-        Real* const target[1] = {column(j)};
-        apply_panel<1, false>(level.vector(), k, target);
+        Real* const target[1] = {column(begin + j)};
+        apply_panel<1, false>(vector, k, target);
       }
-    level.join();
-    for (int j = begin, k = first_panel; j < end; j += panel, ++k)
-      rank = append_panel(level, k, j, smaller(panel, end - j), end, rank, floor);
-    return rank;
+    });
+    return append_panels(level, first_panel, begin, end, rank, floor);
   }
 
   /// c := Q c, for the panels [0, panels) of a shape that keeps V.
@@ -225,14 +228,18 @@ class PanelQr {
     return m_blocks + static_cast<std::size_t>(k) * panel * panel;
   }
   KOKKOS_FORCEINLINE_FUNCTION Real* gram(int k) const {
-    return m_keeps ? m_grams + static_cast<std::size_t>(k) * panel * panel : m_grams;
+    return keeps_grams() ? m_grams + static_cast<std::size_t>(k) * panel * panel : m_grams;
+  }
+  /// On the host panels may wait for each other's, see append_columns.
+  KOKKOS_FORCEINLINE_FUNCTION bool keeps_grams() const {
+    return Rows > 1 || m_keeps;
   }
 
   /// The norms of the columns [begin, end).
   template <class Level>
   KOKKOS_FUNCTION void measure(const Level& level, int begin, int end) const {
-    const auto& vector = level.vector();
-    for (int j = begin + panel * level.group(); j < end; j += panel * level.num_groups()) {
+    for_each_by_vectors(level, (end - begin + panel - 1) / panel, [&](const auto& vector, int p) {
+      const int j = begin + p * panel;
       const int count = smaller(panel, end - j);
       Real squares[panel];
       vector.template sums<Real, panel>(squares, [&](int lane, Real* sums) {
@@ -250,8 +257,7 @@ class PanelQr {
         for (int k = 0; k < panel; ++k)
           if (k < count) m_norms[j + k] = Kokkos::sqrt(squares[k]);
       });
-    }
-    level.join();
+    });
   }
 
   template <int N>
@@ -264,6 +270,55 @@ class PanelQr {
     }
   }
 
+  /// Factors the columns [begin, end) as the panels from `first_panel` on. \returns the rank with them
+  template <class Level>
+  KOKKOS_FUNCTION int append_panels(const Level& level, int first_panel, int begin, int end, int rank,
+                                    Real floor) const {
+    if constexpr (shares_loops<Level>) {
+      for (int j = begin, k = first_panel; !m_buffer && j < end; j += panels_at_once * panel) {
+        rank = append_columns(level, k, j, end, rank, floor);
+        k += panels_at_once;
+      }
+      if (!m_buffer) return rank;
+    }
+    for (int j = begin, k = first_panel; j < end; j += panel, ++k)
+      rank = append_panel(level, k, j, smaller(panel, end - j), end, rank, floor);
+    return rank;
+  }
+
+  /// Panels that a HostThreadsLevel applies to the others at a time.
+  static constexpr int panels_at_once = 8;
+
+  /// Factors as many of the columns [begin, end) as are done at a time, and applies them to those behind.
+  template <class Level>
+  KOKKOS_FUNCTION int append_columns(const Level& level, int first_panel, int begin, int end, int rank,
+                                     Real floor) const {
+    static_assert(Rows > 1, "the panels' products have to be kept");
+    const int own_end = smaller(begin + panels_at_once * panel, end);
+    int last_panel = first_panel;
+    for (int j = begin; j < own_end; j += panel, ++last_panel)
+      rank = append_panel(level, last_panel, j, smaller(panel, own_end - j), own_end, rank, floor);
+    const int behind = end - own_end;
+    for_each_by_vectors(level, (behind + 1) / 2, [&](const auto& vector, int pair) {
+      Real* const first = column(own_end + 2 * pair);
+      if (2 * pair + 1 < behind) {
+        Real* const targets[2] = {first, first + m_leading};
+        apply_panels(vector, first_panel, last_panel, targets);
+      } else {
+        Real* const targets[1] = {first};
+        apply_panels(vector, first_panel, last_panel, targets);
+      }
+    });
+    return rank;
+  }
+
+  template <int C, class Vector>
+  KOKKOS_FUNCTION void apply_panels(const Vector& vector, int first, int last,
+                                    Real* const (&targets)[C]) const {
+    for (int k = first; k < last; ++k)
+      if (m_panels[k].pivots > 0) apply_panel<C, false>(vector, k, targets);
+  }
+
   /// \returns the rank with the panel's columns
   template <class Level>
   KOKKOS_FUNCTION int append_panel(const Level& level, int k, int begin, int count, int end, int rank,
@@ -273,8 +328,10 @@ class PanelQr {
     if (level.group() == 0) factor_panel(level.vector(), k, p, floor);
     level.join();
     const int pivots = m_panels[k].pivots;
-    if (pivots > 0) update_rest(level, k, begin + count, end);
-    level.join();
+    if (pivots > 0)
+      update_rest(level, k, begin + count, end);
+    else
+      level.join();
     return rank + pivots;
   }
 
@@ -395,17 +452,18 @@ class PanelQr {
     constexpr int C = columns_at_once<std::remove_cvref_t<decltype(level.vector())>>;
     const int total = to - from + 1;
     const auto target_of = [&](int t) { return column(t < to - from ? from + t : m_rhs); };
-    for (int t = C * level.group(); t < total; t += C * level.num_groups()) {
+    for_each_by_vectors(level, (total + C - 1) / C, [&](const auto& vector, int group) {
+      const int t = C * group;
       if constexpr (C == 2) {
         if (t + 1 < total) {
           Real* const targets[2] = {target_of(t), target_of(t + 1)};
-          apply_panel<2, false>(level.vector(), k, targets);
-          continue;
+          apply_panel<2, false>(vector, k, targets);
+          return;
         }
       }
       Real* const target[1] = {target_of(t)};
-      apply_panel<1, false>(level.vector(), k, target);
-    }
+      apply_panel<1, false>(vector, k, target);
+    });
   }
 
   /// t := Q^T t, or Q t, for the panel's Q and some columns t.

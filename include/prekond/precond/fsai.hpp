@@ -54,8 +54,10 @@ struct FsaiOptions {
     visit("block_limit", block_limit, 1, 32, "with block_size 0: most rows of a block");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the power's pattern may take, and the united one of blocks");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+    visit(
+        "slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+        "budget of a working slab of the setup; as many rows are solved at a time as it has room for, and a "
+        "longer one is refused");
   }
 };
 
@@ -77,8 +79,10 @@ struct FsaiOptions {
 ///
 /// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
 /// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`
-/// where it is too large. Memory beyond G and G^T: G's pattern before the postfilter, a byte and an int a
-/// row, n numbers, the slab.
+/// where it is too large. On the host a row has a thread; the few that have more than some thousand entries
+/// are solved one after another, each by all threads. Memory beyond G and G^T: G's pattern before the
+/// postfilter, a byte and an int a row, n numbers, the slab. Where the solves may take more than a minute,
+/// the listener is told before them.
 ///
 /// Breakdown: a row with a pivot that is not above 16 eps (of the system scaled to a diagonal near 1) is done
 /// again in double; there a column with such a pivot is left out of the row (its entry is 0), and a row whose
@@ -91,8 +95,9 @@ struct FsaiOptions {
 ///
 /// \pre `a` is symmetric, or Hermitian (see check_spd_input)
 ///
-/// \throws InputError for a diagonal entry that is missing, not positive or not real, and for a power whose
-/// pattern takes more than `pattern_bytes`, its blocks' rows united
+/// \throws InputError for a diagonal entry that is missing, not positive or not real, for a power whose
+/// pattern takes more than `pattern_bytes`, its blocks' rows united, and for a row whose system takes more
+/// than `slab_bytes` in double (some 4 m^2 bytes for m entries, twice as many of complex numbers)
 template <class Scalar, class Space>
 class Fsai : public StaticPatternInverse<Scalar, Space> {
  public:

@@ -66,8 +66,10 @@ struct IsaiOptions {
           "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the power's pattern may take");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+    visit(
+        "slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+        "budget of a working slab of the setup; as many rows are solved at a time as it has room for, and a "
+        "longer one is refused");
   }
 };
 
@@ -111,8 +113,9 @@ struct IsaiOptions {
 ///
 /// `is_nonsymmetric()` for all kinds but `spd`: conjugate gradients refuse them. For real scalars.
 ///
-/// \throws InputError for a power whose pattern takes more than `pattern_bytes`; of kind spd, for a diagonal
-/// entry that is missing or not positive
+/// \throws InputError for a power whose pattern takes more than `pattern_bytes`; for a row whose system takes
+/// more than `slab_bytes` in double (of `general` some 8 m^2 bytes for m entries, of `spd` half); of kind
+/// spd, for a diagonal entry that is missing or not positive
 template <class Scalar, class Space>
 class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
  public:
@@ -130,6 +133,7 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   bool is_nonsymmetric() const override { return m_options.kind != IsaiKind::spd; }
 
   void set_pattern(const Space& space, const CsrGraphView<Space>& pattern) override;
+  void set_listener(const typename Base::Listener& listener) override;
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 

@@ -4,6 +4,9 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
+#include <functional>
+#include <string>
+
 namespace prekond {
 
 /// A preconditioner made from a matrix in two phases.
@@ -22,9 +25,24 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   std::int64_t num_rows() const override { return m_num_rows; }
   const Report& report() const override { return m_report; }
 
+  /// Who is told, a sentence each, what a user should know while a phase goes on: that it will be long. The
+  /// report's notes have it too, but only in the end. What the listener throws ends the phase.
+  using Listener = std::function<void(const std::string&)>;
+  virtual void set_listener(const Listener& listener) { m_listener = listener; }
+
  protected:
+  /// Tells the listener, and notes it in a phase's report. Nothing where the text is empty.
+  void tell(const std::string& text, Report& report) const {
+    if (text.empty()) return;
+    report.notes.push_back(text);
+    if (m_listener) m_listener(text);
+  }
+
   std::int64_t m_num_rows = 0;
   Report m_report;
+
+ private:
+  Listener m_listener;
 };
 
 }  // namespace prekond

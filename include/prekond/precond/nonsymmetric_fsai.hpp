@@ -44,8 +44,10 @@ struct NonsymmetricFsaiOptions {
           "what a second numeric phase does: solves on the factors' pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the power's pattern may take");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of a working slab of the setup, on a device; on the host a thread has one row's");
+    visit(
+        "slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+        "budget of a working slab of the setup; as many rows are solved at a time as it has room for, and a "
+        "longer one is refused");
   }
 };
 
@@ -67,6 +69,7 @@ struct NonsymmetricFsaiOptions {
 /// which exists wherever A[P, P] is not singular. Cost: 2 m^3 / 3 + 2 m^2 operations for a row of m entries,
 /// and A's rows in P read twice; rows are binned as in the static FSAI. Memory beyond G_L and G_U: G_U^T
 /// until it is transposed, the pattern before the postfilter, a byte and an int a row, 3 n numbers, the slab.
+/// Long rows, and what is told before, as in the static FSAI.
 ///
 /// Breakdown: a row breaks down where its system is singular, a pivot being not above 16 eps times the
 /// largest entry of its column, or where the last entry of the inverse vanishes beside others of its row or
@@ -81,7 +84,8 @@ struct NonsymmetricFsaiOptions {
 ///
 /// `is_nonsymmetric()`: conjugate gradients refuse it. `report().nnz` counts both factors.
 ///
-/// \throws InputError for a power whose pattern takes more than `pattern_bytes`
+/// \throws InputError for a power whose pattern takes more than `pattern_bytes`, and for a row whose system
+/// takes more than `slab_bytes` in double (some 8 m^2 bytes for m entries)
 template <class Scalar, class Space>
 class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
  public:

@@ -62,7 +62,8 @@ struct SpaiOptions {
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the power's pattern may take");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of the working slab of the setup, on a device; on the host a thread has one column's");
+          "budget of the working slab of the setup; as many columns are solved at a time as it has room for, "
+          "one at least");
     visit("column_bytes", column_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
           "most memory that the local system of one column may take");
   }
@@ -83,8 +84,10 @@ struct SpaiOptions {
 /// On a CUDA device a column of up to 511 entries is streamed: the rows of its local matrix, which is never
 /// stored, go a block after the other through registers into R (StreamQr). Longer ones, those that break
 /// down, the normal equations and the host have a stored local matrix (PanelQr), whose I a hash table finds.
-/// Columns are binned by n1 and n2, none is padded to the largest; long ones run beside the others. Lanes of
-/// a column: `strategy`, and what it chose is in the report's notes.
+/// Columns are binned by n1 and n2, none is padded to the largest; long ones run beside the others. On the
+/// host a column has a thread; the few that have more than some hundred entries are solved one after another,
+/// each by all threads. Where the solves may take more than a minute, the listener is told before them. Lanes
+/// of a column: `strategy`, and what it chose is in the report's notes.
 ///
 /// Cost: 2 n1 n2^2 - 2 n2^3 / 3 operations for a column, and the rows of A^T in J read once (streamed) or
 /// three times; n1 n2^2 + n2^3 / 3 by the normal equations. Memory beyond M: A^T and M^T (right), four ints a

@@ -90,6 +90,7 @@ class Row {
         if (m_p.step_tolerance > 0 && psi_before - m_psi <= Real(m_p.step_tolerance) * psi_before) break;
         if (k == last_step || m_members >= m_p.growth_limit) break;
       }
+      if (!meet_rows_put_off()) return RowStatus::overflow;
       update_gradient();
     }
     return status;
@@ -224,6 +225,54 @@ class Row {
       }
     }
     const int full = static_cast<int>(m_a.row_ptrs[j + 1] - begin);
+    if constexpr (width == 1) {
+      if (position != own_row() && full > longest_read_at_once && full / 32 > position) {
+        put_off(begin, full, position);
+        return true;
+      }
+    }
+    return read_row(begin, full, leader, position);
+  }
+
+  /// A row that is much longer than the pattern is searched for the members' columns alone. Its other columns are met
+  /// when they become candidates, if that happens: else each row that has a dense one's column would read all of it.
+  KOKKOS_FUNCTION void put_off(std::size_t begin, int full, int position) {
+    const int* cols = m_a.col_idxs + begin;
+    const int length = first_from(cols, full, m_i);
+    for (int p = 0; p < position; ++p) {
+      const int e = first_from(cols, length, m_set.member_cols[p]);
+      if (e < length && cols[e] == m_set.member_cols[p]) m_column[p] = m_scale * conjugate(m_a.values[begin + e]);
+    }
+    m_rows[position] = {begin, length, slots_put_off};
+    m_leaders[position] = -1;  // no other row shares its slots
+  }
+
+  KOKKOS_FUNCTION bool meet_rows_put_off() {
+    if constexpr (width == 1) {
+      for (int p = 0; p < m_members; ++p) {
+        if (m_rows[p].slots != slots_put_off) continue;
+        const int j = m_set.member_cols[p];
+        const int full = static_cast<int>(m_a.row_ptrs[j + 1] - m_rows[p].begin);
+        if (!read_row(m_rows[p].begin, full, m_a.leaders[j], p)) return false;
+      }
+    }
+    return true;
+  }
+
+  /// The first of the ascending columns that is not below `col`.
+  KOKKOS_FORCEINLINE_FUNCTION static int first_from(const int* cols, int end, int col) {
+    int begin = 0;
+    while (begin < end) {
+      const int middle = begin + (end - begin) / 2;
+      if (cols[middle] < col)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin;
+  }
+
+  KOKKOS_FUNCTION bool read_row(std::size_t begin, int full, int leader, int position) {
     const int* cols = m_a.col_idxs + begin;
     const Number* values = m_a.values + begin;
     Slot* slots = m_slots + m_next;
@@ -622,6 +671,7 @@ class Row {
     using Sum = in_precision_t<Scalar, double>;
     const auto product = [&](int e) { return to_double(values[e]) * to_double(gradient_at(slots[e])); };
     if constexpr (width == 1) {  // several sums: they do not wait for one another
+      if (row.slots == slots_put_off) return product_put_off(row);
       Sum sums[4] = {};
       int e = 0;
       for (; e < row.length - 3; e += 4)
@@ -633,6 +683,22 @@ class Row {
     each_of_lane(row.length, lane, [&](int e) { sum += product(e); });
     return sum;
   }
+
+  /// The same over a row that was not met.
+  KOKKOS_FUNCTION in_precision_t<Scalar, double> product_put_off(const RememberedRow& row) const {
+    const int* cols = m_a.col_idxs + row.begin;
+    in_precision_t<Scalar, double> sum = 0;
+    for (int p = 0; p < m_members; ++p) {
+      const int e = first_from(cols, row.length, m_set.member_cols[p]);
+      if (e < row.length && cols[e] == m_set.member_cols[p])
+        sum += to_double(m_a.original[row.begin + e]) * to_double(conjugate(m_g[p]));
+    }
+    return sum;
+  }
+
+  /// Rows with more entries are put off, on the host: on a GPU that would cost all other rows registers.
+  static constexpr int longest_read_at_once = 512;
+  static constexpr int slots_put_off = -1;
 
   Level m_level;
   const Matrix<Scalar, Real>& m_a;

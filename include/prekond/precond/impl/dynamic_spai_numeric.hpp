@@ -74,7 +74,9 @@ void DynamicSpai<Scalar, Space>::numeric(const Space& space, const matrix_view& 
     options.setup_scalar = m_options.setup_scalar;
     options.slab_bytes = m_options.slab_bytes;
     options.column_bytes = m_options.column_bytes;
-    m = impl::spai::least_on_pattern<Scalar, Space>(space, a, pattern, options, name(), report, meter);
+    m = impl::spai::least_on_pattern<Scalar, Space>(
+        space, a, pattern, options, name(), [&](const std::string& note) { this->tell(note, report); },
+        report, meter);
   } else {
     m = impl::dynamic_spai::grow_from<Scalar, Space>(space, a, pattern, m_options, report, meter);
   }

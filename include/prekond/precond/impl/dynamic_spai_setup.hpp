@@ -285,7 +285,7 @@ class Setup {
     const auto affordable =
         std::max<std::int64_t>(1, m_options.slab_bytes / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, m_space.concurrency() / Kernel::width);
-    const auto units = static_cast<int>(std::min({count, useful, host ? useful : affordable}));
+    const auto units = static_cast<int>(std::min({count, useful, affordable}));
     Kernel kernel{{VectorView<const int, Space>(chunk.columns.data(), count), bytes, 0,
                    slab_of(bytes * static_cast<std::size_t>(units)), m_next},
                   m_b,

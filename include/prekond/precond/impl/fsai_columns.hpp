@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The rows of A that belong to the columns P of one row of a factor, and where they meet P.
-#include <prekond/core/levels.hpp>
+#include <prekond/core/host_threads_level.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstddef>
@@ -38,17 +38,57 @@ class RowColumns {
   template <class Count, class Set>
   KOKKOS_FUNCTION void gather(const Count& count, const Set& set) const {
     if constexpr (Level::width == 1) {
-      for (int k = 0; k < m_length; ++k) merge_row(k, count(k), set);
+      for_each(m_level, m_length, [&](int k) { gather_row(k, count(k), set); });
     } else {
       const int group = m_level.size() < 32 ? m_level.size() : 32;
       m_level.region([&](int lane) {
-        for (int k = lane / group; k < m_length; k += m_level.size() / group)
-          search_row(k, count(k), lane % group, group, set);
+        for (int k = lane / group; k < m_length; k += m_level.size() / group) {
+          if (is_much_longer(m_lengths[k], count(k)))
+            search_columns(k, count(k), lane % group, group, set);
+          else
+            search_row(k, count(k), lane % group, group, set);
+        }
       });
     }
   }
 
  private:
+  /// Is it less work to search the longer list for each entry of the shorter one than to read it? (So that a
+  /// dense row of A is not read once for each row of the factor that meets it.)
+  KOKKOS_FORCEINLINE_FUNCTION static bool is_much_longer(int longer, int shorter) {
+    return longer / 32 >= shorter;
+  }
+
+  /// By one lane.
+  template <class Set>
+  KOKKOS_FUNCTION void gather_row(int k, int count, const Set& set) const {
+    if (is_much_longer(m_lengths[k], count))
+      search_columns(k, count, 0, 1, set);
+    else if (is_much_longer(count, m_lengths[k]))
+      search_row(k, count, 0, 1, set);
+    else
+      merge_row(k, count, set);
+  }
+
+  /// A lane's share of P, each column looked up in the row.
+  template <class Set>
+  KOKKOS_FORCEINLINE_FUNCTION void search_columns(int k, int count, int lane, int group,
+                                                  const Set& set) const {
+    const std::size_t row_end = m_begins[k] + static_cast<std::size_t>(m_lengths[k]);
+    for (int j = lane; j < count; j += group) {
+      const int col = m_cols[j];
+      std::size_t begin = m_begins[k], end = row_end;
+      while (begin < end) {
+        const std::size_t middle = begin + (end - begin) / 2;
+        if (m_a.col_idxs(middle) < col)
+          begin = middle + 1;
+        else
+          end = middle;
+      }
+      if (begin < row_end && m_a.col_idxs(begin) == col) set(k, j, begin);
+    }
+  }
+
   template <class Set>
   KOKKOS_FUNCTION void merge_row(int k, int count, const Set& set) const {
     const std::size_t end = m_begins[k] + static_cast<std::size_t>(m_lengths[k]);

@@ -106,12 +106,16 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
     held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
     held_values = meter.hold(g.values);
   }
-  inner::Setup<Scalar, Space> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, meter);
+  inner::Setup<Scalar, Space> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name(), meter);
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
-  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
+  const impl::LongestRow longest = setup.check_rows(pattern);
   report.numeric_flops = flops_of_scalar<Scalar> * inner::count_flops<Space>(space, pattern, supernodes);
+  const auto length = static_cast<double>(longest.length);
+  const double of_longest = flops_of_scalar<Scalar> * length * length * length / 3;
+  this->tell(impl::cost_note(space, name(), report.numeric_flops, of_longest, longest), report);
+  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
   if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
   if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   held_values = {};

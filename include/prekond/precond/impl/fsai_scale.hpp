@@ -6,6 +6,7 @@
 #include <prekond/core/report.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
 
@@ -159,16 +160,25 @@ struct ScaleRows : VectorRows<Space, Width> {
                                                              int lane) const {
     const int first = pattern.col_idxs(begin), last = pattern.col_idxs(j);
     in_precision_t<Scalar, double> sum = 0;
-    std::size_t k = begin;  // on the host the two lists are merged
+    if (a.row_ptrs(last + 1) - a.row_ptrs(last) >= 32 * (j + 1 - begin)) {  // not read for each g
+      for (std::size_t k = begin + lane; k <= j; k += width) {
+        std::size_t place = 0;
+        const Scalar value = find_entry(a, last, pattern.col_idxs(k), place);
+        if (place < a.row_ptrs(last + 1))
+          sum += (k == j ? 1.0 : 2.0) * to_double(value) * to_double(conjugate(values(k)));
+      }
+      return sum;
+    }
+    std::size_t k = begin;  // on the host the two lists are merged, where they are of like lengths
+    const bool merges = width == 1 && (j - begin) / 32 < a.row_ptrs(last + 1) - a.row_ptrs(last);
     for (std::size_t entry = a.row_ptrs(last) + lane; entry < a.row_ptrs(last + 1); entry += width) {
       const int col = a.col_idxs(entry);
       if (col > last) break;
       if (col < first) continue;
-      if constexpr (width == 1) {
+      if (merges)
         while (pattern.col_idxs(k) < col) ++k;
-      } else {
-        k = this->find_from(pattern, begin, j, col);
-      }
+      else
+        k = this->find_from(pattern, k, j, col);
       if (pattern.col_idxs(k) == col)
         sum += (k == j ? 1.0 : 2.0) * to_double(a.values(entry)) * to_double(conjugate(values(k)));
     }

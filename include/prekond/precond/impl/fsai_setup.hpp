@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the static FSAI's setup.
+#include <prekond/core/host_threads_level.hpp>
 #include <prekond/pattern/row_bins.hpp>
 #include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/impl/fsai_row.hpp>
 #include <prekond/precond/impl/fsai_scale.hpp>
+#include <prekond/precond/impl/longest_row.hpp>
 
 #include <algorithm>
 #include <type_traits>
@@ -21,8 +23,19 @@ struct Tuning {
   static constexpr std::size_t scratch_limit = 48000;   // of a team at level 0, on CUDA
   static constexpr std::size_t vector_scratch = 36000;  // six teams a processor
   static constexpr int max_team_vectors = 8;
-  static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups
+  static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups, long ones alone
+  static constexpr std::size_t large_workspace = 1 << 16;
+  /// Host threads share the systems of longer rows, where there are few of them or they are much longer.
+  static constexpr int longest_of_thread = 1024;
+  static constexpr int few_rows = 128;
 };
+
+/// Do all threads of a host work on one row of a bin after the other, or each on rows of its own? Whatever
+/// the number of threads is: it must not change a bit.
+inline bool is_shared(std::int64_t count, int longest) {
+  return longest > Tuning::longest_of_thread &&
+         (count <= Tuning::few_rows || longest > 4 * Tuning::longest_of_thread);
+}
 
 /// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each,
 /// likewise; or each with a workspace in a slab (a thread's own on the host, a team's on a device), fetching
@@ -49,7 +62,7 @@ struct RowKernel {
                                                    const VectorView<int, Space>& next, const DoRow& do_row) {
     if constexpr (unit == Unit::slab) {
       char* base = workspaces.data() + bytes * static_cast<std::size_t>(team.league_rank());
-      constexpr int group = host ? Tuning::slab_rows_per_fetch : 1;
+      const int group = host && bytes < Tuning::large_workspace ? Tuning::slab_rows_per_fetch : 1;
       while (true) {
         int k = 0;
         Kokkos::single(
@@ -66,12 +79,37 @@ struct RowKernel {
   }
 };
 
+/// A kernel whose rows may be done by all threads of a host.
+template <class Kernel, class Space>
+concept DoneByThreads = requires(const Kernel& kernel, const HostThreadsLevel<Space>& level, char* base) {
+  kernel.do_row(level, base, 0);
+};
+
+/// The rows of a kernel one after another, each by all threads of a host.
+template <class Space, class Kernel>
+void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, std::size_t bytes,
+                const char* label, MemoryMeter& meter) {
+  const auto workspace = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspace", bytes);
+  meter.pass(MemoryMeter::bytes_of(workspace));
+  space.fence("prekond::fsai::numeric::share_rows");
+  const HostThreadsLevel<Space> level(space, label);
+  for (std::int64_t k = 0; k < count; ++k) kernel.do_row(level, workspace.data(), kernel.rows(k));
+}
+
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
 /// whose workspaces have `bytes`. \returns the fences that this took, and has the meter count a slab
+///
+/// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
 template <class Space, class Kernel>
 int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
                 std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
   constexpr Unit unit = Kernel::unit;
+  if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
+    if (is_shared(count, longest)) {
+      share_rows(space, kernel, count, bytes, label, meter);
+      return 1;
+    }
+  }
   // A lane has a row of a panel's; more than 256 only wait for each other.
   const int vectors =
       Kernel::host ? 1
@@ -79,7 +117,7 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
   if constexpr (unit == Unit::slab) {
     const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, space.concurrency() / (vectors * Kernel::width));
-    const auto units = static_cast<int>(std::min({count, useful, Kernel::host ? useful : affordable}));
+    const auto units = static_cast<int>(std::min({count, useful, affordable}));
     const auto workspaces = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspaces",
                                                           bytes * static_cast<std::size_t>(units));
     meter.pass(MemoryMeter::bytes_of(workspaces));
@@ -177,15 +215,16 @@ struct SolveRows : RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), layout.bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
   }
 
-  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int k) const {
-    const Level level(team);
+  /// By the kernel's level, or by the threads of a host.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int k) const {
     const int last = groups.last(k);
     const std::size_t begin = pattern.row_ptrs(last);
     const int length = static_cast<int>(pattern.row_ptrs(last + 1) - begin);
-    Row<Scalar, Real, Space, Level> row(level, a, diagonal, layout, base, length);
+    Row<Scalar, Real, Space, AnyLevel> row(level, a, diagonal, layout, base, length);
     const bool dropped = row.factor(pattern.col_idxs.data() + begin, floor);
     if (dropped && again.extent(0) > 0) {
       level.once([&] { again(k) = 1; });
@@ -194,7 +233,8 @@ struct SolveRows : RowKernel<Space, unit> {
     for (int i = groups.first(k); i <= last; ++i) write_row(level, row, i, length - (last - i));
   }
 
-  KOKKOS_FUNCTION void write_row(const Level& level, Row<Scalar, Real, Space, Level>& row, int i,
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void write_row(const AnyLevel& level, Row<Scalar, Real, Space, AnyLevel>& row, int i,
                                  int length) const {
     const RowResult result = row.solve(length - 1);
     const std::size_t begin = pattern.row_ptrs(i);
@@ -211,11 +251,13 @@ template <class Scalar, class Space>
 class Setup {
  public:
   Setup(const Space& space, const CsrView<Scalar, Space>& a,
-        VectorView<const real_type_t<Scalar>, Space> diagonal, std::int64_t slab_bytes, MemoryMeter& meter)
+        VectorView<const real_type_t<Scalar>, Space> diagonal, std::int64_t slab_bytes,
+        const std::string& name, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
         m_slab_bytes(slab_bytes),
+        m_name(name),
         m_meter(meter),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::fsai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
@@ -223,8 +265,19 @@ class Setup {
     m_held = m_meter.hold(m_outcome, m_next);
   }
 
+  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  LongestRow check_rows(const CsrGraphView<Space>& pattern) {
+    const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
+    ++m_fences;
+    check_slab(m_name, longest,
+               Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes, m_slab_bytes);
+    return longest;
+  }
+
   /// The rows' solutions with unit diagonal, into `values` on `pattern`. Where there are supernodes, their
   /// rows have the columns of the last one, each up to its own.
+  ///
+  /// \pre check_rows
   void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single,
              const Supernodes<Space>& supernodes = {}) {
     const bool blocks = supernodes.count() > 0;
@@ -281,6 +334,7 @@ class Setup {
   CsrView<Scalar, Space> m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   std::int64_t m_slab_bytes;
+  std::string m_name;  ///< of the preconditioner
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
   Vector<Outcome, Space> m_outcome;

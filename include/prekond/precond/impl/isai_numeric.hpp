@@ -137,6 +137,12 @@ void Isai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
 }
 
 template <class Scalar, class Space>
+void Isai<Scalar, Space>::set_listener(const typename Base::Listener& listener) {
+  Base::set_listener(listener);
+  if (m_factored) m_factored->set_listener(listener);
+}
+
+template <class Scalar, class Space>
 void Isai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   if (m_factored)
     numeric_factored(space, a);
@@ -169,10 +175,16 @@ void Isai<Scalar, Space>::numeric_explicit(const Space& space, const matrix_view
                       allocate<Vector<Scalar, Space>>(space, "prekond::isai::values", pattern.nnz()));
   const matrix_type copy = copy_for_relaxation(space, a);
   {
-    impl::isai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
-    if (m_options.kind == IsaiKind::general) {
-      setup.solve_general(m, m.values, m_options.setup_scalar == Precision::single_precision);
+    impl::isai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, name(), meter);
+    const bool general = m_options.kind == IsaiKind::general;
+    const impl::LongestRow longest = setup.check_rows(pattern, general);
+    if (general) {
       report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
+      const auto length = static_cast<double>(longest.length);
+      this->tell(
+          impl::cost_note(space, name(), report.numeric_flops, 2 * length * length * length / 3, longest),
+          report);
+      setup.solve_general(m, m.values, m_options.setup_scalar == Precision::single_precision);
     } else {
       setup.solve_triangular(m, m.values, {m_options.kind == IsaiKind::upper, m_options.unit_diagonal});
       // Of A's mean row; those of the other triangle count too.

@@ -193,6 +193,7 @@ class TriangularRow {
       const int length = m_arrays.lengths[k];
       const int end = m_triangle.upper ? m_length : k, last = m_arrays.cols[end - 1];
       int from = m_triangle.upper ? k + 1 : 0;
+      if (length / 32 >= end - from) return search_columns(from + lane, end, begin, length, m);
       for (int e = lane; e < length && from < end; e += m_level.size()) {
         const int col = m_a.col_idxs(begin + static_cast<std::size_t>(e));
         if (col > last) return;
@@ -202,6 +203,25 @@ class TriangularRow {
           m_arrays.left[place] -= m * double(m_a.values(begin + static_cast<std::size_t>(e)));
       }
     });
+  }
+
+  /// The same where T's row is much longer than what it meets: each of those columns is looked up in it.
+  KOKKOS_FORCEINLINE_FUNCTION void search_columns(int first, int end, std::size_t row_begin, int length,
+                                                  double m) const {
+    const std::size_t row_end = row_begin + static_cast<std::size_t>(length);
+    for (int place = first; place < end; place += m_level.size()) {
+      const int col = m_arrays.cols[place];
+      std::size_t begin = row_begin, behind = row_end;
+      while (begin < behind) {
+        const std::size_t middle = begin + (behind - begin) / 2;
+        if (m_a.col_idxs(middle) < col)
+          begin = middle + 1;
+        else
+          behind = middle;
+      }
+      if (begin < row_end && m_a.col_idxs(begin) == col)
+        m_arrays.left[place] -= m * double(m_a.values(begin));
+    }
   }
 
   /// The first place from `begin` on with a column >= col. \pre there is one

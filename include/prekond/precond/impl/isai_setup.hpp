@@ -66,12 +66,13 @@ struct SolveGeneral : fsai::RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
   }
 
-  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
-    const Level level(team);
-    const SolvedRow row(level, a, row_scale, base, inverse.length(i));
+  /// By the kernel's level, or by the threads of a host.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int i) const {
+    const GeneralRow<Scalar, Real, Space, AnyLevel> row(level, a, row_scale, base, inverse.length(i));
     const int own = static_cast<int>(inverse.pattern.first_from(i, i) - inverse.begin(i));
     const RowResult result = row.solve(inverse.cols(i), own, floor, pivoting);
     const bool last_try = pivoting == Pivoting::none;
@@ -117,10 +118,12 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class Setup {
  public:
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, MemoryMeter& meter)
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, const std::string& name,
+        MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_slab_bytes(slab_bytes),
+        m_name(name),
         m_meter(meter),
         m_outcome(allocate<Vector<Outcome, Space>>(space, "prekond::isai::numeric::outcome", 1)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)) {
@@ -128,7 +131,17 @@ class Setup {
     Kokkos::deep_copy(m_space, m_outcome, no_outcome);
   }
 
-  /// M's values for a general matrix.
+  /// \throws InputError where the workspace of a row takes more than `slab_bytes`
+  LongestRow check_rows(const CsrGraphView<Space>& pattern, bool general) {
+    const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
+    ++m_fences;
+    const auto length = static_cast<int>(longest.length);
+    check_slab(m_name, longest, general ? general_bytes<double>(length) : triangular_bytes(length),
+               m_slab_bytes);
+    return longest;
+  }
+
+  /// M's values for a general matrix. \pre check_rows
   void solve_general(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single) {
     const InverseRows<Scalar, Space> inverse{pattern, values, m_outcome};
     const auto sizes =
@@ -143,7 +156,7 @@ class Setup {
     ++m_fences;
   }
 
-  /// M's values for a triangle of A.
+  /// M's values for a triangle of A. \pre check_rows
   void solve_triangular(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                         const Triangle& triangle) {
     const InverseRows<Scalar, Space> inverse{pattern, values, m_outcome};
@@ -207,6 +220,7 @@ class Setup {
   Space m_space;
   CsrView<Scalar, Space> m_a;
   std::int64_t m_slab_bytes;
+  std::string m_name;  ///< of the preconditioner
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
   Vector<Outcome, Space> m_outcome;

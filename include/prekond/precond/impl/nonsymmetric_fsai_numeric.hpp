@@ -38,9 +38,14 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   const auto held_values = meter.hold(upper.values);  // transposed in the end
   {                                                   // the setup's arrays make way for the transposition's
-    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, meter);
-    setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, name(), meter);
+    const impl::LongestRow longest = setup.check_rows(pattern);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
+    const auto length = static_cast<double>(longest.length);
+    this->tell(
+        impl::cost_note(space, name(), report.numeric_flops, 2 * length * length * length / 3, longest),
+        report);
+    setup.solve(lower, upper, m_options.setup_scalar == Precision::single_precision);
     if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
     setup.scale(lower, upper);
     report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");

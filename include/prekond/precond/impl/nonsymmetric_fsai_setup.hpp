@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the setup of NonsymmetricFsai.
+#include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/impl/equilibrate.hpp>
 #include <prekond/precond/impl/lu_rows.hpp>
 #include <prekond/precond/impl/nonsymmetric_fsai_row.hpp>
@@ -37,14 +38,15 @@ struct SolveRows : fsai::RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(team, base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
   }
 
-  KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
-    const Level level(team);
+  /// By the kernel's level, or by the threads of a host.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int i) const {
     const std::size_t begin = pattern.row_ptrs(i);
     const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
-    const SolvedRow row(level, a, row_scale, base, length);
+    const Row<Scalar, Real, Space, AnyLevel> row(level, a, row_scale, base, length);
     const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor, pivoting);
     const bool last_try = pivoting == Pivoting::none;
     level.once([&] { status(i) = Status::of(result, last_try); });
@@ -113,16 +115,24 @@ struct ScaleRows : VectorRows<Space, Width> {
   KOKKOS_FUNCTION double row_product(std::size_t begin, std::size_t end, std::size_t j, int lane) const {
     const int first = pattern.col_idxs(begin), last = pattern.col_idxs(end - 1), row = pattern.col_idxs(j);
     double sum = 0;
-    std::size_t k = begin;  // on the host the two lists are merged
+    if (a.row_ptrs(row + 1) - a.row_ptrs(row) >= 32 * (end - begin)) {  // a dense row is not read for each g
+      for (std::size_t k = begin + lane; k < end; k += width) {
+        std::size_t place = 0;
+        const double value = find_entry(a, row, pattern.col_idxs(k), place);
+        if (place < a.row_ptrs(row + 1)) sum += value * double(upper(k));
+      }
+      return sum;
+    }
+    std::size_t k = begin;  // on the host the two lists are merged, where they are of like lengths
+    const bool merges = width == 1 && (end - begin) / 32 < a.row_ptrs(row + 1) - a.row_ptrs(row);
     for (std::size_t entry = a.row_ptrs(row) + lane; entry < a.row_ptrs(row + 1); entry += width) {
       const int col = a.col_idxs(entry);
       if (col > last) break;
       if (col < first) continue;
-      if constexpr (width == 1) {
+      if (merges)
         while (pattern.col_idxs(k) < col) ++k;
-      } else {
-        k = this->find_from(pattern, begin, end - 1, col);
-      }
+      else
+        k = this->find_from(pattern, k, end - 1, col);
       if (pattern.col_idxs(k) == col) sum += double(a.values(entry)) * double(upper(k));
     }
     return sum;
@@ -155,10 +165,12 @@ class Setup {
  public:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, MemoryMeter& meter)
+  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, const std::string& name,
+        MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_slab_bytes(slab_bytes),
+        m_name(name),
         m_meter(meter),
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
@@ -174,7 +186,16 @@ class Setup {
     m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
   }
 
+  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  LongestRow check_rows(const CsrGraphView<Space>& pattern) {
+    const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
+    ++m_fences;
+    check_slab(m_name, longest, workspace_bytes<double>(static_cast<int>(longest.length)), m_slab_bytes);
+    return longest;
+  }
+
   /// The solutions with unit diagonals, into the values of G_L and G_U^T, which have the same pattern.
+  /// \pre check_rows
   void solve(const Matrix& lower, const Matrix& upper, bool in_single) {
     const VectorView<const unsigned char, Space> broken = m_status;
     lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
@@ -260,6 +281,7 @@ class Setup {
   Space m_space;
   CsrView<Scalar, Space> m_a;
   std::int64_t m_slab_bytes;
+  std::string m_name;  ///< of the preconditioner
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
   lu::RowSizes<Scalar, Space> m_sizes;

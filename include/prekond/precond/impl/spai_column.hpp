@@ -181,8 +181,7 @@ class Column {
   /// B^T B, by vectors of lanes, eight products at a time.
   KOKKOS_FUNCTION void multiply_columns() const {
     constexpr int at_once = 8;
-    const auto& vector = m_level.vector();
-    for (int c = m_level.group(); c < m_n2; c += m_level.num_groups())
+    for_each_by_vectors(m_level, m_n2, [&](const auto& vector, int c) {
       for (int j = c; j < m_n2; j += at_once) {
         Real dots[at_once];
         vector.template sums<Real, at_once>(dots, [&](int lane, Real* sums) {
@@ -206,7 +205,7 @@ class Column {
             if (j + l < m_n2) m_arrays.gram(j + l, c) = dots[l];
         });
       }
-    m_level.join();
+    });
   }
 
   KOKKOS_FUNCTION void judge() const {

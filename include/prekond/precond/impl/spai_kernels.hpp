@@ -41,7 +41,7 @@ struct ColumnKernel {
   KOKKOS_FORCEINLINE_FUNCTION void for_columns(const Member& team, const DoColumn& do_column) const {
     const auto count = static_cast<std::int64_t>(columns.extent(0));
     if constexpr (has_slab) {
-      constexpr int fetched = host ? 16 : 1;
+      const int fetched = host && near_bytes < (1 << 16) ? 16 : 1;  // long ones alone
       char* const mine = slab.data() + (unit == Unit::apart ? far_bytes : near_bytes) *
                                            static_cast<std::size_t>(team.league_rank());
       char* near = mine;
@@ -169,16 +169,17 @@ struct SolveColumns : ColumnKernel<Space, unit> {
   VectorView<Outcome, Space> outcome;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_columns(team, [&](char* near, char* far, int k) { do_column(team, near, far, k); });
+    this->for_columns(team, [&](char* near, char* far, int k) { do_column(Level(team), near, far, k); });
   }
 
-  KOKKOS_FUNCTION void do_column(const Member& team, char* near, char* far, int k) const {
-    const Level level(team);
+  /// By the kernel's level, or by the threads of a host.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void do_column(const AnyLevel& level, char* near, char* far, int k) const {
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const int* const cols = lists.col_idxs.data() + begin;
     const typename SolvedColumn::Arrays arrays(near, far, n1(k), n2, Base::placement);
-    const SolvedColumn column(level, b, col_scale, arrays, n1(k), n2);
+    const Column<Scalar, Real, Space, AnyLevel, Solver> column(level, b, col_scale, arrays, n1(k), n2);
     const ColumnResult result = column.solve(k, cols, lists.num_rows, floor_for(floor, n1(k), 1 << 14));
     const bool sound = !result.dropped && !result.nothing;
     if (!sound && !last_try) {
@@ -241,15 +242,20 @@ struct LongestColumn {
 struct SizeSums {
   std::int64_t n1_n2_n2 = 0;
   std::int64_t n2_cubes = 0;
+  std::int64_t largest = 0;  ///< n1 n2^2
 };
 
+/// Of the columns whose n1 is known.
 template <class Space>
 struct SumSizes {
   ColumnSizes<Space> sizes;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& n1_n2_n2, std::int64_t& n2_cubes) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& n1_n2_n2, std::int64_t& n2_cubes,
+                                  std::int64_t& largest) const {
     const std::int64_t n1 = sizes.n1(k), n2 = sizes.n2(k);
+    if (n1 == 0) return;
     n1_n2_n2 += n1 * n2 * n2;
     n2_cubes += n2 * n2 * n2;
+    if (n1 * n2 * n2 > largest) largest = n1 * n2 * n2;
   }
 };
 

@@ -55,14 +55,17 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   VectorView<Scalar, Space> values;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_columns(team, [&](char* near, char*, int k) { do_column(Level(team), near, k); });
+    this->for_columns(team, [&](char* near, char*, int k) { do_column(Level(team), near, nullptr, k); });
   }
 
-  KOKKOS_FUNCTION void do_column(const Level& level, char* near, int k) const {
+  /// By the kernel's level, or by the threads of a host.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void do_column(const AnyLevel& level, char* near, char*, int k) const {
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const Arrays arrays(near, n1(k), n2);
-    const ProblemColumns<Scalar, Space, Level> problem(level, b, n2, arrays.find.begins, arrays.find.lengths);
+    const ProblemColumns<Scalar, Space, AnyLevel> problem(level, b, n2, arrays.find.begins,
+                                                          arrays.find.lengths);
     problem.read(lists.col_idxs.data() + begin, [&](int c, int col) { arrays.units[c] = col_scale(col); });
     choose_units(level, arrays.units, n2);
     leave_out(level, arrays.find, n2);
@@ -82,7 +85,8 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// x - P x
-  KOKKOS_FUNCTION void project(const Level& level, const ProblemColumns<Scalar, Space, Level>& problem,
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void project(const AnyLevel& level, const ProblemColumns<Scalar, Space, AnyLevel>& problem,
                                const System& system, const Arrays& arrays, int num_rows, std::size_t begin,
                                int n2) const {
     system.clear(level, 0, num_rows);
@@ -106,7 +110,8 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// A(I, J) (x - P x), column after column, and whether it is as good as zero.
-  KOKKOS_FUNCTION void multiply(const Level& level, const Arrays& arrays, int num_rows, int n2) const {
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void multiply(const AnyLevel& level, const Arrays& arrays, int num_rows, int n2) const {
     level.region([&](int lane) {
       for (int i = lane; i < num_rows; i += level.size()) arrays.products[i] = 0;
     });
@@ -131,7 +136,8 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
     level.join();
   }
 
-  KOKKOS_FUNCTION static void choose_units(const Level& level, double* units, int n2) {
+  template <class AnyLevel>
+  KOKKOS_FUNCTION static void choose_units(const AnyLevel& level, double* units, int n2) {
     level.once([&] {
       double least = units[0], most = units[0];
       for (int c = 1; c < n2; ++c) {
@@ -144,7 +150,8 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// Rows of B with a value that is not finite are read as empty ones.
-  KOKKOS_FUNCTION void leave_out(const Level& level, const FindArrays& find, int n2) const {
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void leave_out(const AnyLevel& level, const FindArrays& find, int n2) const {
     level.region([&](int lane) {
       for (int c = lane; c < n2; c += level.size())
         for (int e = 0; e < find.lengths[c]; ++e) {
@@ -156,7 +163,9 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// By powers of two, which do not change their span, so that their squares are in range.
-  KOKKOS_FUNCTION static void scale_columns(const Level& level, const System& system, int num_rows, int n2) {
+  template <class AnyLevel>
+  KOKKOS_FUNCTION static void scale_columns(const AnyLevel& level, const System& system, int num_rows,
+                                            int n2) {
     level.region([&](int lane) {
       for (int i = lane; i < num_rows; i += level.size()) {
         double largest = 0;

@@ -20,11 +20,12 @@ inline Breakdowns breakdowns_of(const Outcome& outcome, const std::string& found
   return breakdowns;
 }
 
-/// M on a pattern, and what the report says of it.
+/// M on a pattern, and what the report says of it. `listener` is told before, where it takes long.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
-    const SpaiOptions& options, const std::string& name, Report& report, MemoryMeter& meter) {
+    const SpaiOptions& options, const std::string& name, const CostListener& listener, Report& report,
+    MemoryMeter& meter) {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   const bool right = options.side == Side::right;
   // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
@@ -42,7 +43,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   }
   {
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
-    Setup<Scalar, Space> setup(space, b, m, options, name, meter);
+    Setup<Scalar, Space> setup(space, b, m, options, name, listener, meter);
     setup.solve(m.values);
     report.notes.push_back(setup.note());
     report.breakdowns = spai::breakdowns_of(
@@ -76,8 +77,9 @@ void Spai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   Kokkos::Timer timer;
   impl::MemoryMeter meter;
   const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 3, report);
-  const matrix_type m =
-      impl::spai::least_on_pattern<Scalar, Space>(space, a, pattern, m_options, name(), report, meter);
+  const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
+      space, a, pattern, m_options, name(), [&](const std::string& note) { this->tell(note, report); },
+      report, meter);
   this->take_inverse(space, m, m_options.storage, report, meter);
   this->end_numeric();
   report.numeric_seconds = timer.seconds();

@@ -3,17 +3,22 @@
 #pragma once
 /// The launches of the static SPAI's setup.
 #include <prekond/core/error.hpp>
+#include <prekond/precond/impl/cost.hpp>
 #include <prekond/precond/impl/spai_launcher.hpp>
 #include <prekond/precond/impl/spai_minimal.hpp>
 #include <prekond/precond/impl/spai_stream.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace prekond::impl::spai {
+
+/// Who is told what a setup costs, where it is long.
+using CostListener = std::function<void(const std::string&)>;
 
 /// The setup's launches on the problem min ||B^T M - I||, whose columns of B^T are rows here.
 template <class Scalar, class Space>
@@ -25,12 +30,13 @@ class Setup {
 
   /// `lists`: J of each column.
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrGraphView<Space>& lists,
-        const SpaiOptions& options, const std::string& name, MemoryMeter& meter)
+        const SpaiOptions& options, const std::string& name, const CostListener& listener, MemoryMeter& meter)
       : m_space(space),
         m_b(b),
         m_lists(lists),
         m_options(options),
         m_name(name),
+        m_listener(listener),
         m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::spai::numeric::col_scale", lists.num_rows)),
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
@@ -61,7 +67,10 @@ class Setup {
     const bool normal = m_options.solve == LeastSquares::normal;
     // The residual of the normal equations exceeds the least by some n2 eps / floor: 1e-4 and 1e-10 of 100
     // unknowns.
-    if (normal || !streams) count_rows({});
+    if (normal || !streams) {
+      count_rows({});
+      tell_cost();
+    }
     if (normal && in_single)
       solve_columns<float, LeastSquares::normal>(m_main, values, {}, 0x1p-4f, false);
     else if (normal)
@@ -122,8 +131,18 @@ class Setup {
 
   void measure() {
     Kokkos::parallel_reduce("prekond::spai::numeric::measure_columns", rows_policy(),
-                            SumSizes<Space>{sizes()}, m_sums.n1_n2_n2, m_sums.n2_cubes);
+                            SumSizes<Space>{sizes()}, m_sums.n1_n2_n2, m_sums.n2_cubes,
+                            Kokkos::Max<std::int64_t>(m_sums.largest));
     ++m_fences;
+  }
+
+  /// Before the columns whose n1 is known are solved.
+  void tell_cost() {
+    measure();
+    const double largest = 2 * static_cast<double>(m_sums.largest);
+    m_listener(
+        cost_note(m_space, m_name, {flops(), largest},
+                  "a column's local system; the longest has " + std::to_string(m_longest) + " entries"));
   }
 
   /// n1 of the columns that wait for it.
@@ -157,6 +176,7 @@ class Setup {
       ++m_fences;
       if (num_long > 0) {
         count_rows(m_status);
+        tell_cost();
         m_main.release_slab();
         const auto spaces = Kokkos::Experimental::partition_space(m_space, 1, 1, 1);
         // The longest take most memory, and wait for each other where that is short.
@@ -298,7 +318,7 @@ class Setup {
             last_try,
             m_status,
             m_outcome};
-        launcher.launch("prekond::spai::numeric::solve_columns", kernel, launch.vectors);
+        launcher.launch_bin("prekond::spai::numeric::solve_columns", kernel, launch.vectors, bin);
       });
     }
   }
@@ -318,7 +338,8 @@ class Setup {
       const std::size_t bytes = bytes_of(bin);
       if (bytes > static_cast<std::size_t>(m_options.column_bytes)) continue;
       const Kernel kernel{base_of<Unit::slab>(bins, bin, bytes, 0), m_b, m_scale, m_lists, m_n1, values};
-      m_main.launch("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32);
+      m_main.launch_bin("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32,
+                        bin);
     }
   }
 
@@ -359,6 +380,7 @@ class Setup {
   CsrGraphView<Space> m_lists;
   SpaiOptions m_options;
   std::string m_name;  ///< of the preconditioner
+  CostListener m_listener;
   MemoryMeter& m_meter;
   MemoryMeter::Holding m_held;
   Vector<double, Space> m_scale;

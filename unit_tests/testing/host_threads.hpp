@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <Kokkos_Core.hpp>
+#include <prekond/core/host_threads_level.hpp>
+#include <prekond/core/views.hpp>
+
+#include <vector>
+
+namespace prekond::testing {
+
+/// Of a space of the host, its levels of all threads and of half of them; none of a device's.
+template <class Space>
+std::vector<HostThreadsLevel<Space>> host_threads() {
+  std::vector<HostThreadsLevel<Space>> levels;
+  if constexpr (is_host_space<Space>)
+    for (const Space& space : {Space(), Kokkos::Experimental::partition_space(Space(), 1, 1)[0]})
+      levels.emplace_back(space, "prekond::testing::host_threads");
+  return levels;
+}
+
+}  // namespace prekond::testing
