@@ -45,11 +45,13 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void start(void (Progress::*work)());
   void paint();
   void note();
   std::string line() const;
 
   Times m_times;
+  bool m_wanted;
   bool m_terminal;
   Clock::time_point m_start = Clock::now();
   Clock::time_point m_phase_start = m_start;
