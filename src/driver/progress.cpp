@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <system_error>
 
 namespace prekond::driver {
 namespace {
@@ -27,7 +28,17 @@ std::string printable(std::string text) {
 
 Progress::Progress(bool wanted, Times times)
     : m_wanted(wanted), m_times(times), m_terminal(isatty(STDERR_FILENO) == 1) {
-  if (wanted) m_writer = std::thread([this] { m_terminal ? paint() : watch_row(); });
+  if (m_terminal) start(&Progress::paint);
+}
+
+/// Where no thread can be had, there is no progress to see.
+void Progress::start(void (Progress::*work)()) {
+  if (!m_wanted || m_writer.joinable()) return;
+  try {
+    m_writer = std::thread([this, work] { (this->*work)(); });
+  } catch (const std::system_error&) {
+    m_wanted = false;
+  }
 }
 
 Progress::~Progress() {
@@ -47,6 +58,7 @@ void Progress::row(std::size_t number, std::size_t count, const std::string& lab
     m_row_start = Clock::now();
     m_noted = false;
   }
+  if (!m_terminal) start(&Progress::watch_row);
   m_wake.notify_one();
 }
 

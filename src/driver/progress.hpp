@@ -48,6 +48,7 @@ class Progress {
  private:
   using Clock = std::chrono::steady_clock;
 
+  void start(void (Progress::*work)());
   void paint();
   void watch_row();
   std::string line() const;
