@@ -130,7 +130,7 @@ class Case:
             if flag not in self.arguments:
                 self.arguments += [flag, name]
         if not any(argument.startswith("--kokkos-num-threads") for argument in self.arguments) and not self.extra:
-            self.arguments.append(f"--kokkos-num-threads={draw.choice((1, 1, 2, 3))}")
+            self.arguments.append(f"--kokkos-num-threads={draw.choice((1, 1, 1, 2))}")
         # A NUL ends an argument, and no shell could write it.
         self.arguments = [argument.replace("\0", "?") for argument in self.arguments]
 
