@@ -8,6 +8,7 @@
 
 #include "files.hpp"
 #include "interrupts.hpp"
+#include "kokkos_flags.hpp"
 #include "report.hpp"
 
 namespace prekond::driver {
@@ -77,6 +78,7 @@ void RunFiles::during(const Processes& processes, const std::function<void()>& w
   processes.only_first([&] { check(); });
   arm();
   try {
+    processes.together([&] { check_kokkos_flags(m_line.kokkos); });
     work();
   } catch (const Failure& failure) {
     // All know of it.

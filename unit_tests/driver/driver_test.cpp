@@ -194,7 +194,7 @@ const std::vector<ErrorCase> solve_errors = {
     {"richardson_diverges",
      {"solve", "--generate", "poisson2d:5", "--solver", "richardson", "--max-iters", "9000"},
      5,
-     {"not finite"}},
+     {"richardson diverged", "choose another solver"}},
 };
 
 std::string case_name(const ::testing::TestParamInfo<ErrorCase>& info) {
