@@ -112,7 +112,9 @@ struct SpmvKernel {
           if (col[p] >= 0) factor[p] = xv[col[p]];
 #pragma unroll
         for (int p = 0; p < Batch; ++p)
-          if (col[p] >= 0) sum = multiply_add(static_cast<Scalar>(value[p]), factor[p], sum);
+          // Not multiply_add: here nothing is promised between two kernels, and a call leaves branches where this is a
+          // selection.
+          if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
       }
       return sum;
     }
