@@ -159,6 +159,26 @@ TYPED_TEST(ExtremeScalesTest, AMatrixOfAnyScale) {
   }
 }
 
+TYPED_TEST(ExtremeScalesTest, RichardsonsOmegaBelongsToThePreconditionedMatrix) {
+  const HostMatrix<double> a = uneven_matrix(70);
+  const std::vector<double> b = random_vector(70);
+  const auto run = [&](int a_power, int b_power, double factor) {
+    const Scale<double, TypeParam> m(70, std::ldexp(factor, -a_power));
+    return solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(times(a, a_power)), &m, times(b, b_power),
+                                         stop_at(1e-9));
+  };
+  const auto plain = run(0, 0, 0.4);
+  ASSERT_TRUE(plain.result.converged);
+  for (const auto& [a_power, b_power] :
+       {std::pair(-1000, -1000), std::pair(-1020, -900), std::pair(-565, 0), std::pair(1000, 900), std::pair(1000, 1000)}) {
+    const auto scaled = run(a_power, b_power, 0.4);
+    EXPECT_EQ(scaled.result.reason, StopReason::rtol) << to_string(scaled.result.reason);
+    EXPECT_EQ(scaled.result.iterations, plain.result.iterations) << a_power;
+    // A factor that is too large by a power of two is no matter of ranges.
+    EXPECT_EQ(run(a_power, b_power, 0.4 * 0x1p300).result.converged, false);
+  }
+}
+
 TYPED_TEST(ExtremeScalesTest, ASolutionThatIsNoDoubleIsNamed) {
   const HostMatrix<double> a = problem("poisson2d:5");
   const std::vector<double> b = random_vector(a.num_rows);
