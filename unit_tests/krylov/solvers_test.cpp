@@ -20,10 +20,6 @@ using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-bool on_left(const Variant& variant) {
-  const auto side = variant.options.find("side");
-  return side != variant.options.end() && to_string(side->second) == "left";
-}
 bool is_gmres(const Variant& variant) {
   return variant.solver == "gmres" || variant.solver == "fgmres";
 }
