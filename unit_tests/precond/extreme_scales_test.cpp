@@ -217,8 +217,8 @@ bool has(const Setting& setting, const char* key, const char* value) {
 template <class Scalar>
 std::vector<int> exponents(const Setting& setting) {
   const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0;
-  if (sizeof(Real<Scalar>) == 4) return {-100, -61, -2, -1, 1, 2, 61, less ? 80 : 100};
-  return {-1000, -980, -565, -564, -100, -2, -1, 1, 2, 100, 564, 565, less ? 970 : 980, less ? 971 : 1000};
+  if (sizeof(Real<Scalar>) == 4) return {-100, -61, -1, 1, 2, 61, less ? 80 : 100};
+  return {-1000, -565, -100, -1, 1, 2, 100, 565, less ? 970 : 1000};
 }
 
 /// What rounds once more where k is odd, in the precision that the factor has.
@@ -235,12 +235,12 @@ template <class Scalar, class Space>
 void check_scaling(const std::vector<Setting>& chosen, const HostMatrix<Scalar>& a, bool odd_too,
                    int most = std::numeric_limits<int>::max()) {
   for (const Setting& setting : chosen) {
+    const auto expected = applied<Scalar, Space>(setting, a, vectors<Scalar>(a.num_rows, 0));
     for (const int k : exponents<Scalar>(setting)) {
       const HostMatrix<Scalar> scaled = times_two_to(a, k);
       const bool rounds = setting.factored && k % 2 != 0;
       if (!is_normal(scaled) || (rounds && !odd_too) || std::abs(k) > most) continue;
       SCOPED_TRACE(text_of(setting) + ", k = " + std::to_string(k));
-      const auto expected = applied<Scalar, Space>(setting, a, vectors<Scalar>(a.num_rows, 0));
       const auto found = applied<Scalar, Space>(setting, scaled, vectors<Scalar>(a.num_rows, k));
       EXPECT_EQ(found.report.nnz, expected.report.nnz);
       EXPECT_EQ(found.report.notes, expected.report.notes);
@@ -289,7 +289,7 @@ TYPED_TEST(ExtremeScales, EveryPreconditionerIsTested) {
 }
 
 TYPED_TEST(ExtremeScales, OfSymmetricMatrices) {
-  for (const auto& a : {random_spd(67, 0.15, 74), generated("elasticity3d:3")}) {
+  for (const auto& a : {random_spd(43, 0.2, 74), generated("elasticity3d:2")}) {
     check_scaling<double, TypeParam>(registered<double, TypeParam>(true), a, true);
     check_scaling<float, TypeParam>(registered<float, TypeParam>(true), in_scalar<float>(a, 1), true);
   }
@@ -303,7 +303,7 @@ TYPED_TEST(ExtremeScales, OfHermitianMatrices) {
 }
 
 TYPED_TEST(ExtremeScales, OfGeneralMatrices) {
-  for (const auto& a : {random_general(67, 0.12, 76), generated("convection_diffusion3d:4,peclet=1000")}) {
+  for (const auto& a : {random_general(43, 0.2, 76), generated("convection_diffusion3d:4,peclet=1000")}) {
     check_scaling<double, TypeParam>(registered<double, TypeParam>(false), a, true);
     check_scaling<float, TypeParam>(registered<float, TypeParam>(false), in_scalar<float>(a, 3), true);
   }
@@ -325,6 +325,27 @@ TYPED_TEST(ExtremeScales, OfSingularMatrices) {
   const auto gram = random_gram(29, 13, 0, 9);
   check_scaling<double, TypeParam>(registered<double, TypeParam>(true), gram, false, 900);
   check_scaling<float, TypeParam>(registered<float, TypeParam>(true), in_scalar<float>(gram, 4), false, 62);
+}
+
+/// Sums of two entries overflow, or the products of the smallest ones are no normal numbers; G's entries are
+/// far from either.
+TYPED_TEST(ExtremeScales, FactorsAtTheEndsOfTheRange) {
+  const auto a =
+      sparse<double>({{3.8, 3.6, 0, 0}, {3.6, 3.8, 0.1, 0}, {0, 0.1, 3.8, -3.7}, {0, 0, -3.7, 3.8}});
+  for (const Setting& setting : only(real_settings(), true)) {
+    if (!setting.factored || setting.options.count("storage") + setting.options.count("relaxation_steps") > 0)
+      continue;
+    const auto expected = applied<double, TypeParam>(setting, a, vectors<double>(4, 0));
+    for (const int k : {-1018, 1022}) {
+      SCOPED_TRACE(text_of(setting) + ", k = " + std::to_string(k));
+      const auto scaled = times_two_to(a, k);
+      ASSERT_TRUE(is_normal(scaled));
+      const auto found = applied<double, TypeParam>(setting, scaled, vectors<double>(4, k));
+      EXPECT_EQ(found.report.breakdowns.count, 0);
+      EXPECT_EQ(found.report.nnz, expected.report.nnz);
+      expect_scaled(found.y[2], expected.y[2], 0, 0);
+    }
+  }
 }
 
 /// D_ii x_i for D of `widened`

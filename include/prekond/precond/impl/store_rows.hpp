@@ -85,11 +85,10 @@ struct StoreRows {
     Kokkos::single(Kokkos::PerThread(team), [&] { inverse_scale(i) = inverse; });
   }
 
-  /// 1 of a row of zeros, and of one so small that the scale would leave the range a power of two that does
-  /// not.
+  /// Not what would leave the range, of a row of zeros or of the least numbers.
   KOKKOS_FUNCTION static Real inverse_of(Real largest) {
     constexpr Real most = (sizeof(Real) == 4 ? Real(0x1p125) : Real(0x1p1021)) / top<Value>;
-    const Real inverse = largest > 0 ? inverse_power_of_two(largest) : Real(1);
+    const Real inverse = inverse_power_of_two(largest);
     return inverse < most ? inverse : most;
   }
 
