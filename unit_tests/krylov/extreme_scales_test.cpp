@@ -167,15 +167,17 @@ TYPED_TEST(ExtremeScalesTest, RichardsonsOmegaBelongsToThePreconditionedMatrix) 
     return solve_with<double, TypeParam>({"richardson", {}}, operator_of<TypeParam>(times(a, a_power)), &m, times(b, b_power),
                                          stop_at(1e-9));
   };
-  const auto plain = run(0, 0, 0.4);
-  ASSERT_TRUE(plain.result.converged);
-  for (const auto& [a_power, b_power] :
-       {std::pair(-1000, -1000), std::pair(-1020, -900), std::pair(-565, 0), std::pair(1000, 900), std::pair(1000, 1000)}) {
-    const auto scaled = run(a_power, b_power, 0.4);
-    EXPECT_EQ(scaled.result.reason, StopReason::rtol) << to_string(scaled.result.reason);
-    EXPECT_EQ(scaled.result.iterations, plain.result.iterations) << a_power;
-    // A factor that is too large by a power of two is no matter of ranges.
-    EXPECT_EQ(run(a_power, b_power, 0.4 * 0x1p300).result.converged, false);
+  for (const double factor : {0.4, 0.05}) {
+    const auto plain = run(0, 0, factor);
+    ASSERT_TRUE(plain.result.converged);
+    for (const auto& [a_power, b_power] : {std::pair(-1000, -1000), std::pair(-1020, -900), std::pair(-565, 0),
+                                           std::pair(1000, 900), std::pair(1000, 1000)}) {
+      const auto scaled = run(a_power, b_power, factor);
+      EXPECT_EQ(scaled.result.reason, StopReason::rtol) << to_string(scaled.result.reason);
+      EXPECT_EQ(scaled.result.iterations, plain.result.iterations) << a_power;
+      // A factor that is too large by a power of two is no matter of ranges.
+      EXPECT_EQ(run(a_power, b_power, factor * 0x1p300).result.converged, false);
+    }
   }
 }
 
