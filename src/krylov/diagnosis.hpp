@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What is looked at where a solve ended without success: the sizes of the products, and whether A is singular.
+/// What is looked at where a solve ended without success: the sizes of the products, and whether A is
+/// singular.
 #include "column_norms.hpp"
 #include "scaled_system.hpp"
 
@@ -33,8 +34,8 @@ class Diagnosis {
   using Real = real_type_t<Scalar>;
   using Safe = SafeExponents<Real>;
 
-  Diagnosis(const LinearProblem<Scalar, Space>& problem, ScaledSystem<Scalar, Space>& system, Workspace* workspace,
-            bool on_left, const ReduceWorkspace<Scalar, Space>& reduce)
+  Diagnosis(const LinearProblem<Scalar, Space>& problem, ScaledSystem<Scalar, Space>& system,
+            Workspace* workspace, bool on_left, const ReduceWorkspace<Scalar, Space>& reduce)
       : m_problem(problem),
         m_system(system),
         m_workspace(workspace),
@@ -48,10 +49,10 @@ class Diagnosis {
     m_y = vector("prekond::krylov::probe_product");
   }
 
-  /// Powers of two with which the products of v (of norm `size`) are of ordinary size; nothing where they are not finite, or
-  /// zero, with whatever powers.
-  std::optional<OperatorExponents> ordinary_exponents(VectorView<const Scalar, Space> v, const ExtendedNumber& size,
-                                                      bool keep_product) {
+  /// Powers of two with which the products of v (of norm `size`) are of ordinary size; nothing where they are
+  /// not finite, or zero, with whatever powers.
+  std::optional<OperatorExponents> ordinary_exponents(VectorView<const Scalar, Space> v,
+                                                      const ExtendedNumber& size, bool keep_product) {
     const OperatorExponents now{m_system.matrix_exponent(), m_system.inverse_exponent()};
     const auto sizes = measure(v, size, now);
     m_system.try_operators(now.matrix, now.inverse);
@@ -68,10 +69,11 @@ class Diagnosis {
     return next;
   }
 
-  /// Is some ||A v|| / ||v|| for v = r, x, b (of column c, b - A x = r) negligible beside another? Then A is singular to the
-  /// precision of its type: below eps^(3/4), or sqrt(eps) where nearly nothing of b has been solved for.
-  bool looks_singular(int c, VectorView<const Scalar, Space> r, const ExtendedNumber& size_r, const ExtendedNumber& size_x,
-                      double relative_residual, int* products) {
+  /// Is some ||A v|| / ||v|| for v = r, x, b (of column c, b - A x = r) negligible beside another? Then A is
+  /// singular to the precision of its type: below eps^(3/4), or sqrt(eps) where nearly nothing of b has been
+  /// solved for.
+  bool looks_singular(int c, VectorView<const Scalar, Space> r, const ExtendedNumber& size_r,
+                      const ExtendedNumber& size_x, double relative_residual, int* products) {
     const VectorView<const Scalar, Space> b = column(m_system.rhs(), c);
     const ExtendedNumber size_b = norm_of(b);
     multiply(r, 0);
@@ -99,8 +101,8 @@ class Diagnosis {
   };
 
   auto range() const {
-    return Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(m_problem.space, 0,
-                                                                       static_cast<std::int64_t>(m_p.extent(0)));
+    return Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+        m_problem.space, 0, static_cast<std::int64_t>(m_p.extent(0)));
   }
   void multiply(VectorView<const Scalar, Space> v, int place) {
     m_system.multiply(as_multivector(v), as_multivector(m_y));
@@ -113,7 +115,8 @@ class Diagnosis {
   }
 
   /// Where a product is out of range, the powers are moved by half of it.
-  std::optional<Sizes> measure(VectorView<const Scalar, Space> v, const ExtendedNumber& size, const OperatorExponents& now) {
+  std::optional<Sizes> measure(VectorView<const Scalar, Space> v, const ExtendedNumber& size,
+                               const OperatorExponents& now) {
     constexpr int far = Safe::all / 2;
     for (int inverse : {0, -far, far}) {
       if (inverse != 0 && !m_problem.preconditioner) continue;
@@ -146,7 +149,8 @@ class Diagnosis {
     return Sizes{direction, product.exponent};
   }
   ExtendedNumber precondition(const Vector<Scalar, Space>& from, const Vector<Scalar, Space>& to) {
-    m_system.precondition(as_multivector(VectorView<const Scalar, Space>(from)), as_multivector(to), *m_workspace);
+    m_system.precondition(as_multivector(VectorView<const Scalar, Space>(from)), as_multivector(to),
+                          *m_workspace);
     return norm_of(to);
   }
 

@@ -64,21 +64,21 @@ class KrylovRun {
     ExtendedNumber norm_b;
     double norm_r = 0;
     double threshold = 0;
-    bool relative = true;  ///< the threshold is rtol ||b||
-    double target = 0;  ///< of the method's own norm: the threshold, or less after false claims
+    bool relative = true;     ///< the threshold is rtol ||b||
+    double target = 0;        ///< of the method's own norm: the threshold, or less after false claims
     double cycle_target = 0;  ///< the target, or what rounding lets this cycle reach
     double diverged = 0;      ///< where nothing of b is left in r
     /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the
     /// preconditioner on the left.
     double scale = 1;
     bool left_is_safe = true;     ///< ||M^-1 (b - A x)||, with the preconditioner on the left
-    bool cycle_begins = false;   ///< no residual of this cycle has been judged
-    std::int64_t begun_at = 0;   ///< the iterations before this cycle
+    bool cycle_begins = false;    ///< no residual of this cycle has been judged
+    std::int64_t begun_at = 0;    ///< the iterations before this cycle
     bool is_finite = true;        ///< all that was judged last
     bool range_is_known = false;  ///< other powers of two would not help
     StopReason reason =
-        StopReason::rtol;   ///< why iterating ended: rtol where the recursive residual has converged
-    int false_claims = 0;   ///< convergences that the true residual did not confirm
+        StopReason::rtol;       ///< why iterating ended: rtol where the recursive residual has converged
+    int false_claims = 0;       ///< convergences that the true residual did not confirm
     ExtendedNumber last_claim;  ///< the true residual at the last of them, without the powers of two
     int breakdowns = 0;
     int rescalings = 0;
@@ -151,7 +151,8 @@ class KrylovRun {
     count_products();
   }
   /// y = A x and (x, y), of the column that is alone in running.
-  void multiply_dot(VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to, VectorView<Scalar, Space> dot) {
+  void multiply_dot(VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to,
+                    VectorView<Scalar, Space> dot) {
     m_system.multiply_dot(from, to, dot, m_reduce);
     count_products();
   }
@@ -198,8 +199,8 @@ class KrylovRun {
   }
 
   /// Files ||r||^2 of column c as the method has it, and ends the column where it converged, where something
-  /// is not finite, where (r, r) or a number of `squares` (inner products that ||r||^2 has a part in) is about to leave
-  /// the range, at a breakdown, or after max_iters. `shown`: the monitor sees it.
+  /// is not finite, where (r, r) or a number of `squares` (inner products that ||r||^2 has a part in) is
+  /// about to leave the range, at a breakdown, or after max_iters. `shown`: the monitor sees it.
   void judge(int c, double rr, bool finite, std::optional<StopReason> breakdown, bool shown = true,
              std::initializer_list<double> squares = {}) {
     Column& column = m_columns[c];
@@ -254,8 +255,8 @@ class KrylovRun {
   static constexpr double rounding = std::numeric_limits<Real>::epsilon() / 8;
 
   void true_residual(const MultiVectorView<Scalar, Space>& r) {
-    const MultiVectorView<const Scalar, Space> b =
-        Kokkos::subview(m_system.rhs(), Kokkos::ALL, Kokkos::make_pair(m_running.front(), m_running.back() + 1));
+    const MultiVectorView<const Scalar, Space> b = Kokkos::subview(
+        m_system.rhs(), Kokkos::ALL, Kokkos::make_pair(m_running.front(), m_running.back() + 1));
     Kokkos::deep_copy(space(), range(r), b);
     m_system.multiply(range(m_problem.x), range(r), Scalar(-1), Scalar(1));
     count_products();
@@ -320,7 +321,8 @@ class KrylovRun {
     const double absolute = std::ldexp(m_problem.stopping.atol, exponent);
     state.relative = relative >= absolute;
     state.threshold = std::max(relative, absolute);
-    // On the left the two norms may go far apart; on the right a smaller target only keeps clear of the threshold.
+    // On the left the two norms may go far apart; on the right a smaller target only keeps clear of the
+    // threshold.
     state.target = std::ldexp(state.threshold, -std::min(state.false_claims, m_on_left ? 1000 : 2));
   }
 
@@ -382,8 +384,8 @@ class KrylovRun {
     return state.reason == StopReason::rtol ? StopReason::stagnation : state.reason;
   }
 
-  /// Files the reason. Does the column start again? Once after a breakdown; after a convergence that the true residual did
-  /// not confirm as long as that falls, each time with half the target.
+  /// Files the reason. Does the column start again? Once after a breakdown; after a convergence that the true
+  /// residual did not confirm as long as that falls, each time with half the target.
   bool goes_on(int c, StopReason reason) {
     Column& state = m_columns[c];
     const bool may = state.result.iterations < m_problem.stopping.max_iters;
@@ -405,8 +407,8 @@ class KrylovRun {
     return true;
   }
 
-  /// Is the true residual of another size than what a cycle should start with? What grew in iterations is a divergence, and
-  /// stays as it is.
+  /// Is the true residual of another size than what a cycle should start with? What grew in iterations is a
+  /// divergence, and stays as it is.
   bool is_off_center(const Column& state) const {
     if (!state.truth.is_finite() || state.truth.is_zero()) return false;
     return state.truth.exponent < Safe::norm_min ||
@@ -428,8 +430,8 @@ class KrylovRun {
            norm_x.exponent + m_system.solution_exponent(c) - power < Safe::all - 2;
   }
 
-  /// Of a column that ended without success: are there powers of two with which it is worth another try? If there are none:
-  /// why it failed.
+  /// Of a column that ended without success: are there powers of two with which it is worth another try? If
+  /// there are none: why it failed.
   bool may_be_helped(int c) {
     Column& state = m_columns[c];
     const StopReason reason = state.result.reason;
@@ -449,17 +451,19 @@ class KrylovRun {
     Column& state = m_columns[c];
     if (state.range_is_known || state.result.iterations >= m_problem.stopping.max_iters) return false;
     if (state.rescalings++ == most_rescalings) return false;
-    const bool by_another_column = !(m_cycle_exponents ==
-                                     OperatorExponents{m_system.matrix_exponent(), m_system.inverse_exponent()});
+    const bool by_another_column =
+        !(m_cycle_exponents == OperatorExponents{m_system.matrix_exponent(), m_system.inverse_exponent()});
     if (by_another_column) return true;
     const bool has_residual = state.truth.is_finite() && !state.truth.is_zero();
-    const ExtendedNumber size = has_residual ? state.truth : state.norm_b.times_power(-m_system.rhs_exponent(c));
+    const ExtendedNumber size =
+        has_residual ? state.truth : state.norm_b.times_power(-m_system.rhs_exponent(c));
     const auto exponents = diagnosis.ordinary_exponents(
-        has_residual ? VectorView<const Scalar, Space>(column(m_scratch, c)) : column(m_system.rhs(), c), size,
-        !ignores_factor_of_matrix());
+        has_residual ? VectorView<const Scalar, Space>(column(m_scratch, c)) : column(m_system.rhs(), c),
+        size, !ignores_factor_of_matrix());
     state.result.matrix_products += 1;
     if (!exponents) return false;
-    const bool moved = exponents->matrix != m_system.matrix_exponent() || exponents->inverse != m_system.inverse_exponent();
+    const bool moved =
+        exponents->matrix != m_system.matrix_exponent() || exponents->inverse != m_system.inverse_exponent();
     const bool lost = !state.norm_x.is_finite();
     const bool overflows = !lost && !state.truth.is_finite() && state.result.iterations == state.begun_at;
     const bool large = overflows || is_off_center(state);
@@ -492,9 +496,8 @@ class KrylovRun {
     }
     if (reason != StopReason::nan) {
       int products = 0;
-      state.result.looks_singular =
-          diagnosis.looks_singular(c, column(m_scratch, c), state.truth, state.norm_x,
-                                   state.result.true_relative_residual, &products);
+      state.result.looks_singular = diagnosis.looks_singular(
+          c, column(m_scratch, c), state.truth, state.norm_x, state.result.true_relative_residual, &products);
       state.result.matrix_products += products;
       const bool says_little = reason == StopReason::stagnation || reason == StopReason::breakdown_not_spd ||
                                reason == StopReason::divergence;

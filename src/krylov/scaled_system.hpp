@@ -10,14 +10,15 @@
 
 namespace prekond::krylov {
 
-/// The exponents between which inner products neither under- nor overflow, and keep their digits while a residual falls to
-/// rounding. In exponents of the real type: double has 1024, float 128.
+/// The exponents between which inner products neither under- nor overflow, and keep their digits while a
+/// residual falls to rounding. In exponents of the real type: double has 1024, float 128.
 template <class Real>
 struct SafeExponents {
   static constexpr int all = std::numeric_limits<Real>::max_exponent;
-  static constexpr int norm_min = -3 * all / 16, norm_max = all / 4;  ///< of b, and of a residual that a cycle starts with
-  static constexpr int product = all / 8;                             ///< of ||K v|| / ||v||, either way
-  static constexpr int direction = all / 4;                           ///< of ||M^-1 v|| / ||v||, either way
+  static constexpr int norm_min = -3 * all / 16,
+                       norm_max = all / 4;   ///< of b, and of a residual that a cycle starts with
+  static constexpr int product = all / 8;    ///< of ||K v|| / ||v||, either way
+  static constexpr int direction = all / 4;  ///< of ||M^-1 v|| / ||v||, either way
   static constexpr int square_min = -all / 4, square_max = 7 * all / 16;  ///< of inner products over (r, r)
   static constexpr bool norm_is_safe(int exponent) { return norm_min <= exponent && exponent <= norm_max; }
 };
@@ -26,7 +27,8 @@ struct SafeExponents {
 template <class Scalar, class Space>
 class TimesPower {
  public:
-  TimesPower(VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to, int power) : m_from(from), m_to(to) {
+  TimesPower(VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to, int power)
+      : m_from(from), m_to(to) {
     using Real = real_type_t<Scalar>;
     const int first = power / 3, second = (power - first) / 2;
     m_factor[0] = std::ldexp(Real(1), first);
@@ -45,26 +47,29 @@ class TimesPower {
 
 /// to = 2^power from; they may be the same.
 template <class Scalar, class Space>
-void times_power(const Space& space, VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to, int power) {
+void times_power(const Space& space, VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to,
+                 int power) {
   Kokkos::parallel_for("prekond::krylov::times_power",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
                            space, 0, static_cast<std::int64_t>(to.extent(0))),
                        TimesPower<Scalar, Space>(from, to, power));
 }
 
-/// A x = b with powers of two taken out, so that a method works with ordinary numbers: A' x' = b' with b' = 2^-e b, a column
-/// its own e, A' = 2^a A, M'^-1 = 2^m M^-1 and x = 2^(e + a) x'. Powers of two are exact: a method goes the way that it would
-/// go with exponents without limits.
+/// A x = b with powers of two taken out, so that a method works with ordinary numbers: A' x' = b' with b' =
+/// 2^-e b, a column its own e, A' = 2^a A, M'^-1 = 2^m M^-1 and x = 2^(e + a) x'. Powers of two are exact: a
+/// method goes the way that it would go with exponents without limits.
 ///
-/// x' stands in x's place until `restore`. While all exponents are 0, as for nearly all systems, nothing is copied and no
-/// kernel is launched. Otherwise: a copy of b, and one more pass over the vectors in a product and an application.
+/// x' stands in x's place until `restore`. While all exponents are 0, as for nearly all systems, nothing is
+/// copied and no kernel is launched. Otherwise: a copy of b, and one more pass over the vectors in a product
+/// and an application.
 template <class Scalar, class Space>
 class ScaledSystem {
  public:
   using Problem = LinearProblem<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
-  explicit ScaledSystem(const Problem& problem) : m_problem(problem), m_rhs_exponents(problem.b.extent(1), 0) {}
+  explicit ScaledSystem(const Problem& problem)
+      : m_problem(problem), m_rhs_exponents(problem.b.extent(1), 0) {}
 
   MultiVectorView<const Scalar, Space> rhs() const {
     return m_rhs_is_copied ? MultiVectorView<const Scalar, Space>(m_rhs) : m_problem.b;
@@ -80,7 +85,8 @@ class ScaledSystem {
   void scale_rhs(int c, int exponent) {
     if (exponent == m_rhs_exponents[c]) return;
     if (!m_rhs_is_copied) {
-      m_rhs = allocate<Multi>(m_problem.space, "prekond::krylov::scaled_rhs", m_problem.b.extent(0), m_problem.b.extent(1));
+      m_rhs = allocate<Multi>(m_problem.space, "prekond::krylov::scaled_rhs", m_problem.b.extent(0),
+                              m_problem.b.extent(1));
       Kokkos::deep_copy(m_problem.space, m_rhs, m_problem.b);
       m_rhs_is_copied = true;
     }
@@ -99,8 +105,8 @@ class ScaledSystem {
     m_matrix_exponent = matrix_exponent;
     m_inverse_exponent = inverse_exponent;
     if (m_scratch.extent(1) == 0)
-      m_scratch =
-          allocate<Multi>(m_problem.space, "prekond::krylov::scaled_vector", m_problem.b.extent(0), m_problem.b.extent(1));
+      m_scratch = allocate<Multi>(m_problem.space, "prekond::krylov::scaled_vector", m_problem.b.extent(0),
+                                  m_problem.b.extent(1));
   }
 
   /// Makes x' of column c what it is once x has been rounded to its type.
@@ -119,18 +125,20 @@ class ScaledSystem {
                 Scalar beta = 0) const {
     if (m_matrix_exponent == 0) return m_problem.a.apply(m_problem.space, x, y, alpha, beta);
     const int first = m_matrix_exponent / 2;
-    m_problem.a.apply(m_problem.space, times_half(x, first), y, alpha * power(m_matrix_exponent - first), beta);
+    m_problem.a.apply(m_problem.space, times_half(x, first), y, alpha * power(m_matrix_exponent - first),
+                      beta);
   }
   /// y = A' x and (x, y), for one column
-  void multiply_dot(VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
-                    const ReduceWorkspace<Scalar, Space>& workspace) const {
+  void multiply_dot(VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
+                    VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) const {
     if (m_matrix_exponent == 0) return m_problem.a.apply_dot(m_problem.space, x, y, dot, workspace);
     multiply(as_multivector(x), as_multivector(y));
-    block_reduce<1>(m_problem.space, "prekond::krylov::dot", static_cast<std::int64_t>(y.extent(0)), workspace, dot,
-                    prekond::impl::DotBody<Scalar, Space>{x, y});
+    block_reduce<1>(m_problem.space, "prekond::krylov::dot", static_cast<std::int64_t>(y.extent(0)),
+                    workspace, dot, prekond::impl::DotBody<Scalar, Space>{x, y});
   }
   /// y = M'^-1 x, for some columns
-  void precondition(MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+  void precondition(MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                    Workspace& workspace) const {
     if (m_inverse_exponent == 0) return m_problem.preconditioner->apply(m_problem.space, x, y, workspace);
     const int first = m_inverse_exponent / 2;
     m_problem.preconditioner->apply(m_problem.space, times_half(x, first), y, workspace);

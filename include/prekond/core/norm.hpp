@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The 2-norm of a vector, where neither its square nor the norm itself has to be a number of the vector's type.
+/// The 2-norm of a vector, where neither its square nor the norm itself has to be a number of the vector's
+/// type.
 #include <prekond/core/block_reduce.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/scalar.hpp>
@@ -11,7 +12,8 @@
 
 namespace prekond {
 
-/// A non-negative number fraction 2^exponent whose exponent no type limits: fraction in [1/2, 1), or 0, or NaN.
+/// A non-negative number fraction 2^exponent whose exponent no type limits: fraction in [1/2, 1), or 0, or
+/// NaN.
 struct ExtendedNumber {
   double fraction = 0;
   int exponent = 0;
@@ -46,8 +48,8 @@ constexpr Real power_of_two(int k) {
   return power;
 }
 
-/// Numbers below `small` and above `big` are scaled before they are squared (Blue, ACM Trans. Math. Softw. 4, 1978; with
-/// the bounds of Anderson, Algorithm 978, ACM Trans. Math. Softw. 44, 2017).
+/// Numbers below `small` and above `big` are scaled before they are squared (Blue, ACM Trans. Math. Softw. 4,
+/// 1978; with the bounds of Anderson, Algorithm 978, ACM Trans. Math. Softw. 44, 2017).
 template <class Real>
 struct NormRanges {
   using Limits = std::numeric_limits<Real>;
@@ -59,8 +61,8 @@ struct NormRanges {
   static constexpr Real small_scale = power_of_two<Real>(small_power);
 };
 
-/// Four sums: squares of what is small and scaled up, of the ordinary, of what is big and scaled down, and the number of
-/// entries that are not finite.
+/// Four sums: squares of what is small and scaled up, of the ordinary, of what is big and scaled down, and
+/// the number of entries that are not finite.
 template <class Scalar, class Space>
 struct NormBody {
   using Real = real_type_t<Scalar>;
@@ -93,7 +95,8 @@ template <class Real>
 ExtendedNumber norm_of_sums(double small, double ordinary, double big, double not_finite) {
   using Ranges = impl::NormRanges<Real>;
   if (!(not_finite == 0)) return {std::numeric_limits<double>::quiet_NaN(), 0};
-  const double big_scale = std::ldexp(1.0, Ranges::big_power), small_scale = std::ldexp(1.0, Ranges::small_power);
+  const double big_scale = std::ldexp(1.0, Ranges::big_power),
+               small_scale = std::ldexp(1.0, Ranges::small_power);
   if (big > 0) {
     if (ordinary > 0) big += (ordinary * big_scale) * big_scale;
     return ExtendedNumber::of(std::sqrt(big), -Ranges::big_power);
@@ -104,27 +107,32 @@ ExtendedNumber norm_of_sums(double small, double ordinary, double big, double no
   return ExtendedNumber::of(sum * std::sqrt(1 + (part / sum) * (part / sum)));
 }
 
-/// What ||v||_2 is made of, in sums(0) to sums(3), to be added up over all processes: one kernel that reads v once, and the
-/// same bits for any number of threads. For vectors without entries out of the ordinary, sums(1) is (v, v).
+/// What ||v||_2 is made of, in sums(0) to sums(3), to be added up over all processes: one kernel that reads v
+/// once, and the same bits for any number of threads. For vectors without entries out of the ordinary,
+/// sums(1) is (v, v).
 template <class Scalar, class Space>
-void start_norm(const Space& space, const char* label, VectorView<const Scalar, Space> v, VectorView<Scalar, Space> sums,
-                const ReduceWorkspace<Scalar, Space>& workspace) {
+void start_norm(const Space& space, const char* label, VectorView<const Scalar, Space> v,
+                VectorView<Scalar, Space> sums, const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<4>(space, label, static_cast<std::int64_t>(v.extent(0)), workspace, sums,
                   impl::NormBody<Scalar, Space>{v});
 }
 
-/// ||v||_2 over all processes of the reducer, for entries of any size; NaN where an entry is not finite. Allocates a little
-/// and waits for the result.
+/// ||v||_2 over all processes of the reducer, for entries of any size; NaN where an entry is not finite.
+/// Allocates a little and waits for the result.
 template <class Scalar, class Space>
-ExtendedNumber norm(const Space& space, VectorView<const Scalar, Space> v, const Reducer<Scalar, Space>& reducer = {}) {
+ExtendedNumber norm(const Space& space, VectorView<const Scalar, Space> v,
+                    const Reducer<Scalar, Space>& reducer = {}) {
   const ReduceWorkspace<Scalar, Space> workspace(space, static_cast<std::int64_t>(v.extent(0)));
   const auto sums = allocate<Vector<Scalar, Space>>(space, "prekond::norm::sums", 4);
   start_norm<Scalar, Space>(space, "prekond::norm", v, sums, workspace);
   reducer.sum(space, sums);
   Scalar host[4];
-  Kokkos::deep_copy(space, Kokkos::View<Scalar*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host, 4), sums);
+  Kokkos::deep_copy(
+      space, Kokkos::View<Scalar*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host, 4),
+      sums);
   space.fence("prekond::norm");
-  return norm_of_sums<real_type_t<Scalar>>(real_part(host[0]), real_part(host[1]), real_part(host[2]), real_part(host[3]));
+  return norm_of_sums<real_type_t<Scalar>>(real_part(host[0]), real_part(host[1]), real_part(host[2]),
+                                           real_part(host[3]));
 }
 
 }  // namespace prekond
