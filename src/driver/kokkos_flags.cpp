@@ -19,6 +19,13 @@
 namespace prekond::driver {
 namespace {
 
+/// Does anything read the variables OMP_*?
+#ifdef _OPENMP
+constexpr bool has_openmp = true;
+#else
+constexpr bool has_openmp = false;
+#endif
+
 enum class Kind { none, boolean, threads, device, mapping, text };
 
 struct Setting {
@@ -143,7 +150,7 @@ void check_openmp_threads() {
   }
 }
 
-[[maybe_unused]] void check_openmp() {
+void check_openmp() {
   check_openmp_threads();
   const auto at_least = [](const char* name, std::int64_t min) {
     if (const auto value = variable(name))
@@ -230,6 +237,7 @@ void check_flag(const std::string& flag) {
 
 int number_of_threads(const std::vector<std::string>& flags) {
   std::optional<std::string> text = setting(flags, "--kokkos-num-threads");
+  if (!text && !has_openmp) return 1;
   if (!text) {
     if (const auto list = variable("OMP_NUM_THREADS")) text = list->substr(0, list->find(','));
   }
@@ -264,9 +272,7 @@ void check_kokkos_environment() {
     throw OptionError(
         "the environment variable KOKKOS_PROFILE_LIBRARY is an old name: set KOKKOS_TOOLS_LIBS instead");
   check_local_ranks();
-#ifdef _OPENMP
-  check_openmp();
-#endif
+  if (has_openmp) check_openmp();
 }
 
 void check_resources(const std::vector<std::string>& flags, int devices) {
@@ -276,7 +282,7 @@ void check_resources(const std::vector<std::string>& flags, int devices) {
   if (!tool && is_given(flags, "--kokkos-tools-help"))
     throw OptionError("--kokkos-tools-help asks a tool: name it by --kokkos-tools-libs=FILE");
   std::int64_t threads = number_of_threads(flags);
-  if (const auto limit = variable("OMP_THREAD_LIMIT"))
+  if (const auto limit = variable("OMP_THREAD_LIMIT"); limit && has_openmp)
     threads = std::min(threads, *whole_number(trimmed(*limit)));
   check_that_threads_start(static_cast<int>(threads));
 }

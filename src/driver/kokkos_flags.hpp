@@ -20,8 +20,8 @@ bool is_kokkos_flag(const std::string& argument);
 void check_kokkos_flags(const std::vector<std::string>& flags);
 
 /// The same for what Kokkos and OpenMP read from the environment: KOKKOS_NUM_THREADS and the others, the
-/// local rank that an mpirun sets, OMP_NUM_THREADS, OMP_THREAD_LIMIT, OMP_DYNAMIC, OMP_MAX_ACTIVE_LEVELS,
-/// OMP_STACKSIZE.
+/// local rank that an mpirun sets; in builds with OpenMP, OMP_NUM_THREADS, OMP_THREAD_LIMIT, OMP_DYNAMIC,
+/// OMP_MAX_ACTIVE_LEVELS, OMP_STACKSIZE.
 ///
 /// \throws OptionError that names the variable
 void check_kokkos_environment();
@@ -34,7 +34,7 @@ void check_kokkos_environment();
 void check_resources(const std::vector<std::string>& flags, int devices);
 
 /// The number of threads that checked flags and environment ask for: of the flag, of KOKKOS_NUM_THREADS, of
-/// OMP_NUM_THREADS, of the processor, the first that is there.
+/// OMP_NUM_THREADS, of the processor, the first that is there; without OpenMP, of the first two, else 1.
 int number_of_threads(const std::vector<std::string>& flags);
 
 /// The arguments for Kokkos::initialize: `flags`, and one by which its warnings are off, unless a flag or

@@ -235,6 +235,7 @@ TEST_F(KokkosFlagsTest, SizesOfStacks) {
   EXPECT_EQ(stack_bytes("1K"), std::nullopt);
 }
 
+#ifdef _OPENMP
 TEST_F(KokkosFlagsTest, NumberOfThreadsInTheOrderOfWhoSaysIt) {
   const int processor = static_cast<int>(std::thread::hardware_concurrency());
   EXPECT_EQ(number_of_threads({}), std::min(std::max(processor, 1), max_threads));
@@ -246,6 +247,21 @@ TEST_F(KokkosFlagsTest, NumberOfThreadsInTheOrderOfWhoSaysIt) {
     });
   });
 }
+#else
+TEST_F(KokkosFlagsTest, WithoutOpenMPItsVariablesAreNotRead) {
+  for (const char* value : {"7", "abc", "100000"})
+    with("OMP_NUM_THREADS", value, [] {
+      with("OMP_THREAD_LIMIT", "abc", [] {
+        EXPECT_NO_THROW(check_kokkos_environment());
+        EXPECT_NO_THROW(check_resources({}, -1));
+        EXPECT_EQ(number_of_threads({}), 1);
+        with("KOKKOS_NUM_THREADS", "5", [] { EXPECT_EQ(number_of_threads({}), 5); });
+      });
+    });
+  EXPECT_EQ(run("OMP_NUM_THREADS=abc", "").code, 0);
+  EXPECT_EQ(run("OMP_NUM_THREADS=99999", "").code, 0);
+}
+#endif
 
 TEST_F(KokkosFlagsTest, WarningsAreOffUnlessAskedFor) {
   EXPECT_THAT(kokkos_arguments({"--kokkos-num-threads=2"}),
@@ -279,7 +295,9 @@ TEST_F(KokkosFlagsTest, ThreadsThatDoNotStart) {
     EXPECT_NO_THROW(check_resources({"--kokkos-num-threads=1"}, -1));
     EXPECT_THAT(message_of<OptionError>([] { check_resources({"--kokkos-num-threads=2"}, -1); }),
                 HasSubstr("unset OMP_STACKSIZE=1000000G"));
+#ifdef _OPENMP
     with("OMP_THREAD_LIMIT", "1", [] { EXPECT_NO_THROW(check_resources({"--kokkos-num-threads=2"}, -1)); });
+#endif
   });
 }
 
