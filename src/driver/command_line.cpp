@@ -57,9 +57,9 @@ std::string option_name(const std::string& key) {
 }
 
 const char* const exit_codes =
-    "Exit code: 0 converged or done, 2 command line, 3 input data, 4 not converged in --max-iters, 5 "
-    "breakdown, 1 anything else, 128 + the signal's number where one ended it (130 after Ctrl-C). compare: "
-    "the largest of its rows' codes.";
+    "Exit code: 0 converged or done, 2 command line or configuration, 3 input data or a file that cannot be "
+    "written, 4 not converged in --max-iters, 5 ended otherwise without convergence, 1 anything else, 128 + "
+    "the signal's number where one ended it (130 after Ctrl-C). compare: the largest of its rows' codes.";
 
 /// One parse: the CLI11 application and what its callbacks leave.
 class Parser {
