@@ -9,11 +9,13 @@
 #include <sstream>
 #include <string>
 
-/// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3] [--steps=10,20,30]
-/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--slab_bytes=268435456] [--kernels=true: times by
-/// kernel, once]. The time is that of symbolic and numeric, fenced, with every allocation, cast and G^T.
-/// --gradient=marker,merge with a slab_bytes as large as the markers of all rows in flight repeats Table 3 of Bernaschi et
-/// al. (2019): `setup_bytes` and `density` are its other columns.
+/// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3]
+/// [--steps=10,20,30]
+/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--slab_bytes=268435456]
+/// [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every
+/// allocation, cast and G^T.
+/// --gradient=marker,merge with a slab_bytes as large as the markers of all rows in flight repeats Table 3 of
+/// Bernaschi et al. (2019): `setup_bytes` and `density` are its other columns.
 namespace {
 
 using namespace prekond;
@@ -48,7 +50,8 @@ void register_all(int& argc, char** argv) {
   AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
-  options.slab_bytes = std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
+  options.slab_bytes =
+      std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
   options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
   const std::string blocks = perf::block_suffix(options.block_size);
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
@@ -66,12 +69,14 @@ void register_all(int& argc, char** argv) {
         perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k) + blocks, repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
-      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps) + blocks, repetitions,
-                [=](benchmark::State&) { return set_up_again(*a, options); });
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps) + blocks,
+                repetitions, [=](benchmark::State&) { return set_up_again(*a, options); });
     }
   }
 }
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <Kokkos_Core.hpp>
 #include <benchmark/benchmark.h>
+#include <Kokkos_Core.hpp>
 
 #include <algorithm>
 #include <string>
@@ -19,8 +19,10 @@ inline std::string take_flag(int& argc, char** argv, const std::string& name, co
   int kept = 1;
   for (int k = 1; k < argc; ++k) {
     const std::string argument = argv[k];
-    if (argument.rfind(prefix, 0) == 0) value = argument.substr(prefix.size());
-    else argv[kept++] = argv[k];
+    if (argument.rfind(prefix, 0) == 0)
+      value = argument.substr(prefix.size());
+    else
+      argv[kept++] = argv[k];
   }
   argc = kept;
   return value;
@@ -29,7 +31,8 @@ inline std::string take_flag(int& argc, char** argv, const std::string& name, co
 /// "10,20,30" as numbers.
 inline std::vector<int> numbers(const std::string& text) {
   std::vector<int> list;
-  for (std::size_t at = 0; at < text.size(); at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
+  for (std::size_t at = 0; at < text.size();
+       at = text.find(',', at) == std::string::npos ? text.size() : text.find(',', at) + 1)
     list.push_back(std::stoi(text.substr(at)));
   return list;
 }

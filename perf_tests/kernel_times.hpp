@@ -9,8 +9,8 @@
 
 namespace prekond::perf {
 
-/// Wall times of kernels by label, through Kokkos's tool callbacks (which fence before and after each kernel), while it
-/// lives. `print` writes a line for each label, and what the kernels leave of the whole.
+/// Wall times of kernels by label, through Kokkos's tool callbacks (which fence before and after each
+/// kernel), while it lives. `print` writes a line for each label, and what the kernels leave of the whole.
 class KernelTimes {
  public:
   KernelTimes() {
@@ -44,7 +44,8 @@ class KernelTimes {
       std::printf("  %10.3f ms %6d x  %s\n", 1e3 * entry.seconds, entry.calls, label.c_str());
       sum += entry.seconds;
     }
-    std::printf("  %10.3f ms           all kernels\n  %10.3f ms           besides them\n", 1e3 * sum, 1e3 * (whole - sum));
+    std::printf("  %10.3f ms           all kernels\n  %10.3f ms           besides them\n", 1e3 * sum,
+                1e3 * (whole - sum));
   }
 
  private:

@@ -14,9 +14,10 @@
 /// Time of an iteration of every solver against the bytes that it must move, and whole solves:
 /// perf_krylov --matrix=convection_diffusion3d:100 [--preconds=none,jacobi] [--restart=30] [--s=4]
 /// [--columns=1]
-/// An iteration is what the solver counts as one: two products with A for bicgstab, one for the others. GMRES's
-/// are means over whole cycles. `bandwidth_of_copy` is the bytes a second over what a copy reaches in this run.
-/// With --columns=k the solver has k right-hand sides, and the time is that of an iteration of all of them.
+/// An iteration is what the solver counts as one: two products with A for bicgstab, one for the others.
+/// GMRES's are means over whole cycles. `bandwidth_of_copy` is the bytes a second over what a copy reaches in
+/// this run. With --columns=k the solver has k right-hand sides, and the time is that of an iteration of all
+/// of them.
 namespace {
 
 using namespace prekond;

@@ -7,8 +7,8 @@
 
 #include <filesystem>
 
-/// Time to read a Matrix Market file, plain and gzip'd: perf_matrix_market --matrix=elasticity3d:30 writes the matrix to
-/// the temporary folder and reads it back.
+/// Time to read a Matrix Market file, plain and gzip'd: perf_matrix_market --matrix=elasticity3d:30 writes
+/// the matrix to the temporary folder and reads it back.
 namespace {
 
 using namespace prekond;
@@ -18,7 +18,8 @@ void register_all(int& argc, char** argv) {
   const std::string spec = perf::take_flag(argc, argv, "matrix", "elasticity3d:30");
   const auto a = copy_to<Kokkos::DefaultHostExecutionSpace>(generate<double>(Space(), spec));
   for (const char* ending : {".mtx", ".mtx.gz"}) {
-    const std::string path = (std::filesystem::temp_directory_path() / ("prekond_perf" + std::string(ending))).string();
+    const std::string path =
+        (std::filesystem::temp_directory_path() / ("prekond_perf" + std::string(ending))).string();
     write_matrix_market(path, a);
     perf::add("read/" + spec + ending, 3, [=](benchmark::State& state) {
       MatrixMarketInfo info;
@@ -33,4 +34,6 @@ void register_all(int& argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

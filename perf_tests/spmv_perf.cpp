@@ -13,10 +13,10 @@
 
 #include <memory>
 
-/// Bandwidth of the products beside that of a copy: perf_spmv --matrix=elasticity3d:100. `bytes_per_second` counts what
-/// must move: values, columns and row pointers once, x and y once. Where Kokkos Kernels is
-/// found, its products stand beside ours: `kokkoskernels` is its default, `_int` has int row pointers, which is what it
-/// gives to cuSPARSE where it was built with it.
+/// Bandwidth of the products beside that of a copy: perf_spmv --matrix=elasticity3d:100. `bytes_per_second`
+/// counts what must move: values, columns and row pointers once, x and y once. Where Kokkos Kernels is found,
+/// its products stand beside ours: `kokkoskernels` is its default, `_int` has int row pointers, which is what
+/// it gives to cuSPARSE where it was built with it.
 namespace {
 
 using namespace prekond;
@@ -31,14 +31,18 @@ struct Data {
 };
 
 template <class AnyMatrix>
-double product_bytes(const AnyMatrix& a) { return double(a.bytes()) + 8.0 * double(a.num_rows + a.num_cols); }
+double product_bytes(const AnyMatrix& a) {
+  return double(a.bytes()) + 8.0 * double(a.num_rows + a.num_cols);
+}
 
 template <class Work>
 double repeat(benchmark::State& state, double bytes, const Work& work) {
   work();
-  const double time = perf::seconds(Space(), [&] {
-                        for (int k = 0; k < inner; ++k) work();
-                      }) / inner;
+  const double time = perf::seconds(Space(),
+                                    [&] {
+                                      for (int k = 0; k < inner; ++k) work();
+                                    }) /
+                      inner;
   state.counters["bytes_per_second"] = bytes / time;
   return time;
 }
@@ -65,7 +69,8 @@ void register_kokkoskernels(const std::string& name, int repetitions, const std:
       using Offset = typename decltype(a)::offset_type;
       const kokkoskernels::SpmvOperator<double, Space, Offset> op(a, {algorithm});
       const VectorView<const double, Space> x = data->x;
-      return repeat(state, product_bytes(a), [&] { op.apply(Space(), as_multivector(x), as_multivector(data->y)); });
+      return repeat(state, product_bytes(a),
+                    [&] { op.apply(Space(), as_multivector(x), as_multivector(data->y)); });
     });
   };
   using enum kokkoskernels::SpmvAlgorithm;
@@ -101,7 +106,8 @@ void register_all(int& argc, char** argv) {
     perf::add(std::string("spmv/") + name + "/" + spec, repetitions, [=](benchmark::State& state) {
       const Matrix& a = (*data).*m;
       return repeat(state, product_bytes(a), [&] {
-        spmv<double, Space>(Space(), 1.0, a, as_multivector(VectorView<const double, Space>(data->x)), 0.0, as_multivector(data->y));
+        spmv<double, Space>(Space(), 1.0, a, as_multivector(VectorView<const double, Space>(data->x)), 0.0,
+                            as_multivector(data->y));
       });
     });
   };
@@ -127,4 +133,6 @@ void register_all(int& argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

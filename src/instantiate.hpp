@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The types that the library is compiled for: PREKOND_INSTANTIATE(MACRO) expands MACRO(Scalar, Space) for double and
-/// float on the default execution space and, where it is another one, on the host's. PREKOND_INSTANTIATE_COMPLEX(MACRO)
-/// does so for complex<double> and complex<float>, where an algorithm takes them. PREKOND_INSTANTIATE_SPACES(MACRO)
-/// expands MACRO(Space) for the same spaces.
+/// The types that the library is compiled for: PREKOND_INSTANTIATE(MACRO) expands MACRO(Scalar, Space) for
+/// double and float on the default execution space and, where it is another one, on the host's.
+/// PREKOND_INSTANTIATE_COMPLEX(MACRO) does so for complex<double> and complex<float>, where an algorithm
+/// takes them. PREKOND_INSTANTIATE_SPACES(MACRO) expands MACRO(Space) for the same spaces.
 #include <Kokkos_Core.hpp>
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)

@@ -57,8 +57,9 @@ std::string out_of_range(const std::string& name, const std::string& value, cons
 }
 
 template <class Int>
-std::function<std::function<void()>(const OptionValue&)> prepare_int(std::string name, Int& target, std::int64_t min,
-                                                                     std::int64_t max, std::string range) {
+std::function<std::function<void()>(const OptionValue&)> prepare_int(std::string name, Int& target,
+                                                                     std::int64_t min, std::int64_t max,
+                                                                     std::string range) {
   return [=, &target](const OptionValue& value) -> std::function<void()> {
     const std::int64_t i = to_int(value, name);
     if (i < min || i > max) throw OptionError(out_of_range(name, std::to_string(i), range));
@@ -104,7 +105,8 @@ void OptionFields::add(const std::string& name, const std::string& kind, const s
 
 void OptionFields::operator()(const std::string& name, bool& value, const std::string& doc) {
   const std::string full = m_prefix + name;
-  add(full, "bool", "", doc, [&value] { return OptionValue(value); },
+  add(
+      full, "bool", "", doc, [&value] { return OptionValue(value); },
       [&value, full](const OptionValue& v) -> std::function<void()> {
         const bool b = to_bool(v, full);
         return [&value, b] { value = b; };
@@ -116,21 +118,26 @@ void OptionFields::operator()(const std::string& name, int& value, std::int64_t 
   const std::string full = m_prefix + name;
   max = std::min<std::int64_t>(max, std::numeric_limits<int>::max());
   const std::string range = std::to_string(min) + " .. " + std::to_string(max);
-  add(full, "int", range, doc, [&value] { return OptionValue(std::int64_t(value)); },
+  add(
+      full, "int", range, doc, [&value] { return OptionValue(std::int64_t(value)); },
       prepare_int(full, value, min, max, range));
 }
 
-void OptionFields::operator()(const std::string& name, std::int64_t& value, std::int64_t min, std::int64_t max,
-                              const std::string& doc) {
+void OptionFields::operator()(const std::string& name, std::int64_t& value, std::int64_t min,
+                              std::int64_t max, const std::string& doc) {
   const std::string full = m_prefix + name;
   const std::string range = std::to_string(min) + " .. " + std::to_string(max);
-  add(full, "int", range, doc, [&value] { return OptionValue(value); }, prepare_int(full, value, min, max, range));
+  add(
+      full, "int", range, doc, [&value] { return OptionValue(value); },
+      prepare_int(full, value, min, max, range));
 }
 
-void OptionFields::operator()(const std::string& name, double& value, double min, double max, const std::string& doc) {
+void OptionFields::operator()(const std::string& name, double& value, double min, double max,
+                              const std::string& doc) {
   const std::string full = m_prefix + name;
   const std::string range = real_text(min) + " .. " + real_text(max);
-  add(full, "real", range, doc, [&value] { return OptionValue(value); },
+  add(
+      full, "real", range, doc, [&value] { return OptionValue(value); },
       [&value, full, range, min, max](const OptionValue& v) -> std::function<void()> {
         const double x = to_real(v, full);
         if (!(x >= min && x <= max)) throw OptionError(out_of_range(full, real_text(x), range));
@@ -138,12 +145,14 @@ void OptionFields::operator()(const std::string& name, double& value, double min
       });
 }
 
-void OptionFields::add_choice(const std::string& name, const std::vector<std::string>& words, const std::string& doc,
-                              std::function<std::size_t()> get, std::function<void(std::size_t)> set) {
+void OptionFields::add_choice(const std::string& name, const std::vector<std::string>& words,
+                              const std::string& doc, std::function<std::size_t()> get,
+                              std::function<void(std::size_t)> set) {
   const std::string full = m_prefix + name;
   std::string range;
   for (const auto& word : words) range += (range.empty() ? "" : " | ") + word;
-  add(full, "choice", range, doc, [words, get] { return OptionValue(words[get()]); },
+  add(
+      full, "choice", range, doc, [words, get] { return OptionValue(words[get()]); },
       [full, words, range, set](const OptionValue& v) -> std::function<void()> {
         const auto found = std::find(words.begin(), words.end(), to_string(v));
         if (found == words.end())
@@ -156,7 +165,8 @@ void OptionFields::add_choice(const std::string& name, const std::vector<std::st
 void OptionFields::set(const OptionMap& values, const std::string& owner) const {
   std::vector<std::function<void()>> presets, commits;
   for (const auto& [name, value] : values) {
-    const auto field = std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
+    const auto field =
+        std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
     if (field == m_fields.end()) {
       std::vector<std::string> names;
       for (const auto& f : m_fields) names.push_back(f.name);

@@ -18,8 +18,8 @@
 
 /// hypre's adaptive FSAI and its CG on one of our matrices, as a row of JSON:
 /// mpirun -np P peer_hypre_fsai MATRIX steps step_size kap_tolerance [repetitions]
-/// MATRIX is NAME:SIZE of a generator or a Matrix Market file. Rows are distributed in equal blocks; b = A 1, x0 = 0,
-/// relative tolerance 1e-6. With several processes hypre's FSAI works on the diagonal blocks.
+/// MATRIX is NAME:SIZE of a generator or a Matrix Market file. Rows are distributed in equal blocks; b = A 1,
+/// x0 = 0, relative tolerance 1e-6. With several processes hypre's FSAI works on the diagonal blocks.
 namespace {
 
 using HostMatrix = prekond::CsrMatrix<const double, const int, const std::size_t, Kokkos::HostSpace>;
@@ -128,15 +128,17 @@ double median(std::vector<double> values) {
 
 int run(int argc, char** argv, int rank, int size) {
   if (argc < 5) {
-    if (rank == 0) std::fprintf(stderr, "usage: %s MATRIX max_steps step_size kap_tolerance [repetitions]\n", argv[0]);
+    if (rank == 0)
+      std::fprintf(stderr, "usage: %s MATRIX max_steps step_size kap_tolerance [repetitions]\n", argv[0]);
     return 2;
   }
   const std::string name = argv[1];
   const Settings settings{std::atoi(argv[2]), std::atoi(argv[3]), std::atof(argv[4])};
   const int repetitions = argc > 5 ? std::atoi(argv[5]) : 3;
   const Kokkos::DefaultHostExecutionSpace host;
-  const HostMatrix a = name.find(".mtx") == std::string::npos ? HostMatrix(prekond::generate<double>(host, name))
-                                                              : HostMatrix(prekond::read_matrix_market<double>(name));
+  const HostMatrix a = name.find(".mtx") == std::string::npos
+                           ? HostMatrix(prekond::generate<double>(host, name))
+                           : HostMatrix(prekond::read_matrix_market<double>(name));
   System system = distribute(a, rank, size);
   std::vector<double> setups, solves;
   Times last{};
@@ -146,11 +148,12 @@ int run(int argc, char** argv, int rank, int size) {
     solves.push_back(last.solve);
   }
   if (rank == 0) {
-    std::printf("{\"peer\": \"hypre\", \"matrix\": \"%s\", \"processes\": %d, \"max_steps\": %d, \"step_size\": %d, "
-                "\"kap_tolerance\": %g, \"density\": %.4f, \"setup_seconds\": %.6f, \"solve_seconds\": %.6f, "
-                "\"iterations\": %d}\n",
-                name.c_str(), size, settings.max_steps, settings.step_size, settings.kap_tolerance,
-                last.nnz_g / double(a.nnz()), median(setups), median(solves), int(last.iterations));
+    std::printf(
+        "{\"peer\": \"hypre\", \"matrix\": \"%s\", \"processes\": %d, \"max_steps\": %d, \"step_size\": %d, "
+        "\"kap_tolerance\": %g, \"density\": %.4f, \"setup_seconds\": %.6f, \"solve_seconds\": %.6f, "
+        "\"iterations\": %d}\n",
+        name.c_str(), size, settings.max_steps, settings.step_size, settings.kap_tolerance,
+        last.nnz_g / double(a.nnz()), median(setups), median(solves), int(last.iterations));
   }
   return 0;
 }

@@ -20,10 +20,10 @@
 #include <string>
 #include <vector>
 
-/// ViennaCL's static SPAI on the pattern of A, on the host, and its BiCGSTAB on one of our matrices, as a row of JSON:
-/// peer_viennacl_spai MATRIX [repetitions]
-/// MATRIX is NAME:SIZE of a generator or a Matrix Market file. b = A 1, x0 = 0, relative tolerance 1e-6, at most 10000
-/// iterations. ViennaCL's host version takes uBLAS's matrices, and one thread.
+/// ViennaCL's static SPAI on the pattern of A, on the host, and its BiCGSTAB on one of our matrices, as a row
+/// of JSON: peer_viennacl_spai MATRIX [repetitions] MATRIX is NAME:SIZE of a generator or a Matrix Market
+/// file. b = A 1, x0 = 0, relative tolerance 1e-6, at most 10000 iterations. ViennaCL's host version takes
+/// uBLAS's matrices, and one thread.
 namespace {
 
 using HostMatrix = prekond::CsrMatrix<const double, const int, const std::size_t, Kokkos::HostSpace>;
@@ -34,7 +34,8 @@ using Precond = viennacl::linalg::spai_precond<Matrix>;
 Matrix convert(const HostMatrix& a) {
   Matrix result(a.num_rows, a.num_cols, a.nnz());
   for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) result.push_back(i, a.col_idxs(k), a.values(k));
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
+      result.push_back(i, a.col_idxs(k), a.values(k));
   return result;
 }
 
@@ -51,8 +52,9 @@ int run(int argc, char** argv) {
   const std::string name = argv[1];
   const int repetitions = argc > 2 ? std::atoi(argv[2]) : 3;
   const Kokkos::DefaultHostExecutionSpace host;
-  const HostMatrix own = name.find(".mtx") == std::string::npos ? HostMatrix(prekond::generate<double>(host, name))
-                                                                : HostMatrix(prekond::read_matrix_market<double>(name));
+  const HostMatrix own = name.find(".mtx") == std::string::npos
+                             ? HostMatrix(prekond::generate<double>(host, name))
+                             : HostMatrix(prekond::read_matrix_market<double>(name));
   const Matrix a = convert(own);
   const Vector ones(own.num_rows, 1.0);
   const Vector b = boost::numeric::ublas::prod(a, ones);
@@ -68,9 +70,10 @@ int run(int argc, char** argv) {
     const Vector x = viennacl::linalg::solve(a, b, bicgstab, precond);
     solves.push_back(timer.seconds());
   }
-  std::printf("{\"peer\": \"ViennaCL\", \"matrix\": \"%s\", \"setup_seconds\": %.6f, \"solve_seconds\": %.6f, "
-              "\"iterations\": %u}\n",
-              name.c_str(), median(setups), median(solves), bicgstab.iters());
+  std::printf(
+      "{\"peer\": \"ViennaCL\", \"matrix\": \"%s\", \"setup_seconds\": %.6f, \"solve_seconds\": %.6f, "
+      "\"iterations\": %u}\n",
+      name.c_str(), median(setups), median(solves), bicgstab.iters());
   return 0;
 }
 

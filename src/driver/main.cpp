@@ -67,8 +67,8 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
       print_error(failure.what());
       return failure.code();
     }
-    // The other processes are in the middle of something that they wait for this one in, or have failed as well: then
-    // the one with the lowest rank speaks, and ends the others before they do.
+    // The other processes are in the middle of something that they wait for this one in, or have failed as
+    // well: then the one with the lowest rank speaks, and ends the others before they do.
     std::this_thread::sleep_for(std::chrono::milliseconds(20) * std::min(processes.rank(), 50));
     print_error(processes.name() + ": " + failure.what());
     processes.abort(failure.code());

@@ -37,15 +37,16 @@ struct Method : MethodFacts {
   std::unique_ptr<Configurator<AnyPreconditioner<Scalar>>> precond;
 };
 
-/// The solver of the settings with a preconditioner. \throws OptionError for an unknown name or option, or a value out of
-/// range; with the place in the config file where it came from one
+/// The solver of the settings with a preconditioner. \throws OptionError for an unknown name or option, or a
+/// value out of range; with the place in the config file where it came from one
 template <class Scalar>
-Method<Scalar> choose_method(const Settings& settings, const std::string& precond, const OptionMap& precond_options);
+Method<Scalar> choose_method(const Settings& settings, const std::string& precond,
+                             const OptionMap& precond_options);
 
 /// Does the solver take the preconditioner, as their options make them? Within a Session, before any setup.
 ///
-/// \throws OptionError where the solver needs a symmetric one and it is none; names those that are, and the solvers that
-/// take all
+/// \throws OptionError where the solver needs a symmetric one and it is none; names those that are, and the
+/// solvers that take all
 template <class Scalar>
 void check_combination(const Method<Scalar>& method);
 

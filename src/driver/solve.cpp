@@ -116,7 +116,9 @@ void write_files(const Processes& processes, const ProblemFacts& problem, const 
 
 /// Behind the advice for what went wrong.
 std::string singular_note(const SolveResult& result) {
-  return result.looks_singular ? "; the matrix looks singular: ||A v|| is negligible beside ||A|| ||v|| for a vector v" : "";
+  return result.looks_singular
+             ? "; the matrix looks singular: ||A v|| is negligible beside ||A|| ||v|| for a vector v"
+             : "";
 }
 
 std::string failure_text(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
@@ -126,9 +128,10 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
   switch (result.reason) {
     case StopReason::max_iters:
       return format(
-          "%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger preconditioner "
-          "('prekond list preconditioners')",
-          method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol) +
+                 "%s has not converged in %s (%s, rtol %g): raise --max-iters, or choose a stronger "
+                 "preconditioner "
+                 "('prekond list preconditioners')",
+                 method.solver_name.c_str(), iterations.c_str(), residual.c_str(), settings.stopping.rtol) +
              singular_note(result);
     case StopReason::breakdown_not_spd:
       return method.solver_name + " broke down after " + iterations +
@@ -141,13 +144,18 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
     case StopReason::breakdown_rho:
     case StopReason::breakdown_pivot:
     case StopReason::breakdown_omega:
-      return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ", " + residual +
-             "), also when it had started again; choose another solver, such as gmres ('prekond list solvers'), or another "
-             "preconditioner" + singular_note(result);
+      return method.solver_name + " broke down after " + iterations + " (" + to_string(result.reason) + ", " +
+             residual +
+             "), also when it had started again; choose another solver, such as gmres ('prekond list "
+             "solvers'), or another "
+             "preconditioner" +
+             singular_note(result);
     case StopReason::breakdown_singular:
       return method.solver_name + " ended after " + iterations + " (breakdown_singular, " + residual +
-             "): the matrix looks singular, ||A v|| is negligible beside ||A|| ||v|| for a vector v, and b is not in its range "
-             "(or too far from it for rounding errors); repair the matrix, or take what A does not reach out of b";
+             "): the matrix looks singular, ||A v|| is negligible beside ||A|| ||v|| for a vector v, and b "
+             "is not in its range "
+             "(or too far from it for rounding errors); repair the matrix, or take what A does not reach out "
+             "of b";
     case StopReason::divergence:
       return method.solver_name + " diverged (" + residual + " after " + iterations +
              "): choose another solver or another preconditioner" + singular_note(result);
@@ -157,11 +165,13 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
              "double; scale the unknowns (the columns of the matrix) or the right-hand side";
     case StopReason::breakdown_arnoldi:
       return method.solver_name + " broke down after " + iterations + " (breakdown_arnoldi, " + residual +
-             "): the matrix is singular, at least where the right-hand side leads to; choose another right-hand side or "
+             "): the matrix is singular, at least where the right-hand side leads to; choose another "
+             "right-hand side or "
              "--x0, or repair the matrix";
     case StopReason::stagnation:
       return method.solver_name + " stagnated after " + iterations + " (" + residual +
-             "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the system";
+             "): rounding errors keep the true residual above the tolerance; raise --rtol, or scale the "
+             "system";
     case StopReason::nan:
       return method.solver_name + " met a value that is not finite after " + iterations +
              " (nan): scale the matrix and the right-hand side, or choose another preconditioner";
@@ -171,7 +181,8 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
 }
 
 /// What the run's end means for the command; nothing where it converged.
-std::optional<Failure> failure_of_run(const MethodFacts& method, const Settings& settings, const SolveResult& result) {
+std::optional<Failure> failure_of_run(const MethodFacts& method, const Settings& settings,
+                                      const SolveResult& result) {
   if (result.converged) return std::nullopt;
   return Failure(exit_code(result), failure_text(method, settings, result));
 }

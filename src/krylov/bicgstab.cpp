@@ -180,8 +180,8 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     }
     this->sum(m_scalars.message(Scalars::residual));
     for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::bicgstab::shadow_norm", this->num_rows(), this->reduce_workspace(),
-                      m_scalars.now(Scalars::pivot, c),
+      block_reduce<1>(this->space(), "prekond::bicgstab::shadow_norm", this->num_rows(),
+                      this->reduce_workspace(), m_scalars.now(Scalars::pivot, c),
                       impl::DotBody<Scalar, Space>{column(m_shadow, c), column(m_shadow, c)});
     this->sum(m_scalars.message(Scalars::pivot));
     test(false);

@@ -30,7 +30,8 @@ struct Vectors {
   VectorView<Scalar, Space> x, r, z, p, q, s;  ///< q = A p, or A z with s = A p in the single-reduction form
 };
 
-/// alpha = num / den where that is a step; 0 where it is not, so that x stays as it is until the host sees why.
+/// alpha = num / den where that is a step; 0 where it is not, so that x stays as it is until the host sees
+/// why.
 template <class Real>
 KOKKOS_FORCEINLINE_FUNCTION Real safe_ratio(Real num, Real den) {
   const Real ratio = num / den;
@@ -39,12 +40,13 @@ KOKKOS_FORCEINLINE_FUNCTION Real safe_ratio(Real num, Real den) {
 
 /// x += alpha p, r -= alpha q, alpha = (r, z) / (p, A p)
 template <class Scalar, class Space>
-void update_solution(const Space& space, const Vectors<Scalar, Space>& v, VectorView<const Scalar, Space> residual,
-                     VectorView<const Scalar, Space> curvature) {
+void update_solution(const Space& space, const Vectors<Scalar, Space>& v,
+                     VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> curvature) {
   const VectorView<Scalar, Space> x = v.x, r = v.r;
   const VectorView<const Scalar, Space> p = v.p, q = v.q;
   Kokkos::parallel_for(
-      "prekond::cg::update_solution", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)), KOKKOS_LAMBDA(int i) {
+      "prekond::cg::update_solution", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)),
+      KOKKOS_LAMBDA(int i) {
         const auto alpha = safe_ratio(real_part(residual(0)), real_part(curvature(0)));
         x(i) += alpha * p(i);
         r(i) -= alpha * q(i);
@@ -66,14 +68,14 @@ void residual_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorVi
 
 /// p = z + beta p, beta = (r, z) / (r, z) of the iteration before
 template <class Scalar, class Space>
-void update_direction(const Space& space, const Vectors<Scalar, Space>& v, VectorView<const Scalar, Space> now,
-                      VectorView<const Scalar, Space> before, bool first) {
+void update_direction(const Space& space, const Vectors<Scalar, Space>& v,
+                      VectorView<const Scalar, Space> now, VectorView<const Scalar, Space> before,
+                      bool first) {
   const VectorView<Scalar, Space> p = v.p;
   const VectorView<const Scalar, Space> z = v.z;
   Kokkos::parallel_for(
-      "prekond::cg::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)), KOKKOS_LAMBDA(int i) {
-        p(i) = first ? z(i) : z(i) + real_part(now(0)) / real_part(before(0)) * p(i);
-      });
+      "prekond::cg::update_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)),
+      KOKKOS_LAMBDA(int i) { p(i) = first ? z(i) : z(i) + real_part(now(0)) / real_part(before(0)) * p(i); });
 }
 
 /// (r, z), (r, r) and (A z, z), the one reduction of Chronopoulos and Gear
@@ -100,12 +102,12 @@ void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorVie
   const int n = static_cast<int>(r.extent(0));
   // Index 0 runs on a rank without rows as well: the host looks at alpha.
   Kokkos::parallel_for(
-      "prekond::cg::fused_update", Kokkos::RangePolicy<Space>(space, 0, std::max(n, 1)), KOKKOS_LAMBDA(int i) {
+      "prekond::cg::fused_update", Kokkos::RangePolicy<Space>(space, 0, std::max(n, 1)),
+      KOKKOS_LAMBDA(int i) {
         using Real = real_type_t<Scalar>;
         const Real rz = real_part(now(0));
         const Real beta = first ? Real(0) : rz / real_part(before(0));
-        const Real curvature =
-            real_part(now(2)) - (first ? Real(0) : beta * rz / real_part(alpha_before(0)));
+        const Real curvature = real_part(now(2)) - (first ? Real(0) : beta * rz / real_part(alpha_before(0)));
         const Real alpha = safe_ratio(rz, curvature);
         if (i == 0) alpha_now(0) = alpha;
         if (i >= n) return;
@@ -124,7 +126,8 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
 
  public:
   CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction)
-      : Base(problem, Side::right, false), m_single(single_reduction),
+      : Base(problem, Side::right, false),
+        m_single(single_reduction),
         m_scalars(problem.space, "prekond::cg::scalars", Scalars::size, this->num_columns(), 2) {
     const auto vector = [&](const char* label) { return this->allocate_columns(label, this->num_columns()); };
     m_r = vector("prekond::cg::r");
@@ -185,7 +188,8 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
     this->multiply(m_p, m_q);
     for (int c : this->running())
       block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce_workspace(),
-                      m_scalars.now(Scalars::curvature, c), impl::DotBody<Scalar, Space>{column(m_p, c), column(m_q, c)});
+                      m_scalars.now(Scalars::curvature, c),
+                      impl::DotBody<Scalar, Space>{column(m_p, c), column(m_q, c)});
   }
 
   void dots() {
@@ -193,9 +197,11 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
     if (m_single) this->multiply(m_z, m_q);
     for (int c : this->running()) {
       if (m_single)
-        three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c), this->reduce_workspace());
+        three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
+                                  this->reduce_workspace());
       else
-        residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c), this->reduce_workspace());
+        residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+                                     this->reduce_workspace());
     }
     this->sum(m_scalars.message(m_single ? Scalars::dots : Scalars::residual));
   }
@@ -207,11 +213,13 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
       const krylov::Group group = m_single ? Scalars::dots : Scalars::residual;
       const double rz = m_scalars.real_now(group, c, 0), rr = m_scalars.real_now(group, c, 1);
       // The two-reduction form filed the curvature of its last step in the set before this one.
-      const double curvature =
-          m_single ? m_scalars.real_now(Scalars::dots, c, 2) : m_scalars.real_before(Scalars::curvature, c, 0);
+      const double curvature = m_single ? m_scalars.real_now(Scalars::dots, c, 2)
+                                        : m_scalars.real_before(Scalars::curvature, c, 0);
       std::optional<StopReason> breakdown;
-      if (!(rz > 0)) breakdown = StopReason::breakdown_preconditioner_not_spd;
-      else if (!curvature_is_positive(c, curvature)) breakdown = StopReason::breakdown_not_spd;
+      if (!(rz > 0))
+        breakdown = StopReason::breakdown_preconditioner_not_spd;
+      else if (!curvature_is_positive(c, curvature))
+        breakdown = StopReason::breakdown_not_spd;
       const bool known = m_single || m_stepped;
       // Large ones end in an infinity before they do harm.
       this->judge(c, rr, std::isfinite(rz) && (!known || std::isfinite(curvature)), breakdown, true,
@@ -219,7 +227,8 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
     });
   }
 
-  /// With one reduction, (A z, z) is looked at before a step, and (p, A p) after it: alpha = 0 where it was not positive.
+  /// With one reduction, (A z, z) is looked at before a step, and (p, A p) after it: alpha = 0 where it was
+  /// not positive.
   bool curvature_is_positive(int c, double curvature) const {
     if (!m_single) return !m_stepped || curvature > 0;
     return curvature > 0 && (!m_stepped || m_scalars.real_before(Scalars::step, c, 0) > 0);
@@ -236,10 +245,11 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
 template <class Scalar, class Space>
 std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
   if (problem.preconditioner && problem.preconditioner->is_nonsymmetric())
-    throw InputError("cg: the preconditioner " + problem.preconditioner->name() +
-                     " is not symmetric; cg needs a symmetric positive definite one, such as jacobi, fsai or "
-                     "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
-                     "fgmres or idr");
+    throw InputError(
+        "cg: the preconditioner " + problem.preconditioner->name() +
+        " is not symmetric; cg needs a symmetric positive definite one, such as jacobi, fsai or "
+        "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
+        "fgmres or idr");
   return CgRun<Scalar, Space>(problem, m_options.single_reduction).run();
 }
 

@@ -278,7 +278,8 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
       // A t that is not zero, and whose square is.
       if (divisor.first == omega().first && m_scalars.real_now(omega(), c, 1) == 0) breakdown = reason;
       const double rr = m_scalars.real_now(square, c, k);
-      this->judge(c, rr, finite(c, square) && finite(c, divisor), breakdown, true, {size_of_product(divisor, c, rr)});
+      this->judge(c, rr, finite(c, square) && finite(c, divisor), breakdown, true,
+                  {size_of_product(divisor, c, rr)});
     });
   }
 

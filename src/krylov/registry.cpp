@@ -13,21 +13,36 @@ namespace prekond {
 
 std::string to_string(StopReason reason) {
   switch (reason) {
-    case StopReason::rtol: return "rtol";
-    case StopReason::atol: return "atol";
-    case StopReason::zero_rhs: return "zero_rhs";
-    case StopReason::max_iters: return "max_iters";
-    case StopReason::breakdown_not_spd: return "breakdown_not_spd";
-    case StopReason::breakdown_preconditioner_not_spd: return "breakdown_preconditioner_not_spd";
-    case StopReason::breakdown_rho: return "breakdown_rho";
-    case StopReason::breakdown_pivot: return "breakdown_pivot";
-    case StopReason::breakdown_omega: return "breakdown_omega";
-    case StopReason::breakdown_arnoldi: return "breakdown_arnoldi";
-    case StopReason::breakdown_singular: return "breakdown_singular";
-    case StopReason::out_of_range: return "out_of_range";
-    case StopReason::divergence: return "divergence";
-    case StopReason::stagnation: return "stagnation";
-    case StopReason::nan: return "nan";
+    case StopReason::rtol:
+      return "rtol";
+    case StopReason::atol:
+      return "atol";
+    case StopReason::zero_rhs:
+      return "zero_rhs";
+    case StopReason::max_iters:
+      return "max_iters";
+    case StopReason::breakdown_not_spd:
+      return "breakdown_not_spd";
+    case StopReason::breakdown_preconditioner_not_spd:
+      return "breakdown_preconditioner_not_spd";
+    case StopReason::breakdown_rho:
+      return "breakdown_rho";
+    case StopReason::breakdown_pivot:
+      return "breakdown_pivot";
+    case StopReason::breakdown_omega:
+      return "breakdown_omega";
+    case StopReason::breakdown_arnoldi:
+      return "breakdown_arnoldi";
+    case StopReason::breakdown_singular:
+      return "breakdown_singular";
+    case StopReason::out_of_range:
+      return "out_of_range";
+    case StopReason::divergence:
+      return "divergence";
+    case StopReason::stagnation:
+      return "stagnation";
+    case StopReason::nan:
+      return "nan";
   }
   return "";
 }
@@ -36,17 +51,15 @@ template <class Scalar, class Space>
 const Registry<Solver<Scalar, Space>>& solver_registry() {
   using Product = Solver<Scalar, Space>;
   static const Registry<Product> registry = {
-      registry_line<Product, Cg<Scalar, Space>>(),
-      registry_line<Product, Bicgstab<Scalar, Space>>(),
-      registry_line<Product, Gmres<Scalar, Space>>(),
-      registry_line<Product, Fgmres<Scalar, Space>>(),
-      registry_line<Product, Idr<Scalar, Space>>(),
-      registry_line<Product, Richardson<Scalar, Space>>(),
+      registry_line<Product, Cg<Scalar, Space>>(),    registry_line<Product, Bicgstab<Scalar, Space>>(),
+      registry_line<Product, Gmres<Scalar, Space>>(), registry_line<Product, Fgmres<Scalar, Space>>(),
+      registry_line<Product, Idr<Scalar, Space>>(),   registry_line<Product, Richardson<Scalar, Space>>(),
   };
   return registry;
 }
 
-#define PREKOND_SOLVERS(Scalar, Space) template const Registry<Solver<Scalar, Space>>& solver_registry<Scalar, Space>();
+#define PREKOND_SOLVERS(Scalar, Space) \
+  template const Registry<Solver<Scalar, Space>>& solver_registry<Scalar, Space>();
 PREKOND_INSTANTIATE(PREKOND_SOLVERS)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_SOLVERS)
 

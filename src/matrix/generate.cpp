@@ -65,7 +65,8 @@ std::vector<Generator<Scalar, Space>> all_generators() {
             elasticity3d<Scalar, Space>),
       entry("circuit", "resistor network of SIZE^2 nodes, power-law degrees, a few very long rows",
             circuit<Scalar, Space>),
-      entry("irregular3d", "random matrix on SIZE^3 nodes with given mean and longest row, diagonally dominant",
+      entry("irregular3d",
+            "random matrix on SIZE^3 nodes with given mean and longest row, diagonally dominant",
             irregular3d<Scalar, Space>),
   };
 }

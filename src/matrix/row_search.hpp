@@ -53,7 +53,8 @@ KOKKOS_INLINE_FUNCTION bool is_symmetric_pair(Scalar a_ij, Scalar a_ji, double s
 /// Is the imaginary part at most rounding? (False where it is not a number.)
 template <class Scalar>
 KOKKOS_INLINE_FUNCTION bool is_real(Scalar a_ii, double tolerance) {
-  const double real = static_cast<double>(real_part(a_ii)), imaginary = static_cast<double>(imaginary_part(a_ii));
+  const double real = static_cast<double>(real_part(a_ii)),
+               imaginary = static_cast<double>(imaginary_part(a_ii));
   return Kokkos::abs(imaginary) <= tolerance * Kokkos::abs(real);
 }
 

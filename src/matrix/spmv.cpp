@@ -16,9 +16,10 @@ namespace prekond {
 namespace {
 
 struct SpmvTuning {
-  // Entries that a lane asks for at a time: rows go to the fewest lanes that have room for a mean row. Half of 16 lanes or
-  // more do with larger batches: 8 with 6 entries read rows of 44 faster than 16 with 4 (H200: 3.3 against 2.8 TB/s), while
-  // rows of 7 take 2 with 4 rather than 1 with 6, and rows of 31 take 8 with 4 rather than with 6.
+  // Entries that a lane asks for at a time: rows go to the fewest lanes that have room for a mean row. Half
+  // of 16 lanes or more do with larger batches: 8 with 6 entries read rows of 44 faster than 16 with 4
+  // (H200: 3.3 against 2.8 TB/s), while rows of 7 take 2 with 4 rather than 1 with 6, and rows of 31 take 8
+  // with 4 rather than with 6.
   static constexpr int batch = 4;
   static constexpr int large_batch = 6;
   static constexpr int lanes_to_halve = 16;
@@ -28,9 +29,11 @@ struct SpmvTuning {
   static constexpr int host_sums = 4;
 };
 
-/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once. On a host every
-/// instantiation gives (A x)_i the same bits: the order of the sum depends on the row alone, its rounding is written down.
-template <class Value, class Scalar, class Space, int VectorLength, int Batch, int NumVectors, bool WithDot, bool Stored>
+/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once. On a
+/// host every instantiation gives (A x)_i the same bits: the order of the sum depends on the row alone, its
+/// rounding is written down.
+template <class Value, class Scalar, class Space, int VectorLength, int Batch, int NumVectors, bool WithDot,
+          bool Stored>
 struct SpmvKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
@@ -52,7 +55,10 @@ struct SpmvKernel {
       Sums<Scalar, 1> dot;
       Kokkos::parallel_reduce(
           Kokkos::TeamThreadRange(team, begin, end),
-          [&](std::int64_t i, Sums<Scalar, 1>& sum) { sum.value[0] += conjugate(x(i, 0)) * multiply_row(Level(team), i); }, dot);
+          [&](std::int64_t i, Sums<Scalar, 1>& sum) {
+            sum.value[0] += conjugate(x(i, 0)) * multiply_row(Level(team), i);
+          },
+          dot);
       finish(team, dot);
     } else {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
@@ -69,14 +75,16 @@ struct SpmvKernel {
     Scalar first = 0;
     for (int v = 0; v < NumVectors; ++v) {
       const Scalar* xv = x.data() + v * x.stride(1);
-      const Scalar sum = level.template sum<Scalar>([&](int lane) { return lane_sum(lane, length, cols, values, xv); });
+      const Scalar sum =
+          level.template sum<Scalar>([&](int lane) { return lane_sum(lane, length, cols, values, xv); });
       if (v == 0) first = sum;
       level.region([&](int lane) {
         if (lane > 0) return;
         if constexpr (Stored)
           y(i, v) = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
         else
-          y(i, v) = beta == Scalar(0) ? multiply(alpha, sum) : multiply_add(beta, y(i, v), multiply(alpha, sum));
+          y(i, v) =
+              beta == Scalar(0) ? multiply(alpha, sum) : multiply_add(beta, y(i, v), multiply(alpha, sum));
       });
     }
     return first;
@@ -94,8 +102,8 @@ struct SpmvKernel {
       for (; k < length; ++k) sums[0] = multiply_add(static_cast<Scalar>(values[k]), xv[cols[k]], sums[0]);
       return (sums[0] + sums[1]) + (sums[2] + sums[3]);
     } else {
-      // A batch's columns and values are all on their way before the first is needed: x waits for memory once a batch,
-      // also in the last, of which a row has a part.
+      // A batch's columns and values are all on their way before the first is needed: x waits for memory once
+      // a batch, also in the last, of which a row has a part.
       Scalar sum = 0;
       for (int k = lane; k < length; k += Batch * Level::width) {
         int col[Batch];
@@ -112,8 +120,8 @@ struct SpmvKernel {
           if (col[p] >= 0) factor[p] = xv[col[p]];
 #pragma unroll
         for (int p = 0; p < Batch; ++p)
-          // Not multiply_add: here nothing is promised between two kernels, and a call leaves branches where this is a
-          // selection.
+          // Not multiply_add: here nothing is promised between two kernels, and a call leaves branches where
+          // this is a selection.
           if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
       }
       return sum;
@@ -121,9 +129,12 @@ struct SpmvKernel {
   }
 };
 
-std::int64_t mean_row(std::int64_t num_rows, std::int64_t nnz) { return num_rows > 0 ? nnz / num_rows : 0; }
+std::int64_t mean_row(std::int64_t num_rows, std::int64_t nnz) {
+  return num_rows > 0 ? nnz / num_rows : 0;
+}
 
-template <int NumVectors, bool WithDot, bool Stored, int VectorLength, int Batch, class Value, class Scalar, class Space>
+template <int NumVectors, bool WithDot, bool Stored, int VectorLength, int Batch, class Value, class Scalar,
+          class Space>
 void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
             MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
             std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
@@ -131,7 +142,8 @@ void launch(const Space& space, const char* label, Scalar alpha, const CsrView<V
   // At least one team: a dot over no rows is zero, and somebody has to write it.
   const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
   const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
-  Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
+  Kokkos::parallel_for(label,
+                       Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
                        SpmvKernel<Value, Scalar, Space, VectorLength, Batch, NumVectors, WithDot, Stored>{
                            a, x, y, alpha, beta, rows_per_team, finish, row_scale});
 }
@@ -142,8 +154,8 @@ void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView
               std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
               VectorView<const real_type_t<Scalar>, Space> row_scale = {}) {
   const auto go_with = [&](auto length, auto batch) {
-    launch<NumVectors, WithDot, Stored, decltype(length)::value, decltype(batch)::value>(space, label, alpha, a, x, beta, y,
-                                                                                         rows_per_team, finish, row_scale);
+    launch<NumVectors, WithDot, Stored, decltype(length)::value, decltype(batch)::value>(
+        space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
   };
   const auto go = [&](auto length) {
     // One right-hand side is what counts; several read the matrix from the cache.
@@ -156,22 +168,30 @@ void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView
     go_with(std::integral_constant<int, 1>{}, std::integral_constant<int, 1>{});
   } else {
     switch (spmv_vector_length<Space>(a.num_rows, a.nnz())) {
-      case 1: return go(std::integral_constant<int, 1>{});
-      case 2: return go(std::integral_constant<int, 2>{});
-      case 4: return go(std::integral_constant<int, 4>{});
-      case 8: return go(std::integral_constant<int, 8>{});
-      case 16: return go(std::integral_constant<int, 16>{});
-      default: return go(std::integral_constant<int, 32>{});
+      case 1:
+        return go(std::integral_constant<int, 1>{});
+      case 2:
+        return go(std::integral_constant<int, 2>{});
+      case 4:
+        return go(std::integral_constant<int, 4>{});
+      case 8:
+        return go(std::integral_constant<int, 8>{});
+      case 16:
+        return go(std::integral_constant<int, 16>{});
+      default:
+        return go(std::integral_constant<int, 32>{});
     }
   }
 }
 
-void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows, std::size_t x_cols,
-                 std::size_t y_cols) {
-  if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows && x_cols == y_cols) return;
-  throw InputError("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) + ", x is " +
-                   std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " + std::to_string(y_rows) +
-                   " x " + std::to_string(y_cols));
+void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,
+                 std::size_t x_cols, std::size_t y_cols) {
+  if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows &&
+      x_cols == y_cols)
+    return;
+  throw InputError("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) +
+                   ", x is " + std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " +
+                   std::to_string(y_rows) + " x " + std::to_string(y_cols));
 }
 
 }  // namespace
@@ -193,8 +213,8 @@ std::int64_t rows_of_team(std::int64_t num_rows, std::int64_t nnz) {
 }
 
 template <class Scalar, class Space>
-void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
-          Scalar beta, MultiVectorView<Scalar, Space> y) {
+void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
+          MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y) {
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
   const std::int64_t rows_per_team = rows_of_team<Space>(a.num_rows, a.nnz());
@@ -202,14 +222,24 @@ void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, Mul
   const std::size_t k = x.extent(1);
   for (std::size_t v = 0; v < k; v += SpmvTuning::max_vectors) {
     const auto group = std::min<std::size_t>(SpmvTuning::max_vectors, k - v);
-    const MultiVectorView<const Scalar, Space> xv = Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + group));
-    const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + group));
+    const MultiVectorView<const Scalar, Space> xv =
+        Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + group));
+    const MultiVectorView<Scalar, Space> yv =
+        Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + group));
     const FinishReduction<1, Scalar, Space> none{};
     switch (group) {
-      case 1: dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
-      case 2: dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
-      case 3: dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
-      default: dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none); break;
+      case 1:
+        dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        break;
+      case 2:
+        dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        break;
+      case 3:
+        dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        break;
+      default:
+        dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        break;
     }
   }
 }
@@ -222,46 +252,51 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
   if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
     throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
   const FinishReduction<1, Scalar, Space> finish{workspace.partials(), workspace.arrived(), dot};
-  dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a, MultiVectorView<const Scalar, Space>(as_multivector(x)),
-                    Scalar(0), MultiVectorView<Scalar, Space>(as_multivector(y)),
+  dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a,
+                    MultiVectorView<const Scalar, Space>(as_multivector(x)), Scalar(0),
+                    MultiVectorView<Scalar, Space>(as_multivector(y)),
                     ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
 }
 
 template <class Value, class Scalar, class Space>
-void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
-                 MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) {
+void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
+                 const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
+                 MultiVectorView<Scalar, Space> y) {
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
   for (std::size_t v = 0; v < x.extent(1); ++v) {
-    const MultiVectorView<const Scalar, Space> xv = Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
+    const MultiVectorView<const Scalar, Space> xv =
+        Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
     const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
     dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, Scalar(0), yv,
-                       rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{}, row_scale);
+                             rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{},
+                             row_scale);
   }
 }
 
-#define PREKOND_SPMV_STORED(Value, Scalar, Space)                                                               \
-  template void spmv_stored<Value, Scalar, Space>(const Space&, VectorView<const real_type_t<Scalar>, Space>,     \
-                                                  const CsrView<Value, Space>&, MultiVectorView<const Scalar, Space>, \
-                                                  MultiVectorView<Scalar, Space>);
-#define PREKOND_SPMV_STORED_AS(Scalar, Space)                            \
-  PREKOND_SPMV_STORED(float, Scalar, Space)                              \
-  PREKOND_SPMV_STORED(Half, Scalar, Space)       \
+#define PREKOND_SPMV_STORED(Value, Scalar, Space)                                               \
+  template void spmv_stored<Value, Scalar, Space>(                                              \
+      const Space&, VectorView<const real_type_t<Scalar>, Space>, const CsrView<Value, Space>&, \
+      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>);
+#define PREKOND_SPMV_STORED_AS(Scalar, Space) \
+  PREKOND_SPMV_STORED(float, Scalar, Space)   \
+  PREKOND_SPMV_STORED(Half, Scalar, Space)    \
   PREKOND_SPMV_STORED(BFloat16, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_SPMV_STORED_AS)
 
-#define PREKOND_SPMV_STORED_AS_PAIRS(Scalar, Space)           \
-  PREKOND_SPMV_STORED(Kokkos::complex<float>, Scalar, Space)  \
-  PREKOND_SPMV_STORED(ComplexPair<Half>, Scalar, Space)       \
+#define PREKOND_SPMV_STORED_AS_PAIRS(Scalar, Space)          \
+  PREKOND_SPMV_STORED(Kokkos::complex<float>, Scalar, Space) \
+  PREKOND_SPMV_STORED(ComplexPair<Half>, Scalar, Space)      \
   PREKOND_SPMV_STORED(ComplexPair<BFloat16>, Scalar, Space)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV_STORED_AS_PAIRS)
 
-#define PREKOND_SPMV(Scalar, Space)                                                                                 \
-  template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,                            \
-                                    MultiVectorView<const Scalar, Space>, Scalar, MultiVectorView<Scalar, Space>);  \
-  template void spmv_dot<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, VectorView<const Scalar, Space>, \
-                                        VectorView<Scalar, Space>, VectorView<Scalar, Space>,                       \
-                                        const ReduceWorkspace<Scalar, Space>&);
+#define PREKOND_SPMV(Scalar, Space)                                                                 \
+  template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,            \
+                                    MultiVectorView<const Scalar, Space>, Scalar,                   \
+                                    MultiVectorView<Scalar, Space>);                                \
+  template void spmv_dot<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,                \
+                                        VectorView<const Scalar, Space>, VectorView<Scalar, Space>, \
+                                        VectorView<Scalar, Space>, const ReduceWorkspace<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_SPMV)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV)
 

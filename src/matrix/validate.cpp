@@ -108,8 +108,7 @@ struct CheckEntries {
   }
   KOKKOS_FUNCTION bool is_bad(std::size_t begin, std::size_t k) const {
     const int col = a.col_idxs(k);
-    return col < 0 || col >= a.num_cols || (k > begin && a.col_idxs(k - 1) >= col) ||
-           !is_finite(a.values(k));
+    return col < 0 || col >= a.num_cols || (k > begin && a.col_idxs(k - 1) >= col) || !is_finite(a.values(k));
   }
 };
 
@@ -232,7 +231,8 @@ struct CheckDiagonal {
     const Scalar entry = find_entry(a, i, i, place);
     const double value = static_cast<double>(real_part(entry));
     diagonal(i) = value;
-    if (!(value > 0) || !impl::is_real(entry, symmetry_tolerance<Scalar>)) report<Space>(first, static_cast<Place>(i));
+    if (!(value > 0) || !impl::is_real(entry, symmetry_tolerance<Scalar>))
+      report<Space>(first, static_cast<Place>(i));
   }
 };
 
@@ -294,11 +294,12 @@ void check_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
   double a_ii[2];
   Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(a_ii, 2), value);
   space.fence("prekond::validate::fetch");
-  throw InputError("the diagonal entry of row " + std::to_string(row + 1) + " is " +
-                       (a_ii[0] != a_ii[0] ? "missing" : number_text<Scalar>(a_ii[0], a_ii[1])) +
-                       (is_complex<Scalar> ? "; a Hermitian positive definite matrix has a real, positive diagonal"
-                                           : "; a symmetric positive definite matrix has a positive diagonal"),
-                   row);
+  throw InputError(
+      "the diagonal entry of row " + std::to_string(row + 1) + " is " +
+          (a_ii[0] != a_ii[0] ? "missing" : number_text<Scalar>(a_ii[0], a_ii[1])) +
+          (is_complex<Scalar> ? "; a Hermitian positive definite matrix has a real, positive diagonal"
+                              : "; a symmetric positive definite matrix has a positive diagonal"),
+      row);
 }
 
 template <class Scalar, class Space>
@@ -311,12 +312,13 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
   const Place place = fetch(space, first);
   if (place == none) return;
   const Offender bad = read_offender(space, a, place, true);
-  throw InputError(std::string("the matrix is not ") + (is_complex<Scalar> ? "Hermitian" : "symmetric") + ": entry " +
-                       entry_text(bad.row, bad.col) + " is " + number_text<Scalar>(bad.value, bad.imaginary_value) +
-                       ", entry " + entry_text(bad.col, bad.row) + " is " +
-                       (bad.has_mirror ? number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)") +
-                       "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them",
-                   bad.row);
+  throw InputError(
+      std::string("the matrix is not ") + (is_complex<Scalar> ? "Hermitian" : "symmetric") + ": entry " +
+          entry_text(bad.row, bad.col) + " is " + number_text<Scalar>(bad.value, bad.imaginary_value) +
+          ", entry " + entry_text(bad.col, bad.row) + " is " +
+          (bad.has_mirror ? number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)") +
+          "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them",
+      bad.row);
 }
 
 }  // namespace
@@ -357,8 +359,8 @@ void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a) 
   check_symmetry(space, a, diagonal);
 }
 
-#define PREKOND_VALIDATE(Scalar, Space)                                               \
-  template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
+#define PREKOND_VALIDATE(Scalar, Space)                                                      \
+  template void validate<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);        \
   template void check_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void check_local_spd_input<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_VALIDATE)

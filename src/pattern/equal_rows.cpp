@@ -13,7 +13,8 @@ Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::s
   const std::int64_t num_rows =
       row_ptrs.extent(0) > 0 ? static_cast<std::int64_t>(row_ptrs.extent(0)) - 1 : 0;
   const auto leaders = allocate<Vector<int, Space>>(space, "prekond::equal_rows::leaders", num_rows);
-  const auto repeats = allocate<Vector<unsigned char, Space>>(space, "prekond::equal_rows::repeats", num_rows);
+  const auto repeats =
+      allocate<Vector<unsigned char, Space>>(space, "prekond::equal_rows::repeats", num_rows);
   Kokkos::parallel_for(
       "prekond::equal_rows::compare", Policy(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t i) {
         const std::size_t begin = row_ptrs(i), length = row_ptrs(i + 1) - begin;
@@ -23,7 +24,8 @@ Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::s
           equal = col_idxs(k - 1) == col_idxs(k - 1 - length);
         repeats(i) = equal;
       });
-  // A run is no longer than its rows where each has its diagonal, so all the walks together read nnz flags at most.
+  // A run is no longer than its rows where each has its diagonal, so all the walks together read nnz flags at
+  // most.
   Kokkos::parallel_for(
       "prekond::equal_rows::lead", Policy(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t i) {
         std::int64_t first = i;
@@ -33,7 +35,7 @@ Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::s
   return leaders;
 }
 
-#define PREKOND_EQUAL_ROWS(Space)                                                                     \
+#define PREKOND_EQUAL_ROWS(Space)                                                                          \
   template Vector<int, Space> equal_row_leaders<Space>(const Space&, VectorView<const std::size_t, Space>, \
                                                        VectorView<const int, Space>);
 PREKOND_INSTANTIATE_SPACES(PREKOND_EQUAL_ROWS)

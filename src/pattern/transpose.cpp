@@ -9,7 +9,8 @@
 namespace prekond {
 namespace {
 
-/// Entries of `a`, or their conjugates, by column, in no particular order within a column: `next` ends as the row pointers shifted by one.
+/// Entries of `a`, or their conjugates, by column, in no particular order within a column: `next` ends as the
+/// row pointers shifted by one.
 template <bool Conjugate, class Scalar, class Space>
 struct ScatterByColumn {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -24,11 +25,12 @@ struct ScatterByColumn {
     const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
     const std::int64_t end = begin + rows_per_team < a.num_rows ? begin + rows_per_team : a.num_rows;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](std::int64_t i) {
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)), [&](std::size_t k) {
-        const std::size_t place = Kokkos::atomic_fetch_add(&next(a.col_idxs(k)), std::size_t(1));
-        rows(place) = static_cast<int>(i);
-        values(place) = Conjugate ? conjugate(a.values(k)) : a.values(k);
-      });
+      Kokkos::parallel_for(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)), [&](std::size_t k) {
+            const std::size_t place = Kokkos::atomic_fetch_add(&next(a.col_idxs(k)), std::size_t(1));
+            rows(place) = static_cast<int>(i);
+            values(place) = Conjugate ? conjugate(a.values(k)) : a.values(k);
+          });
     });
   }
 };
@@ -36,8 +38,9 @@ struct ScatterByColumn {
 template <class Space>
 void exclusive_scan(const Space& space, VectorView<std::size_t, Space> counts) {
   Kokkos::parallel_scan(
-      "prekond::transpose::scan", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, counts.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, std::size_t& sum, bool final) {
+      "prekond::transpose::scan",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, counts.extent(0)),
+      KOKKOS_LAMBDA(std::int64_t i, std::size_t & sum, bool final) {
         const std::size_t count = counts(i);
         if (final) counts(i) = sum;
         sum += count;
@@ -48,8 +51,8 @@ void exclusive_scan(const Space& space, VectorView<std::size_t, Space> counts) {
 
 namespace impl {
 template <bool Conjugate, class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(const Space& space,
-                                                                                    const CsrView<Scalar, Space>& a) {
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(
+    const Space& space, const CsrView<Scalar, Space>& a) {
   using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   const std::int64_t n = a.num_cols;
   const std::int64_t nnz = a.nnz();
@@ -68,9 +71,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entr
   constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
   const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
   const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
-  Kokkos::parallel_for("prekond::transpose::scatter",
-                       Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
-                       scatter);
+  Kokkos::parallel_for(
+      "prekond::transpose::scatter",
+      Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
+      scatter);
   Result result(a.num_cols, a.num_rows, row_ptrs, col_idxs, values);
   sort_rows(space, result);
   return result;
@@ -84,14 +88,14 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(cons
 }
 
 template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(const Space& space,
-                                                                                      const CsrView<Scalar, Space>& a) {
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
+    const Space& space, const CsrView<Scalar, Space>& a) {
   return impl::transpose_entries<is_complex<Scalar>, Scalar, Space>(space, a);
 }
 
-#define PREKOND_TRANSPOSE(Scalar, Space)                                                       \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>( \
-      const Space&, const CsrView<Scalar, Space>&);                                           \
+#define PREKOND_TRANSPOSE(Scalar, Space)                                                                \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>(           \
+      const Space&, const CsrView<Scalar, Space>&);                                                     \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
       const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_TRANSPOSE)

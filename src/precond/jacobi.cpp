@@ -13,8 +13,8 @@
 namespace prekond {
 namespace {
 
-/// inverse_i = 1 / a_ii, or 1 where one of the two is not finite; first is the smallest such row, count their number.
-/// not_real: diagonal entries with an imaginary part.
+/// inverse_i = 1 / a_ii, or 1 where one of the two is not finite; first is the smallest such row, count their
+/// number. not_real: diagonal entries with an imaginary part.
 template <class Scalar, class Space>
 void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> inverse,
                      std::int64_t& first, std::int64_t& count, std::int64_t& not_real) {
@@ -32,12 +32,13 @@ void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, Vector
           if (i < first_row) first_row = i;
         }
       },
-      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count), Kokkos::Sum<std::int64_t>(not_real));
+      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count),
+      Kokkos::Sum<std::int64_t>(not_real));
 }
 
 template <class Scalar, class Space>
-void scale_rows(const Space& space, VectorView<const Scalar, Space> scale, MultiVectorView<const Scalar, Space> x,
-                MultiVectorView<Scalar, Space> y) {
+void scale_rows(const Space& space, VectorView<const Scalar, Space> scale,
+                MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) {
   Kokkos::parallel_for(
       "prekond::jacobi::apply", Kokkos::RangePolicy<Space>(space, 0, scale.extent(0)), KOKKOS_LAMBDA(int i) {
         for (std::size_t v = 0; v < x.extent(1); ++v) y(i, v) = scale(i) * x(i, v);

@@ -58,7 +58,8 @@ TEST(Ifpack2Solve, OnOneRankAsManyIterationsAsTheCommandAndOnMoreAsBlockJacobi) 
     for (const auto& line : registry()) {
       SCOPED_TRACE(line.name + std::string(", ") + spec);
       if (is_nonsymmetric(line)) {
-        EXPECT_THAT(message_of<InputError>([&] { solved_by_all(spec, line.name); }), HasSubstr("not symmetric"));
+        EXPECT_THAT(message_of<InputError>([&] { solved_by_all(spec, line.name); }),
+                    HasSubstr("not symmetric"));
         continue;
       }
       const SolveResult alone = solved_alone(spec, line.name), all = solved_by_all(spec, line.name);
@@ -264,14 +265,16 @@ TEST(Ifpack2Schwarz, OverlapLowersTheIterations) {
   for (const auto& line : registry()) {
     SCOPED_TRACE(line.name);
     // With a weak solver in the subdomains the weight of what overlaps counts more than what is gained.
-    const OptionMap strong = {{"max_steps", std::int64_t(30)}, {"step_size", std::int64_t(1)}, {"step_tolerance", 0.0}};
+    const OptionMap strong = {
+        {"max_steps", std::int64_t(30)}, {"step_size", std::int64_t(1)}, {"step_tolerance", 0.0}};
     const OptionMap options = line.name == "adaptive_fsai" ? strong : OptionMap{};
     const auto solve = [&](Krylov method, int overlap, const Teuchos::ParameterList& more) {
       return solved_by_belos(method, matrix, schwarz(line.name, matrix, overlap, more, options).outer);
     };
     const Krylov summed = is_nonsymmetric(line) ? Krylov::gmres : Krylov::cg;
     const BelosResult cg_0 = solve(summed, 0, {}), cg_1 = solve(summed, 1, {});
-    const BelosResult gmres_0 = solve(Krylov::gmres, 0, restricted), gmres_1 = solve(Krylov::gmres, 1, restricted);
+    const BelosResult gmres_0 = solve(Krylov::gmres, 0, restricted),
+                      gmres_1 = solve(Krylov::gmres, 1, restricted);
     for (const BelosResult& result : {cg_0, cg_1, gmres_0, gmres_1}) {
       EXPECT_TRUE(result.converged);
       EXPECT_LE(result.relative_residual, 1e-5);

@@ -24,7 +24,8 @@ class AdapterKernels : public ::testing::Test {};
 TYPED_TEST_SUITE(AdapterKernels, TestSpaces, SpaceNames);
 
 /// A rank's matrix: each row has `length` of num_cols columns, in a random order.
-HostMatrix<double> shuffled_matrix(std::int64_t num_rows, std::int64_t num_cols, std::int64_t length, unsigned seed) {
+HostMatrix<double> shuffled_matrix(std::int64_t num_rows, std::int64_t num_cols, std::int64_t length,
+                                   unsigned seed) {
   std::mt19937 random(seed);
   std::vector<int> columns(static_cast<std::size_t>(num_cols));
   for (std::size_t c = 0; c < columns.size(); ++c) columns[c] = static_cast<int>(c);
@@ -52,17 +53,21 @@ struct TableOfOwn {
 TYPED_TEST(AdapterKernels, OwnColumnsComeFirst) {
   using Space = TypeParam;
   const Space space;
-  for (const auto& [rows, cols] : {std::pair{1, 1}, std::pair{37, 37}, std::pair{37, 53}, std::pair{300, 1001}, std::pair{0, 5}}) {
+  for (const auto& [rows, cols] :
+       {std::pair{1, 1}, std::pair{37, 37}, std::pair{37, 53}, std::pair{300, 1001}, std::pair{0, 5}}) {
     const auto a = shuffled_matrix(rows, cols, std::min(cols, 23), 7);
     // Some own rows have no column at all, as where no entry stands in them.
     std::vector<int> own_of(cols, -1);
     for (int r = 0; r < rows; ++r)
-      if (r % 7 != 5 || rows == 1) own_of[(r * 11 + 3) % cols] = own_of[(r * 11 + 3) % cols] < 0 ? r : own_of[(r * 11 + 3) % cols];
+      if (r % 7 != 5 || rows == 1)
+        own_of[(r * 11 + 3) % cols] = own_of[(r * 11 + 3) % cols] < 0 ? r : own_of[(r * 11 + 3) % cols];
     const Vector<int, Space> new_index("new_index", cols);
-    const std::int64_t foreign = impl::number_columns(space, rows, new_index, TableOfOwn<Space>{to_device<Space>(own_of)});
+    const std::int64_t foreign =
+        impl::number_columns(space, rows, new_index, TableOfOwn<Space>{to_device<Space>(own_of)});
     EXPECT_EQ(foreign, std::count(own_of.begin(), own_of.end(), -1));
 
-    const auto copy = impl::renumbered_copy<double, Space>(space, to_device<Space>(a), new_index, rows + foreign);
+    const auto copy =
+        impl::renumbered_copy<double, Space>(space, to_device<Space>(a), new_index, rows + foreign);
     EXPECT_NO_THROW((validate<double, Space>(space, copy)));
     const auto result = to_host(copy);
     EXPECT_EQ(result.num_cols, rows + foreign);
@@ -73,7 +78,8 @@ TYPED_TEST(AdapterKernels, OwnColumnsComeFirst) {
     std::int64_t foreign_entries = 0;
     for (int i = 0; i < rows; ++i) {
       std::map<int, double> expected;
-      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) expected[expected_index[a.col_idxs[k]]] = a.values[k];
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        expected[expected_index[a.col_idxs[k]]] = a.values[k];
       std::size_t k = result.row_ptrs[i];
       for (const auto& [column, value] : expected) {
         EXPECT_EQ(result.col_idxs[k], column);
@@ -87,7 +93,9 @@ TYPED_TEST(AdapterKernels, OwnColumnsComeFirst) {
 
 TYPED_TEST(AdapterKernels, SeesWhetherRowsAscend) {
   using Space = TypeParam;
-  const auto ascend = [](const HostMatrix<double>& a) { return impl::rows_ascend<double, Space>(Space(), to_device<Space>(a)); };
+  const auto ascend = [](const HostMatrix<double>& a) {
+    return impl::rows_ascend<double, Space>(Space(), to_device<Space>(a));
+  };
   const auto with_rows = [](const std::vector<std::vector<int>>& rows) {
     HostMatrix<double> a;
     a.num_rows = static_cast<std::int64_t>(rows.size());

@@ -92,7 +92,8 @@ template <class Space>
 class KokkosKernelsTest : public ::testing::Test {};
 TYPED_TEST_SUITE(KokkosKernelsTest, TestSpaces, SpaceNames);
 
-// ------------------------------------------------------------------------------------------------ conversions
+// ------------------------------------------------------------------------------------------------
+// conversions
 
 template <class Space, class Scalar, class Offset>
 void check_round_trip(const HostMatrix<Scalar>& host) {
@@ -110,8 +111,9 @@ void check_round_trip(const HostMatrix<Scalar>& host) {
   using Memory = typename Space::memory_space;
   static_assert(std::is_same_v<Mine, CsrMatrix<Scalar, int, const Offset, Memory>>);
   static_assert(
-      std::is_same_v<Theirs, KokkosSparse::CrsMatrix<
-                                 Scalar, int, Kokkos::Device<typename Memory::execution_space, Memory>, void, Offset>>);
+      std::is_same_v<
+          Theirs, KokkosSparse::CrsMatrix<
+                      Scalar, int, Kokkos::Device<typename Memory::execution_space, Memory>, void, Offset>>);
   EXPECT_EQ(a.values.use_count(), 3);
   EXPECT_EQ(a.col_idxs.use_count(), 3);
   EXPECT_EQ(a.row_ptrs.use_count(), 3);
@@ -119,9 +121,9 @@ void check_round_trip(const HostMatrix<Scalar>& host) {
 }
 
 TYPED_TEST(KokkosKernelsTest, TheRoundTripSharesPointersAndAllocatesNothing) {
-  for (const auto& host : {random_matrix<double>(113, 113, 7), random_matrix<double>(57, 91, 5),
-                           random_matrix<double>(1, 1, 1), random_matrix<double>(31, 31, 0),
-                           random_matrix<double>(0, 7, 0), random_matrix<double>(0, 0, 0)}) {
+  for (const auto& host :
+       {random_matrix<double>(113, 113, 7), random_matrix<double>(57, 91, 5), random_matrix<double>(1, 1, 1),
+        random_matrix<double>(31, 31, 0), random_matrix<double>(0, 7, 0), random_matrix<double>(0, 0, 0)}) {
     check_round_trip<TypeParam, double, std::size_t>(host);
     check_round_trip<TypeParam, double, int>(host);
     check_round_trip<TypeParam, double, std::int64_t>(host);
@@ -151,7 +153,8 @@ TYPED_TEST(KokkosKernelsTest, ConstAndUnmanagedStayWhatTheyAre) {
   const auto theirs = to_crs_matrix("view", view);
   using Theirs = std::remove_const_t<decltype(theirs)>;
   static_assert(
-      std::is_same_v<Theirs, KokkosSparse::CrsMatrix<const double, const int, Device, Unmanaged, std::size_t>>);
+      std::is_same_v<Theirs,
+                     KokkosSparse::CrsMatrix<const double, const int, Device, Unmanaged, std::size_t>>);
   static_assert(std::is_same_v<decltype(to_csr_matrix(theirs)), CsrView<double, TypeParam>>);
   expect_shared(to_csr_matrix(theirs), theirs);
   EXPECT_EQ(a.values.use_count(), 1);
@@ -179,8 +182,9 @@ TYPED_TEST(KokkosKernelsTest, EachMatrixOutlivesTheOther) {
 TYPED_TEST(KokkosKernelsTest, AMatrixOfTheirsWithRowsInAnyOrder) {
   // [4 0 1; 0 3 0; 1 0 5]
   using Memory = typename TypeParam::memory_space;
-  using Theirs = KokkosSparse::CrsMatrix<double, int, Kokkos::Device<typename Memory::execution_space, Memory>, void,
-                                         std::size_t>;
+  using Theirs =
+      KokkosSparse::CrsMatrix<double, int, Kokkos::Device<typename Memory::execution_space, Memory>, void,
+                              std::size_t>;
   std::vector<double> values = {1, 4, 3, 5, 1};
   std::vector<int> rows = {0, 2, 3, 5}, cols = {2, 0, 1, 2, 0};
   const Theirs theirs("theirs", 3, 3, 5, values.data(), rows.data(), cols.data());
@@ -245,18 +249,21 @@ void expect_product(const HostMatrix<Scalar>& a, Scalar alpha, const std::vector
       expected += beta * static_cast<long double>(before[i]);
       size += std::abs(beta * static_cast<long double>(before[i]));
     }
-    ASSERT_NEAR(y[i], double(expected), double(30 * size * std::numeric_limits<Scalar>::epsilon())) << "row " << i;
+    ASSERT_NEAR(y[i], double(expected), double(30 * size * std::numeric_limits<Scalar>::epsilon()))
+        << "row " << i;
   }
 }
 
 template <class Scalar, class Space, class Offset>
 void check_operator(const HostMatrix<Scalar>& a, int k, Scalar alpha, Scalar beta, int extra,
                     SpmvAlgorithm algorithm) {
-  SCOPED_TRACE(std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) + ", " + std::to_string(a.nnz()) +
-               " entries, " + std::to_string(k) + " vectors, alpha " + std::to_string(alpha) + ", beta " +
-               std::to_string(beta) + ", algorithm " + std::to_string(int(algorithm)));
+  SCOPED_TRACE(std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) + ", " +
+               std::to_string(a.nnz()) + " entries, " + std::to_string(k) + " vectors, alpha " +
+               std::to_string(alpha) + ", beta " + std::to_string(beta) + ", algorithm " +
+               std::to_string(int(algorithm)));
   const Space space;
-  const SpmvOperator<Scalar, Space, Offset> op(with_offsets<Space, Scalar, Offset>(a), SpmvOptions{algorithm});
+  const SpmvOperator<Scalar, Space, Offset> op(with_offsets<Space, Scalar, Offset>(a),
+                                               SpmvOptions{algorithm});
   EXPECT_EQ(op.num_rows(), a.num_rows);
   EXPECT_EQ(op.num_cols(), a.num_cols);
   std::vector<std::vector<Scalar>> x_values, y_values;
@@ -276,7 +283,8 @@ void check_operator(const HostMatrix<Scalar>& a, int k, Scalar alpha, Scalar bet
   }
 }
 
-/// float and int offsets in the default space only: each is a minute of compilation, and Kokkos Kernels' own business.
+/// float and int offsets in the default space only: each is a minute of compilation, and Kokkos Kernels' own
+/// business.
 template <class Scalar, class Space, class Offset>
 void check_products(const HostMatrix<Scalar>& a, int k, Scalar alpha, Scalar beta, int extra,
                     SpmvAlgorithm algorithm) {
@@ -287,12 +295,21 @@ void check_products(const HostMatrix<Scalar>& a, int k, Scalar alpha, Scalar bet
 
 TYPED_TEST(KokkosKernelsTest, ProductsOfEveryShapeAndAlgorithm) {
   for (const SpmvAlgorithm algorithm : algorithms) {
-    for (const auto& [rows, cols, mean] :
-         {std::array{1, 1, 1}, {37, 37, 0}, {1, 700, 600}, {513, 900, 5}, {777, 5, 2}, {601, 601, 300}, {1031, 1031, 1},
-          {1031, 1031, 8}, {1031, 1031, 33}, {0, 3, 0}}) {
-      check_products<double, TypeParam, std::size_t>(random_matrix<double>(rows, cols, mean), 1, 1, 0, 0, algorithm);
+    for (const auto& [rows, cols, mean] : {std::array{1, 1, 1},
+                                           {37, 37, 0},
+                                           {1, 700, 600},
+                                           {513, 900, 5},
+                                           {777, 5, 2},
+                                           {601, 601, 300},
+                                           {1031, 1031, 1},
+                                           {1031, 1031, 8},
+                                           {1031, 1031, 33},
+                                           {0, 3, 0}}) {
+      check_products<double, TypeParam, std::size_t>(random_matrix<double>(rows, cols, mean), 1, 1, 0, 0,
+                                                     algorithm);
       check_products<double, TypeParam, int>(random_matrix<double>(rows, cols, mean), 1, 1, 0, 0, algorithm);
-      check_products<float, TypeParam, std::size_t>(random_matrix<float>(rows, cols, mean), 1, 1, 0, 0, algorithm);
+      check_products<float, TypeParam, std::size_t>(random_matrix<float>(rows, cols, mean), 1, 1, 0, 0,
+                                                    algorithm);
     }
   }
 }
@@ -345,14 +362,16 @@ TYPED_TEST(KokkosKernelsTest, NoAllocationAndNoFenceInALaterProduct) {
     for (const int k : {1, 3}) {
       const auto columns = std::make_pair(0, k);
       const auto product = [&](double beta) {
-        op.apply(space, Kokkos::subview(x, Kokkos::ALL, columns), Kokkos::subview(y, Kokkos::ALL, columns), 1, beta);
+        op.apply(space, Kokkos::subview(x, Kokkos::ALL, columns), Kokkos::subview(y, Kokkos::ALL, columns), 1,
+                 beta);
       };
       for (const double beta : {0.0, 1.0, 0.5}) {
         product(beta);
         space.fence();
         const ToolEvents events;
         product(beta);
-        EXPECT_THAT(events.allocations(), IsEmpty()) << int(algorithm) << ", " << k << " vectors, beta " << beta;
+        EXPECT_THAT(events.allocations(), IsEmpty())
+            << int(algorithm) << ", " << k << " vectors, beta " << beta;
         EXPECT_THAT(events.fences(), IsEmpty()) << int(algorithm) << ", " << k << " vectors, beta " << beta;
       }
     }
@@ -380,17 +399,21 @@ TYPED_TEST(KokkosKernelsTest, WrongSizesThrow) {
 TYPED_TEST(KokkosKernelsTest, OptionsHaveNames) {
   SpmvOptions options;
   const auto fields = OptionFields::of(options);
-  for (const auto& [word, algorithm] :
-       {std::pair{"native", SpmvAlgorithm::native}, {"merge_path", SpmvAlgorithm::merge_path},
-        {"native_merge_path", SpmvAlgorithm::native_merge_path}, {"default", SpmvAlgorithm::automatic}}) {
+  for (const auto& [word, algorithm] : {std::pair{"native", SpmvAlgorithm::native},
+                                        {"merge_path", SpmvAlgorithm::merge_path},
+                                        {"native_merge_path", SpmvAlgorithm::native_merge_path},
+                                        {"default", SpmvAlgorithm::automatic}}) {
     fields.set({{"algorithm", std::string(word)}}, "spmv");
     EXPECT_EQ(options.algorithm, algorithm);
   }
-  EXPECT_THAT(message_of<OptionError>([&] { fields.set({{"algorithm", std::string("nativ")}}, "spmv"); }),
+  EXPECT_THAT(message_of<OptionError>([&] {
+                fields.set({{"algorithm", std::string("nativ")}}, "spmv");
+              }),
               HasSubstr("native"));
 }
 
-// ------------------------------------------------------------------------------------------------ in a solver
+// ------------------------------------------------------------------------------------------------ in a
+// solver
 
 TYPED_TEST(KokkosKernelsTest, CgNeedsAsManyIterationsOnEitherProduct) {
   const TypeParam space;
@@ -418,7 +441,8 @@ TYPED_TEST(KokkosKernelsTest, CgNeedsAsManyIterationsOnEitherProduct) {
       return std::make_pair(result.iterations, result.relative_residual);
     };
     const auto expected = solve(*ours), found = solve(*theirs);
-    EXPECT_EQ(found.first, expected.first) << spec << ": residuals " << found.second << ", " << expected.second;
+    EXPECT_EQ(found.first, expected.first)
+        << spec << ": residuals " << found.second << ", " << expected.second;
     EXPECT_GT(found.first, 10);
   }
 }

@@ -248,10 +248,11 @@ struct PresetOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("again", again, 0, 9, "times");
-    visit.preset("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}}, "sets the two others", [this](Mode choice) {
-      again = choice == Mode::fast ? 0 : 2;
-      steps = choice == Mode::fast ? 5 : 50;
-    });
+    visit.preset("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}}, "sets the two others",
+                 [this](Mode choice) {
+                   again = choice == Mode::fast ? 0 : 2;
+                   steps = choice == Mode::fast ? 5 : 50;
+                 });
     visit("steps", steps, 0, 100, "steps of a row");
   }
 };
@@ -277,7 +278,8 @@ TEST(OptionsTest, APresetSetsOthersButThoseThatAreSetWithIt) {
 TEST(OptionsTest, APresetIsNotAppliedUnlessAllIsValid) {
   PresetOptions options;
   const OptionFields fields = OptionFields::of(options);
-  EXPECT_THROW(fields.set({{"mode", std::string("fast")}, {"steps", std::int64_t(1000)}}, "toy"), OptionError);
+  EXPECT_THROW(fields.set({{"mode", std::string("fast")}, {"steps", std::int64_t(1000)}}, "toy"),
+               OptionError);
   EXPECT_THROW(fields.set({{"mode", std::string("both")}}, "toy"), OptionError);
   EXPECT_EQ(options.mode, Mode::safe);
   EXPECT_EQ(options.steps, 30);

@@ -305,7 +305,8 @@ TYPED_TEST(PanelQrTest, SameBitsTwiceAndCloseByABuffer) {
   const auto b = unit(77, 3);
   const auto once = solve<double, TypeParam>(a, b, {}), again = solve<double, TypeParam>(a, b, {});
   for (std::size_t k = 0; k < once.size(); ++k) EXPECT_EQ(once[k].x, again[k].x);
-  // The compiler may have another loop for a panel that lies elsewhere. x is below 1; the condition number about 10.
+  // The compiler may have another loop for a panel that lies elsewhere. x is below 1; the condition number
+  // about 10.
   const auto buffered = solve<double, TypeParam>(a, b, {0, true, 0});
   for (std::size_t k = 0; k < once.size(); ++k)
     for (std::size_t j = 0; j < once[k].x.size(); ++j) ASSERT_NEAR(once[k].x[j], buffered[k].x[j], 1e-13);

@@ -25,8 +25,8 @@ std::string contents(const std::string& path) {
 std::string run(const TemporaryFolder& folder, const std::string& problem, int threads) {
   const std::string history = folder / "history.csv";
   const std::string solution = folder / "solution.mtx";
-  const std::string command = std::string("OMP_PROC_BIND=false '") + PREKOND_DRIVER_PATH + "' solve " + problem +
-                              " --quiet --history '" + history + "' --solution '" + solution +
+  const std::string command = std::string("OMP_PROC_BIND=false '") + PREKOND_DRIVER_PATH + "' solve " +
+                              problem + " --quiet --history '" + history + "' --solution '" + solution +
                               "' --kokkos-num-threads=" + std::to_string(threads);
   const int status = std::system(command.c_str());
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << command;
@@ -36,18 +36,21 @@ std::string run(const TemporaryFolder& folder, const std::string& problem, int t
 TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
   const TemporaryFolder folder("determinism");
   for (const std::string problem :
-       {"--generate elasticity3d:9 --precond adaptive_fsai", "--generate elasticity3d:9 --precond adaptive_fsai -p setup_scalar=double",
+       {"--generate elasticity3d:9 --precond adaptive_fsai",
+        "--generate elasticity3d:9 --precond adaptive_fsai -p setup_scalar=double",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 step_size=3",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 gradient=merge",
-        "--generate elasticity3d:9 --precond adaptive_fsai -p gradient=marker slab_bytes=65536", "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
-         "--generate elasticity3d:9 --precond adaptive_fsai -p block_size=3",
-         "--generate elasticity3d:9 --precond fsai -p block_size=0",
-         "--generate elasticity3d:9 --precond isai -p kind=spd power=2 relaxation_steps=2",
-         "--generate magnetic3d:14 --precond adaptive_fsai -p step_size=3 initial_power=1 --rhs random",
-         "--generate magnetic3d:14 --precond fsai -p power=2 storage=half --rhs random",
+        "--generate elasticity3d:9 --precond adaptive_fsai -p gradient=marker slab_bytes=65536",
+        "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
+        "--generate elasticity3d:9 --precond adaptive_fsai -p block_size=3",
+        "--generate elasticity3d:9 --precond fsai -p block_size=0",
+        "--generate elasticity3d:9 --precond isai -p kind=spd power=2 relaxation_steps=2",
+        "--generate magnetic3d:14 --precond adaptive_fsai -p step_size=3 initial_power=1 --rhs random",
+        "--generate magnetic3d:14 --precond fsai -p power=2 storage=half --rhs random",
         "--generate convection_diffusion3d:13 --solver bicgstab --precond nonsymmetric_fsai",
         "--generate convection_diffusion3d:13 --solver gmres --precond jacobi -s restart=20",
-        "--generate convection_diffusion3d:13 --solver gmres -s orthogonalization=dcgs2 side=left --precond jacobi",
+        "--generate convection_diffusion3d:13 --solver gmres -s orthogonalization=dcgs2 side=left --precond "
+        "jacobi",
         "--generate convection_diffusion3d:13 --solver fgmres --precond jacobi",
         "--generate convection_diffusion3d:13 --solver idr --precond nonsymmetric_fsai --rhs random",
         "--generate magnetic3d:11 --solver idr -s s=3 --rhs random",
@@ -56,7 +59,8 @@ TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
     const std::string once = run(folder, problem, 1);
     EXPECT_GT(once.size(), 1000u);
     EXPECT_EQ(once, run(folder, problem, 1)) << problem << ": a repeat differs";
-    for (int threads : {2, 3}) EXPECT_EQ(once, run(folder, problem, threads)) << problem << " on " << threads << " threads";
+    for (int threads : {2, 3})
+      EXPECT_EQ(once, run(folder, problem, threads)) << problem << " on " << threads << " threads";
   }
 }
 

@@ -88,7 +88,8 @@ class DriverTest : public ::testing::Test {
     write("missing_diagonal.mtx", symmetric + "2 2 2\n1 1 1\n2 1 0.5\n");
     write("empty.mtx", symmetric + "0 0 0\n");
     write("indefinite.mtx", symmetric + "2 2 3\n1 1 1\n2 1 2\n2 2 1\n");
-    write("huge_values.mtx", symmetric + "2 2 3\n1 1 1.7e308\n2 1 1.6e308\n2 2 1.7e308\n");  // A 1 is infinite
+    write("huge_values.mtx",
+          symmetric + "2 2 3\n1 1 1.7e308\n2 1 1.6e308\n2 2 1.7e308\n");  // A 1 is infinite
     const std::string hermitian = "%%MatrixMarket matrix coordinate complex hermitian\n";
     const std::string complex = "%%MatrixMarket matrix coordinate complex general\n";
     write("hermitian.mtx", hermitian + "2 2 3\n1 1 2 0\n2 1 0 -1\n2 2 2 0\n");

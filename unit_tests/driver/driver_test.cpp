@@ -143,18 +143,24 @@ const std::vector<ErrorCase> command_line_errors = {
     {"isai_for_cg",
      {"solve", "spd.mtx", "--precond", "isai"},
      2,
-     {"the solver 'cg'", "'isai' with kind=general is not symmetric; ", "none, jacobi, fsai, adaptive_fsai, isai with kind=spd,",
-      "bicgstab, gmres, fgmres, idr"}},
+     {"the solver 'cg'", "'isai' with kind=general is not symmetric; ",
+      "none, jacobi, fsai, adaptive_fsai, isai with kind=spd,", "bicgstab, gmres, fgmres, idr"}},
     {"triangular_isai_for_cg",
      {"solve", "missing.mtx", "--precond", "isai", "-p", "kind=lower", "unit_diagonal=true"},
      2,
      {"'isai' with kind=lower is not symmetric"}},
-    {"spai_for_cg", {"solve", "spd.mtx", "--precond", "spai"}, 2, {"'spai' is not symmetric", "isai with kind=spd"}},
+    {"spai_for_cg",
+     {"solve", "spd.mtx", "--precond", "spai"},
+     2,
+     {"'spai' is not symmetric", "isai with kind=spd"}},
     {"compare_isai",
      {"compare", "spd.mtx", "--precond", "jacobi,isai:kind=spd,isai:kind=upper"},
      2,
      {"'isai' with kind=upper is not symmetric"}},
-    {"complex_isai", {"solve", "hermitian.mtx", "--precond", "isai", "--solver", "gmres"}, 2, {"for complex matrices"}},
+    {"complex_isai",
+     {"solve", "hermitian.mtx", "--precond", "isai", "--solver", "gmres"},
+     2,
+     {"for complex matrices"}},
     {"compare_nonsymmetric",
      {"compare", "spd.mtx", "--precond", "jacobi,nonsymmetric_fsai:power=2"},
      2,
@@ -163,7 +169,10 @@ const std::vector<ErrorCase> command_line_errors = {
      {"solve", "spd.mtx", "--solver", "gmres", "-s", "side=above"},
      2,
      {"side", "right", "left"}},
-    {"solver_option_slip", {"solve", "spd.mtx", "--solver", "idr", "-s", "kapa=0.5"}, 2, {"'kapa'", "'kappa'"}},
+    {"solver_option_slip",
+     {"solve", "spd.mtx", "--solver", "idr", "-s", "kapa=0.5"},
+     2,
+     {"'kapa'", "'kappa'"}},
     {"solver_option_range", {"solve", "spd.mtx", "--solver", "gmres", "-s", "restart=0"}, 2, {"restart"}},
     {"list_kind", {"list", "solver"}, 2, {"'solvers'"}},
     {"list_name", {"list", "solvers", "cq"}, 2, {"'cg'"}},
@@ -523,19 +532,22 @@ TEST_F(DriverTest, CompareEndsWithTheLargestCodeOfItsRows) {
   };
   Result result = compared({"--generate", "poisson2d:20", "--precond", "none,jacobi", "--max-iters", "5"});
   EXPECT_EQ(result.code, 4);
-  EXPECT_EQ(result.err, "prekond: error: 2 of 2 preconditioners did not lead to a solution: none: max_iters; jacobi: max_iters\n");
+  EXPECT_EQ(result.err,
+            "prekond: error: 2 of 2 preconditioners did not lead to a solution: none: max_iters; jacobi: "
+            "max_iters\n");
   EXPECT_THAT(result.out, HasSubstr("max_iters (not converged)"));
   // One converges, one does not, one refuses the matrix.
-  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "10", "--precond",
-                     "nonsymmetric_fsai:power=5,none"});
+  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "10",
+                     "--precond", "nonsymmetric_fsai:power=5,none"});
   EXPECT_EQ(result.code, 4) << result.err;
   EXPECT_THAT(result.err, HasSubstr("1 of 2 preconditioners did not lead to a solution: none: max_iters"));
-  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--precond", "none,fsai"});
+  result =
+      compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--precond", "none,fsai"});
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err, HasSubstr("1 of 2 preconditioners did not lead to a solution: fsai: "));
   EXPECT_THAT(result.out, HasSubstr("error: "));
-  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "3", "--precond",
-                     "none,fsai", "--quiet"});
+  result = compared({"--generate", "convection_diffusion3d:6", "--solver", "gmres", "--max-iters", "3",
+                     "--precond", "none,fsai", "--quiet"});
   EXPECT_EQ(result.code, 4);
   EXPECT_THAT(result.err, HasSubstr("2 of 2"));
   EXPECT_EQ(result.out, "");
@@ -543,12 +555,15 @@ TEST_F(DriverTest, CompareEndsWithTheLargestCodeOfItsRows) {
 }
 
 TEST_F(DriverTest, IsaiOfASymmetricKindIsForCg) {
-  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "-p", "kind=spd"})["solver"]["converged"], true);
-  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "--solver", "gmres"})["solver"]["converged"], true);
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "-p", "kind=spd"})["solver"]["converged"],
+            true);
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--precond", "isai", "--solver", "gmres"})["solver"]["converged"],
+            true);
 }
 
 TEST_F(DriverTest, SolversForGeneralMatrices) {
-  const std::vector<std::string> problem = {"solve", "--generate", "convection_diffusion3d:9", "--rtol", "1e-8"};
+  const std::vector<std::string> problem = {"solve", "--generate", "convection_diffusion3d:9", "--rtol",
+                                            "1e-8"};
   for (const char* solver : {"bicgstab", "gmres", "fgmres", "idr", "richardson"}) {
     for (const char* precond : {"jacobi", "nonsymmetric_fsai"}) {
       std::vector<std::string> arguments = problem;
@@ -563,15 +578,16 @@ TEST_F(DriverTest, SolversForGeneralMatrices) {
     }
   }
   std::vector<std::string> arguments = problem;
-  arguments.insert(arguments.end(), {"--solver", "gmres", "-s", "restart=12", "orthogonalization=dcgs2", "side=left",
-                                     "--precond", "jacobi"});
+  arguments.insert(arguments.end(), {"--solver", "gmres", "-s", "restart=12", "orthogonalization=dcgs2",
+                                     "side=left", "--precond", "jacobi"});
   const Json options = report_of(arguments)["solver"]["options"];
   EXPECT_EQ(options["restart"], 12);
   EXPECT_EQ(options["orthogonalization"], "dcgs2");
   EXPECT_EQ(options["side"], "left");
   EXPECT_THAT(run({"list", "solvers", "gmres"}).out, HasSubstr("orthogonalization=cgs2  (cgs2 | dcgs2)"));
   const Json compared = report_of({"compare", "nonsymmetric.mtx", "--solver", "idr", "--precond",
-                                   "none,jacobi,nonsymmetric_fsai,adaptive_fsai"}, 3);
+                                   "none,jacobi,nonsymmetric_fsai,adaptive_fsai"},
+                                  3);
   ASSERT_EQ(compared.size(), 4u);
   for (int k : {0, 1, 2}) EXPECT_EQ(compared[k]["solver"]["converged"], true) << k;
 }
@@ -594,7 +610,8 @@ TEST_F(DriverTest, ListNamesAtTheStartOfEachLine) {
   std::vector<std::string> names;
   for (const auto& line : lines_of(run({"list", "preconditioners"}).out))
     names.push_back(line.substr(0, line.find(' ')));
-  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai", "spai", "dynamic_spai"})
+  for (const char* name :
+       {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai", "spai", "dynamic_spai"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   EXPECT_THAT(run({"list", "solvers"}).out, StartsWith("cg "));
   EXPECT_THAT(run({"list", "generators"}).out, HasSubstr("elasticity3d"));

@@ -401,7 +401,8 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
     EXPECT_EQ(always.residuals, 4) << "two first residuals and two true ones";
 
     // Half the residual is left each time, until a claim is true.
-    const auto falling = solve<double, TypeParam>(Liar<TypeParam>(a, 2), nullptr, b, form, stop_at(1e-8, 20000));
+    const auto falling =
+        solve<double, TypeParam>(Liar<TypeParam>(a, 2), nullptr, b, form, stop_at(1e-8, 20000));
     EXPECT_EQ(falling.result.reason, StopReason::rtol) << to_string(falling.result.reason);
     EXPECT_LE(residual_norm(a, b, falling.x), 1e-8 * norm(b));
     EXPECT_EQ(restarts(falling), 26);
@@ -421,8 +422,10 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
       EXPECT_EQ(restarts(close), count) << lie;
     }
 
-    for (const std::int64_t few : {lied.result.iterations / 2 - 1, lied.result.iterations / 2, falling.result.iterations / 2}) {
-      const auto limited = solve<double, TypeParam>(Liar<TypeParam>(a, 2), nullptr, b, form, stop_at(1e-8, few));
+    for (const std::int64_t few :
+         {lied.result.iterations / 2 - 1, lied.result.iterations / 2, falling.result.iterations / 2}) {
+      const auto limited =
+          solve<double, TypeParam>(Liar<TypeParam>(a, 2), nullptr, b, form, stop_at(1e-8, few));
       EXPECT_EQ(limited.result.reason, StopReason::max_iters) << few;
       EXPECT_EQ(limited.result.iterations, few);
     }

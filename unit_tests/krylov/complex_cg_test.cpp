@@ -135,7 +135,8 @@ TYPED_TEST(ComplexCgTest, EndsForAReason) {
               StopReason::breakdown_preconditioner_not_spd);
     const auto sound = sparse<Complex>({{2, i}, {-i, 2}});
     EXPECT_EQ(solve<TypeParam>(sound, b, "", single_reduction).result.reason, StopReason::rtol);
-    EXPECT_EQ(solve<TypeParam>(sound, {1, Complex(0, 1e308)}, "", single_reduction).result.reason, StopReason::rtol)
+    EXPECT_EQ(solve<TypeParam>(sound, {1, Complex(0, 1e308)}, "", single_reduction).result.reason,
+              StopReason::rtol)
         << "its norm has a square that is no double";
     for (const Complex bad : {Complex(nan, 0), Complex(0, nan)}) {
       EXPECT_EQ(solve<TypeParam>(sound, {1, bad}, "", single_reduction).result.reason, StopReason::nan);

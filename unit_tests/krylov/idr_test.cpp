@@ -82,8 +82,8 @@ TYPED_TEST(IdrTest, MaintainsTheConvergenceOnSkewSymmetricMatrices) {
   EXPECT_TRUE(solved.result.converged) << to_string(solved.result.reason);
 }
 
-/// A x, but zero for the second of three vectors other than a residual's. With one shadow vector that is t, and (t, r) is zero
-/// however a compiler rounds; the third is the one that looks into the breakdown.
+/// A x, but zero for the second of three vectors other than a residual's. With one shadow vector that is t,
+/// and (t, r) is zero however a compiler rounds; the third is the one that looks into the breakdown.
 template <class Space>
 class LosesOneProductOfThree : public Operator<double, Space> {
  public:
@@ -108,15 +108,16 @@ TYPED_TEST(IdrTest, BreakdownsAreReportedAfterAnotherStart) {
   EXPECT_EQ(null.result.iterations, 2) << "one in each start";
   EXPECT_EQ(null.x, (std::vector<double>{0, 0}));
   const auto rotation = sparse<double>({{0, 1}, {-1, 0}});
-  const auto turn = solve_with<double, TypeParam>(
-      idr(1, 0.0), LosesOneProductOfThree<TypeParam>(rotation), nullptr, {1, 2}, stop_at(1e-10));
+  const auto turn = solve_with<double, TypeParam>(idr(1, 0.0), LosesOneProductOfThree<TypeParam>(rotation),
+                                                  nullptr, {1, 2}, stop_at(1e-10));
   EXPECT_EQ(turn.result.reason, StopReason::breakdown_omega) << to_string(turn.result.reason);
   EXPECT_TRUE(all_finite(turn.x));
   EXPECT_EQ(turn.result.iterations, 4);
-  // A r is orthogonal to r: to rounding, and from (1, 0) in the first step to the last bit, for then r is (1, p).
+  // A r is orthogonal to r: to rounding, and from (1, 0) in the first step to the last bit, for then r is (1,
+  // p).
   for (const double b2 : {2, 0}) {
-    const auto kept = solve_with<double, TypeParam>(idr(1), operator_of<TypeParam>(rotation), nullptr, {1, b2},
-                                                    stop_at(1e-10));
+    const auto kept = solve_with<double, TypeParam>(idr(1), operator_of<TypeParam>(rotation), nullptr,
+                                                    {1, b2}, stop_at(1e-10));
     EXPECT_EQ(kept.result.reason, StopReason::rtol) << to_string(kept.result.reason);
     EXPECT_NEAR(kept.x[0], -b2, 1e-9);
     EXPECT_NEAR(kept.x[1], 1, 1e-9);

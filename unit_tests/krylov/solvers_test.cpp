@@ -50,7 +50,8 @@ TYPED_TEST(SolversTest, SolveWhatTheyAreFor) {
         // The monitor sees every iteration, once, but for one from which the method goes on.
         ASSERT_GE(solved.seen.size(), std::size_t(solved.result.iterations) + 1);
         EXPECT_EQ(solved.seen.front(), 0);
-        for (std::size_t k = 1; k < solved.seen.size(); ++k) ASSERT_LE(solved.seen[k] - solved.seen[k - 1], 1);
+        for (std::size_t k = 1; k < solved.seen.size(); ++k)
+          ASSERT_LE(solved.seen[k] - solved.seen[k - 1], 1);
         EXPECT_NEAR(solved.history[0], norm(b), 1e-12 * norm(b));
         EXPECT_NEAR(solved.result.relative_residual, solved.history.back() / norm(b), 1e-15);
       }
@@ -402,7 +403,8 @@ TEST(SolversOnRealMatrices, EndWithTheSolutionOrANamedReason) {
       if (result.result.converged) {
         ++solved;
         EXPECT_LE(truth, 1.0001e-6);
-      } else if (result.result.reason != StopReason::nan && result.result.reason != StopReason::out_of_range) {
+      } else if (result.result.reason != StopReason::nan &&
+                 result.result.reason != StopReason::out_of_range) {
         EXPECT_TRUE(all_finite(result.x)) << to_string(result.result.reason);
       }
     }

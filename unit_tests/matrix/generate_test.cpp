@@ -297,7 +297,8 @@ TYPED_TEST(Generate, IrregularMatricesHaveTheStatisticsAskedFor) {
 
 TYPED_TEST(Generate, IrregularMatricesAreDominantAndSymmetricWithoutSkew) {
   expect_bitwise_symmetric(make<TypeParam>("irregular3d:6,longest=90,hubs=0.02,unknowns=2"));
-  for (const char* spec : {"irregular3d:6,mean=9,shift=0.5,skew=0.25", "irregular3d:1,shift=2", "irregular3d:4,lonely=1,unknowns=3"}) {
+  for (const char* spec : {"irregular3d:6,mean=9,shift=0.5,skew=0.25", "irregular3d:1,shift=2",
+                           "irregular3d:4,lonely=1,unknowns=3"}) {
     const Dense a = to_dense(make<TypeParam>(spec));
     for (std::size_t i = 0; i < a.size(); ++i) {
       double others = 0;
@@ -307,7 +308,9 @@ TYPED_TEST(Generate, IrregularMatricesAreDominantAndSymmetricWithoutSkew) {
         EXPECT_LE(a[i][j], 0);
         EXPECT_EQ(a[i][j] == 0, a[j][i] == 0);
       }
-      const double shift = std::string(spec).find("shift=2") != std::string::npos ? 2 : (std::string(spec).find("shift=0.5") != std::string::npos ? 0.5 : 0.01);
+      const double shift = std::string(spec).find("shift=2") != std::string::npos
+                               ? 2
+                               : (std::string(spec).find("shift=0.5") != std::string::npos ? 0.5 : 0.01);
       EXPECT_NEAR(a[i][i], others + shift * (1 + others), 1e-12 * a[i][i]) << spec << " row " << i;
     }
   }
@@ -367,7 +370,8 @@ TYPED_TEST(Generate, CircuitOfFewNodes) {
 TYPED_TEST(Generate, MagneticIsTheLaplacianWithAPhaseALink) {
   using Complex = Kokkos::complex<double>;
   const auto complex_of = [](const HostMatrix<double>& a) {
-    return HostMatrix<Complex>{a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
+    return HostMatrix<Complex>{
+        a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, {a.values.begin(), a.values.end()}};
   };
   const HostMatrix<double> poisson = make<TypeParam>("poisson3d:5");
   for (const char* spec : {"magnetic3d:5", "magnetic3d:5,phase=0.2", "magnetic3d:5,phase=1e6,seed=7"}) {
@@ -389,7 +393,8 @@ TYPED_TEST(Generate, MagneticIsTheLaplacianWithAPhaseALink) {
     EXPECT_TRUE(a == (make<TypeParam, Complex>(spec)));
     EXPECT_TRUE(a == (make<Kokkos::DefaultHostExecutionSpace, Complex>(spec)));
     const auto rounded = make<TypeParam, Kokkos::complex<float>>(spec);
-    for (std::size_t k = 0; k < a.nnz(); ++k) ASSERT_EQ(rounded.values[k], Kokkos::complex<float>(a.values[k]));
+    for (std::size_t k = 0; k < a.nnz(); ++k)
+      ASSERT_EQ(rounded.values[k], Kokkos::complex<float>(a.values[k]));
   }
   EXPECT_FALSE((make<TypeParam, Complex>("magnetic3d:5") == make<TypeParam, Complex>("magnetic3d:5,seed=2")));
   const auto without = make<TypeParam, Complex>("magnetic3d:5,phase=0");
@@ -399,9 +404,14 @@ TYPED_TEST(Generate, MagneticIsTheLaplacianWithAPhaseALink) {
   EXPECT_TRUE((make<TypeParam, Complex>("elasticity3d:4") == complex_of(make<TypeParam>("elasticity3d:4"))));
 }
 
-const char* const all_specs[] = {
-    "poisson2d:19",   "poisson3d:9", "anisotropic2d:19",        "tridiagonal:301",
-    "irregular3d:9,longest=60,lonely=0.1,unknowns=2,skew=0.5", "elasticity3d:8", "circuit:50",  "convection_diffusion3d:9"};
+const char* const all_specs[] = {"poisson2d:19",
+                                 "poisson3d:9",
+                                 "anisotropic2d:19",
+                                 "tridiagonal:301",
+                                 "irregular3d:9,longest=60,lonely=0.1,unknowns=2,skew=0.5",
+                                 "elasticity3d:8",
+                                 "circuit:50",
+                                 "convection_diffusion3d:9"};
 
 TYPED_TEST(Generate, SameBitsAgainAndOnEverySpace) {
   for (const char* spec : all_specs) {
@@ -418,7 +428,8 @@ TEST(GenerateThreads, SameBitsWithOneThreadAndWithSeveral) {
   const Kokkos::OpenMP one_thread(1);
   // Kokkos 4 answers concurrency() for the default instance: the threads are counted where they run.
   int threads = 0;
-  Kokkos::parallel_for(Kokkos::RangePolicy<Kokkos::OpenMP>(one_thread, 0, 1), [&](int) { threads = omp_get_num_threads(); });
+  Kokkos::parallel_for(Kokkos::RangePolicy<Kokkos::OpenMP>(one_thread, 0, 1),
+                       [&](int) { threads = omp_get_num_threads(); });
   ASSERT_EQ(threads, 1);
   for (const char* spec : all_specs) {
     EXPECT_TRUE(to_host(generate<double>(all_threads, spec)) == to_host(generate<double>(one_thread, spec)))
@@ -447,8 +458,9 @@ TEST(GeneratorList, HasNamesAndDefaults) {
       EXPECT_EQ(to_string(info.options.values().at("contrast")), "1000");
     }
   }
-  EXPECT_EQ(names, (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
-                                          "convection_diffusion3d", "elasticity3d", "circuit", "irregular3d"}));
+  EXPECT_EQ(names,
+            (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
+                                   "convection_diffusion3d", "elasticity3d", "circuit", "irregular3d"}));
 }
 
 std::string refusal(const std::string& spec) {
@@ -456,7 +468,8 @@ std::string refusal(const std::string& spec) {
 }
 
 TEST(GeneratorErrors, ComplexMatrices) {
-  EXPECT_EQ(refusal("magnetic3d:4"), "generator 'magnetic3d' makes complex matrices; a real one is wanted here");
+  EXPECT_EQ(refusal("magnetic3d:4"),
+            "generator 'magnetic3d' makes complex matrices; a real one is wanted here");
   const auto of_complex = [](const std::string& spec) {
     return message_of<OptionError>(
         [&] { generate<Kokkos::complex<double>>(Kokkos::DefaultExecutionSpace(), spec); });

@@ -280,7 +280,8 @@ HostMatrix<Scalar> in_scalar(const HostMatrix<real_type_t<Scalar>>& a) {
   return {a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, in_scalar<Scalar>(a.values)};
 }
 
-/// One vector at a time, and by the product that comes with an inner product, the bits are those of five at once.
+/// One vector at a time, and by the product that comes with an inner product, the bits are those of five at
+/// once.
 template <class Scalar, class Space>
 void check_bits_of_columns() {
   using Real = real_type_t<Scalar>;

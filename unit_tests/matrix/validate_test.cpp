@@ -162,8 +162,10 @@ TYPED_TEST(Validate, LooksAtARanksOwnColumnsOnly) {
     }
   };
   EXPECT_EQ(refusal_of_part(sparse<double>({{2, -1, 7, 0}, {-1, 2, 0, 9}})), "");
-  EXPECT_THAT(refusal_of_part(sparse<double>({{2, -1, 7}, {1, 2, 0}})), ::testing::HasSubstr("not symmetric: entry (1, 2)"));
-  EXPECT_THAT(refusal_of_part(sparse<double>({{2, 0, 7}, {0, 0, 5}})), ::testing::HasSubstr("row 2 is missing"));
+  EXPECT_THAT(refusal_of_part(sparse<double>({{2, -1, 7}, {1, 2, 0}})),
+              ::testing::HasSubstr("not symmetric: entry (1, 2)"));
+  EXPECT_THAT(refusal_of_part(sparse<double>({{2, 0, 7}, {0, 0, 5}})),
+              ::testing::HasSubstr("row 2 is missing"));
   EXPECT_THAT(refusal_of_part(sparse<double>({{2}, {1}})), ::testing::HasSubstr("2 rows and 1 columns"));
   HostMatrix<double> no_rows;
   no_rows.num_cols = 5;
@@ -188,7 +190,8 @@ TYPED_TEST(Validate, RefusesDiagonalsThatCannotBeSpd) {
 
 TYPED_TEST(Validate, RefusesUnsymmetricMatrices) {
   using Space = TypeParam;
-  const std::string advice = "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them";
+  const std::string advice =
+      "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them";
   EXPECT_EQ(spd_refusal<Space>(sparse<double>({{2, 1, 0}, {1, 2, -0.5}, {0, -0.25, 2}})),
             "the matrix is not symmetric: entry (2, 3) is -0.5, entry (3, 2) is -0.25" + advice);
   EXPECT_EQ(spd_refusal<Space>(sparse<double>({{2, 0, 0}, {1, 2, 0}, {0, 0, 2}})),

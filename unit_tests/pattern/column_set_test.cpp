@@ -190,7 +190,8 @@ void check_life() {
   }
 }
 
-/// The lanes of a vector share a marker array: half of the columns go by insert, half by slots that the caller took.
+/// The lanes of a vector share a marker array: half of the columns go by insert, half by slots that the
+/// caller took.
 template <class Space>
 struct SharedMarkers {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -204,14 +205,16 @@ struct SharedMarkers {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int t = team.league_rank();
     const Level level(team);
-    const SharedMarkerColumnSet set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity}, &marker(t, 0));
+    const SharedMarkerColumnSet set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity},
+                                    &marker(t, 0));
     const int half = capacity / 2;
     set.clear(level);
     level.region([&](int lane) {
       for (int k = lane; k < half; k += Level::width) set.insert(2 * k + t);
     });
     level.region([&](int lane) {
-      for (int k = half + lane; k < capacity; k += Level::width) set.file(2 * k + t, k, set.find(2 * k + t), 0);
+      for (int k = half + lane; k < capacity; k += Level::width)
+        set.file(2 * k + t, k, set.find(2 * k + t), 0);
     });
     level.once([&] {
       set.make_member(half, 0);

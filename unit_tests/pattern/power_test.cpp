@@ -90,7 +90,8 @@ TYPED_TEST(PowerTest, TheWholePowerIsRefusedWhereItIsTooLarge) {
       power(space, device, k, std::int64_t(1000), large_slab);
       FAIL() << k;
     } catch (const InputError& error) {
-      EXPECT_THAT(error.what(), HasSubstr(k < 0 ? "must be 0 or larger" : "the pattern's power " + std::to_string(k)));
+      EXPECT_THAT(error.what(),
+                  HasSubstr(k < 0 ? "must be 0 or larger" : "the pattern's power " + std::to_string(k)));
     }
   }
 }

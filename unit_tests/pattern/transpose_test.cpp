@@ -125,7 +125,8 @@ void check_conjugate_transpose() {
     HostMatrix<Scalar> conjugated = a;
     for (Scalar& value : conjugated.values) value = conjugate(value);
     const auto device = to_device<Space>(a);
-    EXPECT_TRUE((to_host(conjugate_transpose<Scalar, Space>(space, device)) == sequential_transpose(conjugated)));
+    EXPECT_TRUE(
+        (to_host(conjugate_transpose<Scalar, Space>(space, device)) == sequential_transpose(conjugated)));
     EXPECT_TRUE((to_host(transpose<Scalar, Space>(space, device)) == sequential_transpose(a)));
   }
 }

@@ -34,13 +34,13 @@ struct Problem {
     }
   }
   Matrix<double, Real> view() const {
-    return {host.row_ptrs.data(), host.col_idxs.data(), values.data(), host.values.data(),
-            diagonal.data(),      root.data(),          leaders.data(),
-            host.num_rows};
+    return {host.row_ptrs.data(), host.col_idxs.data(), values.data(),  host.values.data(),
+            diagonal.data(),      root.data(),          leaders.data(), host.num_rows};
   }
   std::vector<int> columns(std::int64_t i) const {
     const auto begin = host.col_idxs.begin();
-    return {begin + static_cast<std::ptrdiff_t>(host.row_ptrs[i]), begin + static_cast<std::ptrdiff_t>(host.row_ptrs[i + 1])};
+    return {begin + static_cast<std::ptrdiff_t>(host.row_ptrs[i]),
+            begin + static_cast<std::ptrdiff_t>(host.row_ptrs[i + 1])};
   }
   HostMatrix<double> host;
   std::vector<Real> values, diagonal, root;
@@ -59,7 +59,10 @@ struct GrownRow {
 template <class Set, class RowLayout>
 struct Surroundings {
   explicit Surroundings(const RowLayout& row_layout, std::int64_t n)
-      : layout(row_layout), memory(row_layout.bytes / 16 + 1), pool(row_layout.pool_bytes / 16 + 1), markers(static_cast<std::size_t>(n), 0) {}
+      : layout(row_layout),
+        memory(row_layout.bytes / 16 + 1),
+        pool(row_layout.pool_bytes / 16 + 1),
+        markers(static_cast<std::size_t>(n), 0) {}
 
   template <class RowType>
   Set make_set() {
@@ -89,7 +92,8 @@ GrownRow do_row(const Problem<Real>& problem, const Parameters& parameters, int 
   using Types = RowOf<double, Real, Set, Slot, Lanes::Level>;
   using RowType = typename Types::type;
   using RowLayout = typename Types::layout;
-  Surroundings<Set, RowLayout> rest(RowLayout(parameters.max_members, capacity, pool, parameters.most_at_once), problem.host.num_rows);
+  Surroundings<Set, RowLayout> rest(
+      RowLayout(parameters.max_members, capacity, pool, parameters.most_at_once), problem.host.num_rows);
   const Matrix<double, Real> a = problem.view();
   GrownRow result;
   Lanes lanes;
@@ -123,7 +127,8 @@ void expect_reference(const HostMatrix<double>& a, int i, const ReferenceAdaptiv
                       const std::vector<int>& start = {}, bool solve = false) {
   const int most = std::min<int>(int(a.num_rows) - 1, reference.k_max * reference.s + int(start.size()));
   const Parameters parameters{
-      most, most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance, 1e-12, 1e-15};
+      most,  most, reference.k_max, reference.s, most, reference.epsilon, reference.step_tolerance,
+      1e-12, 1e-15};
   const GrownRow row = do_row<double, Set, Slot>(Problem<double>(a), parameters, i, start, solve, 512, 4096);
   const ReferenceRow expected =
       solve ? solve_row(to_dense(a), i, start) : grow_row(to_dense(a), i, reference, start);

@@ -360,14 +360,10 @@ TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLevelGivesTheSameFactor) {
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
   const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
-  const inner::Matrix<double, double> matrix{device.row_ptrs.data(),
-                                             device.col_idxs.data(),
-                                             device.values.data(),
-                                             device.values.data(),
-                                             diagonal.data(),
-                                             root.data(),
-                                             leaders.data(),
-                                             a.num_rows};
+  const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
+                                             device.values.data(),   device.values.data(),
+                                             diagonal.data(),        root.data(),
+                                             leaders.data(),         a.num_rows};
   const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto expected =
       to_host(inner::Setup<double, double, TypeParam>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
@@ -522,7 +518,8 @@ TYPED_TEST(AdaptiveFsaiStrategies, MergingNeedsNothingOfTheMatrixsSize) {
   const auto bytes = [&](Gradient gradient) {
     AdaptiveFsaiOptions options = in_double(gradient);
     options.max_steps = 3;
-    options.slab_bytes = 1 << 23;  // all rows in one chunk: the growth has the peak, not the pieces of G that are joined
+    options.slab_bytes =
+        1 << 23;  // all rows in one chunk: the growth has the peak, not the pieces of G that are joined
     Report report;
     factor<TypeParam>(a, options, &report);
     return report.setup_bytes;

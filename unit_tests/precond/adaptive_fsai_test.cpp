@@ -23,7 +23,8 @@ AdaptiveFsaiOptions in_double() {
 }
 
 template <class Space>
-HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options, Report* report = nullptr) {
+HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options,
+                          Report* report = nullptr) {
   const Space space;
   const auto device = to_device<Space>(a);
   AdaptiveFsai<double, Space> fsai(options);
@@ -33,7 +34,8 @@ HostMatrix<double> factor(const HostMatrix<double>& a, const AdaptiveFsaiOptions
   return to_host(fsai.factor());
 }
 
-void expect_reference(const Case& test, const HostMatrix<double>& g, const ReferenceAdaptiveFsai& parameters) {
+void expect_reference(const Case& test, const HostMatrix<double>& g,
+                      const ReferenceAdaptiveFsai& parameters) {
   const Dense dense = to_dense(test.matrix);
   for (int i = 0; i < test.matrix.num_rows; ++i) {
     const ReferenceRow reference = grow_row(dense, i, parameters);
@@ -44,7 +46,8 @@ void expect_reference(const Case& test, const HostMatrix<double>& g, const Refer
     ASSERT_EQ(last - g.row_ptrs[i], reference.pattern.size()) << test.name << " row " << i;
     for (std::size_t p = 0; p < reference.pattern.size(); ++p) {
       const double expected = reference.g[p] / std::sqrt(reference.psi);
-      ASSERT_NEAR(g(i, reference.pattern[p]), expected, 1e-9 * std::abs(g.values[last]) * (1 + std::abs(reference.g[p])))
+      ASSERT_NEAR(g(i, reference.pattern[p]), expected,
+                  1e-9 * std::abs(g.values[last]) * (1 + std::abs(reference.g[p])))
           << test.name << " row " << i << " column " << reference.pattern[p];
     }
   }
@@ -63,8 +66,10 @@ TYPED_TEST(AdaptiveFsaiTest, EqualsTheDenseTextbookAlgorithm) {
 }
 
 TYPED_TEST(AdaptiveFsaiTest, EveryParameterIsTheReferences) {
-  const std::vector<Case> cases = {{"random:67", random_spd(67, 0.2, 11)}, {"random:130", random_spd(130, 0.1, 12)},
-                                   {"elasticity3d:4", to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"))}};
+  const std::vector<Case> cases = {
+      {"random:67", random_spd(67, 0.2, 11)},
+      {"random:130", random_spd(130, 0.1, 12)},
+      {"elasticity3d:4", to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:4"))}};
   std::vector<ReferenceAdaptiveFsai> sets(8);
   sets[0].k_max = 0;
   sets[1].k_max = 3;
@@ -117,7 +122,8 @@ TYPED_TEST(AdaptiveFsaiTest, FloatMatrixInEitherPrecision) {
 }
 
 TYPED_TEST(AdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
-  const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:7"));
+  const HostMatrix<double> a =
+      to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "elasticity3d:7"));
   for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions::published(), in_double()}) {
     const HostMatrix<double> once = factor<TypeParam>(a, options);
     EXPECT_TRUE(once == factor<TypeParam>(a, options));
@@ -147,7 +153,8 @@ TYPED_TEST(AdaptiveFsaiTest, RowsThatOutgrowTheirWorkspaceLoseNothing) {
 
 TYPED_TEST(AdaptiveFsaiTest, ADenseRowLeavesItsNeighboursAlone) {
   // Rows of three entries, and a last one of 20,000: longer than any workspace that a mean row would ask for.
-  const HostMatrix<double> path = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:20000"));
+  const HostMatrix<double> path =
+      to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:20000"));
   const int n = 20000;
   HostMatrix<double> a;
   a.num_rows = a.num_cols = n;
@@ -167,7 +174,8 @@ TYPED_TEST(AdaptiveFsaiTest, ADenseRowLeavesItsNeighboursAlone) {
   }
   const HostMatrix<double> g = factor<TypeParam>(a, in_double());
   const HostMatrix<double> g_path = factor<TypeParam>(path, in_double());
-  for (int i = 0; i + 1 < n; ++i) ASSERT_EQ(g.values[g.row_ptrs[i + 1] - 1], g_path.values[g_path.row_ptrs[i + 1] - 1]) << "row " << i;
+  for (int i = 0; i + 1 < n; ++i)
+    ASSERT_EQ(g.values[g.row_ptrs[i + 1] - 1], g_path.values[g_path.row_ptrs[i + 1] - 1]) << "row " << i;
   EXPECT_EQ(g.row_ptrs[n] - g.row_ptrs[n - 1], 31u);
   EXPECT_TRUE(g == factor<TypeParam>(a, in_double()));
 }
@@ -176,7 +184,8 @@ TYPED_TEST(AdaptiveFsaiTest, AWideDiagonalLosesNoCandidateInSinglePrecision) {
   for (int exponent : {-180, -90, -60, 60, 90, 180}) {
     const double ratio = std::ldexp(1.0, exponent);
     const double coupling = 0.9 * std::sqrt(ratio);
-    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{ratio, coupling}, {coupling, 1}}), AdaptiveFsaiOptions::published());
+    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{ratio, coupling}, {coupling, 1}}),
+                                                   AdaptiveFsaiOptions::published());
     EXPECT_EQ(g.nnz(), 3u) << "2^" << exponent;
   }
 }
@@ -206,12 +215,15 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
   const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
-  const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(), device.values.data(),
-                                             device.values.data(),   diagonal.data(),        root.data(),
+  const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
+                                             device.values.data(),   device.values.data(),
+                                             diagonal.data(),        root.data(),
                                              leaders.data(),         a.num_rows};
   const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
-  const auto native = to_host(inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
-  const auto portable = to_host(inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
+  const auto native = to_host(
+      inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
+  const auto portable = to_host(
+      inner::Setup<double, double, TypeParam, true>(space, matrix, a.nnz(), parameters, 1 << 24).grow());
   ASSERT_EQ(native.col_idxs, portable.col_idxs);
   for (std::size_t k = 0; k < native.nnz(); ++k) ASSERT_NEAR(native.values[k], portable.values[k], 1e-12);
 }
@@ -244,7 +256,8 @@ TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
     EXPECT_EQ(first.col_idxs, second.col_idxs);
     const Dense dense = to_dense(changed);
     for (int i = 0; i < a.num_rows; ++i) {
-      const std::vector<int> pattern(first.col_idxs.begin() + first.row_ptrs[i], first.col_idxs.begin() + first.row_ptrs[i + 1] - 1);
+      const std::vector<int> pattern(first.col_idxs.begin() + first.row_ptrs[i],
+                                     first.col_idxs.begin() + first.row_ptrs[i + 1] - 1);
       ASSERT_NEAR(psi_of(second, i), solve_row(dense, i, pattern).psi, 1e-10);
     }
     const auto transposed = to_host(fsai.factor_transposed());
@@ -256,7 +269,8 @@ TYPED_TEST(AdaptiveFsaiTest, ASecondNumericSolvesOnThePatternFound) {
 
 TYPED_TEST(AdaptiveFsaiTest, ColumnsOfOtherRanksAreSkipped) {
   const HostMatrix<double> a = random_spd(80, 0.1, 51);
-  EXPECT_TRUE(factor<TypeParam>(a, AdaptiveFsaiOptions::published()) == factor<TypeParam>(with_columns_of_other_ranks(a), AdaptiveFsaiOptions::published()));
+  EXPECT_TRUE(factor<TypeParam>(a, AdaptiveFsaiOptions::published()) ==
+              factor<TypeParam>(with_columns_of_other_ranks(a), AdaptiveFsaiOptions::published()));
 }
 
 TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
@@ -272,14 +286,16 @@ TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
     for (double value : g.values) ASSERT_TRUE(std::isfinite(value));
   }
   // Indefinite with a positive diagonal: row 1 meets psi < 0 at once.
-  const auto g = factor<TypeParam>(sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 1}}), AdaptiveFsaiOptions::published(), &report);
+  const auto g = factor<TypeParam>(sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 1}}),
+                                   AdaptiveFsaiOptions::published(), &report);
   EXPECT_EQ(report.breakdowns.count, 1);
   EXPECT_EQ(report.breakdowns.first_row, 1);
   EXPECT_LT(report.breakdowns.first_pivot, 0);
   EXPECT_THAT(report.breakdowns.action, ::testing::HasSubstr("1 fell back to the diagonal"));
   EXPECT_EQ(g(1, 1), 1);
   // A pivot under the floor: rows 0 and 1 are parallel, and row 2 wants both.
-  const auto h = factor<TypeParam>(sparse<double>({{1, 1, .5}, {1, 1, .4}, {.5, .4, 1}}), in_double(), &report);
+  const auto h =
+      factor<TypeParam>(sparse<double>({{1, 1, .5}, {1, 1, .4}, {.5, .4, 1}}), in_double(), &report);
   EXPECT_GE(report.breakdowns.count, 1);
   for (double value : h.values) ASSERT_TRUE(std::isfinite(value));
 }
@@ -292,7 +308,8 @@ TYPED_TEST(AdaptiveFsaiTest, ExtremeScales) {
     for (double& value : scaled.values) value *= scale;
     const auto g = factor<TypeParam>(scaled, AdaptiveFsaiOptions::published());
     ASSERT_EQ(g.col_idxs, plain.col_idxs);
-    for (std::size_t k = 0; k < g.nnz(); ++k) ASSERT_NEAR(g.values[k] * std::sqrt(scale) / plain.values[k], 1, 1e-12);
+    for (std::size_t k = 0; k < g.nnz(); ++k)
+      ASSERT_NEAR(g.values[k] * std::sqrt(scale) / plain.values[k], 1, 1e-12);
   }
   const HostMatrix<double> wide = widened(a, 4);
   Report report;
@@ -344,7 +361,9 @@ TYPED_TEST(AdaptiveFsaiTest, EveryKernelAndViewIsLabelled) {
   fsai.symbolic(space, a);
   fsai.numeric(space, a);
   for (const auto& labels : {events.kernels(), events.allocations()})
-    for (const auto& label : labels) EXPECT_THAT(label, ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
+    for (const auto& label : labels)
+      EXPECT_THAT(label,
+                  ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
   EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::adaptive_fsai::numeric::grow_row"));
 }
 
@@ -385,7 +404,8 @@ TYPED_TEST(AdaptiveFsaiTest, RefusesBadInput) {
   const auto refuse = [&](const HostMatrix<double>& a) {
     return message_of<InputError>([&] { factor<TypeParam>(a, AdaptiveFsaiOptions::published()); });
   };
-  EXPECT_THAT(refuse(sparse<double>({{1, 0}, {0, -2}})), ::testing::HasSubstr("diagonal entry of row 2 is missing or not positive"));
+  EXPECT_THAT(refuse(sparse<double>({{1, 0}, {0, -2}})),
+              ::testing::HasSubstr("diagonal entry of row 2 is missing or not positive"));
   EXPECT_THAT(refuse(sparse<double>({{0, 1}, {1, 2}})), ::testing::HasSubstr("row 1"));
   EXPECT_THAT(refuse(sparse<double>({{1}, {2}})), ::testing::HasSubstr("2 rows but only 1 columns"));
   AdaptiveFsai<double, TypeParam> fsai;
@@ -397,8 +417,9 @@ TYPED_TEST(AdaptiveFsaiTest, RefusesBadInput) {
   fsai.numeric(space, to_device<TypeParam>(a));
   EXPECT_THROW(fsai.apply(space, x, y, *workspace), std::logic_error) << "a workspace for one vector";
   const auto before = to_host(fsai.factor());
-  EXPECT_THAT(message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(11, 0.5, 1))); }),
-              ::testing::HasSubstr("call symbolic again"));
+  EXPECT_THAT(
+      message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(11, 0.5, 1))); }),
+      ::testing::HasSubstr("call symbolic again"));
   auto bad = a;
   bad.values[0] = -1;
   EXPECT_THROW(fsai.numeric(space, to_device<TypeParam>(bad)), InputError);

@@ -323,14 +323,10 @@ TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
   const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
-  const inner::Matrix<double, double> matrix{device.row_ptrs.data(),
-                                             device.col_idxs.data(),
-                                             device.values.data(),
-                                             device.values.data(),
-                                             diagonal.data(),
-                                             root.data(),
-                                             leaders.data(),
-                                             a.num_rows};
+  const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
+                                             device.values.data(),   device.values.data(),
+                                             diagonal.data(),        root.data(),
+                                             leaders.data(),         a.num_rows};
   const auto start = lower_power<TypeParam>(space, CsrGraphView<TypeParam>(device), 1, 1 << 30, 1 << 20);
   for (const int size : {2, 3, 6, 7, 32}) {
     const auto blocks = uniform_supernodes<TypeParam>(space, a.num_rows, size);

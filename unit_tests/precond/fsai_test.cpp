@@ -45,7 +45,9 @@ FsaiOptions in_double(int power = 1) {
   return options;
 }
 
-std::vector<FsaiOptions> both_precisions(int power = 1) { return {in_single(power), in_double(power)}; }
+std::vector<FsaiOptions> both_precisions(int power = 1) {
+  return {in_single(power), in_double(power)};
+}
 
 HostMatrix<double> generated(const std::string& spec) {
   return to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), spec));
@@ -110,7 +112,8 @@ HostGraph prefiltered(const HostMatrix<double>& a, double tau) {
   return rows;
 }
 
-/// The row of G is the minimiser on its own columns. Errors are in units of the row's largest |g_ij| sqrt(a_jj).
+/// The row of G is the minimiser on its own columns. Errors are in units of the row's largest |g_ij|
+/// sqrt(a_jj).
 void expect_minimiser(const Dense& a, const HostMatrix<double>& g, int i, double tolerance) {
   const std::size_t begin = g.row_ptrs[i], last = g.row_ptrs[i + 1] - 1;
   const ReferenceRow reference = solve_row(a, i, {g.col_idxs.begin() + begin, g.col_idxs.begin() + last});
@@ -118,7 +121,8 @@ void expect_minimiser(const Dense& a, const HostMatrix<double>& g, int i, double
   ASSERT_NEAR(g.values[last] * root, 1, tolerance) << "row " << i;
   double largest = std::sqrt(a[i][i]);
   for (std::size_t p = 0; p < reference.g.size(); ++p)
-    largest = std::max(largest, std::abs(reference.g[p]) * std::sqrt(a[reference.pattern[p]][reference.pattern[p]]));
+    largest = std::max(largest,
+                       std::abs(reference.g[p]) * std::sqrt(a[reference.pattern[p]][reference.pattern[p]]));
   for (std::size_t p = 0; p < reference.g.size(); ++p) {
     const int j = reference.pattern[p];
     ASSERT_NEAR((g.values[begin + p] * root - reference.g[p]) * std::sqrt(a[j][j]) / largest, 0, tolerance)
@@ -136,7 +140,8 @@ void expect_psi(const HostMatrix<double>& a, const HostMatrix<double>& g, double
   const Dense dense = to_dense(a);
   for (int i = 0; i < a.num_rows; ++i) {
     const std::size_t begin = g.row_ptrs[i], last = g.row_ptrs[i + 1] - 1;
-    const ReferenceRow reference = solve_row(dense, i, {g.col_idxs.begin() + begin, g.col_idxs.begin() + last});
+    const ReferenceRow reference =
+        solve_row(dense, i, {g.col_idxs.begin() + begin, g.col_idxs.begin() + last});
     ASSERT_NEAR(psi_of(g, i) / reference.psi, 1, tolerance) << "row " << i;
   }
 }
@@ -158,7 +163,8 @@ void expect_inverse(const HostMatrix<double>& a, const HostMatrix<double>& g, do
     for (std::int64_t j = 0; j <= i; ++j) {
       long double entry = 0;
       for (std::int64_t k = 0; k <= j; ++k) entry += ga[k] * factor[j][k];
-      ASSERT_NEAR(static_cast<double>(entry), i == j ? 1 : 0, tolerance) << "entry (" << i << ", " << j << ")";
+      ASSERT_NEAR(static_cast<double>(entry), i == j ? 1 : 0, tolerance)
+          << "entry (" << i << ", " << j << ")";
     }
   }
 }
@@ -168,7 +174,8 @@ struct Filtered {
   int unclear = 0;  ///< entries too near the limit to say
 };
 
-/// The documented postfilter, from the factor without one: what is dropped, and the rest scaled so that g A g^T = 1.
+/// The documented postfilter, from the factor without one: what is dropped, and the rest scaled so that g A
+/// g^T = 1.
 Filtered postfiltered(const HostMatrix<double>& a, const HostMatrix<double>& g, double delta) {
   Filtered result;
   result.g.num_rows = result.g.num_cols = g.num_rows;
@@ -192,7 +199,8 @@ Filtered postfiltered(const HostMatrix<double>& a, const HostMatrix<double>& g, 
   const Dense dense = to_dense(a);
   for (std::int64_t i = 0; i < g.num_rows; ++i) {
     const double psi = unit_diagonal(dense, result.g, i);
-    for (std::size_t k = result.g.row_ptrs[i]; k < result.g.row_ptrs[i + 1]; ++k) result.g.values[k] /= std::sqrt(psi);
+    for (std::size_t k = result.g.row_ptrs[i]; k < result.g.row_ptrs[i + 1]; ++k)
+      result.g.values[k] /= std::sqrt(psi);
   }
   return result;
 }
@@ -332,7 +340,8 @@ TYPED_TEST(FsaiTest, ThePrefilterOnlyShapesThePattern) {
           }
           EXPECT_GT(g.nnz(), std::size_t(test.matrix.num_rows));
         } else {
-          EXPECT_EQ(g.nnz(), std::size_t(test.matrix.num_rows)) << "|a_ij| < sqrt(a_ii a_jj) in an SPD matrix";
+          EXPECT_EQ(g.nnz(), std::size_t(test.matrix.num_rows))
+              << "|a_ij| < sqrt(a_ii a_jj) in an SPD matrix";
         }
       }
     }
@@ -360,8 +369,8 @@ TYPED_TEST(FsaiTest, ThePostfilterDropsWhatItsRuleSays) {
         expect_sound(test.matrix, g, 1e-10);
         EXPECT_EQ(report.nnz, static_cast<std::int64_t>(g.nnz()));
         EXPECT_EQ(report.breakdowns.count, 0);
-        EXPECT_THAT(report.notes,
-                    ElementsAre("G had " + std::to_string(unfiltered.nnz()) + " entries before the postfilter"));
+        EXPECT_THAT(report.notes, ElementsAre("G had " + std::to_string(unfiltered.nnz()) +
+                                              " entries before the postfilter"));
       }
     }
   }
@@ -423,7 +432,8 @@ TYPED_TEST(FsaiTest, APatternTakesEffectWithTheNextSymbolic) {
   const HostGraph pattern(50);
   for (double tau : {0.0, 0.01}) {
     for (Reuse reuse : {Reuse::pattern, Reuse::none}) {
-      SCOPED_TRACE("prefilter " + std::to_string(tau) + (reuse == Reuse::none ? ", reuse none" : ", reuse pattern"));
+      SCOPED_TRACE("prefilter " + std::to_string(tau) +
+                   (reuse == Reuse::none ? ", reuse none" : ", reuse pattern"));
       FsaiOptions options = in_double();
       options.prefilter = tau;
       options.reuse = reuse;
@@ -446,7 +456,9 @@ TYPED_TEST(FsaiTest, RefusesPatternsThatDoNotFit) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(random_spd(6, 0.5, 54));
   Fsai<double, TypeParam> fsai;
-  EXPECT_THAT(message_of<InputError>([&] { fsai.set_pattern(space, graph_of<TypeParam>({{0}, {1}, {2}}, 4)); }),
+  EXPECT_THAT(message_of<InputError>([&] {
+                fsai.set_pattern(space, graph_of<TypeParam>({{0}, {1}, {2}}, 4));
+              }),
               AllOf(HasSubstr("fsai"), HasSubstr("the pattern is 3 x 4"), HasSubstr("it has to be square")));
   fsai.symbolic(space, a);
   fsai.numeric(space, a);
@@ -481,7 +493,8 @@ TYPED_TEST(FsaiTest, ASingularRowFallsBackToItsDiagonal) {
     EXPECT_EQ(report.breakdowns.count, 1);
     EXPECT_EQ(report.breakdowns.first_row, 39);
     EXPECT_EQ(report.breakdowns.first_pivot, 0);
-    EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("0 rows kept"), HasSubstr("1 fell back to the diagonal")));
+    EXPECT_THAT(report.breakdowns.action,
+                AllOf(HasSubstr("0 rows kept"), HasSubstr("1 fell back to the diagonal")));
   }
 }
 
@@ -509,7 +522,8 @@ TYPED_TEST(FsaiTest, ARepeatedColumnIsLeftOutOfTheRow) {
     }
     EXPECT_EQ(report.breakdowns.count, 29);
     EXPECT_EQ(report.breakdowns.first_row, 1);
-    EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("28 rows kept"), HasSubstr("1 fell back to the diagonal")));
+    EXPECT_THAT(report.breakdowns.action,
+                AllOf(HasSubstr("28 rows kept"), HasSubstr("1 fell back to the diagonal")));
   }
 }
 
@@ -529,7 +543,8 @@ TYPED_TEST(FsaiTest, ALowRankMatrixGivesFiniteRows) {
 TYPED_TEST(FsaiTest, IndefiniteMatricesGiveFiniteRows) {
   for (const FsaiOptions& options : both_precisions()) {
     Report report;
-    const HostMatrix<double> g = factor<TypeParam>(sparse<double>({{4, 8, 0}, {8, 4, 0}, {0, 0, 1}}), options, &report);
+    const HostMatrix<double> g =
+        factor<TypeParam>(sparse<double>({{4, 8, 0}, {8, 4, 0}, {0, 0, 1}}), options, &report);
     EXPECT_EQ(report.breakdowns.count, 1);
     EXPECT_EQ(report.breakdowns.first_row, 1);
     EXPECT_THAT(report.breakdowns.action, HasSubstr("1 fell back to the diagonal"));
@@ -540,7 +555,8 @@ TYPED_TEST(FsaiTest, IndefiniteMatricesGiveFiniteRows) {
     const HostMatrix<double> h = factor<TypeParam>(a, options, &report);
     EXPECT_EQ(report.breakdowns.count, 2);
     EXPECT_EQ(report.breakdowns.first_row, 1);
-    EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("1 rows kept"), HasSubstr("1 fell back to the diagonal")));
+    EXPECT_THAT(report.breakdowns.action,
+                AllOf(HasSubstr("1 rows kept"), HasSubstr("1 fell back to the diagonal")));
     EXPECT_NEAR(h(2, 0), -.5 / std::sqrt(.75), 1e-15);
     EXPECT_EQ(h(2, 1), 0);
     EXPECT_NEAR(h(2, 2), 1 / std::sqrt(.75), 1e-15);
@@ -568,7 +584,8 @@ TYPED_TEST(FsaiTest, TheReportTellsTheFirstBadPivot) {
       EXPECT_EQ(report.breakdowns.count, 1);
       EXPECT_EQ(report.breakdowns.first_row, 2);
       EXPECT_NEAR(report.breakdowns.first_pivot, -3, 1e-6);
-      EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("1 rows kept"), HasSubstr("0 fell back to the diagonal")));
+      EXPECT_THAT(report.breakdowns.action,
+                  AllOf(HasSubstr("1 rows kept"), HasSubstr("0 fell back to the diagonal")));
     }
   }
 }
@@ -632,7 +649,8 @@ TYPED_TEST(FsaiTest, RowsThatSinglePrecisionCannotSolveAreDoneInDouble) {
     const HostMatrix<double> h = factor<TypeParam>(test.matrix, in_double(), &report);
     EXPECT_EQ(report.breakdowns.count, 0);
     ASSERT_EQ(g.col_idxs, h.col_idxs);
-    for (std::size_t k = h.row_ptrs[test.first]; k < h.nnz(); ++k) ASSERT_NEAR(g.values[k] / h.values[k], 1, 1e-12);
+    for (std::size_t k = h.row_ptrs[test.first]; k < h.nnz(); ++k)
+      ASSERT_NEAR(g.values[k] / h.values[k], 1, 1e-12);
     EXPECT_FALSE(g == h) << "the first rows are in single precision";
     const Dense dense = to_dense(test.matrix);
     for (int i = test.first; i < test.matrix.num_rows; ++i) {
@@ -657,7 +675,8 @@ TYPED_TEST(FsaiTest, ScalesOfAnySizeChangeNoBit) {
         for (double& value : scaled.values) value = std::ldexp(value, exponent);
         const HostMatrix<double> g = factor<TypeParam>(scaled, options, &report);
         ASSERT_EQ(g.col_idxs, plain.col_idxs);
-        for (std::size_t k = 0; k < g.nnz(); ++k) ASSERT_EQ(std::ldexp(g.values[k], exponent / 2), plain.values[k]);
+        for (std::size_t k = 0; k < g.nnz(); ++k)
+          ASSERT_EQ(std::ldexp(g.values[k], exponent / 2), plain.values[k]);
         EXPECT_EQ(report.breakdowns.count, 0);
         EXPECT_EQ(report.notes.size(), notes);
       }
@@ -763,8 +782,9 @@ TYPED_TEST(FsaiTest, AFailedNumericLeavesGAsItWas) {
     fsai.numeric(space, to_device<TypeParam>(a));
     const auto before = to_host(fsai.factor());
     const auto transposed = to_host(fsai.factor_transposed());
-    EXPECT_THAT(message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(21, 0.5, 1))); }),
-                HasSubstr("fsai: numeric was given 21 rows, symbolic 20; call symbolic again"));
+    EXPECT_THAT(
+        message_of<InputError>([&] { fsai.numeric(space, to_device<TypeParam>(random_spd(21, 0.5, 1))); }),
+        HasSubstr("fsai: numeric was given 21 rows, symbolic 20; call symbolic again"));
     for (double entry : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
       auto bad = a;
       for (std::size_t k = bad.row_ptrs[7]; k < bad.row_ptrs[8]; ++k)
@@ -827,12 +847,14 @@ TYPED_TEST(FsaiTest, APatternBeyondItsBudgetIsRefused) {
   const HostGraph pattern = dense_power(pattern_of(a), 3);
   std::size_t nnz = 0;
   for (const auto& row : pattern) nnz += row.size();
-  const std::int64_t bytes = static_cast<std::int64_t>((pattern.size() + 1) * sizeof(std::size_t) + nnz * sizeof(int));
+  const std::int64_t bytes =
+      static_cast<std::int64_t>((pattern.size() + 1) * sizeof(std::size_t) + nnz * sizeof(int));
   FsaiOptions options = in_double(3);
   options.pattern_bytes = bytes;
   EXPECT_EQ(pattern_of(factor<TypeParam>(a, options)), pattern);
   options.pattern_bytes = bytes - 1;
-  const auto names_both = AllOf(HasSubstr(std::to_string(nnz) + " entries"), HasSubstr(std::to_string(bytes - 1)));
+  const auto names_both =
+      AllOf(HasSubstr(std::to_string(nnz) + " entries"), HasSubstr(std::to_string(bytes - 1)));
   Fsai<double, TypeParam> fsai(options);
   EXPECT_THAT(message_of<InputError>([&] { fsai.symbolic(space, to_device<TypeParam>(a)); }), names_both);
 
@@ -914,11 +936,16 @@ TYPED_TEST(FsaiTest, FloatMatrixInEitherPrecision) {
 }
 
 TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
-  const OptionMap options = {{"power", std::int64_t(3)},           {"prefilter", 0.02},
-                             {"postfilter", 0.03},                 {"setup_scalar", std::string("double")},
-                             {"reuse", std::string("none")},       {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20}, {"storage", std::string("half")},
-                             {"block_size", std::int64_t(0)},      {"block_similarity", 0.7},
+  const OptionMap options = {{"power", std::int64_t(3)},
+                             {"prefilter", 0.02},
+                             {"postfilter", 0.03},
+                             {"setup_scalar", std::string("double")},
+                             {"reuse", std::string("none")},
+                             {"pattern_bytes", std::int64_t(1) << 30},
+                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"storage", std::string("half")},
+                             {"block_size", std::int64_t(0)},
+                             {"block_similarity", 0.7},
                              {"block_limit", std::int64_t(8)}};
   const auto built = create_preconditioner<double, TypeParam>("fsai", options);
   EXPECT_EQ(built->name(), "fsai");
@@ -975,10 +1002,12 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     options[name] = value;
     return run(options);
   };
-  std::set<std::string> tested = {"power",      "prefilter", "postfilter", "setup_scalar",     "reuse",      "pattern_bytes",
-                                  "slab_bytes", "storage",   "block_size", "block_similarity", "block_limit"};
+  std::set<std::string> tested = {"power",      "prefilter",        "postfilter", "setup_scalar",
+                                  "reuse",      "pattern_bytes",    "slab_bytes", "storage",
+                                  "block_size", "block_similarity", "block_limit"};
   FsaiOptions all;
-  for (const auto& field : OptionFields::of(all).list()) EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
+  for (const auto& field : OptionFields::of(all).list())
+    EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
   EXPECT_THAT(tested, IsEmpty());
   EXPECT_EQ(with("power", std::int64_t(0)).first.nnz(), 400u);
   EXPECT_LT(with("prefilter", 0.1).first.nnz(), plain.first.nnz());
@@ -1018,7 +1047,8 @@ TYPED_TEST(FsaiTest, CountsItsOperationsAndBytes) {
       << "of the rows before the postfilter";
   ASSERT_EQ(fsai.report().nnz, 5);
   EXPECT_EQ(fsai.report().apply_flops, 4 * 5);
-  EXPECT_EQ(fsai.report().bytes, std::int64_t(2 * (6 * sizeof(std::size_t) + 5 * (sizeof(int) + sizeof(double)))));
+  EXPECT_EQ(fsai.report().bytes,
+            std::int64_t(2 * (6 * sizeof(std::size_t) + 5 * (sizeof(int) + sizeof(double)))));
   fsai.numeric(space, a);
   EXPECT_DOUBLE_EQ(fsai.report().numeric_flops, 5 / 3.0 + 5) << "on the kept pattern";
 }
@@ -1035,7 +1065,8 @@ TYPED_TEST(FsaiTest, EveryKernelAndViewIsLabelled) {
   fsai.numeric(space, a);
   for (const auto& labels : {events.kernels(), events.allocations()})
     for (const auto& label : labels)
-      EXPECT_THAT(label, ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
+      EXPECT_THAT(label,
+                  ::testing::AnyOf(::testing::StartsWith("prekond::"), ::testing::StartsWith("Kokkos::")));
   for (const char* label : {"prekond::fsai::numeric::solve_rows", "prekond::fsai::numeric::scale_rows"})
     EXPECT_THAT(events.kernels(), ::testing::Contains(label));
 }
@@ -1058,7 +1089,8 @@ TYPED_TEST(FsaiTest, AppliesGTransposeG) {
   const auto x_device = to_device<TypeParam>(x);
   const Vector<double, TypeParam> y("y", 211);
   const auto workspace = fsai.make_workspace(space, 1);
-  fsai.apply(space, as_multivector(VectorView<const double, TypeParam>(x_device)), as_multivector(y), *workspace);
+  fsai.apply(space, as_multivector(VectorView<const double, TypeParam>(x_device)), as_multivector(y),
+             *workspace);
   space.fence();
   const auto result = to_vector(y);
   for (int i = 0; i < 211; ++i) ASSERT_NEAR(result[i], expected[i], 1e-12);
@@ -1086,7 +1118,8 @@ TYPED_TEST(FsaiTest, NeedsFewerIterationsThanTheDiagonal) {
   const auto jacobi = iterations("jacobi", {});
   for (const char* scalar : {"single", "double"}) {
     const auto once = iterations("fsai", {{"power", std::int64_t(1)}, {"setup_scalar", std::string(scalar)}});
-    const auto twice = iterations("fsai", {{"power", std::int64_t(2)}, {"setup_scalar", std::string(scalar)}});
+    const auto twice =
+        iterations("fsai", {{"power", std::int64_t(2)}, {"setup_scalar", std::string(scalar)}});
     EXPECT_LT(once, jacobi * 3 / 4);
     EXPECT_LT(twice, once * 3 / 4);
   }

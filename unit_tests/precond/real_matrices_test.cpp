@@ -57,7 +57,8 @@ TEST(RealMatrices, EveryRowsPsiIsTheTextbooks) {
       const ReferenceRow row = grow_row(dense, i, {});
       nnz += double(row.pattern.size()) + 1;
       // Ill conditioned local systems lose digits in both; ties may be broken otherwise.
-      ASSERT_NEAR(std::pow(g.values[g.row_ptrs[i + 1] - 1], -2) / row.psi, 1, row.tie ? 0.05 : 1e-6) << file << " row " << i;
+      ASSERT_NEAR(std::pow(g.values[g.row_ptrs[i + 1] - 1], -2) / row.psi, 1, row.tie ? 0.05 : 1e-6)
+          << file << " row " << i;
     }
     EXPECT_NEAR(double(g.nnz()) / nnz, 1, 0.01) << file;
     ++compared;
@@ -81,19 +82,22 @@ TEST(RealMatrices, EachIsSolvedOrStopsWithANamedReason) {
     ++spd;
     Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
     Kokkos::deep_copy(x, 1.0);
-    spmv<double, Space>(space, 1.0, a, as_multivector(VectorView<const double, Space>(x)), 0.0, as_multivector(b));
+    spmv<double, Space>(space, 1.0, a, as_multivector(VectorView<const double, Space>(x)), 0.0,
+                        as_multivector(b));
     Kokkos::deep_copy(x, 0.0);
     AdaptiveFsai<double, Space> fsai;
     fsai.symbolic(space, a);
     fsai.numeric(space, a);
     StoppingOptions stopping;
     stopping.max_iters = 4000;
-    const SolveResult result = Cg<double, Space>().solve(space, CsrOperator<double, Space>(a), &fsai, b, x, stopping);
+    const SolveResult result =
+        Cg<double, Space>().solve(space, CsrOperator<double, Space>(a), &fsai, b, x, stopping);
     if (result.converged) {
       ++solved;
       EXPECT_LE(result.true_relative_residual, 1.0000001e-5) << file;
     } else {
-      EXPECT_TRUE(result.reason == StopReason::max_iters || result.reason == StopReason::stagnation) << file << ": " << to_string(result.reason);
+      EXPECT_TRUE(result.reason == StopReason::max_iters || result.reason == StopReason::stagnation)
+          << file << ": " << to_string(result.reason);
     }
     for (double value : to_vector(x)) ASSERT_TRUE(std::isfinite(value)) << file;
   }

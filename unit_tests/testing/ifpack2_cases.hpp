@@ -33,7 +33,8 @@ inline const Registry<Local>& registry() {
   return preconditioner_registry<double, Space>();
 }
 
-/// Is it no preconditioner for CG, by its default options? The registry's line says it of those that never are.
+/// Is it no preconditioner for CG, by its default options? The registry's line says it of those that never
+/// are.
 inline bool is_nonsymmetric(const RegistryLine<Local>& line) {
   return line.configure()->build()->is_nonsymmetric();
 }

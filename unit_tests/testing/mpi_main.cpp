@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// GoogleTest on the ranks of an MPI job. Every rank runs every test, so that a test may communicate; rank 0 reports. After
-// each test the ranks agree on its result, so that a failure on one is a failure on all. What would make the others wait
-// for ever ends the job instead, after a message: an exception out of a test, a failure outside of tests, and a rank that
-// left a test by a failure while the others still communicate in it.
-#include <Tpetra_Core.hpp>
+// GoogleTest on the ranks of an MPI job. Every rank runs every test, so that a test may communicate; rank 0
+// reports. After each test the ranks agree on its result, so that a failure on one is a failure on all. What
+// would make the others wait for ever ends the job instead, after a message: an exception out of a test, a
+// failure outside of tests, and a rank that left a test by a failure while the others still communicate in
+// it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#include <Tpetra_Core.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -20,12 +21,12 @@
 
 namespace {
 
-/// How long a rank that failed waits for the others at a test's end. Long enough for a loaded machine with more ranks
-/// than cores; ctest's own limit is 300 s.
+/// How long a rank that failed waits for the others at a test's end. Long enough for a loaded machine with
+/// more ranks than cores; ctest's own limit is 300 s.
 constexpr std::chrono::seconds patience{30};
 
-/// The running test's name, empty outside of tests. GoogleTest must not be asked for it while it reports a failure: it
-/// holds its lock then.
+/// The running test's name, empty outside of tests. GoogleTest must not be asked for it while it reports a
+/// failure: it holds its lock then.
 std::string current_test;
 
 /// In one write, so that the lines of two ranks do not mix.
@@ -66,7 +67,9 @@ class Agreement : public ::testing::EmptyTestEventListener {
 
   // Called before the printer's: what is added here is still part of the test.
   void OnTestEnd(const ::testing::TestInfo& test) override {
-    const std::vector<int> results = gather(test.result()->Failed() ? failed : test.result()->Skipped() ? skipped : passed);
+    const std::vector<int> results = gather(test.result()->Failed()    ? failed
+                                            : test.result()->Skipped() ? skipped
+                                                                       : passed);
     std::string ranks;
     bool differ = false;
     for (int rank = 0; rank < m_size; ++rank) {
@@ -90,7 +93,8 @@ class Agreement : public ::testing::EmptyTestEventListener {
     const auto start = std::chrono::steady_clock::now();
     for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;) {
       if (mine == failed && std::chrono::steady_clock::now() - start > patience)
-        abort_job(m_rank, "failed, and the other ranks do not come to the end of the test: the job ends here");
+        abort_job(m_rank,
+                  "failed, and the other ranks do not come to the end of the test: the job ends here");
       std::this_thread::sleep_for(std::chrono::microseconds(200));
     }
     return all;
@@ -105,12 +109,13 @@ class Agreement : public ::testing::EmptyTestEventListener {
 /// What decides which tests run, and in what order, is rank 0's.
 void share_flags(MPI_Comm comm) {
   std::string filter = GTEST_FLAG_GET(filter);
-  std::int32_t numbers[] = {GTEST_FLAG_GET(repeat),    GTEST_FLAG_GET(shuffle),
+  std::int32_t numbers[] = {GTEST_FLAG_GET(repeat),      GTEST_FLAG_GET(shuffle),
                             GTEST_FLAG_GET(random_seed), GTEST_FLAG_GET(also_run_disabled_tests),
-                            GTEST_FLAG_GET(fail_fast), static_cast<std::int32_t>(filter.size())};
+                            GTEST_FLAG_GET(fail_fast),   static_cast<std::int32_t>(filter.size())};
   // Without a seed each rank would take one from its own clock.
   if (numbers[1] && numbers[2] == 0)
-    numbers[2] = static_cast<std::int32_t>(std::chrono::steady_clock::now().time_since_epoch().count() / 1000 % 99999 + 1);
+    numbers[2] = static_cast<std::int32_t>(
+        std::chrono::steady_clock::now().time_since_epoch().count() / 1000 % 99999 + 1);
   MPI_Bcast(numbers, std::size(numbers), MPI_INT32_T, 0, comm);
   filter.resize(numbers[5]);
   MPI_Bcast(filter.data(), numbers[5], MPI_CHAR, 0, comm);

@@ -18,10 +18,10 @@ struct ReferenceAdaptiveFsai {
 };
 
 struct ReferenceRow {
-  std::vector<int> pattern;     ///< off-diagonal columns, in the order they were chosen
-  std::vector<double> g;        ///< unit-diagonal row, by position in `pattern`
+  std::vector<int> pattern;  ///< off-diagonal columns, in the order they were chosen
+  std::vector<double> g;     ///< unit-diagonal row, by position in `pattern`
   double psi = 0;
-  bool tie = false;             ///< a choice was between gradients that agree to 1e-9
+  bool tie = false;  ///< a choice was between gradients that agree to 1e-9
 };
 
 using Dense = std::vector<std::vector<double>>;
@@ -56,7 +56,8 @@ inline std::vector<double> dense_solve(std::vector<std::vector<long double>> s, 
 }
 
 /// psi = g~ A g~^T for the unit row with the given pattern.
-inline double dense_psi(const Dense& a, int i, const std::vector<int>& pattern, const std::vector<double>& g) {
+inline double dense_psi(const Dense& a, int i, const std::vector<int>& pattern,
+                        const std::vector<double>& g) {
   long double psi = a[i][i];
   for (std::size_t p = 0; p < pattern.size(); ++p) {
     psi += 2.0L * g[p] * a[i][pattern[p]];
@@ -82,8 +83,8 @@ inline ReferenceRow solve_row(const Dense& a, int i, std::vector<int> pattern) {
   return row;
 }
 
-/// Algorithm 1 of Bernaschi et al. (2019) for row i, as the paper writes it: the gradient over all columns, the local
-/// system gathered and factored anew in every step. It begins with G_0 on `start`.
+/// Algorithm 1 of Bernaschi et al. (2019) for row i, as the paper writes it: the gradient over all columns,
+/// the local system gathered and factored anew in every step. It begins with G_0 on `start`.
 inline ReferenceRow grow_row(const Dense& a, int i, const ReferenceAdaptiveFsai& parameters,
                              const std::vector<int>& start = {}) {
   ReferenceRow row = solve_row(a, i, start);
@@ -111,7 +112,8 @@ inline ReferenceRow grow_row(const Dense& a, int i, const ReferenceAdaptiveFsai&
     const double psi_before = row.psi;
     row = solve_row(a, i, pattern);
     if (row.psi <= parameters.epsilon * psi_0) break;
-    if (parameters.step_tolerance > 0 && psi_before - row.psi <= parameters.step_tolerance * psi_before) break;
+    if (parameters.step_tolerance > 0 && psi_before - row.psi <= parameters.step_tolerance * psi_before)
+      break;
   }
   row.tie = tie;
   return row;

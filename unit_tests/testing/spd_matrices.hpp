@@ -40,8 +40,8 @@ inline HostMatrix<double> random_spd(int n, double density, unsigned seed, doubl
   return sparse(a);
 }
 
-/// B B^T / rank + shift I with a random n x rank matrix B: dense, and far from diagonally dominant. Singular where
-/// rank < n and the shift is 0.
+/// B B^T / rank + shift I with a random n x rank matrix B: dense, and far from diagonally dominant. Singular
+/// where rank < n and the shift is 0.
 inline HostMatrix<double> random_gram(int n, int rank, double shift, unsigned seed) {
   std::mt19937_64 engine(seed);
   Dense b(n, std::vector<double>(rank));
@@ -63,9 +63,9 @@ using Case = NamedMatrix<double>;
 inline std::vector<Case> small_matrices() {
   const Kokkos::DefaultHostExecutionSpace host;
   std::vector<Case> cases;
-  for (const char* spec : {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9",
-                           "poisson3d:5", "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4",
-                           "elasticity3d:4,contrast=1", "circuit:9"})
+  for (const char* spec :
+       {"tridiagonal:1", "tridiagonal:2", "tridiagonal:37", "poisson2d:5", "poisson2d:9", "poisson3d:5",
+        "anisotropic2d:8", "elasticity3d:3", "elasticity3d:4", "elasticity3d:4,contrast=1", "circuit:9"})
     cases.push_back({spec, to_host(generate<double>(host, spec))});
   for (int n : {1, 2, 3, 17, 33, 67, 129})
     cases.push_back({"random:" + std::to_string(n), random_spd(n, 0.15, 7u + n)});
@@ -125,11 +125,13 @@ inline HostMatrix<double> with_columns_of_other_ranks(const HostMatrix<double>& 
 }
 
 /// (G A G^T)_ii of a row, in long double; `magnitudes` gets the sum of its terms' magnitudes, where given.
-inline double unit_diagonal(const Dense& a, const HostMatrix<double>& g, std::int64_t i, double* magnitudes = nullptr) {
+inline double unit_diagonal(const Dense& a, const HostMatrix<double>& g, std::int64_t i,
+                            double* magnitudes = nullptr) {
   long double sum = 0, of_magnitudes = 0;
   for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k) {
     for (std::size_t l = g.row_ptrs[i]; l < g.row_ptrs[i + 1]; ++l) {
-      const long double term = static_cast<long double>(g.values[k]) * g.values[l] * a[g.col_idxs[k]][g.col_idxs[l]];
+      const long double term =
+          static_cast<long double>(g.values[k]) * g.values[l] * a[g.col_idxs[k]][g.col_idxs[l]];
       sum += term;
       of_magnitudes += std::abs(term);
     }
@@ -143,17 +145,19 @@ inline double psi_of(const HostMatrix<double>& g, std::int64_t i) {
   return std::pow(g.values[g.row_ptrs[i + 1] - 1], -2);
 }
 
-/// Sorted rows that end with the diagonal, and diag(G A G^T) = 1: to the tolerance, or to what the rounding of G's
-/// entries does where a nearly singular matrix cancels more.
+/// Sorted rows that end with the diagonal, and diag(G A G^T) = 1: to the tolerance, or to what the rounding
+/// of G's entries does where a nearly singular matrix cancels more.
 inline void expect_sound(const HostMatrix<double>& a, const HostMatrix<double>& g, double tolerance) {
   const Dense dense = to_dense(a);
   for (std::int64_t i = 0; i < a.num_rows; ++i) {
     ASSERT_GT(g.row_ptrs[i + 1], g.row_ptrs[i]);
-    for (std::size_t k = g.row_ptrs[i] + 1; k < g.row_ptrs[i + 1]; ++k) ASSERT_LT(g.col_idxs[k - 1], g.col_idxs[k]);
+    for (std::size_t k = g.row_ptrs[i] + 1; k < g.row_ptrs[i + 1]; ++k)
+      ASSERT_LT(g.col_idxs[k - 1], g.col_idxs[k]);
     ASSERT_EQ(g.col_idxs[g.row_ptrs[i + 1] - 1], i) << "the diagonal is last";
     double magnitudes = 0;
     const double diagonal = unit_diagonal(dense, g, i, &magnitudes);
-    ASSERT_NEAR(diagonal, 1, std::max(tolerance, magnitudes * std::numeric_limits<double>::epsilon())) << "row " << i;
+    ASSERT_NEAR(diagonal, 1, std::max(tolerance, magnitudes * std::numeric_limits<double>::epsilon()))
+        << "row " << i;
   }
 }
 

@@ -19,7 +19,8 @@ class ToolEvents {
     Tools::set_begin_parallel_scan_callback(&kernel);
     Tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
       // Kokkos fences around kernels for the sake of a tool that listens, as this one does.
-      if (std::string(name).find("Kokkos Profile Tool Fence") == std::string::npos) events().fences.push_back(name);
+      if (std::string(name).find("Kokkos Profile Tool Fence") == std::string::npos)
+        events().fences.push_back(name);
     });
     Tools::set_allocate_data_callback(
         [](Kokkos_Profiling_SpaceHandle, const char* label, const void*, std::uint64_t bytes) {

@@ -19,10 +19,11 @@ struct Sums {
   }
 };
 
-/// Working memory of the reductions over n elements (or rows), made once, so that an iteration allocates nothing.
+/// Working memory of the reductions over n elements (or rows), made once, so that an iteration allocates
+/// nothing.
 ///
-/// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the blocks: the
-/// result has the same bits whatever the number of threads.
+/// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the
+/// blocks: the result has the same bits whatever the number of threads.
 template <class Scalar, class Space>
 class ReduceWorkspace {
  public:
@@ -30,7 +31,8 @@ class ReduceWorkspace {
 
   ReduceWorkspace() = default;
   ReduceWorkspace(const Space& space, std::int64_t n)
-      : m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * num_blocks(n))),
+      : m_partials(
+            allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * num_blocks(n))),
         m_arrived(allocate_zero<Vector<unsigned, Space>>(space, "prekond::reduce::arrived", 1)) {}
 
   /// Elements of a block: 512, or what keeps the number of blocks at 8192 for very long vectors.
@@ -41,15 +43,17 @@ class ReduceWorkspace {
 
   VectorView<Scalar, Space> partials() const { return m_partials; }
   VectorView<unsigned, Space> arrived() const { return m_arrived; }
-  bool fits(std::int64_t blocks) const { return static_cast<std::int64_t>(m_partials.extent(0)) >= max_sums * blocks; }
+  bool fits(std::int64_t blocks) const {
+    return static_cast<std::int64_t>(m_partials.extent(0)) >= max_sums * blocks;
+  }
 
  private:
   Vector<Scalar, Space> m_partials;
   Vector<unsigned, Space> m_arrived;
 };
 
-/// Ends a block's part of a reduction: files the block's sums, and the team that comes last adds all of them in the
-/// order of the blocks into `result`. Called by all threads of a team.
+/// Ends a block's part of a reduction: files the block's sums, and the team that comes last adds all of them
+/// in the order of the blocks into `result`. Called by all threads of a team.
 template <int K, class Scalar, class Space>
 struct FinishReduction {
   VectorView<Scalar, Space> partials;
@@ -105,13 +109,15 @@ struct ReduceBlock {
 /// For all i < n calls `body(i, sums)`, which may also update vectors, and leaves the K sums in `result`.
 /// One kernel. Same bits for any number of threads.
 template <int K, class Scalar, class Space, class Body>
-void block_reduce(const Space& space, const char* label, std::int64_t n, const ReduceWorkspace<Scalar, Space>& workspace,
-                  VectorView<Scalar, Space> result, Body body) {
+void block_reduce(const Space& space, const char* label, std::int64_t n,
+                  const ReduceWorkspace<Scalar, Space>& workspace, VectorView<Scalar, Space> result,
+                  Body body) {
   static_assert(K <= ReduceWorkspace<Scalar, Space>::max_sums);
   using Policy = Kokkos::TeamPolicy<Space>;
   const std::int64_t size = ReduceWorkspace<Scalar, Space>::block_size(n);
   const std::int64_t blocks = ReduceWorkspace<Scalar, Space>::num_blocks(n);
-  if (!workspace.fits(blocks)) throw std::logic_error("prekond: a reduction's workspace was made for fewer elements");
+  if (!workspace.fits(blocks))
+    throw std::logic_error("prekond: a reduction's workspace was made for fewer elements");
   const FinishReduction<K, Scalar, Space> finish{workspace.partials(), workspace.arrived(), result};
   Kokkos::parallel_for(label, Policy(space, static_cast<int>(blocks), is_host_space<Space> ? 1 : 256),
                        ReduceBlock<K, Scalar, Space, Body>{n, size, body, finish});

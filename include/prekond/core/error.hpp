@@ -8,12 +8,13 @@
 
 namespace prekond {
 
-/// Input that the library refuses: a file, a matrix, a vector, an option. The message is one line and says what to do;
-/// it counts rows and columns from 1, as Matrix Market files do.
+/// Input that the library refuses: a file, a matrix, a vector, an option. The message is one line and says
+/// what to do; it counts rows and columns from 1, as Matrix Market files do.
 class InputError : public std::runtime_error {
  public:
   /// `row`: the matrix row at fault, counted from 0; -1 where it is no single one
-  explicit InputError(const std::string& text, std::int64_t row = -1) : std::runtime_error(text), m_row(row) {}
+  explicit InputError(const std::string& text, std::int64_t row = -1)
+      : std::runtime_error(text), m_row(row) {}
   std::int64_t row() const { return m_row; }
 
  private:

@@ -1,27 +1,30 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The one file with backend code. A *vector level* is a group of `width` lanes that work on one thing, a matrix row
-/// say. Row algorithms are written once over it, as a sequence of collective steps:
+/// The one file with backend code. A *vector level* is a group of `width` lanes that work on one thing, a
+/// matrix row say. Row algorithms are written once over it, as a sequence of collective steps:
 ///
 ///   level.region([&](int lane) { ... });          all lanes run it; a barrier of the lanes follows
-///   level.sum<T>([&](int lane) -> T { ... });     sum over lanes in a fixed order, known to all lanes; barrier
-///   level.max(...), level.min(...)                likewise, for int, unsigned and unsigned long long
+///   level.sum<T>([&](int lane) -> T { ... });     sum over lanes in a fixed order, known to all lanes;
+///   barrier level.max(...), level.min(...)                likewise, for int, unsigned and unsigned long long
 ///   level.once([&] { ... });                      one lane runs it; barrier
 ///   level.size()                                  the number of lanes
 ///
-/// and of a vector level level.sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a time. Code that gives
-/// whole vectors different work, dense columns say, takes a level as `num_groups()` vectors, of which a thread is in
-/// number `group()`, with the level `vector()`; `join()` is the barrier of all of them. A vector level is one group.
+/// and of a vector level level.sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a time. Code that
+/// gives whole vectors different work, dense columns say, takes a level as `num_groups()` vectors, of which a
+/// thread is in number `group()`, with the level `vector()`; `join()` is the barrier of all of them. A vector
+/// level is one group.
 ///
-/// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeVectorLevel` is lane-strided
-/// code with an explicit vector barrier (CUDA; on the host, one lane and no barrier). `PortableVectorLevel` says the
-/// same by ThreadVectorRange and serves every other backend; it costs about 30 % on an H200. `TeamLevel` takes all
-/// threads of a team, with their vector lanes, as lanes; it has `region` and `once` only, and its `width` is 0: known at
-/// run time. `RegisterTeamLevel` is one whose lanes keep registers, where a backend has that.
+/// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeVectorLevel` is
+/// lane-strided code with an explicit vector barrier (CUDA; on the host, one lane and no barrier).
+/// `PortableVectorLevel` says the same by ThreadVectorRange and serves every other backend; it costs about 30
+/// % on an H200. `TeamLevel` takes all threads of a team, with their vector lanes, as lanes; it has `region`
+/// and `once` only, and its `width` is 0: known at run time. `RegisterTeamLevel` is one whose lanes keep
+/// registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector), `atomic_compare_exchange`.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector),
+/// `atomic_compare_exchange`.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -60,7 +63,8 @@ class PortableVectorLevel {
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T sum(const F& f) const {
     T total = 0;
-    Kokkos::parallel_reduce(Kokkos::ThreadVectorRange(m_member, Width), [&](int lane, T& t) { t += f(lane); }, total);
+    Kokkos::parallel_reduce(
+        Kokkos::ThreadVectorRange(m_member, Width), [&](int lane, T& t) { t += f(lane); }, total);
     return total;
   }
   template <class T, int N, class F>
@@ -98,7 +102,8 @@ class PortableVectorLevel {
   const Member& m_member;
 };
 
-/// One lane: a host thread. `width == 1` tells dense kernels to offer inner loops that the compiler can vectorise.
+/// One lane: a host thread. `width == 1` tells dense kernels to offer inner loops that the compiler can
+/// vectorise.
 template <class Member>
 class HostVectorLevel {
  public:
@@ -153,9 +158,7 @@ class CudaVectorLevel {
     KOKKOS_IF_ON_DEVICE((result = int(threadIdx.x);))
     return result;
   }
-  KOKKOS_FORCEINLINE_FUNCTION static void barrier() {
-    KOKKOS_IF_ON_DEVICE((__syncwarp(mask());))
-  }
+  KOKKOS_FORCEINLINE_FUNCTION static void barrier() { KOKKOS_IF_ON_DEVICE((__syncwarp(mask());)) }
   /// Bit k: the k-th lane of the warp said yes. For a level of a whole warp.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned vote(bool yes) {
     static_assert(Width == 32);
@@ -164,7 +167,8 @@ class CudaVectorLevel {
     return result;
   }
   /// Kokkos's own reaches scratch by generic addresses, which costs twice the time.
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected, unsigned desired) {
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
+                                                                      unsigned desired) {
     unsigned before = expected;
     KOKKOS_IF_ON_DEVICE((before = atomicCAS(word, expected, desired);))
     (void)word;
@@ -185,10 +189,10 @@ class CudaVectorLevel {
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T sum(const F& f) const {
     T result{};
-    KOKKOS_IF_ON_DEVICE((const T mine = f(int(threadIdx.x)); __syncwarp(mask());
-                         if constexpr (hardware_reduces<T>) { result = __reduce_add_sync(mask(), mine); } else {
-                           result = exchange(mine, [](T a, T b) { return a + b; });
-                         }))
+    KOKKOS_IF_ON_DEVICE((
+        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+          result = __reduce_add_sync(mask(), mine);
+        } else { result = exchange(mine, [](T a, T b) { return a + b; }); }))
     return result;
   }
   /// Lanes exchange halves of what they have, so that N sums cost about 2 N exchanges.
@@ -202,20 +206,21 @@ class CudaVectorLevel {
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T max(const F& f) const {
     T result{};
-    KOKKOS_IF_ON_DEVICE((const T mine = f(int(threadIdx.x)); __syncwarp(mask());
-                         if constexpr (hardware_reduces<T>) { result = __reduce_max_sync(mask(), mine); }
-                         else if constexpr (is_key<T>) { result = max_of_key(mine); } else {
-                           result = exchange(mine, [](T a, T b) { return impl::larger<T>(a, b); });
-                         }))
+    KOKKOS_IF_ON_DEVICE((
+        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+          result = __reduce_max_sync(mask(), mine);
+        } else if constexpr (is_key<T>) { result = max_of_key(mine); } else {
+          result = exchange(mine, [](T a, T b) { return impl::larger<T>(a, b); });
+        }))
     return result;
   }
   template <class T, class F>
   KOKKOS_FORCEINLINE_FUNCTION T min(const F& f) const {
     T result{};
-    KOKKOS_IF_ON_DEVICE((const T mine = f(int(threadIdx.x)); __syncwarp(mask());
-                         if constexpr (hardware_reduces<T>) { result = __reduce_min_sync(mask(), mine); } else {
-                           result = exchange(mine, [](T a, T b) { return impl::smaller<T>(a, b); });
-                         }))
+    KOKKOS_IF_ON_DEVICE((
+        const T mine = f(int(threadIdx.x)); __syncwarp(mask()); if constexpr (hardware_reduces<T>) {
+          result = __reduce_min_sync(mask(), mine);
+        } else { result = exchange(mine, [](T a, T b) { return impl::smaller<T>(a, b); }); }))
     return result;
   }
 
@@ -267,13 +272,15 @@ class CudaVectorLevel {
   static constexpr bool has_reduce = Width == 32;
 #endif
   template <class T>
-  static constexpr bool hardware_reduces = has_reduce && (std::is_same_v<T, unsigned> || std::is_same_v<T, int>);
+  static constexpr bool hardware_reduces = has_reduce &&
+                                           (std::is_same_v<T, unsigned> || std::is_same_v<T, int>);
   template <class T>
-  static constexpr bool is_key = has_reduce && std::is_same_v<T, unsigned long long>;
+  static constexpr bool is_key = has_reduce&& std::is_same_v<T, unsigned long long>;
 
   KOKKOS_FORCEINLINE_FUNCTION static unsigned long long max_of_key(unsigned long long key) {
     unsigned long long result = 0;
-    KOKKOS_IF_ON_DEVICE((const unsigned high = unsigned(key >> 32); const unsigned top = __reduce_max_sync(mask(), high);
+    KOKKOS_IF_ON_DEVICE((const unsigned high = unsigned(key >> 32);
+                         const unsigned top = __reduce_max_sync(mask(), high);
                          const unsigned low = __reduce_max_sync(mask(), high == top ? unsigned(key) : 0u);
                          result = (unsigned long long)(top) << 32 | low;))
     (void)key;
@@ -283,17 +290,17 @@ class CudaVectorLevel {
   KOKKOS_FORCEINLINE_FUNCTION static unsigned mask() {
     unsigned lanes = 0xffffffffu;
     if constexpr (Width < 32) {
-      KOKKOS_IF_ON_DEVICE((lanes = ((1u << Width) - 1u)
-                                   << ((((threadIdx.y + threadIdx.z * blockDim.y) * blockDim.x) % 32u) / Width * Width);))
+      KOKKOS_IF_ON_DEVICE(
+          (lanes = ((1u << Width) - 1u)
+                   << ((((threadIdx.y + threadIdx.z * blockDim.y) * blockDim.x) % 32u) / Width * Width);))
     }
     return lanes;
   }
   // The exchange is symmetric, so every lane ends with the same bits.
   template <class T, class Join>
   KOKKOS_FORCEINLINE_FUNCTION static T exchange(T value, const Join& join) {
-    KOKKOS_IF_ON_DEVICE((for (int step = Width / 2; step > 0; step /= 2) {
-      value = join(value, from_lane_xor(value, step));
-    }))
+    KOKKOS_IF_ON_DEVICE((
+        for (int step = Width / 2; step > 0; step /= 2) { value = join(value, from_lane_xor(value, step)); }))
     (void)join;
     return value;
   }
@@ -306,7 +313,8 @@ class CudaVectorLevel {
     return result;
   }
   template <class Real>
-  KOKKOS_FORCEINLINE_FUNCTION static Kokkos::complex<Real> from_lane_xor(const Kokkos::complex<Real>& value, int step) {
+  KOKKOS_FORCEINLINE_FUNCTION static Kokkos::complex<Real> from_lane_xor(const Kokkos::complex<Real>& value,
+                                                                         int step) {
     return Kokkos::complex<Real>(from_lane_xor(value.real(), step), from_lane_xor(value.imag(), step));
   }
 };
@@ -318,8 +326,8 @@ struct vector_level {
   using type = PortableVectorLevel<Member, Width>;
 };
 template <class Space, class Member, int Width>
-  requires(bool(Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible))
-struct vector_level<Space, Member, Width> {
+requires(bool(Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible)) struct vector_level<
+    Space, Member, Width> {
   using type = HostVectorLevel<Member>;
 };
 #ifdef KOKKOS_ENABLE_CUDA
@@ -377,7 +385,8 @@ class CudaTeamLevel : public TeamLevel<Member, VectorLength> {
     return this->m_member.team_rank() * VectorLength + CudaVectorLevel<Member, VectorLength>::lane();
   }
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { this->m_member.team_barrier(); }
-  KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected, unsigned desired) {
+  KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
+                                                                      unsigned desired) {
     return CudaVectorLevel<Member, VectorLength>::atomic_compare_exchange(word, expected, desired);
   }
 };

@@ -22,19 +22,21 @@ class Operator {
   virtual std::int64_t num_cols() const = 0;
 
   /// y = alpha A x + beta y, for x of num_cols() x k and y of num_rows() x k. With beta = 0, y is not read.
-  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-                     Scalar alpha = 1, Scalar beta = 0) const = 0;
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                     MultiVectorView<Scalar, Space> y, Scalar alpha = 1, Scalar beta = 0) const = 0;
 
-  /// y = A x and dot(0) = x^H y over this process's rows, for one vector. Here: the product, then a dot; an operator
-  /// that can do both in one pass over the matrix overrides it.
+  /// y = A x and dot(0) = x^H y over this process's rows, for one vector. Here: the product, then a dot; an
+  /// operator that can do both in one pass over the matrix overrides it.
   virtual void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
-                         VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) const {
+                         VectorView<Scalar, Space> dot,
+                         const ReduceWorkspace<Scalar, Space>& workspace) const {
     apply(space, as_multivector(x), as_multivector(y));
     dot_product(space, x, y, dot, workspace);
   }
 
  private:
-  // A named member, because a lambda with device code may not stand in a virtual function's class body on every compiler.
+  // A named member, because a lambda with device code may not stand in a virtual function's class body on
+  // every compiler.
   static void dot_product(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
                           VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace);
 };

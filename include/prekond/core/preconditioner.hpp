@@ -11,8 +11,9 @@
 
 namespace prekond {
 
-/// An approximation M^-1 of an operator's inverse: y = M^-1 x. Derive from it to give the solvers one of your own; how
-/// it is set up is then its own affair (`MatrixPreconditioner` adds the phases of those that are made from a matrix).
+/// An approximation M^-1 of an operator's inverse: y = M^-1 x. Derive from it to give the solvers one of your
+/// own; how it is set up is then its own affair (`MatrixPreconditioner` adds the phases of those that are
+/// made from a matrix).
 template <class Scalar, class Space>
 class Preconditioner {
  public:
@@ -24,22 +25,22 @@ class Preconditioner {
   virtual std::string name() const = 0;
   virtual std::int64_t num_rows() const = 0;
 
-  /// y = M^-1 x for k vectors. Const, allocates nothing, does not fence. `workspace` comes from `make_workspace` with
-  /// at least k vectors.
-  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-                     Workspace& workspace) const = 0;
+  /// y = M^-1 x for k vectors. Const, allocates nothing, does not fence. `workspace` comes from
+  /// `make_workspace` with at least k vectors.
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                     MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
 
   virtual std::unique_ptr<Workspace> make_workspace(const Space& /*space*/, int /*num_vectors*/) const {
     return std::make_unique<Workspace>();
   }
 
-  /// Is M^-1 Hermitian, its own conjugate transpose (for real scalars: symmetric)? Then a conjugate-transposed
-  /// application is an application.
+  /// Is M^-1 Hermitian, its own conjugate transpose (for real scalars: symmetric)? Then a
+  /// conjugate-transposed application is an application.
   virtual bool is_symmetric() const { return false; }
 
-  /// Is M^-1 known not to be symmetric, whatever the matrix? Methods that need a symmetric one (cg) refuse it.
-  /// Neither this nor `is_symmetric` holds where it is not known, as of a preconditioner that says nothing: such
-  /// a one is taken.
+  /// Is M^-1 known not to be symmetric, whatever the matrix? Methods that need a symmetric one (cg) refuse
+  /// it. Neither this nor `is_symmetric` holds where it is not known, as of a preconditioner that says
+  /// nothing: such a one is taken.
   virtual bool is_nonsymmetric() const { return false; }
 
   virtual const Report& report() const {

@@ -26,7 +26,8 @@ struct RegistryLine {
   std::string summary;
   std::string paper;
   bool needs_spd = false;
-  bool nonsymmetric = false;  ///< a preconditioner whose M^-1 is not symmetric: nothing for solvers that need SPD
+  bool nonsymmetric =
+      false;  ///< a preconditioner whose M^-1 is not symmetric: nothing for solvers that need SPD
   std::function<std::unique_ptr<Configurator<Product>>()> configure;
 };
 
@@ -48,8 +49,9 @@ RegistryLine<Product> registry_line() {
   using Options = typename Algorithm::options_type;
   bool nonsymmetric = false;
   if constexpr (requires { Options::nonsymmetric; }) nonsymmetric = Options::nonsymmetric;
-  return {Options::name, Options::summary, Options::paper, Options::needs_spd, nonsymmetric,
-          [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
+  return {Options::name,  Options::summary,
+          Options::paper, Options::needs_spd,
+          nonsymmetric,   [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
 }
 
 template <class Product>
@@ -66,13 +68,14 @@ const RegistryLine<Product>& find_line(const Registry<Product>& registry, const 
   }
   std::string all;
   for (const auto& known : names) all += (all.empty() ? "" : ", ") + known;
-  throw OptionError("there is no " + kind + " '" + name + "'; did you mean '" + nearest_word(name, names) + "'? (" + all + ")");
+  throw OptionError("there is no " + kind + " '" + name + "'; did you mean '" + nearest_word(name, names) +
+                    "'? (" + all + ")");
 }
 
 /// Builds an algorithm by name. \throws OptionError for an unknown name or option, or a value out of range
 template <class Product>
-std::unique_ptr<Product> create(const Registry<Product>& registry, const std::string& kind, const std::string& name,
-                                const OptionMap& options) {
+std::unique_ptr<Product> create(const Registry<Product>& registry, const std::string& kind,
+                                const std::string& name, const OptionMap& options) {
   auto configurator = find_line(registry, name, kind).configure();
   configurator->fields().set(options, name);
   return configurator->build();

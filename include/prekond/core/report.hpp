@@ -22,15 +22,18 @@ struct Report {
   double numeric_seconds = 0;
   std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
   std::int64_t bytes = 0;  ///< memory it keeps between applications
-  /// Most memory that the last numeric phase held beside A, the factor before, and its own result in A's precision; what
-  /// the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps (up to some 20 MB on a GPU).
+  /// Most memory that the last numeric phase held beside A, the factor before, and its own result in A's
+  /// precision; what the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps (up
+  /// to some 20 MB on a GPU).
   std::int64_t setup_bytes = 0;
-  double numeric_flops = 0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively
-  double apply_flops = 0;    ///< floating-point operations of an application to one vector
-  int fences = 0;          ///< host synchronisations of the last numeric phase; those of a pattern's search are not all known
+  double numeric_flops =
+      0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively
+  double apply_flops = 0;  ///< floating-point operations of an application to one vector
+  int fences =
+      0;  ///< host synchronisations of the last numeric phase; those of a pattern's search are not all known
   std::int64_t foreign_columns = 0;  ///< columns of other ranks that a rank's setup left out
   std::int64_t foreign_entries = 0;  ///< and the entries in them
-  bool pattern_kept = false;  ///< the last numeric phase worked on the pattern found before
+  bool pattern_kept = false;         ///< the last numeric phase worked on the pattern found before
   Breakdowns breakdowns;
   std::vector<std::string> notes;  ///< anything else a user should know, a sentence each
 };

@@ -18,11 +18,11 @@ using MultiVector = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory
 
 /// Argument types of the interfaces: they own nothing, and any managed view converts to them.
 template <class T, class Space>
-using VectorView =
-    Kokkos::View<T*, Kokkos::LayoutLeft, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using VectorView = Kokkos::View<T*, Kokkos::LayoutLeft, typename Space::memory_space,
+                                Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 template <class T, class Space>
-using MultiVectorView =
-    Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+using MultiVectorView = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::memory_space,
+                                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
 /// An uninitialised view: the caller writes every element before it reads one.
 template <class ViewType, class Space, class... Sizes>
@@ -50,13 +50,13 @@ template <class ViewType>
 auto column(const ViewType& x, std::size_t k) {
   using T = typename ViewType::value_type;
   static_assert(ViewType::rank() == 2, "column takes a rank-2 view");
-  static_assert(std::is_same_v<typename ViewType::array_layout, Kokkos::LayoutLeft>, "a column has to be contiguous");
+  static_assert(std::is_same_v<typename ViewType::array_layout, Kokkos::LayoutLeft>,
+                "a column has to be contiguous");
   return Kokkos::View<T*, Kokkos::LayoutLeft, typename ViewType::memory_space,
                       Kokkos::MemoryTraits<Kokkos::Unmanaged>>(x.data() + k * x.stride(1), x.extent(0));
 }
 
 template <class Space>
-inline constexpr bool is_host_space =
-    Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
+inline constexpr bool is_host_space = Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
 
 }  // namespace prekond

@@ -5,11 +5,11 @@
 
 namespace prekond {
 
-/// W = L^-1 for the Cholesky factor L of a small SPD matrix that grows by bordering: lower triangular, row p packed at
-/// p (p + 1) / 2. Bordering the matrix by (a, alpha) borders L by (l^T, lambda), l = W a, lambda = sqrt(alpha - l.l), and
-/// W by (-W^T l / lambda, 1 / lambda): two products with W and no triangular solve. Where `Scalar` is complex the matrix
-/// is Hermitian, a the new column, and L is bordered by (l^H, lambda). On 32 banks the packed rows are free
-/// of conflicts, since the first 32 triangular numbers differ modulo 32.
+/// W = L^-1 for the Cholesky factor L of a small SPD matrix that grows by bordering: lower triangular, row p
+/// packed at p (p + 1) / 2. Bordering the matrix by (a, alpha) borders L by (l^T, lambda), l = W a, lambda =
+/// sqrt(alpha - l.l), and W by (-W^T l / lambda, 1 / lambda): two products with W and no triangular solve.
+/// Where `Scalar` is complex the matrix is Hermitian, a the new column, and L is bordered by (l^H, lambda).
+/// On 32 banks the packed rows are free of conflicts, since the first 32 triangular numbers differ modulo 32.
 template <class Scalar>
 struct InverseFactor {
   using Real = real_type_t<Scalar>;

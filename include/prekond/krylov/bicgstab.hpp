@@ -36,13 +36,14 @@ struct BicgstabOptions {
 /// preconditioner on the right, 6 on the left) and the preconditioner's workspace, allocated once.
 ///
 /// Breakdowns: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where
-/// (r^, K p) = 0, `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts again once, from the true
-/// residual and with a shadow residual of random numbers (of fixed seed); a second breakdown is reported.
-/// With the preconditioner on the left the recursive residual is M^-1 (b - A x), measured in the ratio of
-/// both norms where the iteration started; it is a success only when the true residual has converged.
+/// (r^, K p) = 0, `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts
+/// again once, from the true residual and with a shadow residual of random numbers (of fixed seed); a second
+/// breakdown is reported. With the preconditioner on the left the recursive residual is M^-1 (b - A x),
+/// measured in the ratio of both norms where the iteration started; it is a success only when the true
+/// residual has converged.
 ///
-/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; Saad, Iterative Methods, algorithm 7.7.
-/// \throws as Solver
+/// Source: van der Vorst, SIAM J. Sci. Stat. Comput. 13 (1992), p. 631; Saad, Iterative Methods,
+/// algorithm 7.7. \throws as Solver
 template <class Scalar, class Space>
 class Bicgstab : public Solver<Scalar, Space> {
  public:

@@ -17,19 +17,20 @@ struct CgOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("single_reduction", single_reduction,
-          "Chronopoulos and Gear's form: one global reduction an iteration instead of two, a little less stable");
+          "Chronopoulos and Gear's form: one global reduction an iteration instead of two, a little less "
+          "stable");
   }
 };
 
 /// Preconditioned conjugate gradients.
 ///
-/// An iteration is one product with A, one application of M^-1, three other kernels (two with `single_reduction`) and
-/// two global reductions (one); the scalars stay on the device, and the host waits once, for the stopping test.
-/// Memory: 4 vectors a right-hand side (5 with `single_reduction`) and the preconditioner's workspace, allocated once. A preconditioner
-/// with `is_nonsymmetric()` is refused.
+/// An iteration is one product with A, one application of M^-1, three other kernels (two with
+/// `single_reduction`) and two global reductions (one); the scalars stay on the device, and the host waits
+/// once, for the stopping test. Memory: 4 vectors a right-hand side (5 with `single_reduction`) and the
+/// preconditioner's workspace, allocated once. A preconditioner with `is_nonsymmetric()` is refused.
 ///
-/// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in exact
-/// arithmetic; their real parts make alpha and beta, and are what is tested.
+/// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in
+/// exact arithmetic; their real parts make alpha and beta, and are what is tested.
 template <class Scalar, class Space>
 class Cg : public Solver<Scalar, Space> {
  public:

@@ -6,7 +6,8 @@ namespace prekond {
 
 /// How the Arnoldi process keeps its basis orthogonal.
 ///
-/// - `cgs2`: classical Gram-Schmidt twice; two global reductions a step, three passes over the basis (the first
+/// - `cgs2`: classical Gram-Schmidt twice; two global reductions a step, three passes over the basis (the
+/// first
 ///   projection; its update with the second projection; the second update). The norm of the new vector comes
 ///   with the second reduction, by Pythagoras.
 /// - `dcgs2`: the second projection is delayed to the next step, where it is made together with that one's

@@ -33,15 +33,14 @@ class Solver {
   virtual std::string name() const = 0;
 
   /// Solves A x = b from the x given. `preconditioner` may be null. `monitor` sees every iteration.
-  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. When the recursive one says so the true one is
-  /// computed; where that is larger the method goes on from it, with half the target, as long as it falls by a tenth each
-  /// time (else: `stagnation`).
+  /// Convergence is ||b - A x|| <= max(rtol ||b||, atol) of the true residual. When the recursive one says so
+  /// the true one is computed; where that is larger the method goes on from it, with half the target, as long
+  /// as it falls by a tenth each time (else: `stagnation`).
   ///
-  /// Entries of any size are welcome: where ||b||, a product or an application would make inner products under- or
-  /// overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and undoes them. x has the result
-  /// at the end only.
-  /// \throws InputError where the sizes do not fit, or where the method needs a symmetric preconditioner and this one
-  /// is known not to be
+  /// Entries of any size are welcome: where ||b||, a product or an application would make inner products
+  /// under- or overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and
+  /// undoes them. x has the result at the end only. \throws InputError where the sizes do not fit, or where
+  /// the method needs a symmetric preconditioner and this one is known not to be
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
                     const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
                     VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},
@@ -49,11 +48,11 @@ class Solver {
 
   /// Solves A X = B for the k columns of B, X of n x k, each as if it were alone, with one result a column.
   ///
-  /// The columns advance together: an iteration has one product with A on up to k vectors, one application of the
-  /// preconditioner on as many, and as many messages as that of one column, each for all columns. A column that has
-  /// ended (converged, or broken down) no longer changes while the others go on. Columns that have to start again
-  /// (a breakdown, or a true residual that is not the recursive one) do so when all the others have ended. `seconds` is
-  /// the time of the whole. \throws InputError as above
+  /// The columns advance together: an iteration has one product with A on up to k vectors, one application of
+  /// the preconditioner on as many, and as many messages as that of one column, each for all columns. A
+  /// column that has ended (converged, or broken down) no longer changes while the others go on. Columns that
+  /// have to start again (a breakdown, or a true residual that is not the recursive one) do so when all the
+  /// others have ended. `seconds` is the time of the whole. \throws InputError as above
   std::vector<SolveResult> solve(const Space& space, const Operator<Scalar, Space>& a,
                                  const Preconditioner<Scalar, Space>* preconditioner,
                                  MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> x,

@@ -10,21 +10,23 @@ namespace prekond {
 
 /// Why a solver ended. The first three are success.
 enum class StopReason {
-  rtol,       ///< ||b - A x|| <= rtol ||b||
-  atol,       ///< ||b - A x|| <= atol
-  zero_rhs,   ///< b = 0, so x = 0
-  max_iters,  ///< not converged within max_iters
+  rtol,                              ///< ||b - A x|| <= rtol ||b||
+  atol,                              ///< ||b - A x|| <= atol
+  zero_rhs,                          ///< b = 0, so x = 0
+  max_iters,                         ///< not converged within max_iters
   breakdown_not_spd,                 ///< p . A p <= 0: A is not positive definite
   breakdown_preconditioner_not_spd,  ///< r . M^-1 r <= 0: the preconditioner is not positive definite
-  breakdown_rho,      ///< bicgstab: the residual is orthogonal to the shadow residual
-  breakdown_pivot,    ///< bicgstab, idr: the product of a direction is orthogonal to the shadow vector, so no step is defined
+  breakdown_rho,                     ///< bicgstab: the residual is orthogonal to the shadow residual
+  breakdown_pivot,    ///< bicgstab, idr: the product of a direction is orthogonal to the shadow vector, so no
+                      ///< step is defined
   breakdown_omega,    ///< bicgstab, idr: A M^-1 r is orthogonal to r (as with skew-symmetric A), or zero
   breakdown_arnoldi,  ///< gmres, fgmres: the Krylov space ends and A is singular on it
-  breakdown_singular,  ///< no further, and A is singular to its precision: ||A v|| is negligible beside ||A|| ||v|| for a v
-  divergence,    ///< the residual has become 1 / eps times as large as b
-  out_of_range,  ///< the solution has entries that are too large or too small for its type
-  stagnation,    ///< the recursive residual converged, the true one did not, and did not fall in another try
-  nan,           ///< a value that is not finite appeared
+  breakdown_singular,  ///< no further, and A is singular to its precision: ||A v|| is negligible beside ||A||
+                       ///< ||v|| for a v
+  divergence,          ///< the residual has become 1 / eps times as large as b
+  out_of_range,        ///< the solution has entries that are too large or too small for its type
+  stagnation,  ///< the recursive residual converged, the true one did not, and did not fall in another try
+  nan,         ///< a value that is not finite appeared
 };
 
 std::string to_string(StopReason reason);
@@ -42,13 +44,13 @@ struct StoppingOptions {
   }
 };
 
-/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several. They neither under- nor
-/// overflow where the ratio does not.
+/// How a solve ended. Norms are 2-norms, of all processes where the reducer spans several. They neither
+/// under- nor overflow where the ratio does not.
 struct SolveResult {
   StopReason reason = StopReason::max_iters;
   bool converged = false;  ///< ||b - A x|| <= max(rtol ||b||, atol), the residual computed from x at the end
-  /// Without success: of ||A v|| / ||v|| for v = x, b and b - A x, the least is below eps^(3/4) times the largest, or
-  /// sqrt(eps) times where the relative residual is above eps^(1/4).
+  /// Without success: of ||A v|| / ||v|| for v = x, b and b - A x, the least is below eps^(3/4) times the
+  /// largest, or sqrt(eps) times where the relative residual is above eps^(1/4).
   bool looks_singular = false;
   std::int64_t iterations = 0;
   std::int64_t matrix_products = 0;

@@ -27,7 +27,7 @@ struct CsrGraph {
 namespace impl {
 template <class Ordinal, class Offset>
 inline constexpr bool has_graph_types =
-    std::is_same_v<const Ordinal, const int> && std::is_same_v<const Offset, const std::size_t>;
+    std::is_same_v<const Ordinal, const int>&& std::is_same_v<const Offset, const std::size_t>;
 }  // namespace impl
 
 /// What kernels and functions take: a pattern that owns nothing, of a CsrGraph or of a matrix in the same
@@ -43,8 +43,8 @@ struct CsrGraphView {
         col_idxs(graph.col_idxs) {}
 
   template <class Scalar, class Ordinal, class Offset, class Traits>
-    requires impl::has_graph_types<Ordinal, Offset>
-  CsrGraphView(const CsrMatrix<Scalar, Ordinal, Offset, typename Space::memory_space, Traits>& a)
+  requires impl::has_graph_types<Ordinal, Offset> CsrGraphView(
+      const CsrMatrix<Scalar, Ordinal, Offset, typename Space::memory_space, Traits>& a)
       : num_rows(a.num_rows), num_cols(a.num_cols), row_ptrs(a.row_ptrs), col_idxs(a.col_idxs) {}
 
   std::int64_t nnz() const { return static_cast<std::int64_t>(col_idxs.extent(0)); }

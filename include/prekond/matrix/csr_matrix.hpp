@@ -11,11 +11,12 @@ namespace prekond {
 /// A sparse matrix by compressed rows: row i has the columns `col_idxs(k)` and values `values(k)`,
 /// `row_ptrs(i) <= k < row_ptrs(i + 1)`, columns ascending and unique.
 ///
-/// It is three views and owns what they own. `num_cols >= num_rows`: a rank's local matrix has columns of other ranks
-/// behind its own; preconditioner setup skips them. A matrix of non-const managed views converts to one of const or
-/// unmanaged views, which is what kernels take.
+/// It is three views and owns what they own. `num_cols >= num_rows`: a rank's local matrix has columns of
+/// other ranks behind its own; preconditioner setup skips them. A matrix of non-const managed views converts
+/// to one of const or unmanaged views, which is what kernels take.
 template <class Scalar, class Ordinal = int, class Offset = std::size_t,
-          class MemorySpace = Kokkos::DefaultExecutionSpace::memory_space, class Traits = Kokkos::MemoryTraits<0>>
+          class MemorySpace = Kokkos::DefaultExecutionSpace::memory_space,
+          class Traits = Kokkos::MemoryTraits<0>>
 struct CsrMatrix {
   using scalar_type = std::remove_const_t<Scalar>;
   using ordinal_type = std::remove_const_t<Ordinal>;
@@ -30,8 +31,8 @@ struct CsrMatrix {
       : num_rows(rows), num_cols(cols), row_ptrs(ptrs), col_idxs(idxs), values(vals) {}
 
   template <class S, class O, class P, class T>
-    requires(!std::is_same_v<CsrMatrix<S, O, P, MemorySpace, T>, CsrMatrix>)
-  CsrMatrix(const CsrMatrix<S, O, P, MemorySpace, T>& other)
+  requires(!std::is_same_v<CsrMatrix<S, O, P, MemorySpace, T>, CsrMatrix>)
+      CsrMatrix(const CsrMatrix<S, O, P, MemorySpace, T>& other)
       : num_rows(other.num_rows),
         num_cols(other.num_cols),
         row_ptrs(other.row_ptrs),
@@ -46,7 +47,7 @@ struct CsrMatrix {
 
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
-  view<Offset> row_ptrs;  ///< num_rows + 1
+  view<Offset> row_ptrs;   ///< num_rows + 1
   view<Ordinal> col_idxs;  ///< nnz
   view<Scalar> values;     ///< nnz
 };
@@ -65,8 +66,8 @@ auto copy_to(const Matrix& a) {
   auto ptrs = Kokkos::create_mirror_view_and_copy(typename ToSpace::memory_space{}, a.row_ptrs);
   auto idxs = Kokkos::create_mirror_view_and_copy(typename ToSpace::memory_space{}, a.col_idxs);
   auto vals = Kokkos::create_mirror_view_and_copy(typename ToSpace::memory_space{}, a.values);
-  return CsrMatrix<const Scalar, const Ordinal, const Offset, typename ToSpace::memory_space>(a.num_rows, a.num_cols,
-                                                                                             ptrs, idxs, vals);
+  return CsrMatrix<const Scalar, const Ordinal, const Offset, typename ToSpace::memory_space>(
+      a.num_rows, a.num_cols, ptrs, idxs, vals);
 }
 
 }  // namespace prekond

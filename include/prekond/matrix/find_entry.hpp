@@ -5,11 +5,11 @@
 
 namespace prekond {
 
-/// The value of entry (row, col), 0 where it is not stored; `place` is where it stands, or the end of its row.
-/// A binary search: the row's columns are sorted.
+/// The value of entry (row, col), 0 where it is not stored; `place` is where it stands, or the end of its
+/// row. A binary search: the row's columns are sorted.
 template <class Matrix>
-KOKKOS_INLINE_FUNCTION typename Matrix::scalar_type find_entry(const Matrix& a, std::int64_t row, std::int64_t col,
-                                                               std::size_t& place) {
+KOKKOS_INLINE_FUNCTION typename Matrix::scalar_type find_entry(const Matrix& a, std::int64_t row,
+                                                               std::int64_t col, std::size_t& place) {
   std::size_t begin = a.row_ptrs(row);
   const std::size_t row_end = a.row_ptrs(row + 1);
   std::size_t end = row_end;

@@ -21,8 +21,8 @@ using GeneratedMatrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memo
 
 /// The matrix that `spec` names: `NAME:SIZE[,key=value...]`, as in `elasticity3d:30,contrast=100`.
 /// A real matrix may be made in complex scalars.
-/// \throws OptionError for an unknown name (naming the nearest), a bad size, an unknown key, a bad value, or a
-/// complex matrix that is wanted in real scalars
+/// \throws OptionError for an unknown name (naming the nearest), a bad size, an unknown key, a bad value, or
+/// a complex matrix that is wanted in real scalars
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& spec);
 
@@ -99,7 +99,8 @@ struct Magnetic3dOptions {
 
   template <class V>
   void describe(V& visit) {
-    visit("phase", phase, 0, 1e12, "a link's angle theta is random, |tan(theta / 2)| at most this; 0: poisson3d");
+    visit("phase", phase, 0, 1e12,
+          "a link's angle theta is random, |tan(theta / 2)| at most this; 0: poisson3d");
     visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
   }
 };
@@ -116,13 +117,15 @@ struct Irregular3dOptions {
 
   template <class V>
   void describe(V& visit) {
-    visit("mean", mean, 1, 10000, "entries that a row has on the average, about; at most 27 unknowns where there are no hubs");
+    visit("mean", mean, 1, 10000,
+          "entries that a row has on the average, about; at most 27 unknowns where there are no hubs");
     visit("longest", longest, 0, 1000000, "entries that the hubs' rows have, about; 0: there are no hubs");
     visit("hubs", hubs, 0.0, 1.0, "share of the nodes that are hubs");
     visit("lonely", lonely, 0.0, 1.0, "share of the nodes that have no neighbours");
     visit("unknowns", unknowns, 1, 100, "of a node: its rows have the same columns");
     visit("skew", skew, 0.0, 1.0, "s: a_ij and a_ji are 1 + s and 1 - s times the same number; 0: symmetric");
-    visit("shift", shift, 1e-12, 1e12, "by which the diagonal exceeds the sum of the others, relative to 1 + that sum");
+    visit("shift", shift, 1e-12, 1e12,
+          "by which the diagonal exceeds the sum of the others, relative to 1 + that sum");
     visit("seed", seed, 0, std::numeric_limits<std::int64_t>::max(), "of the random numbers");
   }
 };
@@ -141,12 +144,13 @@ GeneratedMatrix<Scalar, Space> poisson2d(const Space& space, std::int64_t size, 
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> poisson3d(const Space& space, std::int64_t size, const NoOptions& = {});
 
-/// The Laplacian of a charge in a random magnetic field (Peierls phases), complex, Hermitian to the last bit and
-/// positive definite: poisson3d with -exp(i theta) instead of -1 from a node to the next one along an axis, and
-/// the conjugate back. theta = 2 atan t, t = phase U, U uniform in (-1, 1] by the seed and the link. size^3 rows.
-/// Compiled for complex<double> and complex<float>.
+/// The Laplacian of a charge in a random magnetic field (Peierls phases), complex, Hermitian to the last bit
+/// and positive definite: poisson3d with -exp(i theta) instead of -1 from a node to the next one along an
+/// axis, and the conjugate back. theta = 2 atan t, t = phase U, U uniform in (-1, 1] by the seed and the
+/// link. size^3 rows. Compiled for complex<double> and complex<float>.
 template <class Scalar, class Space>
-GeneratedMatrix<Scalar, Space> magnetic3d(const Space& space, std::int64_t size, const Magnetic3dOptions& options = {});
+GeneratedMatrix<Scalar, Space> magnetic3d(const Space& space, std::int64_t size,
+                                          const Magnetic3dOptions& options = {});
 
 /// -u_xx - epsilon u_yy, otherwise as poisson2d: 2 + 2 epsilon on the diagonal, -1 along x, -epsilon along y.
 template <class Scalar, class Space>
@@ -185,15 +189,16 @@ template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size,
                                        const CircuitOptions& options = {});
 
-/// A random matrix with the row statistics of a mesh or a circuit: size^3 nodes on a lattice, x fastest, each with
-/// `unknowns` consecutive rows of equal columns.
+/// A random matrix with the row statistics of a mesh or a circuit: size^3 nodes on a lattice, x fastest, each
+/// with `unknowns` consecutive rows of equal columns.
 ///
-/// Two nodes within one step of the lattice along each axis are neighbours with the probability p that makes `mean`;
-/// a hub also neighbours nodes within R steps, (2 R + 1)^3 being the smallest such number of unknowns that reaches
-/// `longest`, with the probability that makes that length; lonely nodes have no neighbours. All columns of a node and
-/// its neighbours are stored: a symmetric pattern. Off the diagonal a_ij = -(1 + skew) u, for i < j, and a_ji =
-/// -(1 - skew) u, u uniform in (0, 1] by the seed and the pair; a_ii = s + shift (1 + s), s the sum of the others'
-/// magnitudes: strictly diagonally dominant, an M-matrix, and positive definite for skew = 0.
+/// Two nodes within one step of the lattice along each axis are neighbours with the probability p that makes
+/// `mean`; a hub also neighbours nodes within R steps, (2 R + 1)^3 being the smallest such number of unknowns
+/// that reaches `longest`, with the probability that makes that length; lonely nodes have no neighbours. All
+/// columns of a node and its neighbours are stored: a symmetric pattern. Off the diagonal a_ij = -(1 + skew)
+/// u, for i < j, and a_ji =
+/// -(1 - skew) u, u uniform in (0, 1] by the seed and the pair; a_ii = s + shift (1 + s), s the sum of the
+/// others' magnitudes: strictly diagonally dominant, an M-matrix, and positive definite for skew = 0.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> irregular3d(const Space& space, std::int64_t size,
                                            const Irregular3dOptions& options = {});

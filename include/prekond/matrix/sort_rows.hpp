@@ -15,9 +15,9 @@ namespace prekond {
 /// writing of the matrix (131 M entries in rows of ~44 on an H200: 3.6 ms shuffled, 0.8 ms sorted already); a
 /// longer one, of n entries, passes a bitonic network of log2(n) (log2(n) + 1) / 2 steps in global memory by
 /// one team. On the host: insertion sort, or heap sort.
-/// Compiled for double, float, their complex numbers, int and int64 values with int columns and size_t offsets, on the default and
-/// the host execution space; <prekond/matrix/impl/sort_rows.hpp> has it for every trivially copyable value of
-/// up to 64 bytes.
+/// Compiled for double, float, their complex numbers, int and int64 values with int columns and size_t
+/// offsets, on the default and the host execution space; <prekond/matrix/impl/sort_rows.hpp> has it for every
+/// trivially copyable value of up to 64 bytes.
 template <class Space, class Scalar, class Ordinal, class Offset, class MemorySpace, class Traits>
 void sort_rows(const Space& space, const CsrMatrix<Scalar, Ordinal, Offset, MemorySpace, Traits>& a);
 

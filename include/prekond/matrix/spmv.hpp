@@ -7,31 +7,34 @@
 
 namespace prekond {
 
-/// Lanes that share a row in the product, chosen from the mean row length: 4 entries a lane, or 6 in longer rows, so that a
-/// row's loads are coalesced, all of them on their way at once, and few lanes idle on its end. 1 on the host.
+/// Lanes that share a row in the product, chosen from the mean row length: 4 entries a lane, or 6 in longer
+/// rows, so that a row's loads are coalesced, all of them on their way at once, and few lanes idle on its
+/// end. 1 on the host.
 template <class Space>
 int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz);
 
-/// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read. On a host a column has
-/// the bits that it has alone. One kernel for each group of up to four: the matrix is read once. No allocation, no fence.
+/// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read. On a
+/// host a column has the bits that it has alone. One kernel for each group of up to four: the matrix is read
+/// once. No allocation, no fence.
 template <class Scalar, class Space>
-void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a, MultiVectorView<const Scalar, Space> x,
-          Scalar beta, MultiVectorView<Scalar, Space> y);
+void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
+          MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y);
 
-/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass. `workspace` is made for num_rows. Same bits for any
-/// number of threads; y has those of `spmv`.
+/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass. `workspace` is made for num_rows. Same
+/// bits for any number of threads; y has those of `spmv`.
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace);
 
-/// y = D A x for a matrix that is stored in another precision than the vectors, D = diag(row_scale), or D = I where that is
-/// empty. Entries are converted and summed in the vectors' precision. No allocation, no fence. Compiled for values of type
-/// float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and float; for complex vectors, for
-/// complex<float> and pairs of the others.
+/// y = D A x for a matrix that is stored in another precision than the vectors, D = diag(row_scale), or D = I
+/// where that is empty. Entries are converted and summed in the vectors' precision. No allocation, no fence.
+/// Compiled for values of type float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and
+/// float; for complex vectors, for complex<float> and pairs of the others.
 template <class Value, class Scalar, class Space>
-void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
-                 MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y);
+void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
+                 const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
+                 MultiVectorView<Scalar, Space> y);
 
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).
 template <class Scalar, class Space>
@@ -50,7 +53,8 @@ class CsrOperator : public Operator<Scalar, Space> {
     spmv<Scalar, Space>(space, alpha, m_a, x, beta, y);
   }
   void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
-                 VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) const override {
+                 VectorView<Scalar, Space> dot,
+                 const ReduceWorkspace<Scalar, Space>& workspace) const override {
     spmv_dot<Scalar, Space>(space, m_a, x, y, dot, workspace);
   }
 

@@ -7,8 +7,8 @@
 
 namespace prekond {
 
-/// What `prekond info` says of a matrix. Of a complex one, "symmetric" is Hermitian (a_ji conjugated), and signs
-/// of the diagonal are those of the real parts.
+/// What `prekond info` says of a matrix. Of a complex one, "symmetric" is Hermitian (a_ji conjugated), and
+/// signs of the diagonal are those of the real parts.
 struct MatrixStatistics {
   std::int64_t num_rows = 0;
   std::int64_t num_cols = 0;
@@ -45,8 +45,8 @@ struct MatrixStatistics {
 };
 
 /// Measures a matrix on `space`. Four kernels; a binary search an entry for the symmetry; memory: eight
-/// doubles a row. Same bits for any number of threads, and the norm of 2^k A is 2^k times that of A, as long as
-/// it is a normal number. \pre validate(space, a) passed
+/// doubles a row. Same bits for any number of threads, and the norm of 2^k A is 2^k times that of A, as long
+/// as it is a normal number. \pre validate(space, a) passed
 template <class Scalar, class Space>
 MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a);
 

@@ -19,8 +19,8 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 /// Checks what can be checked cheaply of "symmetric positive definite": the matrix is square and not empty,
 /// every a_ii is stored and positive, and for every stored entry
 ///   |a_ij - a_ji| <= symmetry_tolerance sqrt(|a_ii a_jj|),
-/// where an entry that is not stored counts as 0. Of a complex matrix, of "Hermitian positive definite": a_ji is
-/// conjugated, and |Im a_ii| <= symmetry_tolerance Re a_ii.
+/// where an entry that is not stored counts as 0. Of a complex matrix, of "Hermitian positive definite": a_ji
+/// is conjugated, and |Im a_ii| <= symmetry_tolerance Re a_ii.
 ///
 /// Cost: a binary search a stored entry. Memory: a double a row.
 /// \pre validate(space, a) passed
@@ -28,8 +28,8 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a);
 template <class Scalar, class Space>
 void check_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
 
-/// The same for a rank's rows of a distributed matrix: num_cols >= num_rows, no rows are allowed, and entries in columns
-/// of other ranks (>= num_rows) are not looked at.
+/// The same for a rank's rows of a distributed matrix: num_cols >= num_rows, no rows are allowed, and entries
+/// in columns of other ranks (>= num_rows) are not looked at.
 template <class Scalar, class Space>
 void check_local_spd_input(const Space& space, const CsrView<Scalar, Space>& a);
 

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The set of columns that the growth of one row has met. A column has a *slot*, its place in a compact list, and
-/// slots index whatever is kept by column. Some columns become *members* and then have a position too. Three forms with
-/// the same interface: a hash table of the slots (GPUs: small enough for scratch), a dense marker array of all columns
-/// that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1), and such an array that a vector of lanes
-/// shares.
+/// The set of columns that the growth of one row has met. A column has a *slot*, its place in a compact list,
+/// and slots index whatever is kept by column. Some columns become *members* and then have a position too.
+/// Three forms with the same interface: a hash table of the slots (GPUs: small enough for scratch), a dense
+/// marker array of all columns that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1), and
+/// such an array that a vector of lanes shares.
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 
@@ -30,14 +30,16 @@ struct ColumnList {
     member_cols[position] = cols[slot];
     cols[slot] = ~position;
   }
-  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const { cols[slot] = member_cols[position]; }
+  KOKKOS_FORCEINLINE_FUNCTION void undo_member(int slot, int position) const {
+    cols[slot] = member_cols[position];
+  }
   KOKKOS_FORCEINLINE_FUNCTION bool overflowed() const { return *count > capacity; }
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return *count; }
 };
 }  // namespace impl
 
-/// Open addressing over a compact list. `Bucket` is 16 or 32 bits wide; 16 suffice for fewer than 65535 slots. Lookups
-/// are plain reads and insertions are atomic, so a barrier has to stand between the two.
+/// Open addressing over a compact list. `Bucket` is 16 or 32 bits wide; 16 suffice for fewer than 65535
+/// slots. Lookups are plain reads and insertions are atomic, so a barrier has to stand between the two.
 template <class Bucket>
 class HashedColumnSet : public impl::ColumnList {
  public:
@@ -81,8 +83,8 @@ class HashedColumnSet : public impl::ColumnList {
     }
   }
 
-  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its slot, or -1
-  /// where the set is full (then `overflowed()`).
+  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its
+  /// slot, or -1 where the set is full (then `overflowed()`).
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = Kokkos::atomic_fetch_add(count, 1);
     if (slot < capacity) {
@@ -93,10 +95,11 @@ class HashedColumnSet : public impl::ColumnList {
     return slot < capacity ? slot : -1;
   }
 
-  /// Files a column under a slot that the caller took from the list, in the first bucket that is free from where the
-  /// search for it ended; `exchange` is the atomic compare-exchange.
+  /// Files a column under a slot that the caller took from the list, in the first bucket that is free from
+  /// where the search for it ended; `exchange` is the atomic compare-exchange.
   template <class Exchange>
-  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const ColumnPlace& ended, const Exchange& exchange) const {
+  KOKKOS_FORCEINLINE_FUNCTION void file(int col, int slot, const ColumnPlace& ended,
+                                        const Exchange& exchange) const {
     cols[slot] = col;
     unsigned b = ended.bucket;
     while (!claim(b, static_cast<Bucket>(slot), exchange)) b = (b + 1) & m_mask;
@@ -168,7 +171,8 @@ class MarkerColumnSet : public impl::MarkedColumnList {
   static constexpr bool shared_insertion = false;
   static constexpr bool uses_markers = true;
 
-  KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* array) : impl::MarkedColumnList(list, array) {}
+  KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* array)
+      : impl::MarkedColumnList(list, array) {}
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void clear(const Level&) const {
@@ -188,8 +192,9 @@ class MarkerColumnSet : public impl::MarkedColumnList {
     return slot;
   }
 
-  /// Where a column is, that is added where it was not, in the next slot, `used`, which moves on; without branches, since
-  /// what comes next in a row is hard to predict. The position of a column that is no member is `none`. \pre used < capacity
+  /// Where a column is, that is added where it was not, in the next slot, `used`, which moves on; without
+  /// branches, since what comes next in a row is hard to predict. The position of a column that is no member
+  /// is `none`. \pre used < capacity
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find_or_file(int col, int none, int& used) const {
     const int mark = marker[col];
     const bool known = mark != 0;
@@ -201,14 +206,15 @@ class MarkerColumnSet : public impl::MarkedColumnList {
     return {slot, position_of(key, none)};
   }
 
-  /// The position of a column in the pattern by its key in `cols`; of one that is no member `nobody`. Without a branch.
+  /// The position of a column in the pattern by its key in `cols`; of one that is no member `nobody`. Without
+  /// a branch.
   KOKKOS_FORCEINLINE_FUNCTION static int position_of(int key, int nobody) {
     const int member = key >> 31;  // all bits, or none
     return (~key & member) | (nobody & ~member);
   }
 
-  /// Where a column is; `none` is the slot of one that is not in the set, behind the last, and `nobody` the position of one
-  /// that is no member. \pre cols[none] >= 0
+  /// Where a column is; `none` is the slot of one that is not in the set, behind the last, and `nobody` the
+  /// position of one that is no member. \pre cols[none] >= 0
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find_or(int col, int none, int nobody) const {
     const int mark = marker[col];
     const int slot = mark == 0 ? none : (mark & slot_bits) - 1;
@@ -216,8 +222,8 @@ class MarkerColumnSet : public impl::MarkedColumnList {
   }
 };
 
-/// A marker array that the lanes of one vector share. Lookups and insertions are plain reads and writes: no two lanes
-/// insert the same column, and a barrier has to stand between lookups and insertions.
+/// A marker array that the lanes of one vector share. Lookups and insertions are plain reads and writes: no
+/// two lanes insert the same column, and a barrier has to stand between lookups and insertions.
 class SharedMarkerColumnSet : public impl::MarkedColumnList {
  public:
   static constexpr bool shared_insertion = true;
@@ -230,8 +236,8 @@ class SharedMarkerColumnSet : public impl::MarkedColumnList {
   KOKKOS_FORCEINLINE_FUNCTION void clear(const Level& level) const {
     level.once([&] { *count = 0; });
   }
-  /// Leaves the markers of the first `used` slots as they were found. (Callers that take slots from the list know how
-  /// many they took; `count` does not.)
+  /// Leaves the markers of the first `used` slots as they were found. (Callers that take slots from the list
+  /// know how many they took; `count` does not.)
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void release(const Level& level, int used) const {
     level.region([&](int lane) {
@@ -239,8 +245,8 @@ class SharedMarkerColumnSet : public impl::MarkedColumnList {
     });
   }
 
-  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its slot, or -1
-  /// where the set is full (then `overflowed()`).
+  /// Adds a column that is not in the set; lanes may add different columns at the same time. \returns its
+  /// slot, or -1 where the set is full (then `overflowed()`).
   KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
     const int slot = Kokkos::atomic_fetch_add(count, 1);
     if (slot >= capacity) return -1;

@@ -5,10 +5,11 @@
 
 namespace prekond {
 
-/// Runs of consecutive rows with equal columns, as unknowns of one node have: element i of the result is the first row
-/// of row i's run (i itself where the row before has other columns).
+/// Runs of consecutive rows with equal columns, as unknowns of one node have: element i of the result is the
+/// first row of row i's run (i itself where the row before has other columns).
 ///
-/// Cost: one reading of the columns, and of those of the row before. Memory: an int and a byte a row. Does not fence.
+/// Cost: one reading of the columns, and of those of the row before. Memory: an int and a byte a row. Does
+/// not fence.
 ///
 /// \pre sorted rows
 template <class Space>

@@ -5,15 +5,16 @@
 
 namespace prekond {
 
-/// A^T, with sorted rows. Counts the columns, scans, scatters, and sorts each row of the result, so that it has the
-/// same bits whatever the threads. Memory: the result and num_cols offsets. Fences once, inside the scan.
+/// A^T, with sorted rows. Counts the columns, scans, scatters, and sorts each row of the result, so that it
+/// has the same bits whatever the threads. Memory: the result and num_cols offsets. Fences once, inside the
+/// scan.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
                                                                             const CsrView<Scalar, Space>& a);
 
 /// A^H, its conjugate: for real scalars A^T. Otherwise as transpose.
 template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(const Space& space,
-                                                                                      const CsrView<Scalar, Space>& a);
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
+    const Space& space, const CsrView<Scalar, Space>& a);
 
 }  // namespace prekond

@@ -27,12 +27,12 @@ class StoredFactor;
 /// needs no change; sums are formed in the vectors' precision. (G_U = H_U D_U likewise, with scales of its
 /// own.)
 ///
-/// A row with an entry that is not finite keeps its diagonal alone (1 where that is not finite either), in both
-/// factors, and is counted as a breakdown. For A times a power of four M^-1 is divided by it, to the last bit;
-/// for other powers of two the square roots in G round.
+/// A row with an entry that is not finite keeps its diagonal alone (1 where that is not finite either), in
+/// both factors, and is counted as a breakdown. For A times a power of four M^-1 is divided by it, to the
+/// last bit; for other powers of two the square roots in G round.
 ///
-/// Complex scalars: M^-1 = G^H G, Hermitian, with a real diagonal of G; G^H is what is stored beside G, and reduced
-/// precisions hold two numbers an entry.
+/// Complex scalars: M^-1 = G^H G, Hermitian, with a real diagonal of G; G^H is what is stored beside G, and
+/// reduced precisions hold two numbers an entry.
 template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -40,8 +40,8 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   bool is_symmetric() const override { return true; }
 
-  /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of complex
-  /// numbers), both factors read once. \throws std::logic_error before numeric
+  /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of
+  /// complex numbers), both factors read once. \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
@@ -51,9 +51,10 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   const matrix_type& factor_transposed() const { return m_gt; }  ///< G^H or G_U, likewise
 
  protected:
-  /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them. Fences.
-  /// `meter` has what the setup held before.
-  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report, impl::MemoryMeter& meter) {
+  /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
+  /// Fences. `meter` has what the setup held before.
+  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report,
+                   impl::MemoryMeter& meter) {
     take_factors(space, g, g, storage, report, meter);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are

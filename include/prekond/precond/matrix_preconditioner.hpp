@@ -11,9 +11,9 @@ namespace prekond {
 
 /// A preconditioner made from a matrix in two phases.
 ///
-/// `symbolic(space, A)` looks at the pattern; `numeric(space, A)` at the values, and may be called again when only the
-/// values changed. A is not kept: it may go away after the call. A failed phase throws and leaves the preconditioner as
-/// it was.
+/// `symbolic(space, A)` looks at the pattern; `numeric(space, A)` at the values, and may be called again when
+/// only the values changed. A is not kept: it may go away after the call. A failed phase throws and leaves
+/// the preconditioner as it was.
 template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
 class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
  public:

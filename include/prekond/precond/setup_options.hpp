@@ -9,8 +9,8 @@
 namespace prekond {
 
 enum class Precision { single_precision, double_precision };
-/// What a later numeric phase does with the pattern that was found: finds it anew, keeps it, or grows on from it. The
-/// last is for algorithms that grow patterns.
+/// What a later numeric phase does with the pattern that was found: finds it anew, keeps it, or grows on from
+/// it. The last is for algorithms that grow patterns.
 enum class Reuse { none, pattern, extend };
 /// In what a factor's values are stored; `full`: in the matrix's precision.
 enum class Storage { full, single_precision, half, bfloat16 };

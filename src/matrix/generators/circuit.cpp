@@ -184,7 +184,8 @@ RepeatedColumns<Space> connect(const Space& space, const Network& network,
   const auto degrees = allocate_zero<Vector<int, Space>>(space, label + "::degrees", n);
   Kokkos::parallel_for(label + "::count", sources, CountEdges<Space>{network, degrees});
   std::size_t total = 0;
-  std::tie(row_ptrs, total) = impl::scan_row_lengths(space, label + "::graph", n, DegreePlusOne<Space>{degrees});
+  std::tie(row_ptrs, total) =
+      impl::scan_row_lengths(space, label + "::graph", n, DegreePlusOne<Space>{degrees});
   cols = allocate<Vector<int, Space>>(space, label + "::graph::col_idxs", total);
   const auto next = allocate<Vector<std::size_t, Space>>(space, label + "::next", n);
   Kokkos::parallel_for(label + "::put_diagonal", RowPolicy<Space>(space, 0, n),

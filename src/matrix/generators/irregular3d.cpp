@@ -61,8 +61,8 @@ struct Lattice {
   }
 };
 
-/// Nodes within r steps of a node, without itself, on the average over the lattice. (Here and below, a product that is
-/// added to something is fused with that by fma, so that no compiler chooses.)
+/// Nodes within r steps of a node, without itself, on the average over the lattice. (Here and below, a
+/// product that is added to something is fused with that by fma, so that no compiler chooses.)
 double mean_ball(double size, double r) {
   const double along = r >= size ? size : ((2 * r + 1) * size - r * (r + 1)) / size;
   return std::fma(along * along, along, -1.0);
@@ -81,7 +81,8 @@ Lattice make_lattice(std::int64_t size, const Irregular3dOptions& options) {
   const double candidates = mean_ball(double(size), 1) * sociable;
   const double neighbours = (options.mean / options.unknowns - options.lonely - sociable) / sociable;
   const auto near_without = [&](double hub_edges, double reached) {  // the product are neighbours by hubs
-    return candidates > 0 ? std::clamp(std::fma(-hub_edges, reached, neighbours) / candidates, 0.0, 1.0) : 0.0;
+    return candidates > 0 ? std::clamp(std::fma(-hub_edges, reached, neighbours) / candidates, 0.0, 1.0)
+                          : 0.0;
   };
   lattice.near = near_without(0, 0);
   if (options.longest == 0) return lattice;

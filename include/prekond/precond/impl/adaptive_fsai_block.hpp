@@ -153,9 +153,7 @@ class Block {
   }
   KOKKOS_FORCEINLINE_FUNCTION Real& gradient(int slot, int r) const { return m_r[slot * m_stride + r]; }
   KOKKOS_FUNCTION int own_row(int r) const { return m_layout.max_members + r; }
-  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const {
-    return row.begin;
-  }
+  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const { return row.begin; }
   KOKKOS_FUNCTION std::size_t find_diagonal(int r) const {
     const RememberedRow& row = m_rows[own_row(r)];
     std::size_t entry = index_of(row) + static_cast<std::size_t>(row.length);
@@ -211,7 +209,9 @@ class Block {
       const RememberedRow row = m_rows[own_row(r)];
       const Slot* slots = m_slots + row.slots;
       const Real t = m_scale[r];
-      for_each(row.length, [&](int e) { gradient(int(slots[e]), r) = t * m_a.values[row.begin + static_cast<std::size_t>(e)]; });
+      for_each(row.length, [&](int e) {
+        gradient(int(slots[e]), r) = t * m_a.values[row.begin + static_cast<std::size_t>(e)];
+      });
     }
     for_each(m_size, [&](int r) {
       const RememberedRow row = m_rows[own_row(r)];
@@ -460,8 +460,9 @@ class Block {
         const RememberedRow row = m_rows[p];
         const Slot* slots = m_slots + row.slots;
         const Real* step = m_step + p * m_size;
-        for_each_pair(row.length,
-                      [&](int e, int r) { gradient(int(slots[e]), r) += step[r] * m_a.values[row.begin + static_cast<std::size_t>(e)]; });
+        for_each_pair(row.length, [&](int e, int r) {
+          gradient(int(slots[e]), r) += step[r] * m_a.values[row.begin + static_cast<std::size_t>(e)];
+        });
       }
     }
     for_each_pair(m_members, [&](int p, int r) { gradient(m_member_slots[p], r) = 0; });

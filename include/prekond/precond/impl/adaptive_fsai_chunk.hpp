@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The small kernels around the growth of a chunk of rows: which are sampled, and which outgrew their workspace.
+/// The small kernels around the growth of a chunk of rows: which are sampled, and which outgrew their
+/// workspace.
 #include <prekond/core/views.hpp>
 #include <prekond/precond/impl/adaptive_fsai_kernel.hpp>
 

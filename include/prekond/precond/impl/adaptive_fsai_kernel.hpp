@@ -13,18 +13,21 @@
 namespace prekond::impl::adaptive_fsai {
 
 struct Tuning {
-  static constexpr int vector_length = 32;          // half-warps were 1.7 times slower
+  static constexpr int vector_length = 32;  // half-warps were 1.7 times slower
   static constexpr int max_rows_per_team = 4;
   static constexpr int scratch_per_processor = 224256;  // of an H200's 227 kB, less what Kokkos keeps
-  static constexpr int few_teams = 6;   // 80 registers a lane: rows with large workspaces are limited to 6 teams anyway
+  static constexpr int few_teams =
+      6;  // 80 registers a lane: rows with large workspaces are limited to 6 teams anyway
   static constexpr int more_teams = 7;  // 72 registers
-  static constexpr int many_teams = 8;  // 64 registers, no spills in single precision: pays for small workspaces
+  static constexpr int many_teams =
+      8;  // 64 registers, no spills in single precision: pays for small workspaces
   static constexpr std::size_t scratch_limit = scratch_per_processor / few_teams;
   static constexpr int threads_per_processor = 2048;
   static constexpr int sample_rows = 2048;
   static constexpr double sample_quantile = 0.998;  // rows beyond it go on in a larger workspace
   static constexpr int slab_rows_per_fetch = 16;    // host threads take rows in groups
-  static constexpr std::int64_t host_slab_bytes = std::int64_t(1) << 18;  // a thread: what its cache keeps, see chunk_size
+  static constexpr std::int64_t host_slab_bytes = std::int64_t(1)
+                                                  << 18;  // a thread: what its cache keeps, see chunk_size
 };
 
 /// Rows to do: `list` where it has elements, else first, first + 1, ...
@@ -57,16 +60,18 @@ struct RowOf<Scalar, Real, NoColumnSet, Slot, Level> {
   using layout = MergeLayout<in_precision_t<Scalar, Real>>;
 };
 
-/// Grows (or, on a kept pattern, solves) rows. With `InScratch` a workspace lies in the team's scratch and the league
-/// covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row after row. (Two kernels
-/// and not one with a branch: a compiler that cannot tell scratch from global memory needs twice the instructions.)
-/// Markers belong to a vector of lanes, which then fetches row after row with a workspace in scratch too.
+/// Grows (or, on a kept pattern, solves) rows. With `InScratch` a workspace lies in the team's scratch and
+/// the league covers the rows; else each vector of lanes owns a workspace of a global slab and fetches row
+/// after row. (Two kernels and not one with a branch: a compiler that cannot tell scratch from global memory
+/// needs twice the instructions.) Markers belong to a vector of lanes, which then fetches row after row with
+/// a workspace in scratch too.
 template <class Scalar, class Real, class Space, class Set, class Slot, bool InScratch, bool Portable>
 struct GrowRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_host_space<Space> ? 1 : Tuning::vector_length;
-  using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+  using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>,
+                                   NativeVectorLevel<Space, Member, width>>;
   using RowType = typename RowOf<Scalar, Real, Set, Slot, Level>::type;
   using RowLayout = typename RowOf<Scalar, Real, Set, Slot, Level>::layout;
   static constexpr bool uses_markers = Set::uses_markers;
@@ -77,9 +82,9 @@ struct GrowRows {
   RowLayout layout;
   RowRange<Space> rows;
   RowSlab<Scalar, Space> slab;
-  CsrView<Scalar, Space> pattern;      ///< of a kept pattern: G's, whose values are written
+  CsrView<Scalar, Space> pattern;  ///< of a kept pattern: G's, whose values are written
   VectorView<Scalar, Space> g_values;
-  CsrGraphView<Space> start;           ///< G_0's pattern, the diagonal last in each row; empty: the diagonal
+  CsrGraphView<Space> start;  ///< G_0's pattern, the diagonal last in each row; empty: the diagonal
   VectorView<Outcome, Space> outcome;
   Usage<Space> usage;
   VectorView<char, Space> workspaces;  ///< where not in scratch
@@ -112,7 +117,8 @@ struct GrowRows {
       return workspaces.data() + (layout.bytes + layout.pool_bytes) * static_cast<std::size_t>(unit);
     }
   }
-  /// Where remembered slots go: with the workspace in scratch, into scratch of level 1, which lies in global memory.
+  /// Where remembered slots go: with the workspace in scratch, into scratch of level 1, which lies in global
+  /// memory.
   KOKKOS_FORCEINLINE_FUNCTION char* pool_of(const Member& team, char* base) const {
     if constexpr (InScratch) {
       const std::size_t bytes = layout.pool_bytes;
@@ -127,10 +133,11 @@ struct GrowRows {
     if constexpr (std::is_same_v<Set, NoColumnSet>) {
       return {};
     } else if constexpr (uses_markers) {
-      return Set(RowType::columns(layout, base), markers.data() + static_cast<std::size_t>(unit) * a.num_rows);
+      return Set(RowType::columns(layout, base),
+                 markers.data() + static_cast<std::size_t>(unit) * a.num_rows);
     } else {
-      return Set(RowType::columns(layout, base), reinterpret_cast<typename Set::bucket_type*>(base + layout.buckets),
-                 layout.num_buckets);
+      return Set(RowType::columns(layout, base),
+                 reinterpret_cast<typename Set::bucket_type*>(base + layout.buckets), layout.num_buckets);
     }
   }
 
@@ -143,7 +150,8 @@ struct GrowRows {
     RowStatus status;
     if (kept) {
       const std::size_t begin = pattern.row_ptrs(i);
-      status = row.solve(pattern.col_idxs.data() + begin, static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1);
+      status =
+          row.solve(pattern.col_idxs.data() + begin, static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1);
     } else if (start.row_ptrs.extent(0) > 0) {
       const std::size_t begin = start.row_ptrs(i);
       status = row.grow(start.col_idxs.data() + begin, static_cast<int>(start.row_ptrs(i + 1) - begin) - 1);
@@ -168,7 +176,8 @@ struct GrowRows {
     }
   }
 
-  KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status, bool kept) const {
+  KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status,
+                              bool kept) const {
     const double psi = row.exact_psi();
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double a_ii = static_cast<double>(real_part(a.original[row.diagonal_entry()]));
@@ -186,7 +195,8 @@ struct GrowRows {
   }
 
   /// Sorted by rank: a row has few entries, and each lane counts how many lie before its own.
-  KOKKOS_FUNCTION void write_new(const Level& level, const RowType& row, int i, std::int64_t place, double scale, bool sound) const {
+  KOKKOS_FUNCTION void write_new(const Level& level, const RowType& row, int i, std::int64_t place,
+                                 double scale, bool sound) const {
     const int m = sound ? row.members() : 0;
     const std::int64_t begin = place * slab.width;
     level.region([&](int lane) {
@@ -206,7 +216,8 @@ struct GrowRows {
   }
 
   /// The pattern's columns are the members in their order, less those that were left out.
-  KOKKOS_FUNCTION void write_kept(const Level& level, const RowType& row, int i, std::int64_t place, double scale, bool sound) const {
+  KOKKOS_FUNCTION void write_kept(const Level& level, const RowType& row, int i, std::int64_t place,
+                                  double scale, bool sound) const {
     const std::size_t begin = pattern.row_ptrs(i);
     const int n = static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1;
     const int m = sound ? row.members() : 0;

@@ -14,15 +14,16 @@ namespace prekond::impl::adaptive_fsai {
 /// What became of a row.
 enum class RowStatus : unsigned char {
   done,
-  pivot,      ///< growth ended at a pivot under the floor
-  diagonal,   ///< psi was not positive: 1/sqrt(a_ii) instead
-  overflow,   ///< the workspace was too small: the row is to be done again in a larger one
+  pivot,     ///< growth ended at a pivot under the floor
+  diagonal,  ///< psi was not positive: 1/sqrt(a_ii) instead
+  overflow,  ///< the workspace was too small: the row is to be done again in a larger one
 };
 
 /// What a workspace had too little of; negated, it stands for the length of a row that is to be done again.
 enum class Shortage : int { members = 1, capacity = 2, pool = 3 };
 
-/// The matrix, as the kernel reads it: `values` in the setup's precision, times one power of two for the whole matrix.
+/// The matrix, as the kernel reads it: `values` in the setup's precision, times one power of two for the
+/// whole matrix.
 template <class Scalar, class Real>
 struct Matrix {
   const std::size_t* row_ptrs;
@@ -36,8 +37,8 @@ struct Matrix {
 };
 
 struct Parameters {
-  int max_members;  ///< off-diagonal entries a row may have
-  int growth_limit; ///< and up to which it may grow
+  int max_members;   ///< off-diagonal entries a row may have
+  int growth_limit;  ///< and up to which it may grow
   int max_steps;
   int step_size;
   int most_at_once;  ///< entries that a row may gain in one step, a start's included
@@ -57,30 +58,33 @@ struct alignas(16) RememberedRow {
 /// Lanes without an entry work on a place of their own behind the others: cheaper than a branch.
 inline constexpr int trash_slots = 16;
 
-/// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of remembered slots
-/// is apart: on a device it lies in global memory (28 instead of 21 rows a processor: 171 ms of 207).
-/// `Number` is the growth's scalar.
+/// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of
+/// remembered slots is apart: on a device it lies in global memory (28 instead of 21 rows a processor: 171 ms
+/// of 207). `Number` is the growth's scalar.
 template <class Number, class Slot, class Set>
 struct Layout {
   int max_members;  ///< off-diagonal entries there is room for
   int capacity;     ///< columns it can meet
   int pool;         ///< entries of A's rows it can remember
 
-  /// The halves of a warp add two rows to the gradient at a time: in single precision into a part each, which makes 171 ms
-  /// of 183; in double the second part's scratch costs more than it gains (277 ms, and 263 without).
+  /// The halves of a warp add two rows to the gradient at a time: in single precision into a part each, which
+  /// makes 171 ms of 183; in double the second part's scratch costs more than it gains (277 ms, and 263
+  /// without).
   static constexpr int gradient_parts = Set::shared_insertion && sizeof(Number) == 4 ? 2 : 1;
   static constexpr int gradient_stride = gradient_parts * static_cast<int>(sizeof(Number));
   /// Columns whose places in the gradient, in bytes, a `Slot` can hold, with one value to spare.
   static constexpr std::int64_t most_columns() {
-    return static_cast<std::int64_t>(static_cast<Slot>(~Slot(0)) / unsigned(gradient_stride)) - trash_slots - 2;
+    return static_cast<std::int64_t>(static_cast<Slot>(~Slot(0)) / unsigned(gradient_stride)) - trash_slots -
+           2;
   }
 
-  std::size_t rows, leaders, gradient, factor, a, l, step, g, y, cols, member_cols, buckets, num_buckets, count,
-      bytes, pool_bytes;
+  std::size_t rows, leaders, gradient, factor, a, l, step, g, y, cols, member_cols, buckets, num_buckets,
+      count, bytes, pool_bytes;
 
   Layout() = default;
   /// `batch`: the most that are added in one step.
-  Layout(int members, int columns, int entries, int batch) : max_members(members), capacity(columns), pool(entries) {
+  Layout(int members, int columns, int entries, int batch)
+      : max_members(members), capacity(columns), pool(entries) {
     std::size_t end = 0;
     const auto place = [&end](std::size_t n, std::size_t size) {
       const std::size_t begin = (end + size - 1) / size * size;

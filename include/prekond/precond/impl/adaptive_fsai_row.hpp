@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Algorithm 1 of Bernaschi et al. (2019) for one row, over a level: everything the row needs lies in a workspace of a
-/// few kilobytes, in scratch where it fits.
+/// Algorithm 1 of Bernaschi et al. (2019) for one row, over a level: everything the row needs lies in a
+/// workspace of a few kilobytes, in scratch where it fits.
 #include <prekond/core/levels.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/dense/inverse_factor.hpp>
@@ -18,8 +18,8 @@ namespace prekond::impl::adaptive_fsai {
 
 /// One row's growth. `Set` finds columns, `Slot` is how slots are remembered.
 ///
-/// In complex numbers, psi = g~ A g~^H, r = g~ A (a row: it is made of A's rows as they are), A[P, P] = L L^H with W =
-/// L^-1, and a step's direction is a row of W.
+/// In complex numbers, psi = g~ A g~^H, r = g~ A (a row: it is made of A's rows as they are), A[P, P] = L L^H
+/// with W = L^-1, and a step's direction is a row of W.
 template <class Scalar, class Real, class Set, class Slot, class Level>
 class Row {
  public:
@@ -39,23 +39,34 @@ class Row {
 
   KOKKOS_FUNCTION Row(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
                       const RowLayout& layout, const Set& set, char* base, char* pool, int i)
-      : m_level(level), m_a(a), m_p(parameters), m_layout(layout), m_set(set), m_i(i),
-        m_rows(at<RememberedRow>(base, layout.rows)), m_leaders(at<int>(base, layout.leaders)),
-        m_slots(reinterpret_cast<Slot*>(pool)), m_r(at<Number>(base, layout.gradient)),
-        m_column(at<Number>(base, layout.a)), m_l(at<Number>(base, layout.l)), m_step(at<Number>(base, layout.step)),
-        m_g(at<Number>(base, layout.g)), m_y(at<Number>(base, layout.y)), m_w{at<Number>(base, layout.factor)} {}
+      : m_level(level),
+        m_a(a),
+        m_p(parameters),
+        m_layout(layout),
+        m_set(set),
+        m_i(i),
+        m_rows(at<RememberedRow>(base, layout.rows)),
+        m_leaders(at<int>(base, layout.leaders)),
+        m_slots(reinterpret_cast<Slot*>(pool)),
+        m_r(at<Number>(base, layout.gradient)),
+        m_column(at<Number>(base, layout.a)),
+        m_l(at<Number>(base, layout.l)),
+        m_step(at<Number>(base, layout.step)),
+        m_g(at<Number>(base, layout.g)),
+        m_y(at<Number>(base, layout.y)),
+        m_w{at<Number>(base, layout.factor)} {}
 
   KOKKOS_FUNCTION static impl::ColumnList columns(const RowLayout& layout, char* base) {
     return {at<int>(base, layout.cols), at<int>(base, layout.member_cols), at<int>(base, layout.count),
             layout.capacity};
   }
 
-  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i: G_0's, whose
-  /// columns are taken in one step; one whose pivot is under the floor is left out.
+  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i:
+  /// G_0's, whose columns are taken in one step; one whose pivot is under the floor is left out.
   KOKKOS_FUNCTION RowStatus grow(const int* start, int n) { return run(start, n, false); }
 
-  /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under the floor is
-  /// left out. No gradient is needed: r_j = a_ij + l . y for the y so far.
+  /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under
+  /// the floor is left out. No gradient is needed: r_j = a_ij + l . y for the y so far.
   KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) { return run(cols, n, true); }
 
   /// Both, so that the code of a step stands in the kernel once: it has to stay in the instruction cache.
@@ -99,7 +110,8 @@ class Row {
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
   KOKKOS_FUNCTION double exact_psi() {
     zero_gradient();
-    for_each(m_members, [&](int p) { m_r[parts * m_set.find(m_set.member_cols[p]).slot] = conjugate(m_g[p]); });
+    for_each(m_members,
+             [&](int p) { m_r[parts * m_set.find(m_set.member_cols[p]).slot] = conjugate(m_g[p]); });
     const double sum = m_level.template sum<double>([&](int lane) {
       double total = 2 * real_part(row_product(own_row(), lane));
       for (int p = 0; p < m_members; ++p) total += real_of_product(to_double(m_g[p]), row_product(p, lane));
@@ -127,9 +139,7 @@ class Row {
     return reinterpret_cast<T*>(base + offset);
   }
   KOKKOS_FUNCTION int own_row() const { return m_layout.max_members; }
-  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const {
-    return row.begin;
-  }
+  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const { return row.begin; }
   /// Columns met so far; more than the capacity where the set overflowed.
   KOKKOS_FUNCTION int met() const { return in_step ? m_met : m_set.size(); }
   KOKKOS_FUNCTION int trash() const { return m_layout.capacity; }
@@ -171,8 +181,8 @@ class Row {
     return true;
   }
 
-  /// f(0), ..., f(n - 1), each by one lane, with the lanes in step (a loop whose end differs between lanes costs a
-  /// reconvergence each time).
+  /// f(0), ..., f(n - 1), each by one lane, with the lanes in step (a loop whose end differs between lanes
+  /// costs a reconvergence each time).
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(int n, const F& f) const {
     m_level.region([&](int lane) { each_of_lane(n, lane, f); });
@@ -190,7 +200,9 @@ class Row {
 
   /// Remembered entries name the place of their slot in the gradient, in bytes.
   KOKKOS_FORCEINLINE_FUNCTION static Slot place_of(int slot) { return static_cast<Slot>(slot * stride); }
-  KOKKOS_FORCEINLINE_FUNCTION static int slot_of(Slot place) { return static_cast<int>(place / unsigned(stride)); }
+  KOKKOS_FORCEINLINE_FUNCTION static int slot_of(Slot place) {
+    return static_cast<int>(place / unsigned(stride));
+  }
   KOKKOS_FORCEINLINE_FUNCTION Number& gradient_at(std::size_t place) const {
     return *reinterpret_cast<Number*>(reinterpret_cast<char*>(m_r) + place);
   }
@@ -211,8 +223,8 @@ class Row {
       reinterpret_cast<TwoParts*>(m_r)[slot] = {value, 0};
   }
 
-  /// Meets the entries of row j left of column i: looks their columns up, adds the new ones, and remembers every
-  /// entry's slot at `position`. Entries in a member's column are A[P, j], conjugated, and go to
+  /// Meets the entries of row j left of column i: looks their columns up, adds the new ones, and remembers
+  /// every entry's slot at `position`. Entries in a member's column are A[P, j], conjugated, and go to
   /// m_column.
   KOKKOS_FUNCTION bool remember_row(int j, int position) {
     const std::size_t begin = m_a.row_ptrs[j];
@@ -234,14 +246,16 @@ class Row {
     return read_row(begin, full, leader, position);
   }
 
-  /// A row that is much longer than the pattern is searched for the members' columns alone. Its other columns are met
-  /// when they become candidates, if that happens: else each row that has a dense one's column would read all of it.
+  /// A row that is much longer than the pattern is searched for the members' columns alone. Its other columns
+  /// are met when they become candidates, if that happens: else each row that has a dense one's column would
+  /// read all of it.
   KOKKOS_FUNCTION void put_off(std::size_t begin, int full, int position) {
     const int* cols = m_a.col_idxs + begin;
     const int length = first_from(cols, full, m_i);
     for (int p = 0; p < position; ++p) {
       const int e = first_from(cols, length, m_set.member_cols[p]);
-      if (e < length && cols[e] == m_set.member_cols[p]) m_column[p] = m_scale * conjugate(m_a.values[begin + e]);
+      if (e < length && cols[e] == m_set.member_cols[p])
+        m_column[p] = m_scale * conjugate(m_a.values[begin + e]);
     }
     m_rows[position] = {begin, length, slots_put_off};
     m_leaders[position] = -1;  // no other row shares its slots
@@ -363,10 +377,12 @@ class Row {
   }
 
   /// The same by one lane, in one go.
-  KOKKOS_FUNCTION int meet_one_by_one(const int* cols, const Number* values, int full, Slot* slots, int room) {
+  KOKKOS_FUNCTION int meet_one_by_one(const int* cols, const Number* values, int full, Slot* slots,
+                                      int room) {
     if constexpr (without_branches) {
       if (full <= room && (m_frozen || *m_set.count + full <= m_layout.capacity))
-        return m_frozen ? meet_members(cols, values, full, slots) : meet_without_branches(cols, values, full, slots);
+        return m_frozen ? meet_members(cols, values, full, slots)
+                        : meet_without_branches(cols, values, full, slots);
     }
     int e = 0;
     for (; e < full && cols[e] < m_i; ++e) {
@@ -379,8 +395,8 @@ class Row {
     return e;
   }
 
-  /// The same where there is room for all. (In locals is what stores into the workspace might change for all that a
-  /// compiler knows.)
+  /// The same where there is room for all. (In locals is what stores into the workspace might change for all
+  /// that a compiler knows.)
   KOKKOS_FUNCTION int meet_without_branches(const int* cols, const Number* values, int full, Slot* slots) {
     const Set set = m_set;
     const int i = m_i, nobody = m_layout.max_members;  // one behind the last member's
@@ -414,8 +430,8 @@ class Row {
     return e;
   }
 
-  /// The same with a lane's entry in its registers: 32 entries at a time are looked up, and the missing ones take the
-  /// next places of the list in the order of the lanes.
+  /// The same with a lane's entry in its registers: 32 entries at a time are looked up, and the missing ones
+  /// take the next places of the list in the order of the lanes.
   KOKKOS_FUNCTION int meet_in_step(const int* cols, const Number* values, int full, Slot* slots, int room) {
     const int lane = m_level.lane();
     int length = 0;
@@ -435,7 +451,8 @@ class Row {
       const unsigned lefts = m_level.vote(left);
       const unsigned news = m_frozen ? 0u : m_level.vote(slot < 0);
       m_level.barrier();
-      if (slot < 0) slot = m_frozen ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
+      if (slot < 0)
+        slot = m_frozen ? trash() : take(col, m_met + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
       m_met += Kokkos::popcount(news);
       if (left && e < room) slots[e] = place_of(slot);
       length += Kokkos::popcount(lefts);
@@ -460,8 +477,8 @@ class Row {
     return slot;
   }
 
-  /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go to the
-  /// smaller column. -1 where there is none.
+  /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go
+  /// to the smaller column. -1 where there is none.
   KOKKOS_FUNCTION int best_candidate() const {
     int slot = -1;
     if constexpr (width == 1 && !is_complex<Number>) {
@@ -473,7 +490,8 @@ class Row {
     return arg_max([this](int s) { return above_floor(gradient(s), m_set.cols[s]); });
   }
 
-  /// Without a filter, by one lane: two sweeps without branches, which compilers turn into vector instructions.
+  /// Without a filter, by one lane: two sweeps without branches, which compilers turn into vector
+  /// instructions.
   KOKKOS_FORCEINLINE_FUNCTION int arg_max_of_one_lane() const {
     using Size = std::conditional_t<sizeof(Real) == 4, int, long long>;  // vectors compare signed numbers
     const int used = slots_used();
@@ -494,8 +512,8 @@ class Row {
     return m_set.find(int(first)).slot;
   }
 
-  // Single precision packs magnitude and column into one key; double needs two sweeps. (Looking the slot up again costs
-  // less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
+  // Single precision packs magnitude and column into one key; double needs two sweeps. (Looking the slot up
+  // again costs less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
   template <class Filter>
   KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Filter& filter) const {
     using Bits = unsigned long long;
@@ -525,7 +543,8 @@ class Row {
         unsigned mine = ~0u;
         each_of_lane(used, lane, [&](int s) {
           const int other = m_set.cols[s];
-          if (magnitude(gradient(s)) == best && other >= 0 && unsigned(other) < mine && filter(s)) mine = unsigned(other);
+          if (magnitude(gradient(s)) == best && other >= 0 && unsigned(other) < mine && filter(s))
+            mine = unsigned(other);
         });
         return mine;
       });
@@ -537,8 +556,8 @@ class Row {
     return Kokkos::abs(r) > m_floor * m_a.root[col];
   }
 
-  /// Borders W by the column of the candidate in `slot` and moves g~ to the new minimum. `first` is the number of
-  /// members before this step: what they changed is in r already.
+  /// Borders W by the column of the candidate in `slot` and moves g~ to the new minimum. `first` is the
+  /// number of members before this step: what they changed is in r already.
   KOKKOS_FUNCTION RowStatus add_member(int slot, int first) {
     const int m = m_members;
     if (m == m_layout.max_members) {
@@ -578,9 +597,9 @@ class Row {
     return RowStatus::done;
   }
 
-  /// r += A[:, P] d for the step's direction d, one matrix row after another, lanes over its remembered entries; on a
-  /// warp two rows at a time, each by half of the lanes: into parts of r of their own, or one half after the other. No two
-  /// lanes meet in a place, and every place's sum has one order.
+  /// r += A[:, P] d for the step's direction d, one matrix row after another, lanes over its remembered
+  /// entries; on a warp two rows at a time, each by half of the lanes: into parts of r of their own, or one
+  /// half after the other. No two lanes meet in a place, and every place's sum has one order.
   KOKKOS_FUNCTION void update_gradient() {
     if constexpr (Level::keeps_registers && width == 32) {
       if (m_longest <= entries_of_lane * half_width) {
@@ -658,7 +677,8 @@ class Row {
   KOKKOS_FORCEINLINE_FUNCTION void add_entries(const LaneEntries& entries) const {
     Number sum[entries_of_lane];
 #pragma unroll
-    for (int t = 0; t < entries_of_lane; ++t) sum[t] = gradient_at(entries.place[t]) + entries.d * entries.value[t];
+    for (int t = 0; t < entries_of_lane; ++t)
+      sum[t] = gradient_at(entries.place[t]) + entries.d * entries.value[t];
 #pragma unroll
     for (int t = 0; t < entries_of_lane; ++t) gradient_at(entries.place[t]) = sum[t];
   }

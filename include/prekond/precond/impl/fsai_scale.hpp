@@ -62,13 +62,15 @@ Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>
   return least;
 }
 
-/// G without its small entries; a note in the report says how many it had. The meter counts all but both G. Fences once.
+/// G without its small entries; a note in the report says how many it had. The meter counts all but both G.
+/// Fences once.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
-    const Space& space, const CsrView<Scalar, Space>& g, VectorView<const real_type_t<Scalar>, Space> diagonal,
-    double delta, Report& report, MemoryMeter& meter) {
+    const Space& space, const CsrView<Scalar, Space>& g,
+    VectorView<const real_type_t<Scalar>, Space> diagonal, double delta, Report& report, MemoryMeter& meter) {
   const auto least = measure_rows<Scalar, Space>(space, g, g.values, diagonal, delta);
-  meter.pass(MemoryMeter::bytes_of(least) + g.num_rows * static_cast<std::int64_t>(sizeof(int)));  // the filter's lengths
+  meter.pass(MemoryMeter::bytes_of(least) +
+             g.num_rows * static_cast<std::int64_t>(sizeof(int)));  // the filter's lengths
   const KeepLarge<Scalar, Space> keep{g, g.values, diagonal, least};
   report.notes.push_back("G had " + std::to_string(g.nnz()) + " entries before the postfilter");
   ++report.fences;
@@ -118,8 +120,9 @@ struct VectorRows {
   }
 };
 
-/// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A g^T by 1 / sqrt(psi), in
-/// double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the diagonal.
+/// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A
+/// g^T by 1 / sqrt(psi), in double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the
+/// diagonal.
 template <class Scalar, class Space, int Width>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;

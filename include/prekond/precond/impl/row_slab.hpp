@@ -8,8 +8,8 @@
 
 namespace prekond::impl {
 
-/// Where rows go: row i of a chunk to the `width` places of the slab from (i - first) * width on; with first < 0, the
-/// k-th row of the range to those from k * width on.
+/// Where rows go: row i of a chunk to the `width` places of the slab from (i - first) * width on; with first
+/// < 0, the k-th row of the range to those from k * width on.
 template <class Scalar, class Space>
 struct RowSlab {
   std::int64_t first = 0;
@@ -43,11 +43,12 @@ struct AppendRows {
   }
 };
 
-/// `cols` and `values` have the rows one behind the other; row k of the chunk ends at row_ptrs(slab.first + k + 1) - begin.
+/// `cols` and `values` have the rows one behind the other; row k of the chunk ends at row_ptrs(slab.first + k
+/// + 1) - begin.
 template <class Scalar, class Space>
-void append_rows(const Space& space, const char* label, const RowSlab<Scalar, Space>& slab, std::int64_t count,
-                 VectorView<const std::size_t, Space> row_ptrs, std::size_t begin, VectorView<int, Space> cols,
-                 VectorView<Scalar, Space> values) {
+void append_rows(const Space& space, const char* label, const RowSlab<Scalar, Space>& slab,
+                 std::int64_t count, VectorView<const std::size_t, Space> row_ptrs, std::size_t begin,
+                 VectorView<int, Space> cols, VectorView<Scalar, Space> values) {
   constexpr int lanes = is_host_space<Space> ? 1 : 16;
   const int league = static_cast<int>((count + 63) / 64);
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, league, lanes, lanes),
