@@ -18,13 +18,43 @@ if(PREKOND_ENABLE_SANITIZERS)
   target_link_options(prekond_build_flags INTERFACE -fsanitize=address,undefined)
 endif()
 
+# The width of the processor's vector registers is part of the layout of dense factors.
+include(CheckCXXSourceCompiles)
+set(_options)
+foreach(_target IN ITEMS prekond_build_flags Kokkos::kokkos Kokkos::kokkoscore)
+  if(TARGET ${_target})
+    get_target_property(_found ${_target} INTERFACE_COMPILE_OPTIONS)
+    list(APPEND _options "${_found}")
+  endif()
+endforeach()
+string(REGEX MATCHALL "-march=[^>;\"]+" _march "${_options}")
+list(JOIN _march " " CMAKE_REQUIRED_FLAGS)
+check_cxx_source_compiles("#ifndef __AVX__\n#error\n#endif\nint main() {}" PREKOND_HAS_AVX)
+unset(CMAKE_REQUIRED_FLAGS)
+set(PREKOND_HOST_VECTOR_BYTES 16)
+if(PREKOND_HAS_AVX)
+  set(PREKOND_HOST_VECTOR_BYTES 32)
+endif()
+
+set(PREKOND_PRECISIONS double)
+if(PREKOND_ENABLE_SINGLE)
+  list(APPEND PREKOND_PRECISIONS single)
+elseif(PREKOND_ENABLE_TESTS)
+  message(FATAL_ERROR "The unit tests need single precision: set PREKOND_ENABLE_TESTS=OFF or PREKOND_ENABLE_SINGLE=ON")
+endif()
+
 configure_file(${PROJECT_SOURCE_DIR}/include/prekond/core/version.hpp.in
                ${PROJECT_BINARY_DIR}/include/prekond/core/version.hpp @ONLY)
 
-# prekond_add_layer(NAME SOURCES ... LAYERS ...): one folder of include/prekond is one layer is one target,
-# prekond::NAME, which links only the layers below it.
-function(prekond_add_layer name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LAYERS;LIBRARIES" ${ARGN})
+# prekond_optimize(LEVEL SOURCE...): in release builds the sources are compiled with this level in place of the build
+# type's: what runs once, or waits for files, is not worth the compiler's time.
+function(prekond_optimize level)
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+endfunction()
+
+# prekond_add_library(NAME SOURCES ... LINK ...): prekond::NAME, a static or shared library that is installed.
+function(prekond_add_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINK;LIBRARIES" ${ARGN})
   set(target prekond_${name})
   add_library(${target} ${arg_SOURCES})
   add_library(prekond::${name} ALIAS ${target})
@@ -34,11 +64,37 @@ function(prekond_add_layer name)
     ${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
                      $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src)
-  list(TRANSFORM arg_LAYERS PREPEND prekond_)
-  target_link_libraries(${target} PUBLIC Kokkos::kokkos ${arg_LAYERS})
+  list(TRANSFORM arg_LINK PREPEND prekond_)
+  target_link_libraries(${target} PUBLIC Kokkos::kokkos ${arg_LINK})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:prekond_build_flags> ${arg_LIBRARIES})
   install(TARGETS ${target} EXPORT prekond_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# prekond_add_layer(NAME SOURCES ... METHODS ... LAYERS ...): one folder of include/prekond is one layer is one target,
+# prekond::NAME, which links only the layers below it. Its METHODS are compiled once for each precision, as libraries of
+# their own, NAME_double (double and complex<double>) and NAME_single: a program that has doubles alone, as the command,
+# links and compiles only these (with the layers below: prekond::double).
+function(prekond_add_layer name)
+  cmake_parse_arguments(arg "" "" "SOURCES;METHODS;LAYERS;LIBRARIES" ${ARGN})
+  if(NOT arg_METHODS)
+    prekond_add_library(${name} SOURCES ${arg_SOURCES} LINK ${arg_LAYERS} LIBRARIES ${arg_LIBRARIES})
+    return()
+  endif()
+  if(arg_SOURCES)
+    prekond_add_library(${name}_common SOURCES ${arg_SOURCES} LINK ${arg_LAYERS})
+    list(PREPEND arg_LAYERS ${name}_common)
+  endif()
+  add_library(prekond_${name} INTERFACE)
+  add_library(prekond::${name} ALIAS prekond_${name})
+  set_target_properties(prekond_${name} PROPERTIES EXPORT_NAME ${name})
+  foreach(precision IN LISTS PREKOND_PRECISIONS)
+    prekond_add_library(${name}_${precision} SOURCES ${arg_METHODS} LINK ${arg_LAYERS})
+    string(TOUPPER ${precision} upper)
+    target_compile_definitions(prekond_${name}_${precision} PRIVATE PREKOND_ONLY_${upper})
+    target_link_libraries(prekond_${name} INTERFACE prekond_${name}_${precision})
+  endforeach()
+  install(TARGETS prekond_${name} EXPORT prekond_targets)
 endfunction()
 
 # prekond_add_adapter(NAME SOURCES ... LIBRARIES ...): what joins the library to another package, as target

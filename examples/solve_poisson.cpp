@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
   prekond::check_spd_input<double, Space>(space, a);  // (worth their time where a matrix is new)
 
   prekond::AdaptiveFsaiOptions options;
-  options.max_steps = 10;  // the default, 30, is for harder problems
+  options.max_steps = 10;  // the default, 15, is for harder problems
   prekond::AdaptiveFsai<double, Space> preconditioner(options);
   preconditioner.symbolic(space, a);
   preconditioner.numeric(space, a);  // once more after a change of the values alone

@@ -69,7 +69,8 @@ void register_all(int& argc, char** argv) {
         perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k) + blocks, repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
-      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps) + blocks,
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()) +
+                    blocks,
                 repetitions, [=](benchmark::State&) { return set_up_again(*a, options); });
     }
   }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <type_traits>
 
 namespace prekond {
 namespace {
@@ -56,15 +57,50 @@ std::string out_of_range(const std::string& name, const std::string& value, cons
   return "option '" + name + "' = " + value + " is out of its range " + range;
 }
 
-template <class Int>
-std::function<std::function<void()>(const OptionValue&)> prepare_int(std::string name, Int& target,
-                                                                     std::int64_t min, std::int64_t max,
-                                                                     std::string range) {
-  return [=, &target](const OptionValue& value) -> std::function<void()> {
-    const std::int64_t i = to_int(value, name);
-    if (i < min || i > max) throw OptionError(out_of_range(name, std::to_string(i), range));
-    return [&target, i] { target = static_cast<Int>(i); };
-  };
+std::int64_t read_int(const OptionValue& value, const std::string& name, std::int64_t min, std::int64_t max,
+                      const std::string& range) {
+  const std::int64_t i = to_int(value, name);
+  if (i < min || i > max) throw OptionError(out_of_range(name, std::to_string(i), range));
+  return i;
+}
+
+double read_real(const OptionValue& value, const std::string& name, double min, double max,
+                 const std::string& range) {
+  const double x = to_real(value, name);
+  if (!(x >= min && x <= max)) throw OptionError(out_of_range(name, real_text(x), range));
+  return x;
+}
+
+std::string int_range(std::int64_t min, std::int64_t max) {
+  return std::to_string(min) + " .. " + std::to_string(max);
+}
+std::int64_t at_most_int(std::int64_t max) {
+  return std::min<std::int64_t>(max, std::numeric_limits<int>::max());
+}
+
+const char* const automatic = "auto";
+
+template <class Number>
+OptionValue value_of(const Number& number) {
+  if constexpr (std::is_integral_v<Number> && !std::is_same_v<Number, bool>)
+    return std::int64_t(number);
+  else
+    return number;
+}
+template <class Number>
+OptionValue value_of(const std::optional<Number>& number) {
+  return number ? value_of(*number) : OptionValue(std::string(automatic));
+}
+
+template <class Value>
+constexpr bool is_optional = false;
+template <class Number>
+constexpr bool is_optional<std::optional<Number>> = true;
+
+std::string joined(const std::vector<std::string>& words, const std::string& separator) {
+  std::string text;
+  for (const auto& word : words) text += (text.empty() ? "" : separator) + word;
+  return text;
 }
 
 std::size_t edit_distance(const std::string& a, const std::string& b) {
@@ -99,61 +135,78 @@ std::string nearest_word(const std::string& word, const std::vector<std::string>
 
 void OptionFields::add(const std::string& name, const std::string& kind, const std::string& range,
                        const std::string& doc, std::function<OptionValue()> get,
-                       std::function<std::function<void()>(const OptionValue&)> prepare) {
-  m_fields.push_back({name, doc, kind, range, std::move(get), std::move(prepare)});
+                       std::function<Commit(const OptionValue&)> prepare) {
+  m_fields.push_back({name, doc, kind, range, std::move(get), std::move(prepare), {}, {}});
+}
+
+template <class Value, class Read>
+void OptionFields::add_number(const std::string& name, const std::string& kind, const std::string& range,
+                              const std::string& doc, Value& value, const Read& read) {
+  add(
+      name, kind, range, doc, [&value] { return value_of(value); },
+      [&value, read](const OptionValue& v) -> Commit {
+        if constexpr (is_optional<Value>) {
+          if (to_string(v) == automatic) return [&value] { value.reset(); };
+        }
+        const auto number = read(v);
+        return [&value, number] { value = number; };
+      });
 }
 
 void OptionFields::operator()(const std::string& name, bool& value, const std::string& doc) {
   const std::string full = m_prefix + name;
-  add(
-      full, "bool", "", doc, [&value] { return OptionValue(value); },
-      [&value, full](const OptionValue& v) -> std::function<void()> {
-        const bool b = to_bool(v, full);
-        return [&value, b] { value = b; };
-      });
+  add_number(full, "bool", "", doc, value, [full](const OptionValue& v) { return to_bool(v, full); });
 }
 
 void OptionFields::operator()(const std::string& name, int& value, std::int64_t min, std::int64_t max,
                               const std::string& doc) {
-  const std::string full = m_prefix + name;
-  max = std::min<std::int64_t>(max, std::numeric_limits<int>::max());
-  const std::string range = std::to_string(min) + " .. " + std::to_string(max);
-  add(
-      full, "int", range, doc, [&value] { return OptionValue(std::int64_t(value)); },
-      prepare_int(full, value, min, max, range));
+  const std::string full = m_prefix + name, range = int_range(min, at_most_int(max));
+  add_number(full, "int", range, doc, value, [=](const OptionValue& v) {
+    return static_cast<int>(read_int(v, full, min, at_most_int(max), range));
+  });
+}
+
+void OptionFields::operator()(const std::string& name, std::optional<int>& value, std::int64_t min,
+                              std::int64_t max, const std::string& doc) {
+  const std::string full = m_prefix + name, range = int_range(min, at_most_int(max));
+  add_number(full, "int", range, doc, value, [=](const OptionValue& v) {
+    return static_cast<int>(read_int(v, full, min, at_most_int(max), range));
+  });
 }
 
 void OptionFields::operator()(const std::string& name, std::int64_t& value, std::int64_t min,
                               std::int64_t max, const std::string& doc) {
-  const std::string full = m_prefix + name;
-  const std::string range = std::to_string(min) + " .. " + std::to_string(max);
-  add(
-      full, "int", range, doc, [&value] { return OptionValue(value); },
-      prepare_int(full, value, min, max, range));
+  const std::string full = m_prefix + name, range = int_range(min, max);
+  add_number(full, "int", range, doc, value,
+             [=](const OptionValue& v) { return read_int(v, full, min, max, range); });
 }
 
 void OptionFields::operator()(const std::string& name, double& value, double min, double max,
                               const std::string& doc) {
-  const std::string full = m_prefix + name;
-  const std::string range = real_text(min) + " .. " + real_text(max);
-  add(
-      full, "real", range, doc, [&value] { return OptionValue(value); },
-      [&value, full, range, min, max](const OptionValue& v) -> std::function<void()> {
-        const double x = to_real(v, full);
-        if (!(x >= min && x <= max)) throw OptionError(out_of_range(full, real_text(x), range));
-        return [&value, x] { value = x; };
-      });
+  const std::string full = m_prefix + name, range = real_text(min) + " .. " + real_text(max);
+  add_number(full, "real", range, doc, value,
+             [=](const OptionValue& v) { return read_real(v, full, min, max, range); });
+}
+
+void OptionFields::operator()(const std::string& name, std::optional<double>& value, double min, double max,
+                              const std::string& doc) {
+  const std::string full = m_prefix + name, range = real_text(min) + " .. " + real_text(max);
+  add_number(full, "real", range, doc, value,
+             [=](const OptionValue& v) { return read_real(v, full, min, max, range); });
 }
 
 void OptionFields::add_choice(const std::string& name, const std::vector<std::string>& words,
                               const std::string& doc, std::function<std::size_t()> get,
                               std::function<void(std::size_t)> set) {
   const std::string full = m_prefix + name;
-  std::string range;
-  for (const auto& word : words) range += (range.empty() ? "" : " | ") + word;
+  const std::string range = joined(words, " | ");
   add(
-      full, "choice", range, doc, [words, get] { return OptionValue(words[get()]); },
-      [full, words, range, set](const OptionValue& v) -> std::function<void()> {
+      full, "choice", range, doc,
+      [words, get] {
+        const std::size_t k = get();  // a struct may hold a value that is none of them
+        return OptionValue(k < words.size() ? words[k] : std::string("a value without a name"));
+      },
+      [full, words, range, set](const OptionValue& v) -> Commit {
         const auto found = std::find(words.begin(), words.end(), to_string(v));
         if (found == words.end())
           throw OptionError("option '" + full + "' is one of " + range + ", not '" + to_string(v) + "'");
@@ -162,27 +215,102 @@ void OptionFields::add_choice(const std::string& name, const std::vector<std::st
       });
 }
 
+void OptionFields::method(const std::string& name, MethodChoice& value, const MethodTable& table,
+                          const std::string& doc) {
+  const std::string full = m_prefix + name;
+  const auto prepare = [&value, full, table](const std::string* chosen, const OptionMap& options) -> Commit {
+    MethodChoice next = value;
+    if (chosen != nullptr && *chosen != value.name) next = {*chosen, {}};
+    for (const auto& [key, option] : options) next.options[key] = option;
+    try {
+      table.values(next);
+    } catch (const OptionError& error) {
+      throw OptionError("option '" + full + "': " + error.what());
+    }
+    return [&value, next] { value = next; };
+  };
+  add(
+      full, "method", joined(table.names, " | "), doc, [&value] { return OptionValue(value.name); },
+      [prepare](const OptionValue& v) {
+        const std::string chosen = to_string(v);
+        return prepare(&chosen, {});
+      });
+  m_fields.back().prepare_method = prepare;
+  m_fields.back().method_options = [&value, table] { return table.values(value); };
+}
+
+const OptionField* OptionFields::find(const std::string& name) const {
+  const auto field =
+      std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
+  return field == m_fields.end() ? nullptr : &*field;
+}
+
+/// The field of the method that "smoother.max_steps" is an option of.
+const OptionField* OptionFields::method_of(const std::string& name) const {
+  for (const auto& field : m_fields)
+    if (field.kind == "method" && name.starts_with(field.name + ".")) return &field;
+  return nullptr;
+}
+
+bool OptionFields::knows(const std::string& name) const {
+  return find(name) != nullptr || method_of(name) != nullptr;
+}
+
 void OptionFields::set(const OptionMap& values, const std::string& owner) const {
-  std::vector<std::function<void()>> presets, commits;
+  struct Method {
+    std::optional<std::string> name;
+    OptionMap options;
+  };
+  std::map<const OptionField*, Method> methods;
+  std::vector<Commit> commits;
+  const auto choose = [&](const OptionField* field, const std::string& name) {
+    auto& chosen = methods[field].name;
+    if (chosen && *chosen != name)
+      throw OptionError("option '" + field->name + "' is both '" + *chosen + "' and '" + name + "'");
+    chosen = name;
+  };
   for (const auto& [name, value] : values) {
-    const auto field =
-        std::find_if(m_fields.begin(), m_fields.end(), [&](const auto& f) { return f.name == name; });
-    if (field == m_fields.end()) {
+    if (const OptionField* field = find(name)) {
+      if (field->kind == "method")
+        choose(field, to_string(value));
+      else
+        commits.push_back(field->prepare(value));
+    } else if (const OptionField* of_method = method_of(name)) {
+      const std::string key = name.substr(of_method->name.size() + 1);
+      if (key == "name")
+        choose(of_method, to_string(value));
+      else
+        methods[of_method].options[key] = value;
+    } else {
       std::vector<std::string> names;
       for (const auto& f : m_fields) names.push_back(f.name);
       const std::string nearest = nearest_word(name, names);
       throw OptionError("'" + owner + "' has no option '" + name + "'" +
                         (nearest.empty() ? "; it takes none" : "; did you mean '" + nearest + "'?"));
     }
-    (field->is_preset ? presets : commits).push_back(field->prepare(value));
   }
-  for (const auto& commit : presets) commit();
+  for (const auto& [field, method] : methods)
+    commits.push_back(field->prepare_method(method.name ? &*method.name : nullptr, method.options));
   for (const auto& commit : commits) commit();
+}
+
+void OptionFields::check(const std::string& owner) const {
+  for (const auto& field : m_fields) {
+    try {
+      field.prepare(field.get());
+    } catch (const OptionError& error) {
+      throw OptionError(owner + ": " + error.what());
+    }
+  }
 }
 
 OptionMap OptionFields::values() const {
   OptionMap map;
-  for (const auto& field : m_fields) map[field.name] = field.get();
+  for (const auto& field : m_fields) {
+    map[field.name] = field.get();
+    if (field.kind != "method") continue;
+    for (const auto& [key, value] : field.method_options()) map[field.name + "." + key] = value;
+  }
   return map;
 }
 

@@ -50,13 +50,10 @@ OptionValue to_value(const Teuchos::ParameterEntry& entry, const std::string& na
   return value;
 }
 
-bool is_option(const OptionFields& fields, const std::string& name) {
-  return std::any_of(fields.list().begin(), fields.list().end(),
-                     [&](const OptionField& field) { return field.name == name; });
-}
-
 bool has_nested(const OptionFields& fields, const std::string& name) {
-  const auto nested = [&](const OptionField& field) { return field.name.starts_with(name + "."); };
+  const auto nested = [&](const OptionField& field) {
+    return field.name.starts_with(name + ".") || (field.kind == "method" && field.name == name);
+  };
   return std::any_of(fields.list().begin(), fields.list().end(), nested);
 }
 
@@ -67,7 +64,7 @@ void flatten(const OptionFields& fields, const Teuchos::ParameterList& list, con
     if (!list.entry(entry).isList()) {
       // An unknown one is refused for its name, whatever its type.
       options[name] =
-          is_option(fields, name) ? to_value(list.entry(entry), name, owner) : OptionValue(std::string());
+          fields.knows(name) ? to_value(list.entry(entry), name, owner) : OptionValue(std::string());
       continue;
     }
     const Teuchos::ParameterList& sublist = list.sublist(list.name(entry));
@@ -87,9 +84,9 @@ std::vector<std::string> words_of(const std::string& range) {
   return words;
 }
 
-void add(Teuchos::ParameterList& list, const std::string& name, const OptionField& field) {
+void add(Teuchos::ParameterList& list, const std::string& name, const OptionField& field,
+         const OptionValue& value) {
   const std::string doc = field.doc + (field.range.empty() ? "" : " (" + field.range + ")");
-  const OptionValue value = field.get();
   // As setParameters does, the list takes a number in any type.
   using Number = Teuchos::AnyNumberParameterEntryValidator;
   const auto number = [](Number::EPreferredType preferred) {
@@ -104,6 +101,8 @@ void add(Teuchos::ParameterList& list, const std::string& name, const OptionFiel
       list.set(name, static_cast<int>(*i), doc, number(Number::PREFER_INT));
     else
       list.set(name, static_cast<long long>(*i), doc, number(Number::PREFER_LONG_LONG));
+  } else if (field.kind != "choice" && field.kind != "method") {
+    list.set(name, std::get<std::string>(value), doc);  // auto, or a value of the chosen method
   } else {
     const std::vector<std::string> words = words_of(field.range);
     list.set(
@@ -133,7 +132,14 @@ Teuchos::ParameterList valid_parameters(const OptionFields& fields, const std::s
       target = &target->sublist(name.substr(0, dot));
       name = name.substr(dot + 1);
     }
-    add(*target, name, field);
+    if (field.kind != "method") {
+      add(*target, name, field, field.get());
+      continue;
+    }
+    Teuchos::ParameterList& method = target->sublist(name, false, field.doc);
+    add(method, "name", field, field.get());
+    const OptionField any = {"", "an option of the method", "", "", {}, {}, {}, {}};
+    for (const auto& [key, value] : field.method_options()) add(method, key, any, value);
   }
   return list;
 }

@@ -54,7 +54,8 @@ void fill(const Space& space, const Processes& processes, const Problem<Scalar>&
   try {
     // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
     processes.only_first([&] {
-      if (row.method.precond_needs_spd && !problem.not_spd.empty()) throw InputError(problem.not_spd);
+      if (row.method.precond_properties.needs_spd && !problem.not_spd.empty())
+        throw InputError(problem.not_spd);
     });
     const RunOptions options{settings.x0, settings.stopping, settings.repeat, false};
     row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
@@ -70,8 +71,8 @@ void fill(const Space& space, const Processes& processes, const Problem<Scalar>&
 /// What the solver needs of the matrix, or else some preconditioner.
 template <class Scalar>
 SpdCheck spd_check(const std::vector<Row<Scalar>>& rows) {
-  if (rows.front().method.solver_needs_spd) return SpdCheck::require;
-  const auto needs_spd = [](const Row<Scalar>& row) { return row.method.precond_needs_spd; };
+  if (rows.front().method.solver_properties.needs_spd) return SpdCheck::require;
+  const auto needs_spd = [](const Row<Scalar>& row) { return row.method.precond_properties.needs_spd; };
   return std::any_of(rows.begin(), rows.end(), needs_spd) ? SpdCheck::report : SpdCheck::none;
 }
 

@@ -30,15 +30,17 @@ struct Section {
 
 template <class Product>
 std::string note_of(const RegistryLine<Product>& line) {
-  if (line.needs_spd) return "for symmetric positive definite matrices";
-  return line.nonsymmetric ? "for general matrices; it is not symmetric, which conjugate gradients need" : "";
+  if (line.properties.needs_spd) return "for symmetric positive definite matrices";
+  return line.properties.symmetry == Symmetry::nonsymmetric
+             ? "for general matrices; it is not symmetric, which conjugate gradients need"
+             : "";
 }
 
 template <class Product>
 std::vector<Entry> entries_of(const Registry<Product>& registry) {
   std::vector<Entry> entries;
   for (const auto& line : registry) {
-    const std::shared_ptr<Configurator<Product>> configurator = line.configure();
+    const std::shared_ptr<Configurator<Product>> configurator = line.configure()->resolved();
     entries.push_back(
         {line.name, line.summary, line.paper, note_of(line), configurator->fields().list(), configurator});
   }

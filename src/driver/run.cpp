@@ -169,7 +169,8 @@ class Run {
 template <class Product>
 void set_options(const RegistryLine<Product>& line, Configurator<Product>& configurator,
                  const OptionMap& options, const Origins& origins, const std::string& owner) {
-  // One by one on another instance, because all together none could be told apart.
+  // One by one on another instance, because all together none could be told apart; a method's name comes
+  // before its options there.
   const auto scratch = line.configure();
   for (const auto& [name, value] : options)
     at_origin(origins, owner + name, [&, &key = name, &written = value] {
@@ -178,23 +179,14 @@ void set_options(const RegistryLine<Product>& line, Configurator<Product>& confi
   configurator.fields().set(options, line.name);
 }
 
-template <class Scalar>
-bool is_nonsymmetric(const Configurator<AnyPreconditioner<Scalar>>& configurator) {
-  try {
-    return configurator.build()->is_nonsymmetric();
-  } catch (const OptionError&) {
-    return true;  // options that do not go together make nothing
-  }
-}
-
 void add_word(std::string& words, const std::string& word) {
   words += (words.empty() ? "" : ", ") + word;
 }
 
-/// The options, one each, that make a preconditioner symmetric whose defaults do not.
+/// The options, one each, that make a preconditioner one for the solver whose defaults do not.
 template <class Scalar>
-std::vector<std::pair<std::string, std::string>> symmetric_choices(
-    const RegistryLine<AnyPreconditioner<Scalar>>& line) {
+std::vector<std::pair<std::string, std::string>> choices_for(
+    const Properties& solver, const RegistryLine<AnyPreconditioner<Scalar>>& line) {
   std::vector<std::pair<std::string, std::string>> choices;
   for (const auto& field : line.configure()->fields().list()) {
     if (field.kind != "choice") continue;
@@ -202,7 +194,7 @@ std::vector<std::pair<std::string, std::string>> symmetric_choices(
       std::erase(choice, ' ');
       const auto configurator = line.configure();
       configurator->fields().set({{field.name, choice}}, line.name);
-      if (!is_nonsymmetric<Scalar>(*configurator)) choices.emplace_back(field.name, choice);
+      if (go_together(solver, configurator->properties())) choices.emplace_back(field.name, choice);
     }
   }
   return choices;
@@ -212,21 +204,22 @@ std::vector<std::pair<std::string, std::string>> symmetric_choices(
 
 template <class Scalar>
 void check_combination(const Method<Scalar>& method) {
-  if (!method.solver_needs_spd || !method.precond->build()->is_nonsymmetric()) return;
+  const Properties& solver = method.solver_properties;
+  if (go_together(solver, method.precond_properties)) return;
   std::string others, solvers, because;
   for (const auto& line : preconditioner_registry<Scalar, Space>()) {
-    if (!is_nonsymmetric<Scalar>(*line.configure())) {
+    if (go_together(solver, line.properties)) {
       add_word(others, line.name);
       continue;
     }
-    for (const auto& [option, choice] : symmetric_choices<Scalar>(line)) {
+    for (const auto& [option, choice] : choices_for<Scalar>(solver, line)) {
       add_word(others, line.name + " with " + option + "=" + choice);
       if (line.name == method.precond_name)
         because = " with " + option + "=" + to_string(method.precond_options.at(option));
     }
   }
   for (const auto& line : solver_registry<Scalar, Space>())
-    if (!line.needs_spd) add_word(solvers, line.name);
+    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
   throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
                     method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
                     (solvers.empty() ? "" : ", or one of the solvers " + solvers));
@@ -251,12 +244,14 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
   method.precond_name = precond;
   method.solver = solver_line.configure();
   method.precond = precond_line.configure();
-  method.solver_needs_spd = solver_line.needs_spd;
-  method.precond_needs_spd = precond_line.needs_spd;
   set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.");
   set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.");
+  method.solver = method.solver->resolved();
+  method.precond = method.precond->resolved();
   method.solver_options = method.solver->fields().values();
   method.precond_options = method.precond->fields().values();
+  method.solver_properties = method.solver->properties();
+  method.precond_properties = method.precond->properties();
   return method;
 }
 

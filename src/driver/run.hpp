@@ -26,8 +26,10 @@ struct MethodFacts {
   std::string precond_name;
   OptionMap solver_options;   ///< the values in force
   OptionMap precond_options;  ///< likewise
-  bool solver_needs_spd = false;
-  bool precond_needs_spd = false;
+  Properties solver_properties;
+  Properties precond_properties;
+
+  bool needs_spd() const { return solver_properties.needs_spd || precond_properties.needs_spd; }
 };
 
 /// A solver and a preconditioner, chosen and with their options set.

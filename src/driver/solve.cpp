@@ -206,9 +206,8 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
   Outcome<Scalar> outcome;
   {
     Progress progress(!settings.quiet && processes.first());
-    const bool needs_spd = method.solver_needs_spd || method.precond_needs_spd;
     problem = make_problem<Scalar>(space, processes, settings, input,
-                                   needs_spd ? SpdCheck::require : SpdCheck::none, progress);
+                                   method.needs_spd() ? SpdCheck::require : SpdCheck::none, progress);
     outcome = run_method<Scalar>(space, processes, problem, method, options, progress);
   }
   Vector<Scalar, Space> solution;

@@ -5,6 +5,7 @@
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "matrix/row_search.hpp"
 
@@ -69,7 +70,7 @@ struct CopyDiagonal {
 
 template <class Scalar, class Space>
 struct ScanRows {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> diagonal;
   VectorView<RowFacts, Space> facts;
@@ -257,7 +258,7 @@ MatrixStatistics statistics(const Space& space, const CsrView<Scalar, Space>& a)
   Kokkos::parallel_for("prekond::statistics::copy_diagonal", RowPolicy<Space>(space, 0, a.num_rows),
                        CopyDiagonal<Scalar, Space>{a, diagonal});
   Kokkos::parallel_for("prekond::statistics::scan_rows",
-                       impl::RowBlocks<Space>::policy(space, a.num_rows, a.nnz()),
+                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                        ScanRows<Scalar, Space>{a, diagonal, facts});
   Summary sum{};
   Kokkos::parallel_reduce("prekond::statistics::summarise", RowPolicy<Space>(space, 0, a.num_rows),

@@ -3,6 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "matrix/row_search.hpp"
 
@@ -94,7 +95,7 @@ struct CheckRowPtrs {
 /// finite.
 template <class Scalar, class Space>
 struct CheckEntries {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
   FirstPlace<Space> first;
 
@@ -255,7 +256,7 @@ struct ReadDiagonal {
 /// Finds the first entry that differs from its mirror image, which is the conjugate.
 template <class Scalar, class Space>
 struct CheckSymmetry {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> diagonal;
   FirstPlace<Space> first;
@@ -307,7 +308,7 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
                     const Vector<double, Space>& diagonal) {
   const auto first = no_offender(space);
   Kokkos::parallel_for("prekond::check_spd_input::symmetry",
-                       impl::RowBlocks<Space>::policy(space, a.num_rows, a.nnz()),
+                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                        CheckSymmetry<Scalar, Space>{a, diagonal, first});
   const Place place = fetch(space, first);
   if (place == none) return;
@@ -330,7 +331,7 @@ void validate(const Space& space, const CsrView<Scalar, Space>& a) {
   if (a.nnz() == 0) return;
   const auto first = no_offender(space);
   Kokkos::parallel_for("prekond::validate::entries",
-                       impl::RowBlocks<Space>::policy(space, a.num_rows, a.nnz()),
+                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                        CheckEntries<Scalar, Space>{a, first});
   const Place place = fetch(space, first);
   if (place == none) return;

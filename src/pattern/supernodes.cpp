@@ -4,8 +4,8 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/supernodes.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
-#include "matrix/row_search.hpp"
 
 #include <string>
 
@@ -24,7 +24,7 @@ KOKKOS_FUNCTION bool has_column(const CsrGraphView<Space>& s, std::int64_t row, 
 /// first(i) = i where a run of similar rows begins, else 0.
 template <class Space>
 struct CompareRows {
-  using Blocks = impl::RowBlocks<Space>;
+  using Blocks = impl::RowTeams<Space>;
   CsrGraphView<Space> s;
   double similarity;
   VectorView<int, Space> first;
@@ -109,7 +109,7 @@ struct UnionColumns {
 
 template <class Space>
 struct CountUnions {
-  using Blocks = impl::RowBlocks<Space>;
+  using Blocks = impl::RowTeams<Space>;
   UnionColumns<Space> columns;
   std::int64_t count;
   VectorView<int, Space> length;
@@ -128,7 +128,7 @@ struct CountUnions {
 /// Rows with their columns in the order in which they are met.
 template <class Space>
 struct FillUnions {
-  using Blocks = impl::RowBlocks<Space>;
+  using Blocks = impl::RowTeams<Space>;
   UnionColumns<Space> columns;
   std::int64_t count;
   VectorView<const std::size_t, Space> row_ptrs;
@@ -180,7 +180,7 @@ Supernodes<Space> find_supernodes(const Space& space, const std::type_identity_t
                                   double similarity, int most) {
   const std::int64_t n = s.num_rows;
   const auto first = allocate<Vector<int, Space>>(space, "prekond::supernodes::first", n);
-  Kokkos::parallel_for("prekond::supernodes::compare_rows", impl::RowBlocks<Space>::policy(space, n, s.nnz()),
+  Kokkos::parallel_for("prekond::supernodes::compare_rows", impl::RowTeams<Space>::policy(space, n, s.nnz()),
                        CompareRows<Space>{s, similarity, first});
   Kokkos::parallel_scan("prekond::supernodes::cut_runs", Rows<Space>(space, 0, n),
                         CutRuns<Space>{first, most});
@@ -201,7 +201,7 @@ CsrGraph<Space> merge_supernodes(const Space& space, const std::type_identity_t<
                                  const Supernodes<Space>& supernodes, std::int64_t max_bytes) {
   const std::int64_t n = lower.num_rows, count = supernodes.count();
   const UnionColumns<Space> columns{lower, supernodes.begins};
-  const auto policy = impl::RowBlocks<Space>::policy(space, count, lower.nnz());
+  const auto policy = impl::RowTeams<Space>::policy(space, count, lower.nnz());
   const auto length = allocate<Vector<int, Space>>(space, "prekond::supernodes::length", n);
   Kokkos::parallel_for("prekond::supernodes::count_unions", policy,
                        CountUnions<Space>{columns, count, length});

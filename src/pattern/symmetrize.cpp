@@ -3,8 +3,8 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
-#include "matrix/row_search.hpp"
 
 namespace prekond {
 namespace {
@@ -36,7 +36,7 @@ void own_lengths(const Space& space, const Mirrors<Space>& mirrors, VectorView<i
 /// result.
 template <class Space>
 struct MirrorEntries {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   Mirrors<Space> mirrors;
   VectorView<int, Space> length;
   VectorView<const std::size_t, Space> row_ptrs;
@@ -67,7 +67,7 @@ CsrGraph<Space> symmetrize(const Space& space, const std::type_identity_t<CsrGra
   const std::int64_t n = s.num_rows;
   const Mirrors<Space> mirrors{s};
   const auto length = allocate<Vector<int, Space>>(space, "prekond::symmetrize::length", n);
-  const auto policy = impl::RowBlocks<Space>::policy(space, n, s.nnz());
+  const auto policy = impl::RowTeams<Space>::policy(space, n, s.nnz());
   own_lengths<Space>(space, mirrors, length);
   Kokkos::parallel_for("prekond::symmetrize::count", policy, MirrorEntries<Space>{mirrors, length, {}, {}});
   const auto [row_ptrs, nnz] =

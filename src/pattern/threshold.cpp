@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/impl/geometric_mean.hpp>
 #include <prekond/pattern/threshold.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
-#include "matrix/row_search.hpp"
 
 #include <string>
 
@@ -36,13 +36,13 @@ struct LargeEntries {
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
     const int j = a.col_idxs(k);
     if (j == i || j >= a.num_rows) return false;
-    return tau == 0 || Kokkos::abs(to_double(a.values(k))) > tau * impl::geometric_mean(scale(i), scale(j));
+    return tau == 0 || Kokkos::abs(to_double(a.values(k))) > tau * geometric_mean(scale(i), scale(j));
   }
 };
 
 template <class Scalar, class Space>
 struct CountLargeEntries {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   LargeEntries<Scalar, Space> keeps;
   VectorView<int, Space> length;
 
@@ -60,7 +60,7 @@ struct CountLargeEntries {
 
 template <class Scalar, class Space>
 struct CopyLargeEntries {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   LargeEntries<Scalar, Space> keeps;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
@@ -117,7 +117,7 @@ struct PartOfRows {
 
 template <class Space>
 struct CopyPart {
-  using Rows = impl::RowBlocks<Space>;
+  using Rows = impl::RowTeams<Space>;
   PartOfRows<Space> part;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
@@ -142,7 +142,7 @@ CsrGraph<Space> make_part(const Space& space, const std::string& label, const Pa
   const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, label, n, part);
   auto col_idxs = allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz);
   Kokkos::parallel_for(label + "::copy_rows",
-                       impl::RowBlocks<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                       impl::RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
                        CopyPart<Space>{part, row_ptrs, col_idxs});
   return {n, n, row_ptrs, col_idxs};
 }
@@ -161,7 +161,7 @@ CsrGraph<Space> threshold(const Space& space, const CsrView<Scalar, Space>& a, d
                          ScaleRows<Scalar, Space>{a, unit_diagonal, scale});
   }
   const LargeEntries<Scalar, Space> keeps{a, scale, tau};
-  const auto rows = impl::RowBlocks<Space>::policy(space, n, a.nnz());
+  const auto rows = impl::RowTeams<Space>::policy(space, n, a.nnz());
   auto length = allocate<Vector<int, Space>>(space, "prekond::threshold::length", n);
   Kokkos::parallel_for("prekond::threshold::count_entries", rows,
                        CountLargeEntries<Scalar, Space>{keeps, length});

@@ -174,7 +174,7 @@ TEST(Ifpack2Matrix, AZeroRowOnOneRankIsRefusedByAll) {
   const HostMatrix<double> a = with_zero_row(sound, row);
   const Columns x = random_columns(a.num_rows, 1, 3);
   for (const auto& line : registry()) {
-    if (!line.needs_spd) continue;
+    if (!line.properties.needs_spd) continue;
     for (const bool check : {true, false}) {
       SCOPED_TRACE(line.name + (check ? ", checked" : ", not checked"));
       const auto matrix = distribute(a, map);
@@ -257,7 +257,7 @@ TEST(Ifpack2Matrix, AsymmetricValuesAreRefusedUnlessTheCheckIsOff) {
   for (const auto& line : registry()) {
     SCOPED_TRACE(line.name);
     const auto m = ifpack2::create(line.name, matrix);
-    if (line.needs_spd) {
+    if (line.properties.needs_spd) {
       const std::string text = message_of<InputError>([&] { m->compute(); });
       EXPECT_THAT(text, AllOf(HasSubstr("symmetric"), HasSubstr("3")));
       if (num_ranks() > 1) {

@@ -229,7 +229,7 @@ TEST(Ifpack2Schwarz, AFailureOnOneRankIsThrownByAll) {
   const std::int64_t last = a.num_rows - 1;
   const auto matrix = distribute(with_zero_row(a, last), map);
   for (const auto& line : registry()) {
-    if (!line.needs_spd) continue;
+    if (!line.properties.needs_spd) continue;
     SCOPED_TRACE(line.name);
     const std::string text = message_of<InputError>([&] { schwarz(line.name, matrix, 0); });
     EXPECT_THAT(text, AllOf(HasSubstr("rank " + std::to_string(num_ranks() - 1) + " of " +

@@ -291,7 +291,7 @@ TEST(Ifpack2Phases, AMatrixWithTpetrasColumnMapIsNotCopied) {
                                           local.graph.entries, local.values);
         const auto m = create_preconditioner<double, Space>(line.name);
         m->symbolic(Space(), view);
-        if (line.needs_spd) check_local_spd_input<double, Space>(Space(), view);
+        if (line.properties.needs_spd) check_local_spd_input<double, Space>(Space(), view);
         m->numeric(Space(), view);
       });
       const auto mine = adapter(matrix);
@@ -313,7 +313,7 @@ TEST(Ifpack2Options, EveryOptionOfEveryAlgorithmIsThere) {
     SCOPED_TRACE(line.name);
     const AdapterPointer m = ifpack2::create(line.name, Teuchos::RCP<const TpetraMatrix>());
     const auto valid = m->getValidParameters();
-    OptionMap defaults = line.configure()->fields().values();
+    OptionMap defaults = line.configure()->resolved()->fields().values();
     defaults["check_input"] = true;
     if (defaults.contains("reuse")) defaults["reuse"] = std::string("none");
     EXPECT_EQ(static_cast<std::size_t>(valid->numParams()), defaults.size());

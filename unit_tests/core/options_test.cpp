@@ -10,6 +10,7 @@
 #include <prekond/precond/registry.hpp>
 
 #include <cmath>
+#include <optional>
 
 namespace prekond::testing {
 namespace {
@@ -46,7 +47,6 @@ struct ToyOptions {
   static constexpr const char* name = "toy";
   static constexpr const char* summary = "a toy";
   static constexpr const char* paper = "Toymaker 1901";
-  static constexpr bool needs_spd = true;
 
   int steps = 30;
   std::int64_t bytes = std::int64_t(1) << 33;
@@ -54,6 +54,8 @@ struct ToyOptions {
   bool flag = false;
   Mode mode = Mode::safe;
   LocalOptions local;
+
+  Properties properties() const { return {.needs_spd = true, .symmetry = Symmetry::symmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -241,48 +243,79 @@ TEST(OptionsTest, NothingIsCommittedUnlessAllIsValid) {
   refused({{"flag", true}, {"local.fill", std::int64_t(3)}, {"nothing", true}, {"steps", std::int64_t(3)}});
 }
 
-struct PresetOptions {
+/// Steps and a tolerance whose defaults depend on the mode.
+struct DependentOptions {
+  static constexpr const char* name = "dependent";
   Mode mode = Mode::safe;
-  int steps = 30;
+  std::optional<int> steps = std::nullopt;
+  std::optional<double> tolerance = std::nullopt;
   int again = 1;
+
+  void resolve() {
+    if (mode == Mode::both && again == 0) throw OptionError("dependent: both, but not again");
+    if (!steps) steps = mode == Mode::fast ? 5 : 50;
+    if (!tolerance) tolerance = steps < 10 ? 0.5 : 0.1;
+  }
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("again", again, 0, 9, "times");
-    visit.preset("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}}, "sets the two others",
-                 [this](Mode choice) {
-                   again = choice == Mode::fast ? 0 : 2;
-                   steps = choice == Mode::fast ? 5 : 50;
-                 });
+    visit("mode", mode, {{"fast", Mode::fast}, {"safe", Mode::safe}, {"both", Mode::both}}, "how it works");
     visit("steps", steps, 0, 100, "steps of a row");
+    visit("tolerance", tolerance, 0.0, 1.0, "where it stops");
   }
 };
 
-TEST(OptionsTest, APresetSetsOthersButThoseThatAreSetWithIt) {
-  PresetOptions options;
+TEST(OptionsTest, WhatIsUnsetDependsOnTheOthersHoweverTheyAreSet) {
+  const OptionValue automatic = std::string("auto");
+  DependentOptions options;
   const OptionFields fields = OptionFields::of(options);
-  EXPECT_EQ(options.steps, 30);
-  fields.set({{"mode", std::string("fast")}}, "toy");
-  EXPECT_EQ(options.mode, Mode::fast);
-  EXPECT_EQ(options.steps, 5);
-  EXPECT_EQ(options.again, 0);
-  // "again" is before "mode" by name, "steps" behind it.
-  fields.set({{"again", std::int64_t(7)}, {"mode", std::string("safe")}, {"steps", std::int64_t(8)}}, "toy");
-  EXPECT_EQ(options.mode, Mode::safe);
-  EXPECT_EQ(options.again, 7);
-  EXPECT_EQ(options.steps, 8);
-  // A later one that is not set with it stays.
-  fields.set({{"steps", std::int64_t(9)}}, "toy");
-  EXPECT_EQ(options.again, 7);
+  EXPECT_EQ(fields.values().at("steps"), automatic);
+  EXPECT_EQ(fields.values().at("tolerance"), automatic);
+  EXPECT_EQ(*resolved(options).steps, 50);
+  EXPECT_EQ(*resolved(options).tolerance, 0.1);
+  EXPECT_FALSE(options.steps || options.tolerance) << "resolving is the constructor's, on its copy";
+
+  // By name and in the struct, in one call and in several, in any order.
+  fields.set({{"mode", std::string("fast")}}, "dependent");
+  EXPECT_EQ(*resolved(options).steps, 5);
+  EXPECT_EQ(*resolved(options).tolerance, 0.5);
+  EXPECT_EQ(*resolved(DependentOptions{.mode = Mode::fast}).steps, 5);
+  fields.set({{"steps", std::int64_t(20)}}, "dependent");
+  EXPECT_EQ(*resolved(options).steps, 20);
+  EXPECT_EQ(*resolved(options).tolerance, 0.1);
+  fields.set({{"mode", std::string("safe")}}, "dependent");
+  fields.set({{"mode", std::string("fast")}}, "dependent");
+  EXPECT_EQ(*resolved(options).steps, 20) << "what was set stays";
+  fields.set({{"steps", std::string("auto")}, {"tolerance", std::string("0.25")}}, "dependent");
+  EXPECT_EQ(*resolved(options).steps, 5);
+  EXPECT_EQ(*resolved(options).tolerance, 0.25);
+  const DependentOptions once = resolved(options), twice = resolved(once);
+  EXPECT_TRUE(once.steps == twice.steps && once.tolerance == twice.tolerance);
+
+  EXPECT_EQ(message_of<OptionError>([&] {
+              fields.set({{"steps", std::int64_t(101)}}, "dependent");
+            }),
+            "option 'steps' = 101 is out of its range 0 .. 100");
+  EXPECT_THAT(message_of<OptionError>([&] {
+                fields.set({{"steps", std::string("automatic")}}, "dependent");
+              }),
+              HasSubstr("takes a whole number"));
 }
 
-TEST(OptionsTest, APresetIsNotAppliedUnlessAllIsValid) {
-  PresetOptions options;
-  const OptionFields fields = OptionFields::of(options);
-  EXPECT_THROW(fields.set({{"mode", std::string("fast")}, {"steps", std::int64_t(1000)}}, "toy"),
-               OptionError);
-  EXPECT_THROW(fields.set({{"mode", std::string("both")}}, "toy"), OptionError);
-  EXPECT_EQ(options.mode, Mode::safe);
-  EXPECT_EQ(options.steps, 30);
+TEST(OptionsTest, AStructIsCheckedAsIfItWereSetByName) {
+  const auto message = [](const DependentOptions& options) {
+    return message_of<OptionError>([&] { (void)resolved(options); });
+  };
+  EXPECT_EQ(message({.steps = -1}), "dependent: option 'steps' = -1 is out of its range 0 .. 100");
+  EXPECT_EQ(message({.tolerance = 1.5}), "dependent: option 'tolerance' = 1.5 is out of its range 0 .. 1");
+  EXPECT_THAT(message({.tolerance = std::nan("")}), HasSubstr("'tolerance'"));
+  EXPECT_EQ(message({.again = 10}), "dependent: option 'again' = 10 is out of its range 0 .. 9");
+  EXPECT_THAT(message({.mode = static_cast<Mode>(7)}), HasSubstr("'mode' is one of fast | safe | both"));
+  EXPECT_EQ(message({.mode = Mode::both, .again = 0}), "dependent: both, but not again");
+  ToyOptions toy;
+  toy.local.inner.shift = 2;
+  EXPECT_EQ(message_of<OptionError>([&] { (void)resolved(toy); }),
+            "toy: option 'local.inner.shift' = 2 is out of its range -1 .. 1");
 }
 
 TEST(OptionsTest, ValuesAsText) {
@@ -320,8 +353,7 @@ struct PlainOptions {
   static constexpr const char* name = "plain";
   static constexpr const char* summary = "takes no options";
   static constexpr const char* paper = "";
-  static constexpr bool needs_spd = false;
-  static constexpr bool nonsymmetric = true;
+  Properties properties() const { return {.symmetry = Symmetry::nonsymmetric}; }
   template <class Visitor>
   void describe(Visitor&) {}
 };
@@ -340,10 +372,11 @@ TEST(RegistryTest, ALineSaysWhatItsOptionStructSays) {
   EXPECT_EQ(registry[0].name, "toy");
   EXPECT_EQ(registry[0].summary, "a toy");
   EXPECT_EQ(registry[0].paper, "Toymaker 1901");
-  EXPECT_TRUE(registry[0].needs_spd);
-  EXPECT_FALSE(registry[1].needs_spd);
-  EXPECT_FALSE(registry[0].nonsymmetric) << "an option struct need not say it";
-  EXPECT_TRUE(registry[1].nonsymmetric);
+  EXPECT_TRUE(registry[0].properties.needs_spd);
+  EXPECT_FALSE(registry[1].properties.needs_spd);
+  EXPECT_EQ(registry[0].properties.symmetry, Symmetry::symmetric);
+  EXPECT_EQ(registry[1].properties.symmetry, Symmetry::nonsymmetric);
+  EXPECT_EQ(registry[1].configure()->properties().symmetry, Symmetry::nonsymmetric);
   EXPECT_EQ(&find_line(registry, "plain", "toy"), &registry[1]);
 }
 
@@ -378,6 +411,94 @@ TEST(RegistryTest, ErrorsNameTheNearestAndAll) {
               HasSubstr("no gadget 'toy'"));
 }
 
+/// A method that has a toy in it, and one beside it.
+struct OuterOptions {
+  static constexpr const char* name = "outer";
+  static constexpr const char* summary = "has a method";
+  static constexpr const char* paper = "";
+  MethodChoice smoother = {"toy", {}};
+  int sweeps = 1;
+  Properties properties() const { return {}; }
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit.method("smoother", smoother, method_table(toy_registry(), "gadget"), "what smooths");
+    visit("sweeps", sweeps, 1, 9, "how often");
+  }
+};
+struct Outer : Product {
+  using options_type = OuterOptions;
+  explicit Outer(const OuterOptions& o) : options(resolved(o)) {}
+  std::string text() const override {
+    return create(toy_registry(), "gadget", options.smoother.name, options.smoother.options)->text();
+  }
+  OuterOptions options;
+};
+
+TEST(MethodOptionTest, TheMethodIsChosenFirstAndThenItsOptions) {
+  const Registry<Product> registry = {registry_line<Product, Outer>()};
+  const auto made = [&](const OptionMap& options) {
+    return create(registry, "thing", "outer", options)->text();
+  };
+  EXPECT_EQ(made({}), "toy 30");
+  EXPECT_EQ(made({{"smoother.steps", std::string("4")}}), "toy 4");
+  EXPECT_EQ(made({{"smoother", std::string("plain")}}), "plain");
+  EXPECT_EQ(made({{"smoother.name", std::string("plain")}}), "plain") << "as a sublist says it";
+  EXPECT_EQ(made({{"smoother", std::string("toy")}, {"smoother.steps", std::int64_t(7)}, {"sweeps", 2.0}}),
+            "toy 7");
+}
+
+TEST(MethodOptionTest, ValuesInForceAreThoseOfTheMethodToo) {
+  OuterOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  EXPECT_EQ(fields.list()[0].kind, "method");
+  EXPECT_EQ(fields.list()[0].range, "toy | plain");
+  EXPECT_EQ(fields.values().at("smoother.local.fill"), OptionValue(std::int64_t(2)));
+  fields.set({{"smoother.local.fill", std::int64_t(3)}}, "outer");
+  fields.set({{"smoother.steps", std::int64_t(8)}}, "outer");
+  EXPECT_EQ(fields.values().at("smoother.local.fill"), OptionValue(std::int64_t(3))) << "what was set stays";
+  fields.set({{"smoother", std::string("toy")}}, "outer");
+  EXPECT_EQ(fields.values().at("smoother.steps"), OptionValue(std::int64_t(8))) << "the same method";
+  fields.set({{"smoother", std::string("plain")}}, "outer");
+  EXPECT_THAT(fields.values(), UnorderedElementsAre(Pair("smoother", OptionValue(std::string("plain"))),
+                                                    Pair("sweeps", OptionValue(std::int64_t(1)))));
+  fields.set({{"smoother", std::string("toy")}}, "outer");
+  EXPECT_EQ(fields.values().at("smoother.steps"), OptionValue(std::int64_t(30)))
+      << "another method's options are dropped";
+  EXPECT_TRUE(fields.knows("smoother.anything") && fields.knows("sweeps") && !fields.knows("smooth"));
+  const OptionMap before = fields.values();
+  fields.set(before, "outer");
+  EXPECT_EQ(fields.values(), before);
+}
+
+TEST(MethodOptionTest, ErrorsNameTheNearestKeyOfTheRightMethod) {
+  OuterOptions options;
+  const OptionFields fields = OptionFields::of(options);
+  const auto refuse = [&](const OptionMap& values) {
+    const OptionMap before = fields.values();
+    const std::string message = message_of<OptionError>([&] { fields.set(values, "outer"); });
+    EXPECT_EQ(fields.values(), before) << message;
+    return message;
+  };
+  EXPECT_EQ(refuse({{"smoother.stepz", std::int64_t(1)}, {"sweeps", std::int64_t(3)}}),
+            "option 'smoother': 'toy' has no option 'stepz'; did you mean 'steps'?");
+  EXPECT_EQ(refuse({{"smoother", std::string("plain")}, {"smoother.steps", std::int64_t(1)}}),
+            "option 'smoother': 'plain' has no option 'steps'; it takes none");
+  EXPECT_EQ(refuse({{"smoother", std::string("toi")}}),
+            "option 'smoother': there is no gadget 'toi'; did you mean 'toy'? (toy, plain)");
+  EXPECT_EQ(refuse({{"smoother.steps", std::int64_t(-1)}}),
+            "option 'smoother': option 'steps' = -1 is out of its range 0 .. 2147483647");
+  EXPECT_EQ(refuse({{"smoother", std::string("toy")}, {"smoother.name", std::string("plain")}}),
+            "option 'smoother' is both 'toy' and 'plain'");
+  EXPECT_EQ(refuse({{"smother", std::string("toy")}}),
+            "'outer' has no option 'smother'; did you mean 'smoother'?");
+  EXPECT_EQ(message_of<OptionError>([] {
+              OuterOptions bad;
+              bad.smoother.options["steps"] = std::int64_t(-5);
+              Outer{bad};
+            }),
+            "outer: option 'smoother': option 'steps' = -5 is out of its range 0 .. 2147483647");
+}
+
 /// Names differ, every field is documented, and the defaults lie in their own ranges and survive as text.
 template <class SomeRegistry>
 void expect_sound(const SomeRegistry& registry) {
@@ -399,6 +520,12 @@ void expect_sound(const SomeRegistry& registry) {
     EXPECT_NO_THROW(fields.set(texts, line.name)) << line.name;
     EXPECT_EQ(fields.values(), defaults) << line.name;
     EXPECT_NE(configurator->build(), nullptr) << line.name;
+    const auto resolved = configurator->resolved();
+    const OptionFields in_force = resolved->fields();
+    for (const auto& field : in_force.list()) {
+      const bool is_number = field.kind == "int" || field.kind == "real";
+      EXPECT_FALSE(is_number && to_string(field.get()) == "auto") << line.name << ' ' << field.name;
+    }
   }
 }
 

@@ -417,7 +417,7 @@ TEST(SolverRegistry, HasTheNamesOfTheCommand) {
   std::vector<std::string> names;
   for (const auto& line : solver_registry<double, Kokkos::DefaultExecutionSpace>()) {
     names.push_back(line.name);
-    EXPECT_EQ(line.needs_spd, line.name == "cg");
+    EXPECT_EQ(line.properties.needs_spd, line.name == "cg");
     EXPECT_FALSE(line.summary.empty() || line.paper.empty());
   }
   EXPECT_EQ(names, (std::vector<std::string>{"cg", "bicgstab", "gmres", "fgmres", "idr", "richardson"}));

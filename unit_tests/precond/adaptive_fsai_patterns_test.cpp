@@ -300,10 +300,30 @@ TYPED_TEST(AdaptiveFsaiPatterns, PresetsAreTheirStepsAndSizes) {
   EXPECT_TRUE(by_name({{"preset", std::string("medium")}}) == by_struct(25, 1));
   EXPECT_TRUE(by_name({{"preset", std::string("heavy")}}) == by_struct(25, 2));
   EXPECT_TRUE(by_name({{"preset", std::string("heavy")}, {"max_steps", std::int64_t(4)}}) == by_struct(4, 2));
-  AdaptiveFsaiOptions heavy;
-  heavy.apply(AdaptiveFsaiOptions::Preset::heavy);
-  EXPECT_EQ(heavy.max_steps, 25);
-  EXPECT_EQ(heavy.step_size, 2);
+  // In the struct as by name.
+  using Preset = AdaptiveFsaiOptions::Preset;
+  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::light}) == by_struct(15, 1));
+  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::medium}) == by_struct(25, 1));
+  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::heavy}) == by_struct(25, 2));
+  EXPECT_TRUE(factor<TypeParam>(a, {.preset = Preset::heavy, .max_steps = 4}) == by_struct(4, 2));
+  EXPECT_TRUE(factor<TypeParam>(a, {.tolerance = 0.1}) == by_name({{"tolerance", 0.1}}));
+  EXPECT_TRUE(factor<TypeParam>(a, {.tolerance = 0.1, .step_tolerance = 0.05}) ==
+              by_name({{"tolerance", 0.1}, {"step_tolerance", 0.05}}));
+  EXPECT_FALSE(factor<TypeParam>(a, {.tolerance = 0.1}) ==
+               factor<TypeParam>(a, {.tolerance = 0.1, .step_tolerance = 0.05}));
+  EXPECT_TRUE(factor<TypeParam>(a, {}) == by_name({}));
+}
+
+TYPED_TEST(AdaptiveFsaiPatterns, AStructOutOfRangeIsRefused) {
+  const auto message = [](const AdaptiveFsaiOptions& options) {
+    return message_of<OptionError>([&] { AdaptiveFsai<double, TypeParam>{options}; });
+  };
+  EXPECT_EQ(message({.max_steps = -1}),
+            "adaptive_fsai: option 'max_steps' = -1 is out of its range 0 .. 1000000");
+  EXPECT_THAT(message({.step_size = 0}), HasSubstr("'step_size' = 0"));
+  EXPECT_THAT(message({.tolerance = -0.5}), HasSubstr("'tolerance' = -0.5"));
+  EXPECT_THAT(message({.step_tolerance = std::nan("")}), HasSubstr("'step_tolerance'"));
+  EXPECT_THAT(message({.block_size = 33}), HasSubstr("'block_size' = 33"));
 }
 
 // Whoever gives a tolerance wants that stop, not the other one.
@@ -311,9 +331,9 @@ TEST(AdaptiveFsaiOptionsTest, AToleranceAloneIsTheOnlyStop) {
   const auto step_tolerance = [](const OptionMap& options) {
     AdaptiveFsaiOptions set;
     OptionFields::of(set).set(options, "adaptive_fsai");
-    return set.step_tolerance;
+    return *resolved(set).step_tolerance;
   };
-  EXPECT_EQ(step_tolerance({}), AdaptiveFsaiOptions().step_tolerance);
+  EXPECT_EQ(step_tolerance({}), 0.05);
   EXPECT_GT(step_tolerance({{"max_steps", std::int64_t(7)}}), 0);
   EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}}), 0);
   EXPECT_EQ(step_tolerance({{"tolerance", 1e-2}, {"step_tolerance", 0.25}}), 0.25);

@@ -89,8 +89,8 @@ void expect_same(const HostMatrix<double>& g, const HostMatrix<double>& expected
 std::set<int> ties(const HostMatrix<double>& a, const AdaptiveFsaiOptions& options,
                    const HostMatrix<double>& start = {}) {
   ReferenceAdaptiveFsai parameters;
-  parameters.k_max = options.max_steps;
-  parameters.s = options.step_size;
+  parameters.k_max = *resolved(options).max_steps;
+  parameters.s = *resolved(options).step_size;
   const Dense dense = to_dense(a);
   std::set<int> rows;
   for (int i = 0; i < a.num_rows; ++i) {
@@ -442,7 +442,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, ExtendingIsUnderTheSameStops) {
     for (int i = 0; i < 131; ++i) {
       const std::size_t before = first.row_ptrs[i + 1] - first.row_ptrs[i],
                         after = g.row_ptrs[i + 1] - g.row_ptrs[i];
-      ASSERT_LE(after, before + std::size_t(options.max_steps * options.step_size));
+      ASSERT_LE(after, before + std::size_t(*resolved(options).max_steps * *resolved(options).step_size));
       if (options.max_row_size > 0) {
         ASSERT_LE(after, std::max<std::size_t>(before, 7));
       }

@@ -18,7 +18,9 @@
 #include <prekond/precond/registry.hpp>
 
 #include <filesystem>
+#include <map>
 #include <set>
+#include <sstream>
 
 namespace prekond::testing {
 namespace {
@@ -749,16 +751,29 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
 }
 
 TYPED_TEST(NonsymmetricFsaiTest, TheRegistrysPropertyIsThePreconditioners) {
-  int nonsymmetric = 0;
+  // With the defaults and with every choice of an option.
+  std::map<Symmetry, int> seen;
   for (const auto& line : preconditioner_registry<double, TypeParam>()) {
-    // One that depends on its options is refused by the solver.
-    if (line.name != "isai") {
-      EXPECT_EQ(line.nonsymmetric, line.configure()->build()->is_nonsymmetric()) << line.name;
+    const auto check = [&](const OptionMap& options) {
+      const auto configurator = line.configure();
+      configurator->fields().set(options, line.name);
+      const Properties said = configurator->properties();
+      const auto built = configurator->build();
+      EXPECT_EQ(said.symmetry, built->properties().symmetry) << line.name;
+      EXPECT_EQ(said.symmetry == Symmetry::symmetric, built->is_symmetric()) << line.name;
+      EXPECT_EQ(said.symmetry == Symmetry::nonsymmetric, built->is_nonsymmetric()) << line.name;
+      EXPECT_FALSE(said.symmetry == Symmetry::nonsymmetric && said.needs_spd) << line.name;
+      ++seen[said.symmetry];
+    };
+    check({});
+    for (const auto& field : line.configure()->fields().list()) {
+      std::istringstream words(field.kind == "choice" ? field.range : "");
+      for (std::string word; words >> word;)
+        if (word != "|") check({{field.name, word}});
     }
-    EXPECT_FALSE(line.nonsymmetric && line.needs_spd) << line.name;
-    nonsymmetric += line.nonsymmetric;
   }
-  EXPECT_GE(nonsymmetric, 1);
+  EXPECT_GE(seen[Symmetry::symmetric], 10);
+  EXPECT_GE(seen[Symmetry::nonsymmetric], 10);
 }
 
 TYPED_TEST(NonsymmetricFsaiTest, ConjugateGradientsRefuseIt) {

@@ -562,7 +562,9 @@ TYPED_TEST(SpaiTest, RankDeficientColumnsHaveTheLeastNorm) {
         // Orthogonal to what A maps to zero.
         EXPECT_NEAR(2 * m(0, k) - m(1, k), 0, 1e-11);
         EXPECT_NEAR(m(7, k) - m(3, k) + m(4, k), 0, 1e-11);
-        if (has_nan) EXPECT_EQ(m(9, k), 0);
+        if (has_nan) {
+          EXPECT_EQ(m(9, k), 0);
+        }
       }
       std::vector<int> others;
       for (int k = 0; k < 40; ++k) others.push_back(k);

@@ -74,8 +74,6 @@ class Preconditioner
       : m_name(name),
         m_configurator(find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner")
                            .configure()),
-        m_needs_spd(
-            find_line(preconditioner_registry<scalar_type, space_type>(), name, "preconditioner").needs_spd),
         m_matrix(std::move(matrix)) {
     for (const OptionField& field : m_configurator->fields().list())
       if (field.name == "reuse") m_configurator->fields().set({{"reuse", std::string("none")}}, m_name);
@@ -89,13 +87,14 @@ class Preconditioner
   /// Teuchos::Exceptions::InvalidParameter for an unknown key (it names the nearest one), a wrong type or a
   /// value out of range; nothing is changed then
   void setParameters(const Teuchos::ParameterList& list) override {
-    tpetra::set_options(fields(), m_name, list);
+    tpetra::set_options(fields(*m_configurator), m_name, list);
     if (list.numParams() > 0) m_initialized = false;
   }
 
   /// All options, with the values in force (those of a new object: the defaults), documentation and ranges.
   Teuchos::RCP<const Teuchos::ParameterList> getValidParameters() const {
-    return Teuchos::rcp(new Teuchos::ParameterList(tpetra::valid_parameters(fields(), m_name)));
+    const auto in_force = configurator_in_force();
+    return Teuchos::rcp(new Teuchos::ParameterList(tpetra::valid_parameters(fields(*in_force), m_name)));
   }
 
   // ------------------------------------------------------------------------------------------------------
@@ -156,7 +155,7 @@ class Preconditioner
     std::string copied;
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
-      if (m_needs_spd && m_adapter_options.check_input)
+      if (m_configurator->properties().needs_spd && m_adapter_options.check_input)
         check_local_spd_input<scalar_type, space_type>(m_space, local.view());
       m_preconditioner->numeric(m_space, local.view());
       copied = local.copied();
@@ -252,8 +251,19 @@ class Preconditioner
   using local_matrix_type =
       tpetra::LocalMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
 
-  OptionFields fields() const {
-    OptionFields all = m_configurator->fields();
+  using configurator_type = Configurator<preconditioner_type>;
+
+  /// One whose options that depend on others have their values; as it is where options do not go together.
+  std::shared_ptr<configurator_type> configurator_in_force() const {
+    try {
+      return m_configurator->resolved();
+    } catch (const OptionError&) {
+      return m_configurator;
+    }
+  }
+
+  OptionFields fields(configurator_type& configurator) const {
+    OptionFields all = configurator.fields();
     all.append(OptionFields::of(m_adapter_options));
     return all;
   }
@@ -303,7 +313,8 @@ class Preconditioner
 
   void print(Teuchos::FancyOStream& out, const Report& all) const {
     const Teuchos::OSTab tab(out);
-    for (const OptionField& field : fields().list())
+    const auto in_force = configurator_in_force();
+    for (const OptionField& field : fields(*in_force).list())
       out << field.name << ": " << to_string(field.get()) << "\n";
     out << "initialize: " << m_num_initialize << " times, " << m_initialize_seconds << " s\n";
     out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops
@@ -327,8 +338,7 @@ class Preconditioner
   }
 
   std::string m_name;
-  std::unique_ptr<Configurator<preconditioner_type>> m_configurator;
-  bool m_needs_spd;
+  std::shared_ptr<Configurator<preconditioner_type>> m_configurator;
   mutable AdapterOptions m_adapter_options;  // mutable: option fields are bound to what they may set
   Teuchos::RCP<const row_matrix_type> m_matrix;
   space_type m_space;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -18,20 +19,39 @@ namespace prekond {
 /// A value as it comes from a command line, a JSON file or a ParameterList.
 using OptionValue = std::variant<bool, std::int64_t, double, std::string>;
 
+using OptionMap = std::map<std::string, OptionValue>;
+
 /// One option of an algorithm: everything that help, printing, range checks and the readers need to know of
 /// it.
 struct OptionField {
+  using Commit = std::function<void()>;
+
   std::string name;
   std::string doc;
-  std::string kind;   ///< "bool", "int", "real" or "choice"
+  std::string kind;   ///< "bool", "int", "real", "choice" or "method"
   std::string range;  ///< "0 .. 1e+06", or "single | double"; empty for a bool
   std::function<OptionValue()> get;
   /// Checks the value and returns what commits it. \throws OptionError
-  std::function<std::function<void()>(const OptionValue&)> prepare;
-  bool is_preset = false;  ///< setting it sets other fields, so it comes before them
+  std::function<Commit(const OptionValue&)> prepare;
+  /// Of kind "method": the values in force of the method's own options.
+  std::function<OptionMap()> method_options;
+  /// Of kind "method": the same as `prepare` for the name, where there is one, and options of the method.
+  std::function<Commit(const std::string* name, const OptionMap& options)> prepare_method;
 };
 
-using OptionMap = std::map<std::string, OptionValue>;
+/// A method that is chosen by name, with options of its own: the smoother of a multigrid method, say.
+struct MethodChoice {
+  std::string name;
+  OptionMap options;
+};
+
+/// The methods that an option may name. `method_table` (core/registry.hpp) makes it from a registry.
+struct MethodTable {
+  std::vector<std::string> names;
+  /// The values in force of a method's options, where these are set. \throws OptionError for an unknown name
+  /// or option (naming the nearest), or a value out of range
+  std::function<OptionMap(const MethodChoice& choice)> values;
+};
 
 /// The fields of one option struct, bound to one instance of it. An option struct declares its fields once,
 /// in `template <class V> void describe(V& visit)`, and everything else is derived from that:
@@ -39,7 +59,12 @@ using OptionMap = std::map<std::string, OptionValue>;
 /// visit("max_steps", max_steps, 0, 1000000, "k_max: growth steps of a row");
 /// visit("setup_scalar", setup_scalar, {{"single", Precision::single}, ...}, "...");
 /// visit.nested("local", local);
+/// visit.method("smoother", smoother, method_table(...), "...");
 /// ```
+/// A `std::optional` number is one whose default depends on other options: it is "auto" until it is set, and
+/// the struct's `resolve()` gives it its value.
+///
+/// Describing has no effects: what an option means does not depend on how it was set, nor on the order.
 class OptionFields {
  public:
   template <class Options>
@@ -55,6 +80,10 @@ class OptionFields {
   void operator()(const std::string& name, std::int64_t& value, std::int64_t min, std::int64_t max,
                   const std::string& doc);
   void operator()(const std::string& name, double& value, double min, double max, const std::string& doc);
+  void operator()(const std::string& name, std::optional<int>& value, std::int64_t min, std::int64_t max,
+                  const std::string& doc);
+  void operator()(const std::string& name, std::optional<double>& value, double min, double max,
+                  const std::string& doc);
 
   template <class Enum>
   requires std::is_enum_v<Enum>
@@ -66,34 +95,10 @@ class OptionFields {
         name, words, doc,
         [&value, choices] {
           std::size_t k = 0;
-          while (choices[k].second != value) ++k;
+          while (k < choices.size() && choices[k].second != value) ++k;
           return k;
         },
         [&value, choices](std::size_t k) { value = choices[k].second; });
-  }
-
-  /// A choice that sets other fields by `apply(choice)`. Where it is set together with one of those, that
-  /// one's own value holds.
-  template <class Enum, class Apply>
-  requires std::is_enum_v<Enum>
-  void preset(const std::string& name, Enum& value, std::vector<std::pair<std::string, Enum>> choices,
-              const std::string& doc, const Apply& apply) {
-    (*this)(name, value, std::move(choices), doc);
-    also([&value, apply] { apply(value); });
-  }
-
-  /// Where the field that was described last is set, `action` follows; other fields that it sets may be set
-  /// along with this one, and then their own values hold.
-  void also(std::function<void()> action) {
-    OptionField& field = m_fields.back();
-    field.is_preset = true;
-    field.prepare = [action = std::move(action),
-                     prepare = field.prepare](const OptionValue& v) -> std::function<void()> {
-      return [action, commit = prepare(v)] {
-        commit();
-        action();
-      };
-    };
   }
 
   template <class Options>
@@ -103,6 +108,10 @@ class OptionFields {
     m_prefix = outer;
   }
 
+  /// A method with options of its own: NAME sets which, NAME.KEY an option of it. As a sublist or JSON object
+  /// it is {"name": which, KEY: ...}. Where the name changes, the options of the one before are dropped.
+  void method(const std::string& name, MethodChoice& value, const MethodTable& table, const std::string& doc);
+
   /// Adds the fields of another struct, so that both are set together or not at all.
   void append(const OptionFields& other) {
     m_fields.insert(m_fields.end(), other.m_fields.begin(), other.m_fields.end());
@@ -111,23 +120,46 @@ class OptionFields {
   const std::vector<OptionField>& list() const& { return m_fields; }
   std::vector<OptionField> list() && { return std::move(m_fields); }  // safe to iterate over a temporary's
 
-  /// Sets all the named options, or none. Text is converted to the field's type.
+  /// Is there an option of this name, or may there be one, of a method that is chosen by name?
+  bool knows(const std::string& name) const;
+
+  /// Sets all the named options, or none. Text is converted to the field's type. First the methods are
+  /// chosen, then their options are looked up.
   /// \throws OptionError for an unknown name (naming the nearest), a wrong type, or a value out of range
   void set(const OptionMap& values, const std::string& owner) const;
+
+  /// Are all values in their ranges? Sets nothing. \throws OptionError for the first that is not
+  void check(const std::string& owner) const;
 
   /// The values in force, by name.
   OptionMap values() const;
 
  private:
+  using Commit = OptionField::Commit;
+
   void add(const std::string& name, const std::string& kind, const std::string& range, const std::string& doc,
-           std::function<OptionValue()> get,
-           std::function<std::function<void()>(const OptionValue&)> prepare);
+           std::function<OptionValue()> get, std::function<Commit(const OptionValue&)> prepare);
+  template <class Value, class Read>
+  void add_number(const std::string& name, const std::string& kind, const std::string& range,
+                  const std::string& doc, Value& value, const Read& read);
   void add_choice(const std::string& name, const std::vector<std::string>& words, const std::string& doc,
                   std::function<std::size_t()> get, std::function<void(std::size_t)> set);
+  const OptionField* find(const std::string& name) const;
+  const OptionField* method_of(const std::string& name) const;
 
   std::string m_prefix;
   std::vector<OptionField> m_fields;
 };
+
+/// The options of an algorithm as its constructor keeps them: checked as if each had been set by name, and
+/// with a value for each that depends on others (by `resolve()`, where the struct has one).
+/// \throws OptionError that names the algorithm and the option
+template <class Options>
+Options resolved(Options options) {
+  OptionFields::of(options).check(Options::name);
+  if constexpr (requires { options.resolve(); }) options.resolve();
+  return options;
+}
 
 /// An option value as text: what --help and the printed configuration show.
 std::string to_string(const OptionValue& value);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 
 #include <functional>
 #include <memory>
@@ -16,6 +17,11 @@ class Configurator {
  public:
   virtual ~Configurator() = default;
   virtual OptionFields fields() = 0;
+  /// What the options say of the algorithm.
+  virtual Properties properties() const = 0;
+  /// One with the options in force: with a value for each that depends on others. \throws OptionError where
+  /// options do not go together
+  virtual std::unique_ptr<Configurator> resolved() const = 0;
   virtual std::unique_ptr<Product> build() const = 0;
 };
 
@@ -25,9 +31,7 @@ struct RegistryLine {
   std::string name;
   std::string summary;
   std::string paper;
-  bool needs_spd = false;
-  bool nonsymmetric =
-      false;  ///< a preconditioner whose M^-1 is not symmetric: nothing for solvers that need SPD
+  Properties properties;  ///< with the default options
   std::function<std::unique_ptr<Configurator<Product>>()> configure;
 };
 
@@ -35,11 +39,18 @@ namespace impl {
 template <class Product, class Algorithm>
 class ConfiguratorOf : public Configurator<Product> {
  public:
+  using Options = typename Algorithm::options_type;
+
+  explicit ConfiguratorOf(const Options& options = {}) : m_options(options) {}
   OptionFields fields() override { return OptionFields::of(m_options); }
+  Properties properties() const override { return m_options.properties(); }
+  std::unique_ptr<Configurator<Product>> resolved() const override {
+    return std::make_unique<ConfiguratorOf>(prekond::resolved(m_options));
+  }
   std::unique_ptr<Product> build() const override { return std::make_unique<Algorithm>(m_options); }
 
  private:
-  typename Algorithm::options_type m_options;
+  Options m_options;
 };
 }  // namespace impl
 
@@ -47,11 +58,8 @@ class ConfiguratorOf : public Configurator<Product> {
 template <class Product, class Algorithm>
 RegistryLine<Product> registry_line() {
   using Options = typename Algorithm::options_type;
-  bool nonsymmetric = false;
-  if constexpr (requires { Options::nonsymmetric; }) nonsymmetric = Options::nonsymmetric;
-  return {Options::name,  Options::summary,
-          Options::paper, Options::needs_spd,
-          nonsymmetric,   [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
+  return {Options::name, Options::summary, Options::paper, Options().properties(),
+          [] { return std::make_unique<impl::ConfiguratorOf<Product, Algorithm>>(); }};
 }
 
 template <class Product>
@@ -79,6 +87,19 @@ std::unique_ptr<Product> create(const Registry<Product>& registry, const std::st
   auto configurator = find_line(registry, name, kind).configure();
   configurator->fields().set(options, name);
   return configurator->build();
+}
+
+/// The methods of a registry, for an option that chooses one of them (`OptionFields::method`).
+template <class Product>
+MethodTable method_table(const Registry<Product>& registry, const std::string& kind) {
+  MethodTable table;
+  for (const auto& line : registry) table.names.push_back(line.name);
+  table.values = [registry, kind](const MethodChoice& choice) {
+    const auto configurator = find_line(registry, choice.name, kind).configure();
+    configurator->fields().set(choice.options, choice.name);
+    return configurator->resolved()->fields().values();
+  };
+  return table;
 }
 
 }  // namespace prekond

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/core/version.hpp>
 
 namespace prekond {
 
@@ -123,11 +124,7 @@ struct PanelCholesky {
     return entries + panel_begin(order, p) + static_cast<std::size_t>(c) * (order - p * panel + 4);
   }
 
-#if defined(__AVX__)
-  static constexpr int host_vector = 32 / int(sizeof(Scalar));
-#else
-  static constexpr int host_vector = 16 / int(sizeof(Scalar));
-#endif
+  static constexpr int host_vector = host_vector_bytes / int(sizeof(Scalar));
   /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's
   /// sums.
   template <class Level>

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/version.hpp>
 #include <prekond/dense/panel_cholesky.hpp>
 
 namespace prekond {
@@ -172,11 +173,7 @@ class PanelLu {
     }
   }
 
-#if defined(__AVX__)
-  static constexpr int host_vector = 32 / int(sizeof(Real));
-#else
-  static constexpr int host_vector = 16 / int(sizeof(Real));
-#endif
+  static constexpr int host_vector = host_vector_bytes / int(sizeof(Real));
   /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold L's panel.
   template <class Level>
   static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;

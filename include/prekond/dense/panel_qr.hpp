@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/version.hpp>
 #include <prekond/dense/panel_cholesky.hpp>
 
 namespace prekond {
@@ -32,11 +33,7 @@ template <class Real, int Rows = 1>
 class PanelQr {
  public:
   static constexpr int panel = 8;
-#if defined(__AVX__)
-  static constexpr int host_rows = 32 / int(sizeof(Real));
-#else
-  static constexpr int host_rows = 16 / int(sizeof(Real));
-#endif
+  static constexpr int host_rows = host_vector_bytes / int(sizeof(Real));
 
   /// What there is room for.
   struct Shape {
@@ -62,9 +59,7 @@ class PanelQr {
     return ((static_cast<std::size_t>(shape.n2) + 1) * leading(shape.n1) * sizeof(Real) + 15) / 16 * 16;
   }
   /// Of a panel's own buffer.
-  KOKKOS_FUNCTION static std::size_t panel_bytes(int n1) {
-    return panel * leading(n1) * sizeof(Real);
-  }
+  KOKKOS_FUNCTION static std::size_t panel_bytes(int n1) { return panel * leading(n1) * sizeof(Real); }
 
   /// Arrays of `bytes(shape)`, which begin with the entries. \pre `base` is aligned to 16 bytes
   KOKKOS_FUNCTION PanelQr(char* base, const Shape& shape)
@@ -91,12 +86,8 @@ class PanelQr {
   }
 
   /// Entry (i, j) of B before `factor`; column n2 of the shape is c.
-  KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const {
-    return column(j)[i];
-  }
-  KOKKOS_FORCEINLINE_FUNCTION Real& rhs(int i) const {
-    return column(m_rhs)[i];
-  }
+  KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
+  KOKKOS_FORCEINLINE_FUNCTION Real& rhs(int i) const { return column(m_rhs)[i]; }
 
   /// The columns [begin, end) are zero, and where begin is 0 so is c, and nothing is dropped yet.
   template <class Level>
@@ -169,19 +160,11 @@ class PanelQr {
   }
 
   /// Columns that were dropped; the pivot is relative to the norm of its column.
-  KOKKOS_FORCEINLINE_FUNCTION const DroppedPivots<Real>& dropped() const {
-    return *m_dropped;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION bool is_dropped(int j) const {
-    return m_reciprocals[j] == 0;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION int rows() const {
-    return m_rows;
-  }
+  KOKKOS_FORCEINLINE_FUNCTION const DroppedPivots<Real>& dropped() const { return *m_dropped; }
+  KOKKOS_FORCEINLINE_FUNCTION bool is_dropped(int j) const { return m_reciprocals[j] == 0; }
+  KOKKOS_FORCEINLINE_FUNCTION int rows() const { return m_rows; }
   /// Of a growing system: how many of its rows there are. What lies behind them has to be zero.
-  KOKKOS_FORCEINLINE_FUNCTION void set_rows(int rows) {
-    m_rows = rows;
-  }
+  KOKKOS_FORCEINLINE_FUNCTION void set_rows(int rows) { m_rows = rows; }
 
  private:
   struct Panel {
@@ -196,9 +179,7 @@ class PanelQr {
   template <class Level>
   static constexpr int columns_at_once = Level::width == 1 ? 1 : 2;
 
-  KOKKOS_FORCEINLINE_FUNCTION static int smaller(int a, int b) {
-    return a < b ? a : b;
-  }
+  KOKKOS_FORCEINLINE_FUNCTION static int smaller(int a, int b) { return a < b ? a : b; }
   /// A lane's last rows may be behind the end, where there are zeros.
   KOKKOS_FORCEINLINE_FUNCTION static std::size_t leading(int n1) {
     return static_cast<std::size_t>(n1) + (Rows > 1 ? Rows : 0);
@@ -231,9 +212,7 @@ class PanelQr {
     return keeps_grams() ? m_grams + static_cast<std::size_t>(k) * panel * panel : m_grams;
   }
   /// On the host panels may wait for each other's, see append_columns.
-  KOKKOS_FORCEINLINE_FUNCTION bool keeps_grams() const {
-    return Rows > 1 || m_keeps;
-  }
+  KOKKOS_FORCEINLINE_FUNCTION bool keeps_grams() const { return Rows > 1 || m_keeps; }
 
   /// The norms of the columns [begin, end).
   template <class Level>

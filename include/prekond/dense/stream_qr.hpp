@@ -83,7 +83,7 @@ class StreamQr {
   KOKKOS_FUNCTION void append(Block& block, int first) const {
     show(block, first);
     Real* const row = m_r + row_begin(first);
-    Real tops[Sets];
+    Real tops[Sets] = {};
     if constexpr (Far) read_row(row, first, tops);
     m_level.barrier();
     eliminate_from<0>(block, first, row, tops);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/solver.hpp>
 
 namespace prekond {
@@ -10,9 +11,10 @@ struct BicgstabOptions {
   static constexpr const char* name = "bicgstab";
   static constexpr const char* summary = "stabilised bi-conjugate gradients, for general matrices";
   static constexpr const char* paper = "van der Vorst 1992";
-  static constexpr bool needs_spd = false;
 
   Side side = Side::right;
+
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -48,7 +50,7 @@ template <class Scalar, class Space>
 class Bicgstab : public Solver<Scalar, Space> {
  public:
   using options_type = BicgstabOptions;
-  explicit Bicgstab(const BicgstabOptions& options = {}) : m_options(options) {}
+  explicit Bicgstab(const BicgstabOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return BicgstabOptions::name; }
 

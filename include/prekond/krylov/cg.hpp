@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/solver.hpp>
 
 namespace prekond {
@@ -10,9 +11,10 @@ struct CgOptions {
   static constexpr const char* name = "cg";
   static constexpr const char* summary = "preconditioned conjugate gradients (SPD)";
   static constexpr const char* paper = "Hestenes, Stiefel 1952; single_reduction: Chronopoulos, Gear 1989";
-  static constexpr bool needs_spd = true;
 
   bool single_reduction = false;
+
+  Properties properties() const { return {.needs_spd = true}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -35,7 +37,7 @@ template <class Scalar, class Space>
 class Cg : public Solver<Scalar, Space> {
  public:
   using options_type = CgOptions;
-  explicit Cg(const CgOptions& options = {}) : m_options(options) {}
+  explicit Cg(const CgOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return CgOptions::name; }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/orthogonalization.hpp>
 #include <prekond/krylov/solver.hpp>
 
@@ -11,10 +12,11 @@ struct FgmresOptions {
   static constexpr const char* name = "fgmres";
   static constexpr const char* summary = "flexible GMRES: the preconditioner may change from step to step";
   static constexpr const char* paper = "Saad 1993; dcgs2: Bielich et al. 2022";
-  static constexpr bool needs_spd = false;
 
   int restart = 30;
   Orthogonalization orthogonalization = Orthogonalization::cgs2;
+
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -39,7 +41,7 @@ template <class Scalar, class Space>
 class Fgmres : public Solver<Scalar, Space> {
  public:
   using options_type = FgmresOptions;
-  explicit Fgmres(const FgmresOptions& options = {}) : m_options(options) {}
+  explicit Fgmres(const FgmresOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return FgmresOptions::name; }
 

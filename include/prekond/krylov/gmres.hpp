@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/orthogonalization.hpp>
 #include <prekond/krylov/solver.hpp>
 
@@ -11,11 +12,12 @@ struct GmresOptions {
   static constexpr const char* name = "gmres";
   static constexpr const char* summary = "restarted generalised minimal residuals, for general matrices";
   static constexpr const char* paper = "Saad, Schultz 1986; dcgs2: Bielich et al. 2022";
-  static constexpr bool needs_spd = false;
 
   int restart = 30;
   Side side = Side::right;
   Orthogonalization orthogonalization = Orthogonalization::cgs2;
+
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -50,7 +52,7 @@ template <class Scalar, class Space>
 class Gmres : public Solver<Scalar, Space> {
  public:
   using options_type = GmresOptions;
-  explicit Gmres(const GmresOptions& options = {}) : m_options(options) {}
+  explicit Gmres(const GmresOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return GmresOptions::name; }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/solver.hpp>
 
 namespace prekond {
@@ -10,11 +11,12 @@ struct IdrOptions {
   static constexpr const char* name = "idr";
   static constexpr const char* summary = "induced dimension reduction IDR(s), for general matrices";
   static constexpr const char* paper = "van Gijzen, Sonneveld 2011 (ACM Algorithm 913)";
-  static constexpr bool needs_spd = false;
 
   int s = 4;
   double kappa = 0.7;
   Side side = Side::right;
+
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -54,7 +56,7 @@ template <class Scalar, class Space>
 class Idr : public Solver<Scalar, Space> {
  public:
   using options_type = IdrOptions;
-  explicit Idr(const IdrOptions& options = {}) : m_options(options) {}
+  explicit Idr(const IdrOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return IdrOptions::name; }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/krylov/solver.hpp>
 
 namespace prekond {
@@ -10,9 +11,10 @@ struct RichardsonOptions {
   static constexpr const char* name = "richardson";
   static constexpr const char* summary = "Richardson's iteration x += omega M^-1 (b - A x)";
   static constexpr const char* paper = "Richardson 1911; Saad, Iterative Methods, section 4.1";
-  static constexpr bool needs_spd = false;
 
   double omega = 1;
+
+  Properties properties() const { return {}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -34,7 +36,7 @@ template <class Scalar, class Space>
 class Richardson : public Solver<Scalar, Space> {
  public:
   using options_type = RichardsonOptions;
-  explicit Richardson(const RichardsonOptions& options = {}) : m_options(options) {}
+  explicit Richardson(const RichardsonOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return RichardsonOptions::name; }
 

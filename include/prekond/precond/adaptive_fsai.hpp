@@ -2,9 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
+
+#include <optional>
 
 namespace prekond {
 
@@ -17,7 +20,6 @@ struct AdaptiveFsaiOptions {
   static constexpr const char* summary = "adaptive factored sparse approximate inverse, G^T G ~ A^-1 (SPD)";
   static constexpr const char* paper =
       "Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), alg. 1";
-  static constexpr bool needs_spd = true;
 
   enum class Preset { custom, light, medium, heavy };
   /// How a row's gradient is formed. `list`: kept and updated, in a compact list with a table from column to
@@ -28,10 +30,12 @@ struct AdaptiveFsaiOptions {
   enum class Gradient { list, marker, merge };
 
   Preset preset = Preset::custom;
-  int max_steps = 15;
-  int step_size = 2;
-  double tolerance = 1e-3;
-  double step_tolerance = 0.05;
+  // Unset: what the preset says, else 15, 2, 1e-3 and 0.05; no `step_tolerance` where there is a preset or a
+  // `tolerance`. The object's `options()` have all four.
+  std::optional<int> max_steps = std::nullopt;
+  std::optional<int> step_size = std::nullopt;
+  std::optional<double> tolerance = std::nullopt;
+  std::optional<double> step_tolerance = std::nullopt;
   int max_row_size = 0;
   double prefilter = 0;
   double postfilter = 0;
@@ -54,32 +58,41 @@ struct AdaptiveFsaiOptions {
     return options;
   }
 
-  /// 15 steps of 1, 25 of 1, 25 of 2, all of which are taken.
-  void apply(Preset choice) {
-    if (choice == Preset::custom) return;
-    step_tolerance = 0;
-    max_steps = choice == Preset::light ? 15 : 25;
-    step_size = choice == Preset::heavy ? 2 : 1;
+  /// Presets: 15 steps of 1, 25 of 1, 25 of 2, all of which are taken.
+  /// \throws OptionError for blocks with another gradient than the list
+  void resolve() {
+    if (block_size != 1 && gradient != Gradient::list)
+      throw OptionError(
+          "adaptive_fsai: gradient = marker and merge grow rows alone: set block_size to 1, or gradient to "
+          "list");
+    const bool all_steps = preset != Preset::custom || tolerance.has_value();
+    if (!step_tolerance) step_tolerance = all_steps ? 0 : 0.05;
+    if (!max_steps) max_steps = preset == Preset::custom || preset == Preset::light ? 15 : 25;
+    if (!step_size) step_size = preset == Preset::custom || preset == Preset::heavy ? 2 : 1;
+    if (!tolerance) tolerance = 1e-3;
   }
+
+  Properties properties() const { return {.needs_spd = true, .symmetry = Symmetry::symmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit.preset("preset", preset,
-                 {{"custom", Preset::custom},
-                  {"light", Preset::light},
-                  {"medium", Preset::medium},
-                  {"heavy", Preset::heavy}},
-                 "sets max_steps x step_size: 15 x 1, 25 x 1, 25 x 2, and step_tolerance 0",
-                 [this](Preset choice) { apply(choice); });
-    visit("max_steps", max_steps, 0, 1000000, "k_max: growth steps of a row");
+    visit("preset", preset,
+          {{"custom", Preset::custom},
+           {"light", Preset::light},
+           {"medium", Preset::medium},
+           {"heavy", Preset::heavy}},
+          "what holds where nothing else is said: max_steps x step_size 15 x 1, 25 x 1, 25 x 2, and "
+          "step_tolerance 0");
+    visit("max_steps", max_steps, 0, 1000000, "k_max: growth steps of a row; auto: the preset's, else 15");
     visit("step_size", step_size, 1, 1000,
-          "s: entries a row gains in a step, those with the largest gradient");
+          "s: entries a row gains in a step, those with the largest gradient; auto: the preset's, else 2");
     visit("tolerance", tolerance, 0.0, 1.0,
-          "epsilon: a row stops at psi_k <= epsilon psi_0 (eq. 17); given without step_tolerance it is the "
-          "only stop");
-    visit.also([this] { step_tolerance = 0; });
-    visit("step_tolerance", step_tolerance, 0.0, 1.0,
-          "a row stops after a step that lowers psi by less than this, relatively; 0: never");
+          "epsilon: a row stops at psi_k <= epsilon psi_0 (eq. 17); auto: 0.001; given without "
+          "step_tolerance it is the only stop");
+    visit(
+        "step_tolerance", step_tolerance, 0.0, 1.0,
+        "a row stops after a step that lowers psi by less than this, relatively; 0: never; auto: 0.05, or 0 "
+        "with a preset or a tolerance");
     visit("max_row_size", max_row_size, 0, 1000000,
           "a row grows to so many entries at most, its diagonal included; 0: no such limit");
     visit(
@@ -169,6 +182,7 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   explicit AdaptiveFsai(const AdaptiveFsaiOptions& options = {});
 
   std::string name() const override { return AdaptiveFsaiOptions::name; }
+  Properties properties() const override { return m_options.properties(); }
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
 

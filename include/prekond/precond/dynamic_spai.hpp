@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/properties.hpp>
 #include <prekond/precond/spai.hpp>
 
 namespace prekond {
@@ -12,8 +13,6 @@ struct DynamicSpaiOptions {
       "sparse approximate inverse of a general matrix that finds its own pattern, min ||A M - I|| in the "
       "Frobenius norm";
   static constexpr const char* paper = "Grote, Huckle, SIAM J. Sci. Comput. 18 (1997)";
-  static constexpr bool needs_spd = false;
-  static constexpr bool nonsymmetric = true;
 
   double epsilon = 0.4;
   int max_steps = 5;
@@ -27,6 +26,8 @@ struct DynamicSpaiOptions {
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
   std::int64_t column_bytes = std::int64_t(4) << 30;
+
+  Properties properties() const { return {.symmetry = Symmetry::nonsymmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -87,10 +88,10 @@ class DynamicSpai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<S
 
   /// \throws OptionError for `Reuse::extend`
   explicit DynamicSpai(const DynamicSpaiOptions& options = {})
-      : Base(DynamicSpaiOptions::name, options.reuse, false), m_options(options) {}
+      : Base(DynamicSpaiOptions::name, options.reuse, false), m_options(resolved(options)) {}
 
   std::string name() const override { return DynamicSpaiOptions::name; }
-  bool is_nonsymmetric() const override { return true; }
+  Properties properties() const override { return m_options.properties(); }
   void numeric(const Space& space, const matrix_view& a) override;
 
   const DynamicSpaiOptions& options() const { return m_options; }

@@ -26,8 +26,6 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  bool is_symmetric() const override { return false; }
-
   /// y = M x, or D (H x). Cost: 2 nnz(M) operations a vector (8 of complex numbers), M read once.
   /// \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

@@ -38,8 +38,6 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  bool is_symmetric() const override { return true; }
-
   /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of
   /// complex numbers), both factors read once. \throws std::logic_error before numeric
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
@@ -14,7 +15,6 @@ struct FsaiOptions {
   static constexpr const char* summary =
       "static factored sparse approximate inverse, G^T G ~ A^-1 on a given pattern (SPD)";
   static constexpr const char* paper = "Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993)";
-  static constexpr bool needs_spd = true;
 
   int power = 1;
   double prefilter = 0;
@@ -27,6 +27,8 @@ struct FsaiOptions {
   int block_limit = 16;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  Properties properties() const { return {.needs_spd = true, .symmetry = Symmetry::symmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -108,9 +110,10 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   explicit Fsai(const FsaiOptions& options = {})
       : StaticPatternInverse<Scalar, Space>(FsaiOptions::name, options.reuse, options.prefilter > 0),
-        m_options(options) {}
+        m_options(resolved(options)) {}
 
   std::string name() const override { return FsaiOptions::name; }
+  Properties properties() const override { return m_options.properties(); }
   void numeric(const Space& space, const matrix_view& a) override;
 
   const FsaiOptions& options() const { return m_options; }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
@@ -27,8 +28,6 @@ struct IsaiOptions {
   static constexpr const char* summary =
       "incomplete sparse approximate inverse, M A = I on M's pattern; of a triangle, in place of its solve";
   static constexpr const char* paper = "Anzt, Huckle, Braeckle, Dongarra, Parallel Comput. 71 (2018)";
-  static constexpr bool needs_spd = false;
-  static constexpr bool nonsymmetric = false;  // kind = spd is not; a solver asks the object
 
   IsaiKind kind = IsaiKind::general;
   int power = 1;
@@ -40,6 +39,17 @@ struct IsaiOptions {
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  /// \throws OptionError for a unit diagonal of a kind that is not triangular
+  void resolve() {
+    if (unit_diagonal && kind != IsaiKind::lower && kind != IsaiKind::upper)
+      throw OptionError("isai: unit_diagonal is for kind = lower or upper");
+  }
+
+  Properties properties() const {
+    if (kind == IsaiKind::spd) return {.needs_spd = true, .symmetry = Symmetry::symmetric};
+    return {.symmetry = Symmetry::nonsymmetric};
+  }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -129,8 +139,7 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   explicit Isai(const IsaiOptions& options = {});
 
   std::string name() const override { return IsaiOptions::name; }
-  bool is_symmetric() const override { return m_options.kind == IsaiKind::spd; }
-  bool is_nonsymmetric() const override { return m_options.kind != IsaiKind::spd; }
+  Properties properties() const override { return m_options.properties(); }
 
   void set_pattern(const Space& space, const CsrGraphView<Space>& pattern) override;
   void set_listener(const typename Base::Listener& listener) override;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 namespace prekond {
@@ -10,7 +11,8 @@ struct JacobiOptions {
   static constexpr const char* name = "jacobi";
   static constexpr const char* summary = "the inverse of the diagonal, M = diag(A)";
   static constexpr const char* paper = "";
-  static constexpr bool needs_spd = false;
+  Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
+
   template <class Visitor>
   void describe(Visitor&) {}
 };
@@ -25,7 +27,10 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
 
   explicit Jacobi(const JacobiOptions& = {}) {}
   std::string name() const override { return JacobiOptions::name; }
-  bool is_symmetric() const override { return m_hermitian; }  ///< not where an a_ii has an imaginary part
+  /// Not symmetric where an a_ii has an imaginary part: then A is not Hermitian.
+  Properties properties() const override {
+    return m_hermitian ? JacobiOptions().properties() : Properties{.symmetry = Symmetry::unknown};
+  }
   void symbolic(const Space& space, const matrix_view& a) override;
   void numeric(const Space& space, const matrix_view& a) override;
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/preconditioner.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <functional>
@@ -23,6 +24,12 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   virtual void numeric(const Space& space, const matrix_view& a) = 0;
 
   std::int64_t num_rows() const override { return m_num_rows; }
+
+  /// What the options say, and what the matrix adds to it once there is one.
+  virtual Properties properties() const { return {}; }
+  bool is_symmetric() const final { return properties().symmetry == Symmetry::symmetric; }
+  bool is_nonsymmetric() const final { return properties().symmetry == Symmetry::nonsymmetric; }
+
   const Report& report() const override { return m_report; }
 
   /// Who is told, a sentence each, what a user should know while a phase goes on: that it will be long. The

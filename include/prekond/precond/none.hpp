@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 namespace prekond {
@@ -10,7 +11,8 @@ struct NoneOptions {
   static constexpr const char* name = "none";
   static constexpr const char* summary = "no preconditioner, M = I";
   static constexpr const char* paper = "";
-  static constexpr bool needs_spd = false;
+  Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
+
   template <class Visitor>
   void describe(Visitor&) {}
 };
@@ -35,7 +37,7 @@ class None : public MatrixPreconditioner<Scalar, Space> {
 
   explicit None(const NoneOptions& = {}) {}
   std::string name() const override { return NoneOptions::name; }
-  bool is_symmetric() const override { return true; }
+  Properties properties() const override { return NoneOptions().properties(); }
   void symbolic(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
   void numeric(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

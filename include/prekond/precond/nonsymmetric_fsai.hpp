@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
 
@@ -13,8 +14,6 @@ struct NonsymmetricFsaiOptions {
   static constexpr const char* summary =
       "static factored sparse approximate inverse of a general matrix, G_U G_L ~ A^-1 on a given pattern";
   static constexpr const char* paper = "Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993)";
-  static constexpr bool needs_spd = false;
-  static constexpr bool nonsymmetric = true;
 
   int power = 1;
   double prefilter = 0;
@@ -24,6 +23,8 @@ struct NonsymmetricFsaiOptions {
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  Properties properties() const { return {.symmetry = Symmetry::nonsymmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -97,11 +98,10 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   explicit NonsymmetricFsai(const NonsymmetricFsaiOptions& options = {})
       : StaticPatternInverse<Scalar, Space>(NonsymmetricFsaiOptions::name, options.reuse,
                                             options.prefilter > 0),
-        m_options(options) {}
+        m_options(resolved(options)) {}
 
   std::string name() const override { return NonsymmetricFsaiOptions::name; }
-  bool is_symmetric() const override { return false; }
-  bool is_nonsymmetric() const override { return true; }
+  Properties properties() const override { return m_options.properties(); }
   void numeric(const Space& space, const matrix_view& a) override;
 
   const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/core/side.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
@@ -22,8 +23,6 @@ struct SpaiOptions {
       "given pattern";
   static constexpr const char* paper =
       "Chu, Wang, Chen, Gao, BenchCouncil Trans. Benchmarks, Standards and Evaluations 3 (2023) 100087";
-  static constexpr bool needs_spd = false;
-  static constexpr bool nonsymmetric = true;
 
   int power = 1;
   double prefilter = 0;
@@ -36,6 +35,8 @@ struct SpaiOptions {
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(1) << 30;
   std::int64_t column_bytes = std::int64_t(4) << 30;
+
+  Properties properties() const { return {.symmetry = Symmetry::nonsymmetric}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -122,10 +123,10 @@ class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   explicit Spai(const SpaiOptions& options = {})
-      : Base(SpaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {}
+      : Base(SpaiOptions::name, options.reuse, options.prefilter > 0), m_options(resolved(options)) {}
 
   std::string name() const override { return SpaiOptions::name; }
-  bool is_nonsymmetric() const override { return true; }
+  Properties properties() const override { return m_options.properties(); }
   void numeric(const Space& space, const matrix_view& a) override;
 
   const SpaiOptions& options() const { return m_options; }

@@ -3,9 +3,9 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
+#include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/threads.hpp>
 #include <prekond/matrix/filter_entries.hpp>
-#include <prekond/matrix/impl/geometric_mean.hpp>
 #include <prekond/pattern/equal_rows.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
@@ -221,7 +221,8 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, int in_block, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
-  const std::int64_t most = (kept ? 0 : std::int64_t(options.max_steps) * options.step_size) + longest_start;
+  const std::int64_t most =
+      (kept ? 0 : std::int64_t(*options.max_steps) * *options.step_size) + longest_start;
   if (std::min(most, num_rows - 1) > packed_limit)
     report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   Parameters parameters{};
@@ -229,12 +230,12 @@ inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t
   parameters.growth_limit = parameters.max_members + in_block;
   if (options.max_row_size > 0)
     parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
-  parameters.max_steps = options.max_steps;
-  parameters.step_size = options.step_size;
+  parameters.max_steps = *options.max_steps;
+  parameters.step_size = *options.step_size;
   parameters.most_at_once = kept || longest_start > 0 ? parameters.max_members
-                                                      : std::min(options.step_size, parameters.max_members);
-  parameters.tolerance = options.tolerance;
-  parameters.step_tolerance = options.step_tolerance;
+                                                      : std::min(*options.step_size, parameters.max_members);
+  parameters.tolerance = *options.tolerance;
+  parameters.step_tolerance = *options.step_tolerance;
   parameters.candidate_floor = options.candidate_floor;
   return parameters;
 }
@@ -260,12 +261,8 @@ void scale_again(const Space& space, const CsrView<Scalar, Space>& a,
 }  // namespace impl::adaptive_fsai
 
 template <class Scalar, class Space>
-AdaptiveFsai<Scalar, Space>::AdaptiveFsai(const AdaptiveFsaiOptions& options) : m_options(options) {
-  if (options.block_size != 1 && options.gradient != AdaptiveFsaiOptions::Gradient::list)
-    throw OptionError(
-        "adaptive_fsai: gradient = marker and merge grow rows alone: set block_size to 1, or gradient to "
-        "list");
-}
+AdaptiveFsai<Scalar, Space>::AdaptiveFsai(const AdaptiveFsaiOptions& options)
+    : m_options(resolved(options)) {}
 
 template <class Scalar, class Space>
 void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,

@@ -83,10 +83,7 @@ struct AddCorrection {
 
 template <class Scalar, class Space>
 Isai<Scalar, Space>::Isai(const IsaiOptions& options)
-    : Base(IsaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {
-  const bool triangular = options.kind == IsaiKind::lower || options.kind == IsaiKind::upper;
-  if (options.unit_diagonal && !triangular)
-    throw OptionError("isai: unit_diagonal is for kind = lower or upper");
+    : Base(IsaiOptions::name, options.reuse, options.prefilter > 0), m_options(resolved(options)) {
   if (options.kind == IsaiKind::spd)
     m_factored =
         std::make_unique<impl::isai::FactoredIsai<Scalar, Space>>(impl::isai::factored_options(options));

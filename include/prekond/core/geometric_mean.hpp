@@ -3,7 +3,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
-namespace prekond::impl {
+namespace prekond {
 
 /// sqrt(x y) for x, y >= 0, which neither overflows nor underflows on the way. Of one root, and not of two:
 /// for 2^k x and 2^k y it is exactly 2^k times as much, so that what is compared with it does not depend on a
@@ -17,4 +17,4 @@ KOKKOS_INLINE_FUNCTION double geometric_mean(double x, double y) {
   return Kokkos::sqrt((x / unit) * (y / unit)) * unit;
 }
 
-}  // namespace prekond::impl
+}  // namespace prekond

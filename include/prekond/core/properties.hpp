@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+
+namespace prekond {
+
+/// Is a preconditioner's M^-1 Hermitian, its own conjugate transpose (for real scalars: symmetric)?
+enum class Symmetry {
+  unknown,       ///< it depends on the matrix, or nothing is known; solvers accept it
+  symmetric,     ///< for every Hermitian matrix
+  nonsymmetric,  ///< not even for Hermitian matrices
+};
+
+/// What an algorithm's options say of it, before there is a matrix. An option struct has it as `Properties
+/// properties() const`; the registry, the objects and what checks a combination before any work ask nobody
+/// else.
+struct Properties {
+  bool needs_spd = false;  ///< made for Hermitian positive definite A alone; of a solver, also for such M
+  Symmetry symmetry = Symmetry::unknown;  ///< of a preconditioner
+};
+
+/// Can the solver work with the preconditioner, for a matrix that both are made for?
+inline bool go_together(const Properties& solver, const Properties& preconditioner) {
+  return !solver.needs_spd || preconditioner.symmetry != Symmetry::nonsymmetric;
+}
+
+}  // namespace prekond
