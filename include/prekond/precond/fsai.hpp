@@ -111,13 +111,13 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
         m_options(options) {}
 
   std::string name() const override { return FsaiOptions::name; }
-  void numeric(const Space& space, const matrix_view& a) override;
 
   const FsaiOptions& options() const { return m_options; }
 
  private:
   CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
 
   FsaiOptions m_options;
   Supernodes<Space> m_supernodes;  ///< of the pattern; none: rows are alone
