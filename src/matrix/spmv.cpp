@@ -46,7 +46,7 @@ struct SpmvKernel {
   Scalar beta;
   std::int64_t rows_per_team;
   FinishReduction<1, Scalar, Space> finish;
-  VectorView<const real_type_t<Scalar>, Space> row_scale;  ///< of a stored matrix; it has no alpha and beta
+  VectorView<const real_type_t<Scalar>, Space> row_scale;  ///< of a stored matrix; it has no alpha
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t begin = team.league_rank() * rows_per_team;
@@ -80,11 +80,13 @@ struct SpmvKernel {
       if (v == 0) first = sum;
       level.region([&](int lane) {
         if (lane > 0) return;
-        if constexpr (Stored)
-          y(i, v) = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
-        else
+        if constexpr (Stored) {
+          const Scalar product = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
+          y(i, v) = beta == Scalar(0) ? product : multiply_add(beta, y(i, v), product);
+        } else {
           y(i, v) =
               beta == Scalar(0) ? multiply(alpha, sum) : multiply_add(beta, y(i, v), multiply(alpha, sum));
+        }
       });
     }
     return first;
@@ -261,14 +263,14 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
 template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
-                 MultiVectorView<Scalar, Space> y) {
+                 MultiVectorView<Scalar, Space> y, Scalar beta) {
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
   for (std::size_t v = 0; v < x.extent(1); ++v) {
     const MultiVectorView<const Scalar, Space> xv =
         Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
     const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
-    dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, Scalar(0), yv,
+    dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, beta, yv,
                              rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{},
                              row_scale);
   }
@@ -277,7 +279,7 @@ void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space
 #define PREKOND_SPMV_STORED(Value, Scalar, Space)                                               \
   template void spmv_stored<Value, Scalar, Space>(                                              \
       const Space&, VectorView<const real_type_t<Scalar>, Space>, const CsrView<Value, Space>&, \
-      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>);
+      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>, Scalar);
 #define PREKOND_SPMV_STORED_AS(Scalar, Space) \
   PREKOND_SPMV_STORED(float, Scalar, Space)   \
   PREKOND_SPMV_STORED(Half, Scalar, Space)    \

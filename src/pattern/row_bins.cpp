@@ -69,7 +69,6 @@ RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space>
   RowBins<Space> result;
   const std::int64_t total =
       measure<Space>(space, num_rows, {row_ptrs, chosen, -1, std::numeric_limits<int>::max()}).first;
-  result.fences = 1;
   result.rows = allocate<Vector<int, Space>>(space, "prekond::bin_rows::rows", total);
   std::int64_t above = -1, listed = 0;
   for (std::size_t k = 0; listed < total; ++k) {
@@ -77,7 +76,6 @@ RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space>
         k < limits.size() ? limits[k] : std::min<std::int64_t>(2 * above, std::numeric_limits<int>::max());
     const InBin<Space> in_bin{row_ptrs, chosen, above, limit};
     const auto [count, longest] = measure(space, num_rows, in_bin);
-    ++result.fences;
     if (count > 0) {
       const typename RowBins<Space>::Bin bin{static_cast<int>(limit), static_cast<int>(longest), listed,
                                              count};

@@ -1,10 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/factored_inverse.hpp>
-#include <prekond/precond/impl/store_rows.hpp>
 
 #include "instantiate.hpp"
 
@@ -13,123 +11,7 @@
 
 namespace prekond {
 
-namespace impl {
-
-/// H and H^T (H^H where they are complex), or H_L and H_U, in whatever precision.
-template <class Scalar, class Space>
-class StoredFactor {
- public:
-  virtual ~StoredFactor() = default;
-  /// z = D^2 H x, y = H^T z.
-  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-                     MultiVectorView<Scalar, Space> z, MultiVectorView<Scalar, Space> y) const = 0;
-  virtual std::int64_t bytes() const = 0;
-};
-
-}  // namespace impl
-
 namespace {
-
-template <class Value, class Scalar, class Space>
-class StoredAs : public impl::StoredFactor<Scalar, Space> {
- public:
-  using Real = real_type_t<Scalar>;
-  using full_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  using stored_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
-
-  /// `ut` is G_U^T, and `g` again where G_U = G^T; `u` is G_U.
-  StoredAs(const Space& space, const full_type& g, const full_type& ut, const full_type& u)
-      : m_h(same_pattern(space, g)),
-        m_ht(same_pattern(space, u)),
-        m_square(
-            allocate<Vector<Real, Space>>(space, "prekond::factored_inverse::squared_scale", g.num_rows)) {
-    const Vector<Real, Space> inverse = scale_rows(space, g, m_h.values);
-    const bool symmetric = ut.values.data() == g.values.data();
-    const Vector<Real, Space> inverse_of_u = symmetric ? inverse : scale_rows(space, ut, {});
-    store_transposed(space, u, m_ht.values, inverse_of_u);
-    multiply_scales(space, inverse, inverse_of_u, m_square);
-    space.fence("prekond::factored_inverse::stored");
-  }
-
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> z,
-             MultiVectorView<Scalar, Space> y) const override {
-    spmv_stored<Value, Scalar, Space>(space, m_square, m_h, x, z);
-    spmv_stored<Value, Scalar, Space>(space, {}, m_ht, z, y);
-  }
-  std::int64_t bytes() const override {
-    return m_h.bytes() + m_ht.bytes() + static_cast<std::int64_t>(m_square.span() * sizeof(Real));
-  }
-
-  /// 1 / D_ii, and H's values where they are given a place.
-  static Vector<Real, Space> scale_rows(const Space& space, const CsrView<Scalar, Space>& g,
-                                        VectorView<Value, Space> values) {
-    const auto inverse =
-        allocate<Vector<Real, Space>>(space, "prekond::factored_inverse::inverse_scale", g.num_rows);
-    Kokkos::parallel_for("prekond::factored_inverse::store_rows",
-                         impl::StoreRows<Value, Scalar, Space, true>::policy(space, g.num_rows),
-                         impl::StoreRows<Value, Scalar, Space, true>{g, values, inverse});
-    return inverse;
-  }
-
-  /// D^2, or D_U D_L.
-  static void multiply_scales(const Space& space, VectorView<const Real, Space> inverse,
-                              VectorView<const Real, Space> inverse_of_u, VectorView<Real, Space> product) {
-    Kokkos::parallel_for(
-        "prekond::factored_inverse::multiply_scales", Kokkos::RangePolicy<Space>(space, 0, product.extent(0)),
-        KOKKOS_LAMBDA(int i) { product(i) = 1 / inverse(i) / inverse_of_u(i); });
-  }
-
-  /// The same roundings as in H: each entry with the scale of its column. Row i of G^T begins with the
-  /// diagonal.
-  static void store_transposed(const Space& space, const CsrView<Scalar, Space>& gt,
-                               VectorView<Value, Space> values, VectorView<const Real, Space> inverse_scale) {
-    Kokkos::parallel_for(
-        "prekond::factored_inverse::store_transposed",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, gt.nnz()),
-        KOKKOS_LAMBDA(std::int64_t k) {
-          values(k) = static_cast<Value>(gt.values(k) * inverse_scale(gt.col_idxs(k)));
-        });
-    Kokkos::parallel_for(
-        "prekond::factored_inverse::store_diagonal", Kokkos::RangePolicy<Space>(space, 0, gt.num_rows),
-        KOKKOS_LAMBDA(int i) {
-          const std::size_t k = gt.row_ptrs(i);
-          values(k) =
-              impl::StoreRows<Value, Scalar, Space, true>::rounded(gt.values(k) * inverse_scale(i), true);
-        });
-  }
-
- private:
-  static stored_type same_pattern(const Space& space, const full_type& g) {
-    return stored_type(
-        g.num_rows, g.num_cols, g.row_ptrs, g.col_idxs,
-        allocate<Vector<Value, Space>>(space, "prekond::factored_inverse::stored_values", g.nnz()));
-  }
-
-  stored_type m_h;
-  stored_type m_ht;
-  Vector<Real, Space> m_square;
-};
-
-/// Null where the values stay as they are.
-template <class Scalar, class Space, class Matrix>
-std::shared_ptr<const impl::StoredFactor<Scalar, Space>> store(const Space& space, const Matrix& g,
-                                                               const Matrix& ut, const Matrix& u,
-                                                               Storage storage) {
-  switch (storage) {
-    case Storage::half:
-      return std::make_shared<StoredAs<impl::stored_value_t<Half, Scalar>, Scalar, Space>>(space, g, ut, u);
-    case Storage::bfloat16:
-      return std::make_shared<StoredAs<impl::stored_value_t<BFloat16, Scalar>, Scalar, Space>>(space, g, ut,
-                                                                                               u);
-    case Storage::single_precision:
-      if constexpr (!std::is_same_v<real_type_t<Scalar>, float>)
-        return std::make_shared<StoredAs<impl::stored_value_t<float, Scalar>, Scalar, Space>>(space, g, ut,
-                                                                                              u);
-      return nullptr;
-    default:
-      return nullptr;
-  }
-}
 
 /// What the reductions over rows with entries that are not finite find.
 struct NotFinite {
@@ -177,14 +59,11 @@ NotFinite keep_diagonals(const Space& space, const CsrGraphView<Space>& pattern,
 template <class Scalar, class Space, class Matrix>
 void check_finite(const Space& space, const Matrix& lower, const Matrix& upper, Report& report) {
   std::int64_t count = count_not_finite<Scalar, Space>(space, lower.values);
-  ++report.fences;
   if (upper.values.data() != lower.values.data()) {
     count += count_not_finite<Scalar, Space>(space, upper.values);
-    ++report.fences;
   }
   if (count == 0) return;
   const NotFinite found = keep_diagonals<Scalar, Space>(space, lower, lower.values, upper.values);
-  ++report.fences;
   Breakdowns& all = report.breakdowns;
   if (all.count == 0 || found.first_row < all.first_row) {
     all.first_row = found.first_row;
@@ -207,58 +86,59 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
                                                                           int num_vectors) const {
   auto workspace = std::make_unique<ApplyWorkspace<Scalar, Space>>();
   workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx",
-                                                       this->m_num_rows, num_vectors);
+                                                       this->num_rows(), num_vectors);
   return workspace;
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                           MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+void FactoredInverse<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                                MultiVectorView<Scalar, Space> y,
+                                                Workspace& workspace) const {
   const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
-  if (!has_inverse() || m_gt.num_rows != this->m_num_rows)
-    throw std::logic_error(this->name() + ": apply before numeric");
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
-  if (m_stored) return m_stored->apply(space, x, z, y);
-  spmv<Scalar, Space>(space, Scalar(1), m_g, x, Scalar(0), z);
-  spmv<Scalar, Space>(space, Scalar(1), m_gt, z, Scalar(0), y);
+  m_lower.multiply(space, x, z);
+  m_upper.multiply(space, z, y);
 }
 
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
                                                   const matrix_type& upper_transposed, Storage storage,
                                                   Report& report, impl::MemoryMeter& meter) {
+  using Stored = StoredMatrix<Scalar, Space>;
   check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
-  space.fence("prekond::factored_inverse::numeric::end");
-  const auto stored = store<Scalar, Space>(space, lower, upper_transposed, upper, storage);
   const bool two = upper_transposed.values.data() != lower.values.data();
-  report.fences += 3;
+  // G_L = D_L H_L and G_U = H_U D_U, the roundings by rows of G_L and of G_U^T: H_L takes both scales.
+  Stored stored_lower(space, lower, storage, Nonzero::last);
+  VectorView<const real_type_t<Scalar>, Space> scale = stored_lower.row_scale();
+  Vector<real_type_t<Scalar>, Space> own_scale;
+  if (two) scale = own_scale = Stored::scale_of_rows(space, upper_transposed, storage);
+  const auto stored_upper = Stored::with_columns_divided(space, upper, storage, scale, Nonzero::first);
+  stored_lower.multiply_rows(space, scale);
+
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper.nnz());
-  report.bytes = stored ? stored->bytes() : lower.bytes() + upper.bytes();
-  const auto of_column = static_cast<std::int64_t>(sizeof(real_type_t<Scalar>)),
-             of_place = static_cast<std::int64_t>(sizeof(std::size_t));
+  report.bytes = stored_lower.bytes() + stored_upper.bytes();
+  const auto of_place = static_cast<std::int64_t>(sizeof(std::size_t));
   const std::int64_t values =
       impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
   meter.pass((lower.num_rows + 1) * of_place);  // of the transposition: the next place of each column
-  if (stored)
-    meter.pass(stored->bytes() + values - lower.bytes() - upper.bytes() + lower.num_rows * of_column);
+  if (!stored_lower.is_full())
+    meter.pass(report.bytes + values - lower.bytes() - upper.bytes() +
+               impl::MemoryMeter::bytes_of(own_scale));
   report.setup_bytes = meter.peak();
-  m_g = lower;
-  m_gt = upper;
-  m_stored = stored;
-  if (stored) m_g.values = m_gt.values = {};
+  m_lower = stored_lower;
+  m_upper = stored_upper;
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_empty_inverse(const Space& space) {
+void FactoredInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view&, Report&) {
   const auto row_ptrs =
       allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
-  m_g = m_gt = matrix_type(0, 0, row_ptrs, {}, {});
-  m_stored = nullptr;
+  m_lower = m_upper = StoredMatrix<Scalar, Space>(space, matrix_type(0, 0, row_ptrs, {}, {}), Storage::full);
 }
 
 #define PREKOND_FACTORED_INVERSE(Scalar, Space) template class FactoredInverse<Scalar, Space>;

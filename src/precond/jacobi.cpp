@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/matrix/find_entry.hpp>
 #include <prekond/precond/jacobi.hpp>
 
@@ -48,21 +46,15 @@ void scale_rows(const Space& space, VectorView<const Scalar, Space> scale,
 }  // namespace
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
-  check_threads(space);
+Jacobi<Scalar, Space>::~Jacobi() = default;
+
+template <class Scalar, class Space>
+void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
   m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse", a.num_rows);
-  this->m_num_rows = a.num_rows;
-  this->m_report = {};
 }
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
-  if (this->m_num_rows == 0) symbolic(space, a);
-  if (a.num_rows != this->m_num_rows)
-    throw InputError("jacobi: numeric was given another number of rows than symbolic; call symbolic again");
-  Kokkos::Timer timer;
-  Report report;
-  report.symbolic_seconds = this->m_report.symbolic_seconds;
+void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
   std::int64_t first = 0, not_real = 0;
   invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count, not_real);
   m_hermitian = not_real == 0;
@@ -70,17 +62,14 @@ void Jacobi<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
     report.breakdowns.first_row = first;
     report.breakdowns.action = "rows without a usable diagonal entry are not scaled";
   }
-  report.fences = 1;
   report.nnz = a.num_rows;
   report.numeric_flops = report.apply_flops = flops_of_scalar<Scalar> * static_cast<double>(a.num_rows);
   report.bytes = static_cast<std::int64_t>(m_inverse.span() * sizeof(Scalar));
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                  MultiVectorView<Scalar, Space> y, Workspace&) const {
+void Jacobi<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                       MultiVectorView<Scalar, Space> y, Workspace&) const {
   scale_rows<Scalar, Space>(space, m_inverse, x, y);
 }
 

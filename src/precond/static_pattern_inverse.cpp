@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/impl/fsai_diagonal.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
 
 #include "instantiate.hpp"
+
+#include <utility>
 
 namespace prekond {
 
@@ -34,46 +35,41 @@ CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::user_pattern(const
 }
 
 template <class Scalar, class Space, class Inverse>
-void StaticPatternInverse<Scalar, Space, Inverse>::symbolic(const Space& space, const matrix_view& a) {
-  check_threads(space);
-  Kokkos::Timer timer;
-  impl::check_part(a, this->name());
-  m_user_pattern = m_given_pattern;
+void StaticPatternInverse<Scalar, Space, Inverse>::symbolic_step(const Space& space, const matrix_view& a) {
+  const CsrGraph<Space> before = std::exchange(m_user_pattern, m_given_pattern);
   CsrGraph<Space> pattern;
-  if (a.num_rows > 0 && (!m_needs_values || has_user_pattern())) {
-    pattern = make_pattern(space, a);
-    space.fence("prekond::fsai::symbolic::end");
+  try {
+    if (a.num_rows > 0 && (!m_needs_values || has_user_pattern())) pattern = make_pattern(space, a);
+  } catch (...) {
+    m_user_pattern = before;
+    throw;
   }
   m_pattern = pattern;
-  this->m_num_rows = a.num_rows;
-  this->m_report = {};
-  m_symbolic_done = true;
   this->forget_inverse();
-  this->m_report.symbolic_seconds = timer.seconds();
 }
 
 template <class Scalar, class Space, class Inverse>
-bool StaticPatternInverse<Scalar, Space, Inverse>::begin_numeric(const Space& space, const matrix_view& a,
-                                                                 Report& report) {
-  if (!m_symbolic_done) symbolic(space, a);
-  impl::check_part(a, this->name());
-  impl::check_same_rows(a.num_rows, this->m_num_rows, this->name());
-  report.symbolic_seconds = this->m_report.symbolic_seconds;
+void StaticPatternInverse<Scalar, Space, Inverse>::numeric_step(const Space& space, const matrix_view& a,
+                                                                Report& report) {
   report.pattern_kept = keeps_pattern();
-  if (a.num_rows > 0) return true;
-  this->take_empty_inverse(space);
-  this->m_report = report;
-  return false;
+  find_inverse(space, a, report);
+  // The inverse's own is the pattern now, unless the next values have another one.
+  if (m_reuse == Reuse::pattern) m_pattern = {};
+}
+
+template <class Scalar, class Space, class Inverse>
+void StaticPatternInverse<Scalar, Space, Inverse>::numeric_without_rows(const Space& space,
+                                                                        const matrix_view& a,
+                                                                        Report& report) {
+  report.pattern_kept = keeps_pattern();
+  Inverse::numeric_without_rows(space, a, report);
 }
 
 template <class Scalar, class Space, class Inverse>
 CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::numeric_pattern(const Space& space,
-                                                                              const matrix_view& a,
-                                                                              int fences, Report& report) {
+                                                                              const matrix_view& a) {
   if (keeps_pattern()) return this->inverse_pattern();
-  if (m_pattern.row_ptrs.extent(0) > 0) return m_pattern;
-  report.fences += fences;
-  return make_pattern(space, a);
+  return m_pattern.row_ptrs.extent(0) > 0 ? m_pattern : make_pattern(space, a);
 }
 
 #define PREKOND_STATIC_PATTERN_INVERSE(Scalar, Space) \

@@ -220,14 +220,22 @@ class GivenFactors : public FactoredInverse<double, Space> {
  public:
   using typename FactoredInverse<double, Space>::matrix_type;
   using typename FactoredInverse<double, Space>::matrix_view;
-  GivenFactors(const matrix_type& lower, const matrix_type& upper_transposed, Storage storage) {
-    this->m_num_rows = lower.num_rows;
-    impl::MemoryMeter meter;
-    this->take_factors(Space(), lower, upper_transposed, storage, this->m_report, meter);
+  GivenFactors(const matrix_type& lower, const matrix_type& upper_transposed, Storage storage)
+      : m_given_lower(lower), m_given_upper_transposed(upper_transposed), m_storage(storage) {
+    this->numeric(Space(), lower);
   }
   std::string name() const override { return "given"; }
-  void symbolic(const Space&, const matrix_view&) override {}
-  void numeric(const Space&, const matrix_view&) override {}
+
+ protected:
+  void symbolic_step(const Space&, const matrix_view&) override {}
+  void numeric_step(const Space& space, const matrix_view&, Report& report) override {
+    impl::MemoryMeter meter;
+    this->take_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
+  }
+
+ private:
+  matrix_type m_given_lower, m_given_upper_transposed;
+  Storage m_storage;
 };
 
 template <class Space>
@@ -235,14 +243,21 @@ class GivenInverse : public ExplicitInverse<double, Space> {
  public:
   using typename ExplicitInverse<double, Space>::matrix_type;
   using typename ExplicitInverse<double, Space>::matrix_view;
-  GivenInverse(const matrix_type& m, Storage storage) {
-    this->m_num_rows = m.num_rows;
-    impl::MemoryMeter meter;
-    this->take_inverse(Space(), m, storage, this->m_report, meter);
+  GivenInverse(const matrix_type& m, Storage storage) : m_given(m), m_storage(storage) {
+    this->numeric(Space(), m);
   }
   std::string name() const override { return "given"; }
-  void symbolic(const Space&, const matrix_view&) override {}
-  void numeric(const Space&, const matrix_view&) override {}
+
+ protected:
+  void symbolic_step(const Space&, const matrix_view&) override {}
+  void numeric_step(const Space& space, const matrix_view&, Report& report) override {
+    impl::MemoryMeter meter;
+    this->take_inverse(space, m_given, m_storage, report, meter);
+  }
+
+ private:
+  matrix_type m_given;
+  Storage m_storage;
 };
 
 TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {

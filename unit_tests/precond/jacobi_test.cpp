@@ -139,8 +139,8 @@ TYPED_TEST(JacobiTest, RowsWithoutAUsableDiagonalAreLeftAloneAndReported) {
     }
     EXPECT_EQ(y[0][14], 15 / 4.0);
   }
-  // Not stored at all: a row of other columns, an empty one, and a rectangular matrix's last rows.
-  const HostMatrix<double> missing = sparse<double>({{0, 3, 1}, {0, 0, 0}, {1, 1, 4}, {1, 1, 1}});
+  // Not stored at all: rows of other columns, and an empty one.
+  const HostMatrix<double> missing = sparse<double>({{0, 3, 1, 0}, {0, 0, 0, 0}, {1, 1, 4, 0}, {1, 1, 1, 0}});
   Jacobi<double, TypeParam> jacobi;
   jacobi.symbolic(space, to_device<TypeParam>(missing));
   jacobi.numeric(space, to_device<TypeParam>(missing));

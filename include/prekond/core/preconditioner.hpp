@@ -27,6 +27,8 @@ class Preconditioner {
 
   /// y = M^-1 x for k vectors. Const, allocates nothing, does not fence. `workspace` comes from
   /// `make_workspace` with at least k vectors.
+  ///
+  /// \pre x and y share no memory
   virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
 

@@ -27,14 +27,15 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace);
 
-/// y = D A x for a matrix that is stored in another precision than the vectors, D = diag(row_scale), or D = I
-/// where that is empty. Entries are converted and summed in the vectors' precision. No allocation, no fence.
-/// Compiled for values of type float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and
-/// float; for complex vectors, for complex<float> and pairs of the others.
+/// y = D A x + beta y for a matrix that is stored in another precision than the vectors, D = diag(row_scale),
+/// or D = I where that is empty. With beta = 0, y is not read. Entries are converted and summed in the
+/// vectors' precision. No allocation, no fence. Compiled for values of type float, Half and BFloat16
+/// (<prekond/core/half.hpp>), and vectors of double and float; for complex vectors, for complex<float> and
+/// pairs of the others.
 template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
-                 MultiVectorView<Scalar, Space> y);
+                 MultiVectorView<Scalar, Space> y, Scalar beta = Scalar(0));
 
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).
 template <class Scalar, class Space>

@@ -20,7 +20,6 @@ struct RowBins {
   };
   Vector<int, Space> rows;  ///< bin after bin, ascending in each
   std::vector<Bin> bins;    ///< those that are not empty, the shortest rows first
-  int fences = 0;           ///< what making them took
 
   VectorView<const int, Space> rows_of(const Bin& bin) const {
     return VectorView<const int, Space>(rows.data() + bin.first, bin.count);

@@ -183,8 +183,6 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
 
   std::string name() const override { return AdaptiveFsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
-  void symbolic(const Space& space, const matrix_view& a) override;
-  void numeric(const Space& space, const matrix_view& a) override;
 
   /// A pattern that rows begin with, instead of the power: its lower triangle. It is copied. Takes effect
   /// with the next numeric phase that finds a pattern and has none of its own to extend. A factor of another
@@ -195,13 +193,18 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
 
   const AdaptiveFsaiOptions& options() const { return m_options; }
 
+ protected:
+  void symbolic_step(const Space& space, const matrix_view& a) override;
+  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+
  private:
   CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& a) const;
+  bool keeps_pattern() const { return m_options.reuse == Reuse::pattern && this->has_inverse(); }
   bool extends() const { return m_options.reuse == Reuse::extend && this->has_inverse(); }
 
   AdaptiveFsaiOptions m_options;
   CsrGraph<Space> m_initial_pattern;
-  bool m_symbolic_done = false;
 };
 
 }  // namespace prekond

@@ -92,13 +92,13 @@ class DynamicSpai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<S
 
   std::string name() const override { return DynamicSpaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
-  void numeric(const Space& space, const matrix_view& a) override;
 
   const DynamicSpaiOptions& options() const { return m_options; }
 
  private:
   /// The start pattern of M.
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
 
   DynamicSpaiOptions m_options;
 };

@@ -4,16 +4,11 @@
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
-#include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/stored_matrix.hpp>
 
 #include <memory>
 
 namespace prekond {
-
-namespace impl {
-template <class Scalar, class Space>
-class StoredFactor;
-}
 
 /// M^-1 = G^T G with a sparse lower triangular G: what the factored sparse approximate inverses (FSAI) have
 /// in common. An application is a product with G and one with G^T, which is stored too. Symmetric and, where
@@ -37,20 +32,24 @@ template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
-  /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of
-  /// complex numbers), both factors read once. \throws std::logic_error before numeric
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
   /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
-  const matrix_type& factor() const { return m_g; }
-  const matrix_type& factor_transposed() const { return m_gt; }  ///< G^H or G_U, likewise
+  const matrix_type& factor() const { return m_lower.csr(); }
+  const matrix_type& factor_transposed() const { return m_upper.csr(); }  ///< G^H or G_U, likewise
 
  protected:
+  /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of
+  /// complex numbers), both factors read once.
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  /// The factor is empty.
+  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+
   /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
-  /// Fences. `meter` has what the setup held before.
+  /// Fences, changes nothing where it throws. `meter` has what the setup held before.
   void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report,
                    impl::MemoryMeter& meter) {
     take_factors(space, g, g, storage, report, meter);
@@ -63,19 +62,15 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return lower_triangle<Space>(space, graph);
   }
-  CsrGraph<Space> inverse_pattern() const { return {m_g.num_rows, m_g.num_rows, m_g.row_ptrs, m_g.col_idxs}; }
-  void forget_inverse() {
-    m_g = m_gt = {};
-    m_stored = nullptr;
+  CsrGraph<Space> inverse_pattern() const {
+    return {factor().num_rows, factor().num_rows, factor().row_ptrs, factor().col_idxs};
   }
-  /// The factor of a rank's part without rows.
-  void take_empty_inverse(const Space& space);
-  bool has_inverse() const { return m_g.row_ptrs.extent(0) > 0; }
+  void forget_inverse() { m_lower = m_upper = {}; }
+  bool has_inverse() const { return factor().row_ptrs.extent(0) > 0; }
 
  private:
-  matrix_type m_g;
-  matrix_type m_gt;
-  std::shared_ptr<const impl::StoredFactor<Scalar, Space>> m_stored;  ///< null: m_g and m_gt have the values
+  StoredMatrix<Scalar, Space> m_lower;  ///< D^2 H, D_U D_L H_L, or G
+  StoredMatrix<Scalar, Space> m_upper;  ///< H^T, H_U, or G^T
 };
 
 }  // namespace prekond

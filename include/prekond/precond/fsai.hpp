@@ -114,13 +114,13 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
 
   std::string name() const override { return FsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
-  void numeric(const Space& space, const matrix_view& a) override;
 
   const FsaiOptions& options() const { return m_options; }
 
  private:
   CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
 
   FsaiOptions m_options;
   Supernodes<Space> m_supernodes;  ///< of the pattern; none: rows are alone

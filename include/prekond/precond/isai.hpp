@@ -143,13 +143,6 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
 
   void set_pattern(const Space& space, const CsrGraphView<Space>& pattern) override;
   void set_listener(const typename Base::Listener& listener) override;
-  void symbolic(const Space& space, const matrix_view& a) override;
-  void numeric(const Space& space, const matrix_view& a) override;
-
-  /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
-  /// and 2 nnz(A). \throws std::logic_error before numeric
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Workspace& workspace) const override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
   /// Of kind spd, what has G; else null. `inverse()` is M of the other kinds.
@@ -157,14 +150,21 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
 
   const IsaiOptions& options() const { return m_options; }
 
+ protected:
+  void symbolic_step(const Space& space, const matrix_view& a) override;
+  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
+  /// and 2 nnz(A).
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+
  private:
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void numeric_factored(const Space& space, const matrix_view& a);
-  void numeric_explicit(const Space& space, const matrix_view& a);
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
+  void find_factored(const Space& space, const matrix_view& a, Report& report);
+  void find_explicit(const Space& space, const matrix_view& a, Report& report);
   void apply_once(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const;
-  /// Is a step's correction added by the product itself?
-  bool adds_in_place() const { return !m_factored && m_options.storage == Storage::full; }
   matrix_type copy_for_relaxation(const Space& space, const matrix_view& a) const;
   void take_copy(const matrix_type& copy, Report& report);
 

@@ -26,15 +26,20 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   explicit Jacobi(const JacobiOptions& = {}) {}
+  /// Written in a source file, for the host: an implicit one is compiled for a device too by HIP's compiler,
+  /// and frees memory there.
+  ~Jacobi() override;
   std::string name() const override { return JacobiOptions::name; }
   /// Not symmetric where an a_ii has an imaginary part: then A is not Hermitian.
   Properties properties() const override {
     return m_hermitian ? JacobiOptions().properties() : Properties{.symmetry = Symmetry::unknown};
   }
-  void symbolic(const Space& space, const matrix_view& a) override;
-  void numeric(const Space& space, const matrix_view& a) override;
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Workspace& workspace) const override;
+
+ protected:
+  void symbolic_step(const Space& space, const matrix_view& a) override;
+  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
   Vector<Scalar, Space> m_inverse;

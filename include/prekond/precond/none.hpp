@@ -38,10 +38,12 @@ class None : public MatrixPreconditioner<Scalar, Space> {
   explicit None(const NoneOptions& = {}) {}
   std::string name() const override { return NoneOptions::name; }
   Properties properties() const override { return NoneOptions().properties(); }
-  void symbolic(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
-  void numeric(const Space&, const matrix_view& a) override { this->m_num_rows = a.num_rows; }
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
-             Workspace&) const override {
+
+ protected:
+  void symbolic_step(const Space&, const matrix_view&) override {}
+  void numeric_step(const Space&, const matrix_view&, Report&) override {}
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace&) const override {
     Kokkos::parallel_for("prekond::none::apply", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)),
                          impl::CopyRow<Scalar, Space>{x, y});
   }

@@ -102,7 +102,6 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
 
   std::string name() const override { return NonsymmetricFsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
-  void numeric(const Space& space, const matrix_view& a) override;
 
   const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
   const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
@@ -111,6 +110,7 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
 
  private:
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
 
   NonsymmetricFsaiOptions m_options;
 };

@@ -127,13 +127,13 @@ class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
 
   std::string name() const override { return SpaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
-  void numeric(const Space& space, const matrix_view& a) override;
 
   const SpaiOptions& options() const { return m_options; }
 
  private:
   /// The pattern of M.
   CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
+  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
 
   SpaiOptions m_options;
 };

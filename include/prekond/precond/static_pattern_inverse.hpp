@@ -21,9 +21,6 @@ class StaticPatternInverse : public Inverse {
   using typename Inverse::matrix_type;
   using typename Inverse::matrix_view;
 
-  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
-  void symbolic(const Space& space, const matrix_view& a) override;
-
   /// A pattern of the user's, instead of the power, with the diagonal added. Of a factored inverse its lower
   /// triangle is that of G (united in blocks, where `block_size` asks for them), or of G_L and of G_U^T. It
   /// is copied. Takes effect with the next `symbolic`.
@@ -37,8 +34,16 @@ class StaticPatternInverse : public Inverse {
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
   StaticPatternInverse(const std::string& name, Reuse reuse, bool needs_values);
 
+  /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
+  void symbolic_step(const Space& space, const matrix_view& a) override;
+  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+
   /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) = 0;
+  /// The inverse on `numeric_pattern`, which the algorithm gives to take_factor or take_inverse once nothing
+  /// can fail any more.
+  virtual void find_inverse(const Space& space, const matrix_view& a, Report& report) = 0;
 
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }
   /// \throws InputError where it has another number of rows than `a`
@@ -46,20 +51,12 @@ class StaticPatternInverse : public Inverse {
 
   /// Does numeric keep the pattern of the inverse that there is?
   bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_inverse(); }
-  /// What every numeric phase begins with. \returns false where A has no rows, which is then done
-  bool begin_numeric(const Space& space, const matrix_view& a, Report& report);
-  /// The pattern that numeric works on: the inverse's, where it is kept, that of symbolic, or a new one,
-  /// which takes `fences`.
-  CsrGraph<Space> numeric_pattern(const Space& space, const matrix_view& a, int fences, Report& report);
-  /// After the inverse was taken, whose own the pattern is now, unless the next values have another one.
-  void end_numeric() {
-    if (m_reuse == Reuse::pattern) m_pattern = {};
-  }
+  /// The pattern that numeric works on: the inverse's, where it is kept, that of symbolic, or a new one.
+  CsrGraph<Space> numeric_pattern(const Space& space, const matrix_view& a);
 
  private:
   Reuse m_reuse;
   bool m_needs_values;
-  bool m_symbolic_done = false;
   CsrGraph<Space> m_given_pattern;  ///< by set_pattern, for the next symbolic
   CsrGraph<Space> m_user_pattern;   ///< of the last symbolic
   CsrGraph<Space> m_pattern;        ///< from symbolic, until the first numeric

@@ -39,7 +39,6 @@ class BlockSetup {
   GMatrix grow(const CsrGraphView<Space>& start = {});
 
   Outcome outcome() const { return m_rows.outcome(); }
-  int fences() const { return m_fences + m_rows.fences(); }
   std::int64_t peak_bytes() const { return m_rows.peak_bytes(); }
 
   void run_in_scratch(const SmallKernel& kernel, const char* label);
@@ -61,7 +60,6 @@ class BlockSetup {
   Rows m_rows;
   typename SmallKernel::Layout m_scratch_layout{};
   bool m_use_scratch = false;
-  int m_fences = 0;
 };
 
 template <class Scalar, class Real, class Space, bool Portable>
@@ -91,7 +89,6 @@ int BlockSetup<Scalar, Real, Space, Portable>::begin_of(std::int64_t block) {
                     Kokkos::View<int, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&begin),
                     Kokkos::subview(m_supernodes.begins, block));
   m_space.fence("prekond::adaptive_fsai::numeric::begin_of_block");
-  ++m_fences;
   return begin;
 }
 
@@ -144,7 +141,6 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
   const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
   const int most = std::clamp(quantile(members), 1, std::max(1, sample.layout.max_members));
-  m_fences += 3;
   m_scratch_layout = {most, capacity, pool, m_supernodes.largest};
   m_use_scratch =
       capacity < 65000 && pool < (1 << 16) && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
@@ -195,7 +191,6 @@ void BlockSetup<Scalar, Real, Space, Portable>::do_blocks(std::int64_t first, st
     // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it
     // is.
     const int shortages = in_scratch ? 0 : shortages_of<Space>(m_space, first, list, large.status);
-    ++m_fences;
     large.layout = enlarged(large.layout, shortages);
     in_scratch = false;
     large.rows = {first, left, list};

@@ -4,7 +4,6 @@
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
 #include <prekond/core/geometric_mean.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/pattern/equal_rows.hpp>
 #include <prekond/pattern/power.hpp>
@@ -74,7 +73,6 @@ struct Sources {
 
 template <class AnySetup>
 void take_outcome(const AnySetup& setup, Report& report, MemoryMeter& meter) {
-  report.fences += setup.fences() + 1;
   report.breakdowns = breakdowns_of(setup.outcome(), "what they had before the pivot");
   meter.pass(setup.peak_bytes());
 }
@@ -124,7 +122,6 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
     real_diagonal =
         allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
     held_copies = meter.hold(values, real_diagonal);
-    ++report.fences;
     if (convert<Number, Scalar, Space>(space, a.values, scale, values) > 0) return false;
     convert<Real, real_type_t<Scalar>, Space>(space, diagonal, scale, real_diagonal);
     values_of_real = values;
@@ -249,7 +246,6 @@ void scale_again(const Space& space, const CsrView<Scalar, Space>& a,
   Kokkos::deep_copy(space, outcome, no_outcome);
   scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome);
   const Breakdowns more = breakdowns_of(fetch(space, outcome), "nothing");
-  report.fences += 2;
   if (more.count == 0) return;
   report.notes.push_back(std::to_string(more.count) + " rows fell back to the diagonal after the filters");
   if (report.breakdowns.count == 0)
@@ -284,53 +280,38 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
 }
 
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
-  check_threads(space);
-  impl::check_part(a, name());
-  this->m_num_rows = a.num_rows;
-  this->m_report = {};
-  m_symbolic_done = true;
+void AdaptiveFsai<Scalar, Space>::symbolic_step(const Space&, const matrix_view&) {
   this->forget_inverse();
 }
 
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+void AdaptiveFsai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a,
+                                                       Report& report) {
+  report.pattern_kept = keeps_pattern();
+  FactoredInverse<Scalar, Space>::numeric_without_rows(space, a, report);
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
   namespace inner = impl::adaptive_fsai;
-  if (!m_symbolic_done) symbolic(space, a);
-  impl::check_part(a, name());
-  impl::check_same_rows(a.num_rows, this->m_num_rows, name());
-  Kokkos::Timer timer;
-  Report report;
   impl::MemoryMeter meter;
-  report.symbolic_seconds = this->m_report.symbolic_seconds;
   auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(
       space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
-  ++report.fences;
-  const bool kept = m_options.reuse == Reuse::pattern && this->has_inverse();
+  const bool kept = keeps_pattern();
   report.pattern_kept = kept;
-  if (a.num_rows == 0) {
-    this->take_empty_inverse(space);
-    this->m_report = report;
-    return;
-  }
   impl::check_diagonal(range, name());
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
-  if (scaled.is_scaled()) {
-    range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
-    ++report.fences;
-  }
+  if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   if (scaled.is_graded())
     report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
   const matrix_view& b = scaled.matrix();
 
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered;
-  if (m_options.prefilter > 0) {
+  if (m_options.prefilter > 0)
     filtered = filter_entries<Scalar, Space>(
         space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
-    ++report.fences;
-  }
   const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
   CsrGraph<Space> start;
@@ -349,7 +330,6 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
   const std::int64_t longest =
       inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
-  if (kept) ++report.fences;
   const inner::Parameters parameters =
       inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
   const inner::Sources<Space> sources{
@@ -379,8 +359,6 @@ void AdaptiveFsai<Scalar, Space>::numeric(const Space& space, const matrix_view&
   scaled.undo(space, g, g.values);
   this->take_factor(space, g, m_options.storage, report, meter);
   report.numeric_flops = flops;
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 }  // namespace prekond

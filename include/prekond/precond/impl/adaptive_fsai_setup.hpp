@@ -69,7 +69,6 @@ class Setup {
   void solve(GMatrix& g);
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
   /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
   std::int64_t peak_bytes() const { return m_meter.peak(); }
   MemoryMeter& meter() { return m_meter; }
@@ -137,7 +136,6 @@ class Setup {
   Vector<int, Space> m_markers;
   typename SmallKernel::RowLayout m_scratch_layout{};
   bool m_use_scratch = false;
-  int m_fences = 0;
   MemoryMeter m_meter;
   MemoryMeter::Holding m_held, m_held_markers;
   bool m_result_counts = false;
@@ -280,7 +278,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
   const int members = std::clamp(quantile(length) - 1, 1, std::max(1, sample.layout.max_members));
-  m_fences += 3;
   m_scratch_layout = {members, capacity, pool, batch(members)};
   m_use_scratch =
       capacity <= m_scratch_layout.most_columns() && m_scratch_layout.bytes + 64 <= Tuning::scratch_limit;
@@ -296,7 +293,6 @@ std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64
   Kokkos::parallel_scan("prekond::adaptive_fsai::numeric::outgrown",
                         Kokkos::RangePolicy<Space>(m_space, 0, count),
                         ListOutgrown<Space>{first, length, list}, total);
-  ++m_fences;
   return total;
 }
 
@@ -325,7 +321,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::do_rows(std::int64_t first,
     // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it
     // is.
     const int shortages = in_scratch ? 0 : shortages_of<Space>(m_space, first, list, large.slab.length);
-    ++m_fences;
     const auto grown = [&](Shortage shortage, std::int64_t size, std::int64_t limit) {
       if ((shortages & (1 << static_cast<int>(shortage))) == 0) return static_cast<int>(size);
       if (size >= limit)
@@ -356,7 +351,6 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::append(const RowSlab<Scalar
   Kokkos::parallel_scan("prekond::adaptive_fsai::numeric::scan_rows",
                         Kokkos::RangePolicy<Space>(m_space, 0, count),
                         ScanLengths<Space>{slab.first, slab.length, begin, row_ptrs}, added);
-  ++m_fences;
   nnz += added;
   Piece piece{allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", added),
               allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", added)};

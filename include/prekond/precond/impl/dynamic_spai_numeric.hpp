@@ -20,7 +20,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> grow_from(
   const bool right = options.side == Side::right;
   const Matrix transposed = transpose<Scalar, Space>(space, a);
   const auto held = meter.hold(transposed.row_ptrs, transposed.col_idxs, transposed.values);
-  ++report.fences;
   // The columns' start patterns; values that are not looked at.
   Matrix start(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs, {});
   MemoryMeter::Holding held_start;
@@ -30,7 +29,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> grow_from(
     start = transpose<Scalar, Space>(space, start);
     start.values = {};
     held_start = meter.hold(start.row_ptrs, start.col_idxs);
-    ++report.fences;
   }
   const CsrView<Scalar, Space> of_a = a, of_transposed = transposed;
   Setup<Scalar, Space> setup(space, right ? of_transposed : of_a, right ? of_a : of_transposed, start,
@@ -39,13 +37,11 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> grow_from(
   report.breakdowns =
       impl::spai::breakdowns_of(setup.outcome(), "were solved without entries that depend on others");
   report.numeric_flops = setup.flops();
-  report.fences += setup.fences() + 1;
   report.notes.push_back(std::to_string(setup.reached()) + " of " + std::to_string(a.num_rows) +
                          " columns reached epsilon");
   if (right) {
     const auto held_columns = meter.hold(m.row_ptrs, m.col_idxs, m.values);
     m = transpose<Scalar, Space>(space, m);
-    ++report.fences;
   } else {
     sort_rows(space, m);
   }
@@ -61,14 +57,11 @@ CsrGraph<Space> DynamicSpai<Scalar, Space>::make_pattern(const Space& space, con
 }
 
 template <class Scalar, class Space>
-void DynamicSpai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
-  Report report;
-  if (!this->begin_numeric(space, a, report)) return;
-  Kokkos::Timer timer;
+void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 3, report);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
   matrix_type m;
-  if (report.pattern_kept) {
+  if (this->keeps_pattern()) {
     SpaiOptions options;
     options.side = m_options.side;
     options.setup_scalar = m_options.setup_scalar;
@@ -81,9 +74,6 @@ void DynamicSpai<Scalar, Space>::numeric(const Space& space, const matrix_view& 
     m = impl::dynamic_spai::grow_from<Scalar, Space>(space, a, pattern, m_options, report, meter);
   }
   this->take_inverse(space, m, m_options.storage, report, meter);
-  this->end_numeric();
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 }  // namespace prekond

@@ -153,7 +153,6 @@ class Setup {
                          spai::ScaleRow<Scalar, Space>{b, m_scale});
     Kokkos::parallel_reduce("prekond::dynamic_spai::numeric::longest_start", policy(start.num_rows),
                             LongestRow<Space>{start}, Kokkos::Max<int>(m_longest_start));
-    ++m_fences;
   }
 
   /// The columns of the problem, as rows that are not sorted.
@@ -173,7 +172,6 @@ class Setup {
         held.push_back(m_meter.hold(chunks.back().row_ptrs, chunks.back().col_idxs, chunks.back().values));
       }
       m_space.fence("prekond::dynamic_spai::numeric::chunks");
-      ++m_fences;
     }
     m_held_slab = {};
     m_slab = {};
@@ -185,7 +183,6 @@ class Setup {
   /// Columns that reached epsilon.
   std::int64_t reached() const { return m_reached; }
   Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
 
  private:
   using RowsPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
@@ -245,7 +242,6 @@ class Setup {
     const VectorView<const int, Space> lengths = chunk.lengths;
     const auto [ptrs, nnz] =
         scan_row_lengths(m_space, "prekond::dynamic_spai::numeric::append", count, lengths);
-    m_fences += 2;
     Matrix result(count, m_start.num_rows, ptrs,
                   allocate<Vector<int, Space>>(m_space, "prekond::dynamic_spai::numeric::col_idxs", nnz),
                   allocate<Vector<Scalar, Space>>(m_space, "prekond::dynamic_spai::numeric::values", nnz));
@@ -263,7 +259,6 @@ class Setup {
       std::int64_t total = 0;
       Kokkos::parallel_scan("prekond::dynamic_spai::numeric::list_columns", policy(count),
                             ListColumns<Space>{chunk.status, wanted, chunk.columns}, total);
-      ++m_fences;
       if (total == 0) return;
       launch<Real>(chunk, first, total, limits_for(rows), floor, last_try);
       wanted = Status::overflowed;
@@ -310,7 +305,6 @@ class Setup {
   VectorView<char, Space> slab_of(std::size_t bytes) {
     if (m_slab.extent(0) < bytes) {
       m_space.fence("prekond::dynamic_spai::numeric::slab");
-      ++m_fences;
       m_held_slab = {};
       m_slab = {};
       m_slab = allocate<Vector<char, Space>>(m_space, "prekond::dynamic_spai::numeric::slab", bytes);
@@ -342,7 +336,6 @@ class Setup {
       entry += chunk.nnz();
     }
     m_space.fence("prekond::dynamic_spai::numeric::join");
-    ++m_fences;
     return result;
   }
 
@@ -360,7 +353,6 @@ class Setup {
   std::int64_t m_work = 0;
   std::int64_t m_reached = 0;
   int m_longest_start = 0;
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::dynamic_spai

@@ -70,21 +70,6 @@ void check_diagonal(const DiagonalRange<Scalar>& range, const std::string& name)
       range.bad_row);
 }
 
-/// \throws InputError for a matrix with fewer columns than rows
-template <class Matrix>
-void check_part(const Matrix& a, const std::string& name) {
-  if (a.num_cols >= a.num_rows) return;
-  throw InputError(name + ": the matrix has " + std::to_string(a.num_rows) + " rows but only " +
-                   std::to_string(a.num_cols) + " columns");
-}
-
-/// \throws InputError where numeric is given another size than symbolic was
-inline void check_same_rows(std::int64_t numeric, std::int64_t symbolic, const std::string& name) {
-  if (numeric == symbolic) return;
-  throw InputError(name + ": numeric was given " + std::to_string(numeric) + " rows, symbolic " +
-                   std::to_string(symbolic) + "; call symbolic again");
-}
-
 template <class Space>
 struct RangeOfColumns {
   CsrGraphView<Space> pattern;

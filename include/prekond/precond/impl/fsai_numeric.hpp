@@ -77,26 +77,19 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
   namespace inner = impl::fsai;
-  Report report;
-  if (!this->begin_numeric(space, a, report)) return;
-  const bool kept = report.pattern_kept;
-  Kokkos::Timer timer;
+  const bool kept = this->keeps_pattern();
   impl::MemoryMeter meter;
   const auto diagonal =
       allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
   const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
-  ++report.fences;
   impl::check_diagonal(range, name());
   // What is found is the same in exact arithmetic, whatever each row's scale is.
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
-  if (scaled.is_scaled()) {
-    impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
-    ++report.fences;
-  }
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 4, report);
+  if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
@@ -123,11 +116,7 @@ void Fsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
   scaled.undo(space, g, g.values);
   const impl::Outcome outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
-  report.fences += setup.fences() + 2;
   this->take_factor(space, g, m_options.storage, report, meter);
-  this->end_numeric();
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 }  // namespace prekond

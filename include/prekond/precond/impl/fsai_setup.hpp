@@ -97,17 +97,17 @@ void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, st
 }
 
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
-/// whose workspaces have `bytes`. \returns the fences that this took, and has the meter count a slab
+/// whose workspaces have `bytes`, and has the meter count a slab.
 ///
 /// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
 template <class Space, class Kernel>
-int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
+void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
+                 std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
   constexpr Unit unit = Kernel::unit;
   if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
     if (is_shared(count, longest)) {
       share_rows(space, kernel, count, bytes, label, meter);
-      return 1;
+      return;
     }
   }
   // A lane has a row of a panel's; more than 256 only wait for each other.
@@ -125,7 +125,6 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
     Kokkos::deep_copy(space, kernel.next, 0);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
     space.fence("prekond::fsai::numeric::workspaces");
-    return 1;
   } else {
     const int most = unit == Unit::vector ? Tuning::rows_per_team : 4 * Tuning::rows_per_team;
     const int in_team =
@@ -136,7 +135,6 @@ int launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longe
     policy.set_scratch_size(
         0, Kokkos::PerTeam(static_cast<int>(bytes * static_cast<std::size_t>(in_team) + 16)));
     Kokkos::parallel_for(label, policy, kernel);
-    return 0;
   }
 }
 
@@ -147,31 +145,28 @@ struct UnitLimits {
 };
 
 /// Calls launch(unit, rows, longest) for the bins of the rows, or of those chosen, by length: `unit` is a
-/// std::integral_constant, and bytes(longest) a workspace's size. \returns the fences that this took, those
-/// of the calls included
+/// std::integral_constant, and bytes(longest) a workspace's size.
 template <class Space, class Bytes, class Launch>
-int launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
-                const Launch& launch, const UnitLimits& units = {}) {
+void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
+                 VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
+                 const Launch& launch, const UnitLimits& units = {}) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
   const auto held = meter.hold(bins.rows);
-  int fences = bins.fences;
   for (const auto& bin : bins.bins) {
     const auto rows = bins.rows_of(bin);
     if (is_host_space<Space> || bytes(bin.longest) > Tuning::scratch_limit) {
-      fences += launch(std::integral_constant<Unit, Unit::slab>(), rows, bin.longest);
+      launch(std::integral_constant<Unit, Unit::slab>(), rows, bin.longest);
     } else if constexpr (!is_host_space<Space>) {
       if (bin.longest <= units.short_vector) {
-        fences += launch(std::integral_constant<Unit, Unit::short_vector>(), rows, bin.longest);
+        launch(std::integral_constant<Unit, Unit::short_vector>(), rows, bin.longest);
       } else if (bin.longest <= units.vector) {
-        fences += launch(std::integral_constant<Unit, Unit::vector>(), rows, bin.longest);
+        launch(std::integral_constant<Unit, Unit::vector>(), rows, bin.longest);
       } else {
-        fences += launch(std::integral_constant<Unit, Unit::team>(), rows, bin.longest);
+        launch(std::integral_constant<Unit, Unit::team>(), rows, bin.longest);
       }
     }
   }
-  return fences;
 }
 
 /// Rows, or the blocks k with the rows begins(k) .. begins(k + 1) - 1.
@@ -268,7 +263,6 @@ class Setup {
   /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    ++m_fences;
     check_slab(m_name, longest,
                Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes, m_slab_bytes);
     return longest;
@@ -288,7 +282,6 @@ class Setup {
       orders = scan_row_lengths(m_space, "prekond::fsai::numeric::orders", count,
                                 BlockOrder<Space>{pattern, m_groups})
                    .first;
-      ++m_fences;
     }
     m_sizes = blocks ? VectorView<const std::size_t, Space>(orders) : pattern.row_ptrs;
     if (!in_single) return solve_rows<double>(pattern, values, {}, {});
@@ -304,30 +297,29 @@ class Setup {
   }
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
 
  private:
   template <class Real>
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
-    m_fences += launch_bins<Space>(
+    launch_bins<Space>(
         m_space, m_sizes, chosen, m_meter,
         [](int longest) { return Layout<in_precision_t<Scalar, Real>>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
-          return launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
+          launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
         });
   }
 
   template <class Real, Unit unit>
-  int launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
-             VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
+  void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+              VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
     const Layout<in_precision_t<Scalar, Real>> layout(longest);
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
-    return launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                       m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
+    launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
+                m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
@@ -341,7 +333,6 @@ class Setup {
   Vector<int, Space> m_next;
   RowGroups<Space> m_groups;
   VectorView<const std::size_t, Space> m_sizes;  ///< of the groups' systems, as differences
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::fsai

@@ -122,14 +122,11 @@ CsrGraph<Space> Isai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::symbolic(const Space& space, const matrix_view& a) {
-  if (m_factored) {
+void Isai<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
+  if (m_factored)
     m_factored->symbolic(space, a);
-    this->m_num_rows = m_factored->num_rows();
-    this->m_report = m_factored->report();
-  } else {
-    Base::symbolic(space, a);
-  }
+  else
+    Base::symbolic_step(space, a);
   m_a = {};
 }
 
@@ -140,37 +137,36 @@ void Isai<Scalar, Space>::set_listener(const typename Base::Listener& listener) 
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
+void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a, Report& report) {
   if (m_factored)
-    numeric_factored(space, a);
+    find_factored(space, a, report);
   else
-    numeric_explicit(space, a);
+    Base::numeric_without_rows(space, a, report);
+  m_a = {};
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric_factored(const Space& space, const matrix_view& a) {
-  impl::check_part(a, name());
+void Isai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
   const matrix_type copy = copy_for_relaxation(space, a);
-  m_factored->numeric(space, a);
-  Report report = m_factored->report();
+  if (m_factored)
+    find_factored(space, a, report);
+  else
+    find_explicit(space, a, report);
   take_copy(copy, report);
-  this->m_num_rows = m_factored->num_rows();
-  this->m_report = report;
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric_explicit(const Space& space, const matrix_view& a) {
-  Report report;
-  if (!this->begin_numeric(space, a, report)) {
-    m_a = {};
-    return;
-  }
-  Kokkos::Timer timer;
+void Isai<Scalar, Space>::find_factored(const Space& space, const matrix_view& a, Report& report) {
+  m_factored->numeric(space, a);
+  report = m_factored->report();
+}
+
+template <class Scalar, class Space>
+void Isai<Scalar, Space>::find_explicit(const Space& space, const matrix_view& a, Report& report) {
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 5, report);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
   const matrix_type m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                       allocate<Vector<Scalar, Space>>(space, "prekond::isai::values", pattern.nnz()));
-  const matrix_type copy = copy_for_relaxation(space, a);
   {
     impl::isai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, name(), meter);
     const bool general = m_options.kind == IsaiKind::general;
@@ -188,13 +184,8 @@ void Isai<Scalar, Space>::numeric_explicit(const Space& space, const matrix_view
       report.numeric_flops = 2.0 * double(m.nnz()) * double(a.nnz()) / double(a.num_rows);
     }
     report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
-    report.fences += setup.fences() + 2;
   }
   this->take_inverse(space, m, m_options.storage, report, meter);
-  take_copy(copy, report);
-  this->end_numeric();
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 /// What the relaxation multiplies by; nothing where there is none.
@@ -212,7 +203,6 @@ void Isai<Scalar, Space>::take_copy(const matrix_type& copy, Report& report) {
   m_a = copy;
   const double steps = m_options.relaxation_steps;
   if (steps == 0) return;
-  ++report.fences;
   report.bytes += copy.bytes();
   report.apply_flops = (steps + 1) * report.apply_flops + steps * double(2 * copy.nnz() + copy.num_rows);
 }
@@ -226,9 +216,9 @@ std::unique_ptr<Workspace> Isai<Scalar, Space>::make_workspace(const Space& spac
   auto workspace = std::make_unique<impl::isai::RelaxationWorkspace<Scalar, Space>>();
   workspace->inner = std::move(inner);
   workspace->residual =
-      allocate<Vectors>(space, "prekond::isai::apply::residual", this->m_num_rows, num_vectors);
+      allocate<Vectors>(space, "prekond::isai::apply::residual", this->num_rows(), num_vectors);
   workspace->correction = allocate<Vectors>(space, "prekond::isai::apply::correction",
-                                            adds_in_place() ? 0 : this->m_num_rows, num_vectors);
+                                            m_factored ? this->num_rows() : 0, num_vectors);
   return workspace;
 }
 
@@ -238,12 +228,12 @@ void Isai<Scalar, Space>::apply_once(const Space& space, MultiVectorView<const S
   if (m_factored)
     m_factored->apply(space, x, y, workspace);
   else
-    Base::apply(space, x, y, workspace);
+    Base::apply_step(space, x, y, workspace);
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+void Isai<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                     MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   namespace inner = impl::isai;
   if (m_options.relaxation_steps == 0) return apply_once(space, x, y, workspace);
   const auto& own = static_cast<inner::RelaxationWorkspace<Scalar, Space>&>(workspace);
@@ -252,18 +242,17 @@ void Isai<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar
   const MultiVectorView<Scalar, Space> residual(own.residual.data(), own.residual.extent(0), x.extent(1));
   const MultiVectorView<Scalar, Space> correction(own.correction.data(), own.correction.extent(0),
                                                   x.extent(1));
-  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, this->m_num_rows);
+  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, this->num_rows());
   apply_once(space, x, y, *own.inner);
-  if (m_a.num_rows == 0) return;  // a rank's part without rows
   for (int step = 0; step < m_options.relaxation_steps; ++step) {
     Kokkos::parallel_for("prekond::isai::apply::begin_residual", rows,
                          inner::BeginResidual<Scalar, Space>{x, y, residual, m_options.unit_diagonal});
     spmv<Scalar, Space>(space, Scalar(-1), m_a, y, Scalar(1), residual);
-    if (adds_in_place()) {
-      spmv<Scalar, Space>(space, Scalar(1), this->inverse(), residual, Scalar(1), y);
+    if (!m_factored) {
+      this->stored().add_product(space, residual, y);
       continue;
     }
-    apply_once(space, residual, correction, *own.inner);
+    m_factored->apply(space, residual, correction, *own.inner);
     Kokkos::parallel_for("prekond::isai::apply::add_correction", rows,
                          inner::AddCorrection<Scalar, Space>{correction, y});
   }

@@ -134,7 +134,6 @@ class Setup {
   /// \throws InputError where the workspace of a row takes more than `slab_bytes`
   LongestRow check_rows(const CsrGraphView<Space>& pattern, bool general) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    ++m_fences;
     const auto length = static_cast<int>(longest.length);
     check_slab(m_name, longest, general ? general_bytes<double>(length) : triangular_bytes(length),
                m_slab_bytes);
@@ -153,7 +152,6 @@ class Setup {
       solve_general_rows(inverse, sizes, status, again, floor, pivoting);
     });
     m_space.fence("prekond::isai::numeric::solved");
-    ++m_fences;
   }
 
   /// M's values for a triangle of A. \pre check_rows
@@ -164,16 +162,15 @@ class Setup {
     const auto places =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::isai::numeric::places", threads * m_a.num_rows);
     const auto held = m_meter.hold(places);
-    m_fences += fsai::launch_bins<Space>(
+    fsai::launch_bins<Space>(
         m_space, pattern.row_ptrs, {}, m_meter, [](int longest) { return triangular_bytes(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
-          return launch_triangular<decltype(unit)::value>(inverse, triangle, places, rows, longest);
+          launch_triangular<decltype(unit)::value>(inverse, triangle, places, rows, longest);
         },
         triangle_units);
   }
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
 
  private:
   template <class Real>
@@ -190,7 +187,7 @@ class Setup {
                           Pivoting pivoting) {
     VectorView<const unsigned char, Space> chosen;
     if (again) chosen = status;
-    m_fences += fsai::launch_bins<Space>(
+    fsai::launch_bins<Space>(
         m_space, inverse.pattern.row_ptrs, chosen, m_meter,
         [](int longest) { return general_bytes<Real>(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
@@ -198,23 +195,23 @@ class Setup {
           const SolveGeneral<Scalar, Real, Space, decltype(unit)::value> kernel{
               {},    m_a,      sizes.scale, sizes.diagonal, inverse, bytes,
               floor, pivoting, rows,        status,         {},      m_next};
-          return launch(kernel, rows, longest, bytes);
+          launch(kernel, rows, longest, bytes);
         });
   }
 
   template <Unit unit>
-  int launch_triangular(const InverseRows<Scalar, Space>& inverse, const Triangle& triangle,
-                        VectorView<int, Space> places, VectorView<const int, Space> rows, int longest) {
+  void launch_triangular(const InverseRows<Scalar, Space>& inverse, const Triangle& triangle,
+                         VectorView<int, Space> places, VectorView<const int, Space> rows, int longest) {
     const std::size_t bytes = triangular_bytes(longest);
     const SolveTriangular<Scalar, Space, unit> kernel{{},     m_a,  triangle, inverse, bytes,
                                                       places, rows, {},       m_next};
-    return launch(kernel, rows, longest, bytes);
+    launch(kernel, rows, longest, bytes);
   }
 
   template <class Kernel>
-  int launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
-    return fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                             m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
+  void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
+    fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
+                      m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
@@ -225,7 +222,6 @@ class Setup {
   MemoryMeter::Holding m_held;
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::isai

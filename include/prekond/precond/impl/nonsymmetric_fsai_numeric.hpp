@@ -23,13 +23,10 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space
 }
 
 template <class Scalar, class Space>
-void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
-  Report report;
-  if (!this->begin_numeric(space, a, report)) return;
-  const bool kept = report.pattern_kept;
-  Kokkos::Timer timer;
+void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+  const bool kept = this->keeps_pattern();
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 5, report);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
   const auto values_of = [&](const char* label) {
     return matrix_type(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                        allocate<Vector<Scalar, Space>>(space, label, pattern.nnz()));
@@ -49,12 +46,8 @@ void NonsymmetricFsai<Scalar, Space>::numeric(const Space& space, const matrix_v
     if (!kept && m_options.postfilter > 0) setup.postfilter(lower, upper, m_options.postfilter, report);
     setup.scale(lower, upper);
     report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
-    report.fences += setup.fences() + 2;
   }
   this->take_factors(space, lower, upper, m_options.storage, report, meter);
-  this->end_numeric();
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 }  // namespace prekond

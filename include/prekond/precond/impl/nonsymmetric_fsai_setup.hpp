@@ -189,7 +189,6 @@ class Setup {
   /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    ++m_fences;
     check_slab(m_name, longest, workspace_bytes<double>(static_cast<int>(longest.length)), m_slab_bytes);
     return longest;
   }
@@ -215,7 +214,6 @@ class Setup {
     const Matrix filtered_lower = filter_entries<Scalar, Space>(m_space, lower, keep);
     const Matrix filtered_upper = filter_entries<Scalar, Space>(m_space, upper, keep);
     m_space.fence("prekond::nonsymmetric_fsai::numeric::postfilter");
-    m_fences += 3;
     lower = filtered_lower;
     upper = Matrix(lower.num_rows, lower.num_cols, lower.row_ptrs, lower.col_idxs, filtered_upper.values);
   }
@@ -230,7 +228,6 @@ class Setup {
   }
 
   Outcome outcome() const { return fetch(m_space, m_outcome); }
-  int fences() const { return m_fences; }
 
  private:
   /// The least and the largest of the rows' largest entries, but for a factor of two.
@@ -240,7 +237,6 @@ class Setup {
                             Kokkos::RangePolicy<Space>(m_space, 0, m_a.num_rows),
                             RangeOfScales<Space>{m_sizes.scale}, Kokkos::Min<double>(least),
                             Kokkos::Max<double>(most));
-    ++m_fences;
     return {static_cast<Scalar>(1 / most), static_cast<Scalar>(1 / least)};
   }
 
@@ -255,10 +251,10 @@ class Setup {
   template <class Real>
   void solve_rows(const Matrix& lower, const Matrix& upper, VectorView<const unsigned char, Space> chosen,
                   Real floor, Pivoting pivoting) {
-    m_fences += fsai::launch_bins<Space>(
+    fsai::launch_bins<Space>(
         m_space, lower.row_ptrs, chosen, m_meter, [](int longest) { return workspace_bytes<Real>(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
-          return launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
+          launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
         });
   }
 
@@ -268,14 +264,14 @@ class Setup {
   }
 
   template <class Real, Unit unit>
-  int launch(const Matrix& lower, const Matrix& upper, VectorView<const int, Space> rows, int longest,
-             Real floor, Pivoting pivoting) {
+  void launch(const Matrix& lower, const Matrix& upper, VectorView<const int, Space> rows, int longest,
+              Real floor, Pivoting pivoting) {
     const std::size_t bytes = workspace_bytes<Real>(longest);
     const SolveRows<Scalar, Real, Space, unit> kernel{
         {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
         floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
-    return fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                             m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
+    fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
+                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
@@ -289,7 +285,6 @@ class Setup {
   Vector<Outcome, Space> m_outcome;
   Vector<int, Space> m_next;
   std::optional<Equilibrated<Scalar, Space>> m_scaled;
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::nonsymmetric_fsai

@@ -49,7 +49,6 @@ template <class Space>
 struct ColumnBins {
   Vector<int, Space> columns;  ///< bin after bin, ascending in each
   std::vector<Bin> bins;       ///< by groups, the largest systems first
-  int fences = 0;
 
   VectorView<const int, Space> columns_of(const Bin& bin) const {
     return VectorView<const int, Space>(columns.data() + bin.first, bin.count);
@@ -194,7 +193,6 @@ ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& size
   std::stable_sort(order.begin(), order.end(),
                    [&](int a, int b) { return a / in_group != b / in_group ? a > b : work(a) > work(b); });
   ColumnBins<Space> result;
-  result.fences = 1;
   result.columns = allocate<Vector<int, Space>>(space, "prekond::spai::numeric::columns", total);
   meter.pass(MemoryMeter::bytes_of(classes) + MemoryMeter::bytes_of(totals) +
              MemoryMeter::bytes_of(result.columns));

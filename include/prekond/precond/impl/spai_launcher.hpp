@@ -32,11 +32,7 @@ class Launcher {
         m_held_next(meter.hold(m_next)) {}
 
   std::int64_t slab_bytes() const { return m_slab_bytes; }
-  int fences() const { return m_fences; }
-  void fence() {
-    m_space.fence("prekond::spai::numeric::launcher");
-    ++m_fences;
-  }
+  void fence() { m_space.fence("prekond::spai::numeric::launcher"); }
 
   void release_slab() {
     if (m_slab.extent(0) == 0) return;
@@ -103,7 +99,6 @@ class Launcher {
   Vector<int, Space> m_next;
   Vector<char, Space> m_slab;
   MemoryMeter::Holding m_held_next, m_held_slab;
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::spai

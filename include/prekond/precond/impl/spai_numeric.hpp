@@ -39,7 +39,6 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
     transposed = transpose<Scalar, Space>(space, a);
     held = meter.hold(m.row_ptrs, m.col_idxs, m.values, transposed.row_ptrs, transposed.col_idxs,
                       transposed.values);
-    report.fences += 2;
   }
   {
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
@@ -50,11 +49,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
         setup.outcome(),
         "of rank-deficient systems have the solution of the least norm, as far as rounding tells their rank");
     report.numeric_flops = setup.flops();
-    report.fences += setup.fences();
   }
   transposed = {};
   if (!right) return m;
-  ++report.fences;
   return transpose<Scalar, Space>(space, m);
 }
 
@@ -71,19 +68,13 @@ CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Spai<Scalar, Space>::numeric(const Space& space, const matrix_view& a) {
-  Report report;
-  if (!this->begin_numeric(space, a, report)) return;
-  Kokkos::Timer timer;
+void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a, 3, report);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
   const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
       space, a, pattern, m_options, name(), [&](const std::string& note) { this->tell(note, report); },
       report, meter);
   this->take_inverse(space, m, m_options.storage, report, meter);
-  this->end_numeric();
-  report.numeric_seconds = timer.seconds();
-  this->m_report = report;
 }
 
 }  // namespace prekond

@@ -93,7 +93,6 @@ class Setup {
     return m_options.solve == LeastSquares::normal ? squares + cubes / 3 : 2 * squares - 2 * cubes / 3;
   }
   const Outcome& outcome() const { return m_found; }
-  int fences() const { return m_fences + m_main.fences(); }
 
  private:
   using RowsPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
@@ -113,18 +112,13 @@ class Setup {
                                    const Limits& limits = {}, unsigned char wanted = Status::again) {
     m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits, m_meter));
     m_held_bins.push_back(m_meter.hold(m_bins.back().columns));
-    m_fences += m_bins.back().fences;
-    if (!m_beside.empty()) {
-      m_space.fence("prekond::spai::numeric::lists");
-      ++m_fences;
-    }
+    if (!m_beside.empty()) m_space.fence("prekond::spai::numeric::lists");
     return m_bins.back();
   }
 
   void choose() {
     Kokkos::parallel_reduce("prekond::spai::numeric::longest_column", rows_policy(),
                             LongestColumn<Space>{sizes()}, Kokkos::Max<int>(m_longest));
-    ++m_fences;
     m_choice = choose_strategy(m_options.strategy, m_longest, n2_average(),
                                streams && m_options.solve == LeastSquares::qr);
   }
@@ -133,7 +127,6 @@ class Setup {
     Kokkos::parallel_reduce("prekond::spai::numeric::measure_columns", rows_policy(),
                             SumSizes<Space>{sizes()}, m_sums.n1_n2_n2, m_sums.n2_cubes,
                             Kokkos::Max<std::int64_t>(m_sums.largest));
-    ++m_fences;
   }
 
   /// Before the columns whose n1 is known are solved.
@@ -173,7 +166,6 @@ class Setup {
       std::int64_t num_long = 0;
       Kokkos::parallel_reduce("prekond::spai::numeric::mark_long", rows_policy(),
                               MarkLong<Space>{sizes(), longest_of_vector<Real>(), m_n1, m_status}, num_long);
-      ++m_fences;
       if (num_long > 0) {
         count_rows(m_status);
         tell_cost();
@@ -188,10 +180,7 @@ class Setup {
                                                 longest_of_team);
       }
       stream_columns<Real>(values, {});
-      for (auto& launcher : m_beside) {
-        launcher->fence();
-        m_fences += launcher->fences();
-      }
+      for (auto& launcher : m_beside) launcher->fence();
       m_beside.clear();
     }
   }
@@ -326,7 +315,6 @@ class Setup {
   /// Of the columns whose local systems are rank-deficient, where `column_bytes` allows it.
   void minimise_norms(VectorView<Scalar, Space> values) {
     m_found = fetch(m_space, m_outcome);
-    ++m_fences;
     if (m_found.pivots == 0) return;
     using Kernel = MinimiseNorms<Scalar, Space>;
     const auto bytes_of = [](const Bin& bin) {
@@ -395,7 +383,6 @@ class Setup {
   Outcome m_found = no_outcome;
   int m_longest = 0;
   Choice m_choice{Strategy::constant, Strategy::constant, 0, 0};
-  int m_fences = 0;
 };
 
 }  // namespace prekond::impl::spai

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/core/half.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/impl/store_rows.hpp>
+#include <prekond/precond/stored_matrix.hpp>
+
+#include "instantiate.hpp"
+
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace prekond {
+namespace {
+
+/// By rows, entries of type Value.
+template <class Value, class Scalar, class Space>
+class StoredCsr : public impl::StoredFormat<Scalar, Space> {
+ public:
+  using matrix_type = CsrMatrix<Value, int, std::size_t, typename Space::memory_space>;
+
+  explicit StoredCsr(const matrix_type& h) : m_h(h) {}
+
+  void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
+                MultiVectorView<const Scalar, Space> x, Scalar beta,
+                MultiVectorView<Scalar, Space> y) const override {
+    if constexpr (std::is_same_v<Value, Scalar>)
+      spmv<Scalar, Space>(space, Scalar(1), m_h, x, beta, y);
+    else
+      spmv_stored<Value, Scalar, Space>(space, row_scale, m_h, x, y, beta);
+  }
+  std::int64_t bytes() const override { return m_h.bytes(); }
+
+ private:
+  matrix_type m_h;
+};
+
+/// Calls work(std::type_identity<Value>) with the type that a storage keeps entries in: Scalar itself where
+/// they stay as they are.
+template <class Scalar, class Work>
+void with_value_type(Storage storage, const Work& work) {
+  switch (storage) {
+    case Storage::half:
+      return work(std::type_identity<impl::stored_value_t<Half, Scalar>>());
+    case Storage::bfloat16:
+      return work(std::type_identity<impl::stored_value_t<BFloat16, Scalar>>());
+    case Storage::single_precision:
+      return work(std::type_identity<impl::stored_value_t<float, Scalar>>());
+    case Storage::full:
+      break;
+  }
+  work(std::type_identity<Scalar>());
+}
+
+/// A's pattern with values of another type, uninitialised.
+template <class Value, class Space, class Matrix>
+CsrMatrix<Value, int, std::size_t, typename Space::memory_space> with_values_of(const Space& space,
+                                                                                const Matrix& a) {
+  return {a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs,
+          allocate<Vector<Value, Space>>(space, "prekond::stored_matrix::values", a.nnz())};
+}
+
+/// D, and H's values where they are given a place.
+template <class Value, class Scalar, class Space>
+Vector<real_type_t<Scalar>, Space> store_rows(const Space& space, const CsrView<Scalar, Space>& a,
+                                              VectorView<Value, Space> values, Nonzero nonzero) {
+  using Kernel = impl::StoreRows<Value, Scalar, Space>;
+  const auto scale =
+      allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::stored_matrix::row_scale", a.num_rows);
+  if (a.num_rows > 0)
+    Kokkos::parallel_for("prekond::stored_matrix::store_rows", Kernel::policy(space, a.num_rows),
+                         Kernel{a, values, scale, nonzero});
+  return scale;
+}
+
+template <class Value, class Scalar, class Space>
+void store_divided(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Value, Space> values,
+                   VectorView<const real_type_t<Scalar>, Space> column_scale, Nonzero nonzero) {
+  Kokkos::parallel_for("prekond::stored_matrix::store_divided",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
+                       impl::StoreDivided<Value, Scalar, Space>{a, values, column_scale});
+  if (nonzero == Nonzero::none) return;
+  Kokkos::parallel_for(
+      "prekond::stored_matrix::store_nonzero", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+      impl::StoreDividedNonzero<Value, Scalar, Space>{a, values, column_scale, nonzero == Nonzero::first});
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, Storage storage,
+                                          Nonzero nonzero)
+    : m_csr(a) {
+  with_value_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) {
+    if constexpr (std::is_same_v<Value, Scalar>) {
+      m_format = std::make_shared<StoredCsr<Scalar, Scalar, Space>>(a);
+    } else {
+      const auto h = with_values_of<Value>(space, a);
+      m_row_scale = store_rows<Value, Scalar, Space>(space, a, h.values, nonzero);
+      m_format = std::make_shared<StoredCsr<Value, Scalar, Space>>(h);
+      m_is_full = false;
+      space.fence("prekond::stored_matrix::stored");
+      m_csr.values = {};
+    }
+  });
+}
+
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space> StoredMatrix<Scalar, Space>::with_columns_divided(
+    const Space& space, const matrix_type& a, Storage storage, VectorView<const Real, Space> column_scale,
+    Nonzero nonzero) {
+  if (column_scale.extent(0) == 0) return StoredMatrix(space, a, Storage::full);
+  StoredMatrix result;
+  result.m_csr = a;
+  with_value_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) {
+    if constexpr (std::is_same_v<Value, Scalar>) {
+      throw std::logic_error("prekond::StoredMatrix: a matrix stored in full has no scales");
+    } else {
+      const auto h = with_values_of<Value>(space, a);
+      store_divided<Value, Scalar, Space>(space, a, h.values, column_scale, nonzero);
+      result.m_format = std::make_shared<StoredCsr<Value, Scalar, Space>>(h);
+    }
+  });
+  result.m_is_full = false;
+  space.fence("prekond::stored_matrix::stored");
+  result.m_csr.values = {};
+  return result;
+}
+
+template <class Scalar, class Space>
+Vector<real_type_t<Scalar>, Space> StoredMatrix<Scalar, Space>::scale_of_rows(const Space& space,
+                                                                              const matrix_type& a,
+                                                                              Storage storage) {
+  Vector<Real, Space> scale;
+  with_value_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) {
+    if constexpr (!std::is_same_v<Value, Scalar>)
+      scale = store_rows<Value, Scalar, Space>(space, a, {}, Nonzero::none);
+  });
+  return scale;
+}
+
+template <class Scalar, class Space>
+void StoredMatrix<Scalar, Space>::multiply_rows(const Space& space, VectorView<const Real, Space> scale) {
+  if (scale.extent(0) == 0) return;
+  if (m_is_full) throw std::logic_error("prekond::StoredMatrix: a matrix stored in full has no scales");
+  if (scale.extent(0) != m_row_scale.extent(0))
+    throw InputError("prekond::StoredMatrix: " + std::to_string(scale.extent(0)) + " scales for " +
+                     std::to_string(m_row_scale.extent(0)) + " rows that have one");
+  Kokkos::parallel_for("prekond::stored_matrix::multiply_rows",
+                       Kokkos::RangePolicy<Space>(space, 0, m_row_scale.extent(0)),
+                       impl::MultiplyScales<Real, Space>{scale, m_row_scale});
+}
+
+template <class Scalar, class Space>
+std::int64_t StoredMatrix<Scalar, Space>::bytes() const {
+  return (m_format ? m_format->bytes() : 0) + static_cast<std::int64_t>(m_row_scale.span() * sizeof(Real));
+}
+
+#define PREKOND_STORED_MATRIX(Scalar, Space) template class StoredMatrix<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_STORED_MATRIX)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_STORED_MATRIX)
+
+}  // namespace prekond
