@@ -255,7 +255,10 @@ ensure_root() {
   shift
   with_lock "$root.lock" ensure_root_locked "$root" "$@"
 }
-ensure_root_locked() {
+ensure_root_locked() { fill_root "$@" && check_root "$1"; }
+
+# fill_root ROOT PACKAGE...: made or repaired, not tried out.
+fill_root() {
   local root=$1
   shift
   if [[ ! -e $root/.prekond/base ]]; then
@@ -263,7 +266,7 @@ ensure_root_locked() {
     remove_root "$root" || return 1
     twice get_debootstrap "$root.log" && twice make_base "$root" "$root.log" || return 1
   fi
-  add_packages "$root" packages "$@" && check_root "$root"
+  add_packages "$root" packages "$@"
 }
 
 # ---------------------------------------------------------------------------------------------- choosing a toolchain
