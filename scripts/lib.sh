@@ -26,6 +26,7 @@ readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
+TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
@@ -255,7 +256,10 @@ ensure_root() {
   shift
   with_lock "$root.lock" ensure_root_locked "$root" "$@"
 }
-ensure_root_locked() {
+ensure_root_locked() { fill_root "$@" && check_root "$1"; }
+
+# fill_root ROOT PACKAGE...: made or repaired, not tried out.
+fill_root() {
   local root=$1
   shift
   if [[ ! -e $root/.prekond/base ]]; then
@@ -263,7 +267,7 @@ ensure_root_locked() {
     remove_root "$root" || return 1
     twice get_debootstrap "$root.log" && twice make_base "$root" "$root.log" || return 1
   fi
-  add_packages "$root" packages "$@" && check_root "$root"
+  add_packages "$root" packages "$@"
 }
 
 # ---------------------------------------------------------------------------------------------- choosing a toolchain
@@ -477,7 +481,9 @@ setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
 # The functions below need a setup.
 
 build_folder() {
-  if [[ -n $ARCH ]]; then
+  if [[ -n $TIMES ]]; then
+    echo "$SOURCE_DIR/build/times/$SUITE"
+  elif [[ -n $ARCH ]]; then
     echo "$SOURCE_DIR/build/targets/${ARCH/+/-tune-}-contract-$CONTRACT"
   elif [[ $MODE == root ]]; then
     echo "$SOURCE_DIR/build/$SUITE"
@@ -507,7 +513,7 @@ jobs_at_once() {
 
 # configure: one configuration a suite for every script, so that none of them compiles again what another one has.
 configure() {
-  local folder args wanted found=''
+  local folder args launcher wanted found=''
   folder=$(build_folder)
   args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
   # The suite trilinos is compiled as an application on an installed Trilinos is.
@@ -520,7 +526,12 @@ configure() {
   [[ $MODE == root ]] || have ninja || args+=(-G "Unix Makefiles")
   [[ " ${args[*]} " == *" -G "* ]] || args+=(-G Ninja)
   [[ $MODE == fetch ]] && args+=(-DPREKOND_FETCH_DEPENDENCIES=ON) || args+=(-DPREKOND_FETCH_DEPENDENCIES=OFF)
-  if [[ $MODE == root ]] || have ccache; then args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache); fi
+  if [[ -n $TIMES ]]; then
+    launcher="$SOURCE_DIR/scripts/time_command;$folder/times.log"
+    args+=("-DCMAKE_CXX_COMPILER_LAUNCHER=$launcher" "-DCMAKE_CXX_LINKER_LAUNCHER=$launcher")
+  elif [[ $MODE == root ]] || have ccache; then
+    args+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
+  fi
   # Configured anew when the toolchain changed or the source tree was copied with its build folder.
   wanted="$SOURCE_DIR $(asked) ${args[*]} $(cd / && stat -c %Y "$ROOT"/.prekond/* 2>/dev/null | tr '\n' ' ')"
   [[ -r $folder/.configured ]] && found=$(<"$folder/.configured")

@@ -192,6 +192,21 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
   }
 }
 
+TYPED_TEST(PanelCholeskyTest, TheFirstOfSeveralDroppedIsReported) {
+  using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
+  using Level = NativeVectorLevel<TypeParam, Member, 32>;
+  for (const auto& [first, second] : {std::pair(2, 5), std::pair(2, 19), std::pair(7, 8)}) {
+    LongMatrix a = random_dense_spd(21, 31);
+    for (const int dropped : {first, second}) a[dropped][dropped] = dropped == first ? -3 : -5;
+    const auto found = solve<double, TypeParam, Level>(a, 20, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
+    EXPECT_EQ(found.dropped.count, 2);
+    EXPECT_EQ(found.dropped.first, first);
+    EXPECT_LE(found.dropped.pivot, -3);
+    EXPECT_EQ(found.reciprocals[first], 0);
+    EXPECT_EQ(found.reciprocals[second], 0);
+  }
+}
+
 TYPED_TEST(PanelCholeskyTest, ANotANumberIsDroppedToo) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
   using Level = NativeVectorLevel<TypeParam, Member, 32>;

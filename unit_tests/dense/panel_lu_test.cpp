@@ -337,6 +337,31 @@ TYPED_TEST(PanelLuTest, TheFloorIsRelativeToTheColumn) {
   }
 }
 
+// The sign of the second pivot says which of two rows was the first one's.
+TYPED_TEST(PanelLuTest, OfEqualPivotsTheFirstRowIsTaken) {
+  const double little = 0x1p-20;
+  for (const double sign : {1.0, -1.0}) {
+    const LongMatrix a = {{1, 3}, {sign, sign * (3 + little)}};
+    for (const auto& found : solve<double, TypeParam>(a, Pivoting::rows, 1e-4)) {
+      EXPECT_EQ(found.dropped.first, 1);
+      EXPECT_EQ(found.dropped.pivot, sign * little);
+    }
+  }
+}
+
+TYPED_TEST(PanelLuTest, TheFirstOfSeveralDroppedIsReported) {
+  for (const auto& [first, second] : {std::pair(2, 5), std::pair(2, 19), std::pair(7, 8)}) {
+    LongMatrix a = random_general(21, 21, 17);
+    for (const int dropped : {first, second})
+      for (int k = 0; k < 21; ++k) a[dropped][k] = a[k][dropped] = 0;
+    for (const auto& found : solve<double, TypeParam>(a, Pivoting::none, 1e-10)) {
+      EXPECT_EQ(found.dropped.count, 2);
+      EXPECT_EQ(found.dropped.first, first);
+      EXPECT_TRUE(found.is_dropped[first] && found.is_dropped[second]);
+    }
+  }
+}
+
 TYPED_TEST(PanelLuTest, NotANumberIsNoPivot) {
   for (const Pivoting pivoting : {Pivoting::rows, Pivoting::none}) {
     LongMatrix a = random_general(12, 12, 5);

@@ -300,6 +300,29 @@ TYPED_TEST(PanelQrTest, ColumnsOfAnySize) {
             0, 1e-13);
 }
 
+TYPED_TEST(PanelQrTest, TheFloorIsRelativeToTheColumn) {
+  const auto rank_of = [](const LongMatrix& a, int rank, int first) {
+    for (const How& how : ways(1e-12))
+      for (const auto& found : solve<double, TypeParam>(a, unit(20, 3), how)) {
+        EXPECT_EQ(found.rank, rank) << "step " << how.step;
+        if (first >= 0) {
+          EXPECT_EQ(found.dropped.first, first);
+        }
+      }
+  };
+  LongMatrix a = random_matrix(20, 9, 12);
+  for (auto& row : a) row[4] *= 0x1p-80L;
+  rank_of(a, 9, -1);
+  for (auto& row : a) row[4] *= 0x1p-440L;
+  rank_of(a, 8, 4);  // out of range
+  // What rounding leaves of a large column is larger than the floor itself.
+  for (auto& row : a) {
+    row[4] = row[2] - 2 * row[0];
+    row[6] = 0x1p90L * (row[1] + row[3]);
+  }
+  rank_of(a, 7, 4);
+}
+
 TYPED_TEST(PanelQrTest, SameBitsTwiceAndCloseByABuffer) {
   const LongMatrix a = random_matrix(77, 45, 21);
   const auto b = unit(77, 3);

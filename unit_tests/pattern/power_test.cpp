@@ -96,6 +96,18 @@ TYPED_TEST(PowerTest, TheWholePowerIsRefusedWhereItIsTooLarge) {
   }
 }
 
+TYPED_TEST(PowerTest, TheWholePowerMayTakeExactlyItsBudget) {
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(to_host(generate<double, TypeParam>(space, "poisson2d:9")));
+  for (int k : {0, 1, 2, 4}) {
+    const CsrGraph<TypeParam> whole = power(space, device, k, no_limit, large_slab);
+    EXPECT_EQ(power(space, device, k, whole.bytes(), large_slab).nnz(), whole.nnz());
+    EXPECT_THAT(message_of<InputError>([&] { power(space, device, k, whole.bytes() - 1, large_slab); }),
+                HasSubstr("more than the " + std::to_string(whole.bytes() - 1) + " allowed"))
+        << k;
+  }
+}
+
 TYPED_TEST(PowerTest, LargeRandomPatternWithTheSameBitsTwice) {
   const TypeParam space;
   const auto a = random_entries<double>(1999, 1999, 0.0015, 7);

@@ -300,6 +300,74 @@ TYPED_TEST(AdaptiveFsaiTest, BreakdownsAreSafeAndReported) {
   for (double value : h.values) ASSERT_TRUE(std::isfinite(value));
 }
 
+// Row 2 takes column 1, and then wants column 0, whose pivot is 4 rounding errors, or 64.
+TYPED_TEST(AdaptiveFsaiTest, APivotOfAFewRoundingErrorsEndsTheGrowth) {
+  const double gamma = 1e-9, psi = 1 - (.5 + gamma) * (.5 + gamma);
+  const auto matrix = [&](double delta) {
+    return sparse<double>({{1, 1 - delta, .5}, {1 - delta, 1, .5 + gamma}, {.5, .5 + gamma, 1}});
+  };
+  using Gradient = AdaptiveFsaiOptions::Gradient;
+  for (const Gradient gradient : {Gradient::list, Gradient::marker, Gradient::merge}) {
+    AdaptiveFsaiOptions options = in_double();
+    options.gradient = gradient;
+    options.tolerance = 0;
+    options.max_steps = 5;
+    SCOPED_TRACE(static_cast<int>(gradient));
+    const auto few = factor<TypeParam>(matrix(0x1p-51), options);
+    EXPECT_EQ(few(2, 0), 0);
+    EXPECT_NEAR(few(2, 1), -(.5 + gamma) / std::sqrt(psi), 1e-12);
+    EXPECT_NEAR(few(2, 2), 1 / std::sqrt(psi), 1e-12);
+    const auto enough = factor<TypeParam>(matrix(0x1p-47), options);
+    EXPECT_NE(enough(2, 0), 0);
+  }
+}
+
+// Half the exponents between the least and the largest diagonal entry: up to 46 single precision has them.
+TYPED_TEST(AdaptiveFsaiTest, TheWidestDiagonalOfASetupInSingle) {
+  for (const int half_width : {45, 46, 47, 59}) {
+    HostMatrix<double> a = sparse<double>({{1, .5, 0}, {.5, 1, 0}, {0, 0, 1}});
+    a.values.back() = std::ldexp(1.0, 2 * half_width);
+    Report report;
+    const auto g = factor<TypeParam>(a, AdaptiveFsaiOptions::published(), &report);
+    EXPECT_EQ(g.nnz(), 4u);
+    EXPECT_EQ(report.notes.size(), half_width > 46 ? 1u : 0u) << half_width;
+  }
+}
+
+// Rows 2 and 3 want column 0 by a little more than the floor of a candidate, 1e-5: as the sum of squares that
+// a block has of it, far below the largest diagonal entry.
+TYPED_TEST(AdaptiveFsaiTest, AWideDiagonalLosesNoCandidateOfABlock) {
+  const double coupling = 1.25e-5;
+  AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
+  options.block_size = 2;
+  options.tolerance = 0;
+  for (const int half_width : {0, 46, 59}) {
+    const double large = std::ldexp(1.0, 2 * half_width);
+    const auto g = factor<TypeParam>(sparse<double>({{1, 0, coupling, 0, 0, 0},
+                                                     {0, 1, 0, 0, 0, 0},
+                                                     {coupling, 0, 1, .25, 0, 0},
+                                                     {0, 0, .25, 1, 0, 0},
+                                                     {0, 0, 0, 0, large, 0},
+                                                     {0, 0, 0, 0, 0, large}}),
+                                     options);
+    EXPECT_NEAR(g(2, 0) / coupling, -1, 1e-3) << "2^" << 2 * half_width;
+  }
+  // The same in floats that are all as small, with which the setup works as they are up to 2^-46.
+  const auto small = [&](int exponent) {
+    HostMatrix<float> a = convert<float>(
+        sparse<double>({{1, 0, coupling, 0}, {0, 1, 0, 0}, {coupling, 0, 1, .25}, {0, 0, .25, 1}}));
+    for (float& value : a.values) value = std::ldexp(value, exponent);
+    const auto device = to_device<TypeParam>(a);
+    AdaptiveFsai<float, TypeParam> fsai(options);
+    fsai.symbolic(TypeParam(), device);
+    fsai.numeric(TypeParam(), device);
+    const auto g = to_host(fsai.factor());
+    return std::ldexp(g(2, 0), exponent / 2);
+  };
+  for (const int exponent : {0, -46, -60}) EXPECT_EQ(small(exponent), small(0)) << "2^" << exponent;
+  EXPECT_NEAR(small(0) / coupling, -1, 1e-3);
+}
+
 TYPED_TEST(AdaptiveFsaiTest, ExtremeScales) {
   const HostMatrix<double> a = random_spd(60, 0.2, 61);
   const auto plain = factor<TypeParam>(a, AdaptiveFsaiOptions::published());

@@ -127,17 +127,6 @@ TYPED_TEST(StoredFactors, AreSymmetricAndPositiveDefinite) {
   }
 }
 
-// The last row's diagonal entry is far below its other one, which half's range does not span.
-TYPED_TEST(StoredFactors, ADiagonalEntryFarBelowTheOthersDoesNotVanish) {
-  const double tiny = 1e-24;
-  const HostMatrix<double> a = sparse<double>({{tiny, 0.9 * std::sqrt(tiny)}, {0.9 * std::sqrt(tiny), 1}});
-  for (const auto& [storage, error] : storages) {
-    const auto m = computed<TypeParam>(a, storage, 1);
-    EXPECT_GT(applied<TypeParam>(*m, {{0, 1}})[0][1], 0);
-    EXPECT_TRUE(std::isfinite(applied<TypeParam>(*m, {{1, 1}})[0][0]));
-  }
-}
-
 TYPED_TEST(StoredFactors, AnyScaleOfTheMatrix) {
   const HostMatrix<double> a = random_spd(60, 0.2, 7);
   const Columns x = {random_vector(60, 1)};
@@ -259,6 +248,23 @@ class GivenInverse : public ExplicitInverse<double, Space> {
   matrix_type m_given;
   Storage m_storage;
 };
+
+// G = [1 0; 1 d] with a d that the other entries of its row leave no place for becomes [1 0; 1 +-least]. Then
+// G^T G = [2 h; h h^2] with h = +-least: H's rows and those of H^T have the same roundings.
+TYPED_TEST(StoredFactors, ADiagonalEntryFarBelowTheOthersDoesNotVanish) {
+  for (const auto& [storage, error] : storages) {
+    const int least = storage == Storage::half ? -28 : -126;
+    for (const int exponent : {least + 1, least, least - 1, least - 9, least - 23, 2 * least, 3 * least}) {
+      for (const double sign : {1.0, -1.0}) {
+        const auto g = to_device<TypeParam>(sparse<double>({{1, 0}, {1, sign * std::ldexp(1.0, exponent)}}));
+        const GivenFactors<TypeParam> m(g, g, storage);
+        const double h = sign * std::ldexp(1.0, std::max(exponent, least));
+        EXPECT_EQ(applied<TypeParam>(m, {{1, 0}, {0, 1}}), (Columns{{2, h}, {h, h * h}}))
+            << "2^" << exponent << ", storage " << static_cast<int>(storage);
+      }
+    }
+  }
+}
 
 TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");

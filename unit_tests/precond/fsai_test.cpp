@@ -527,6 +527,27 @@ TYPED_TEST(FsaiTest, ARepeatedColumnIsLeftOutOfTheRow) {
   }
 }
 
+// Columns 0 and 1 differ by what leaves a pivot of 4 rounding errors, or of 64.
+TYPED_TEST(FsaiTest, APivotOfAFewRoundingErrorsIsLeftOut) {
+  const auto matrix = [](double delta) {
+    return sparse<double>({{1, 1 - delta, .5}, {1 - delta, 1, .5}, {.5, .5, 1}});
+  };
+  for (const FsaiOptions& options : both_precisions()) {
+    Report report;
+    const HostMatrix<double> few = factor<TypeParam>(matrix(0x1p-51), options, &report);
+    EXPECT_EQ(report.breakdowns.count, 2);
+    EXPECT_EQ(report.breakdowns.first_row, 1);
+    EXPECT_NEAR(report.breakdowns.first_pivot, 0x1p-50, 0x1p-60);
+    EXPECT_EQ(few(1, 0), 0);
+    EXPECT_EQ(few(1, 1), 1);
+    EXPECT_NEAR(few(2, 0), -.5 / std::sqrt(.75), 1e-15);
+    EXPECT_EQ(few(2, 1), 0);
+    const HostMatrix<double> enough = factor<TypeParam>(matrix(0x1p-47), options, &report);
+    EXPECT_EQ(report.breakdowns.count, 0);
+    EXPECT_NEAR(enough(1, 1) / 0x1p23, 1, 1e-6) << "1 / sqrt(2 delta)";
+  }
+}
+
 TYPED_TEST(FsaiTest, ALowRankMatrixGivesFiniteRows) {
   for (const FsaiOptions& options : both_precisions()) {
     for (int n : {40, 200}) {
