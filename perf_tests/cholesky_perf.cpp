@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
-
-#include <prekond/precond/impl/fsai_setup.hpp>
+#include "precond/fsai/setup.hpp"
 
 #include <algorithm>
 #include <cstdint>

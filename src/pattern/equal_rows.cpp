@@ -7,12 +7,14 @@
 namespace prekond {
 
 template <class Space>
-Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                                     VectorView<const int, Space> col_idxs) {
+Vector<int, Space> equal_row_representatives(const Space& space,
+                                             VectorView<const std::size_t, Space> row_ptrs,
+                                             VectorView<const int, Space> col_idxs) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const std::int64_t num_rows =
       row_ptrs.extent(0) > 0 ? static_cast<std::int64_t>(row_ptrs.extent(0)) - 1 : 0;
-  const auto leaders = allocate<Vector<int, Space>>(space, "prekond::equal_rows::leaders", num_rows);
+  const auto representatives =
+      allocate<Vector<int, Space>>(space, "prekond::equal_rows::representatives", num_rows);
   const auto repeats =
       allocate<Vector<unsigned char, Space>>(space, "prekond::equal_rows::repeats", num_rows);
   Kokkos::parallel_for(
@@ -30,14 +32,14 @@ Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::s
       "prekond::equal_rows::lead", Policy(space, 0, num_rows), KOKKOS_LAMBDA(std::int64_t i) {
         std::int64_t first = i;
         while (repeats(first) != 0) --first;
-        leaders(i) = static_cast<int>(first);
+        representatives(i) = static_cast<int>(first);
       });
-  return leaders;
+  return representatives;
 }
 
-#define PREKOND_EQUAL_ROWS(Space)                                                                          \
-  template Vector<int, Space> equal_row_leaders<Space>(const Space&, VectorView<const std::size_t, Space>, \
-                                                       VectorView<const int, Space>);
+#define PREKOND_EQUAL_ROWS(Space)                               \
+  template Vector<int, Space> equal_row_representatives<Space>( \
+      const Space&, VectorView<const std::size_t, Space>, VectorView<const int, Space>);
 PREKOND_INSTANTIATE_SPACES(PREKOND_EQUAL_ROWS)
 
 }  // namespace prekond

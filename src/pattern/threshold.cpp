@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/matrix/find_entry.hpp>
 #include <prekond/pattern/threshold.hpp>
 
 #include "core/row_teams.hpp"

@@ -3,10 +3,10 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/pattern/threshold.hpp>
-#include <prekond/precond/impl/fsai_diagonal.hpp>
 #include <prekond/precond/static_pattern_inverse.hpp>
 
 #include "instantiate.hpp"
+#include "precond/common/checks.hpp"
 
 #include <utility>
 

@@ -3,10 +3,10 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/half.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/impl/store_rows.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include "instantiate.hpp"
+#include "precond/common/store_rows.hpp"
 
 #include <stdexcept>
 #include <string>

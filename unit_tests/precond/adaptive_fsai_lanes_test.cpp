@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/adaptive_fsai/kernel.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/precond/impl/adaptive_fsai_kernel.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -30,12 +30,12 @@ struct Problem {
       diagonal.push_back(static_cast<Real>(matrix(i, i)));
       root.push_back(std::sqrt(diagonal.back()));
       const bool repeats = i > 0 && columns(i) == columns(i - 1);
-      leaders.push_back(repeats ? leaders.back() : static_cast<int>(i));
+      representatives.push_back(repeats ? representatives.back() : static_cast<int>(i));
     }
   }
   Matrix<double, Real> view() const {
-    return {host.row_ptrs.data(), host.col_idxs.data(), values.data(),  host.values.data(),
-            diagonal.data(),      root.data(),          leaders.data(), host.num_rows};
+    return {host.row_ptrs.data(), host.col_idxs.data(), values.data(),          host.values.data(),
+            diagonal.data(),      root.data(),          representatives.data(), host.num_rows};
   }
   std::vector<int> columns(std::int64_t i) const {
     const auto begin = host.col_idxs.begin();
@@ -44,7 +44,7 @@ struct Problem {
   }
   HostMatrix<double> host;
   std::vector<Real> values, diagonal, root;
-  std::vector<int> leaders;
+  std::vector<int> representatives;
 };
 
 struct GrownRow {

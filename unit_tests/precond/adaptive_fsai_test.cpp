@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/adaptive_fsai/numeric.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/spaces.hpp"
@@ -11,7 +12,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
-#include <prekond/precond/impl/adaptive_fsai_numeric.hpp>
 
 namespace prekond::testing {
 namespace {
@@ -214,11 +214,11 @@ TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
-  const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
+  const auto representatives = equal_row_representatives<TypeParam>(space, device.row_ptrs, device.col_idxs);
   const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
-                                             leaders.data(),         a.num_rows};
+                                             representatives.data(), a.num_rows};
   const inner::Parameters parameters{20, 20, 20, 1, 1, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<double, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());

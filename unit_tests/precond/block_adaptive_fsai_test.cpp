@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/adaptive_fsai/numeric.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_block_fsai.hpp"
@@ -12,7 +13,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/fsai.hpp>
-#include <prekond/precond/impl/adaptive_fsai_numeric.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <string>
@@ -322,11 +322,11 @@ TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
   auto diagonal = Vector<double, TypeParam>("diagonal", a.num_rows);
   impl::extract_diagonal<double, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
-  const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
+  const auto representatives = equal_row_representatives<TypeParam>(space, device.row_ptrs, device.col_idxs);
   const inner::Matrix<double, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
                                              device.values.data(),   device.values.data(),
                                              diagonal.data(),        root.data(),
-                                             leaders.data(),         a.num_rows};
+                                             representatives.data(), a.num_rows};
   const auto start = lower_power<TypeParam>(space, CsrGraphView<TypeParam>(device), 1, 1 << 30, 1 << 20);
   for (const int size : {2, 3, 6, 7, 32}) {
     const auto blocks = uniform_supernodes<TypeParam>(space, a.num_rows, size);

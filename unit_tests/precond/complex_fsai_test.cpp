@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The static and the adaptive FSAI on Hermitian matrices.
+#include "precond/adaptive_fsai/numeric.hpp"
 #include "testing/hermitian_matrices.hpp"
 #include "testing/spaces.hpp"
 
@@ -12,7 +13,6 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/fsai.hpp>
-#include <prekond/precond/impl/adaptive_fsai_numeric.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -346,11 +346,11 @@ TYPED_TEST(ComplexFsaiTest, ThePortableLevelGivesTheSameFactor) {
   const Vector<double, TypeParam> diagonal("diagonal", a.num_rows);
   impl::extract_diagonal<Complex, TypeParam>(space, device, diagonal);
   const auto root = inner::square_roots<double, TypeParam>(space, diagonal);
-  const auto leaders = equal_row_leaders<TypeParam>(space, device.row_ptrs, device.col_idxs);
+  const auto representatives = equal_row_representatives<TypeParam>(space, device.row_ptrs, device.col_idxs);
   const inner::Matrix<Complex, double> matrix{device.row_ptrs.data(), device.col_idxs.data(),
                                               device.values.data(),   device.values.data(),
                                               diagonal.data(),        root.data(),
-                                              leaders.data(),         a.num_rows};
+                                              representatives.data(), a.num_rows};
   const inner::Parameters parameters{20, 20, 10, 2, 2, 1e-3, 0, 1e-12, 1e-15};
   const auto native = to_host(
       inner::Setup<Complex, double, TypeParam, false>(space, matrix, a.nnz(), parameters, 1 << 24).grow());

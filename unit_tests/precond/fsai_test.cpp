@@ -993,13 +993,13 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   const HostMatrix<double> a = random_gram(400, 500, 0.05, 131);
   const auto device = to_device<TypeParam>(a);
   const auto changed = to_device<TypeParam>(with_larger_diagonal(a, 2));
-  struct Outcome {
+  struct BreakdownCounter {
     HostMatrix<double> first, second;
     std::uint64_t bytes = 0;
     std::string error;
   };
   const auto run = [&](const OptionMap& options) {
-    Outcome outcome;
+    BreakdownCounter outcome;
     const auto fsai = create_preconditioner<double, TypeParam>("fsai", options);
     const auto& g = dynamic_cast<const FactoredInverse<double, TypeParam>&>(*fsai);
     try {
@@ -1017,7 +1017,7 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     return outcome;
   };
   const OptionMap base = {{"postfilter", 0.01}};
-  const Outcome plain = run(base);
+  const BreakdownCounter plain = run(base);
   const auto with = [&](const std::string& name, const OptionValue& value) {
     OptionMap options = base;
     options[name] = value;
@@ -1045,7 +1045,7 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_EQ(entries_in_blocks(4, 16), 1000u);
   EXPECT_EQ(entries_in_blocks(0, 16), 3400u);
   EXPECT_EQ(entries_in_blocks(0, 8), 1800u);
-  const Outcome slab = with("slab_bytes", std::int64_t(1) << 20);
+  const BreakdownCounter slab = with("slab_bytes", std::int64_t(1) << 20);
   EXPECT_TRUE(slab.first == plain.first);
   // As many workspaces as there is room for; on the host no more than threads anyway.
   EXPECT_LE(slab.bytes, plain.bytes);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/isai/row.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_isai.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/precond/impl/isai_row.hpp>
 
 #include <cmath>
 #include <vector>

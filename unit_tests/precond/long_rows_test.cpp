@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// Rows and columns that are much longer than the others: their memory, who works on them, what is told
 /// before.
+#include "precond/common/cost.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/memory_peak.hpp"
@@ -12,7 +13,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/fsai.hpp>
-#include <prekond/precond/impl/cost.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/spai.hpp>

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/spai/stream.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_spai.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/precond/impl/spai_stream.hpp>
 
 #include <cmath>
 #include <string>

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/spai/bins.hpp"
+#include "precond/spai/strategy.hpp"
 #include "testing/memory_peak.hpp"
 #include "testing/preconditioned_iterations.hpp"
 #include "testing/reference_spai.hpp"
@@ -14,8 +16,6 @@
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/impl/spai_bins.hpp>
-#include <prekond/precond/impl/spai_strategy.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/spai.hpp>
 

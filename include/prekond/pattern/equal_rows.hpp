@@ -13,7 +13,8 @@ namespace prekond {
 ///
 /// \pre sorted rows
 template <class Space>
-Vector<int, Space> equal_row_leaders(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                                     VectorView<const int, Space> col_idxs);
+Vector<int, Space> equal_row_representatives(const Space& space,
+                                             VectorView<const std::size_t, Space> row_ptrs,
+                                             VectorView<const int, Space> col_idxs);
 
 }  // namespace prekond

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows that broke down in a setup.
+#include <prekond/core/report.hpp>
+#include <prekond/core/views.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace prekond::impl {
+
+/// Rows that broke down, counted on the device.
+struct BreakdownCounter {
+  long long pivots;          ///< rows with fewer entries than they were to have, because of a pivot
+  long long diagonals;       ///< rows that fell back to the diagonal
+  unsigned long long first;  ///< the first such row and its pivot's bits, packed
+
+  /// Counts row i. `pivot` is relative to the diagonal entry.
+  KOKKOS_FUNCTION static void count(BreakdownCounter& outcome, int i, bool diagonal, float pivot) {
+    Kokkos::atomic_inc(diagonal ? &outcome.diagonals : &outcome.pivots);
+    note_first(outcome, i, pivot);
+  }
+  /// Row i may be the first, and is counted when it is known how it ends.
+  KOKKOS_FUNCTION static void note_first(BreakdownCounter& outcome, int i, float pivot) {
+    const unsigned long long packed =
+        static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
+    Kokkos::atomic_min(&outcome.first, packed);
+  }
+};
+inline constexpr BreakdownCounter no_breakdowns{0, 0, ~0ull};
+
+template <class Space>
+BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>& outcome) {
+  BreakdownCounter result;
+  Kokkos::deep_copy(
+      space,
+      Kokkos::View<BreakdownCounter, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
+      Kokkos::subview(outcome, 0));
+  space.fence("prekond::breakdowns");
+  return result;
+}
+
+/// `kept`: what rows with a bad pivot kept.
+inline Breakdowns breakdowns_of(const BreakdownCounter& outcome, const std::string& kept) {
+  Breakdowns breakdowns;
+  breakdowns.count = outcome.pivots + outcome.diagonals;
+  if (breakdowns.count == 0) return breakdowns;
+  breakdowns.first_row = static_cast<std::int64_t>(outcome.first >> 32);
+  breakdowns.first_pivot = Kokkos::bit_cast<float>(static_cast<unsigned>(outcome.first));
+  breakdowns.action = std::to_string(outcome.pivots) + " rows kept " + kept + ", " +
+                      std::to_string(outcome.diagonals) + " fell back to the diagonal";
+  return breakdowns;
+}
+
+}  // namespace prekond::impl

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The phases of Fsai.
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/threshold.hpp>
+#include <prekond/precond/fsai.hpp>
+
+#include "precond/common/breakdown_counter.hpp"
+#include "precond/common/diagonal.hpp"
+#include "precond/common/equilibrate.hpp"
+#include "precond/fsai/setup.hpp"
+#include "precond/fsai/supernodes.hpp"
+
+namespace prekond {
+namespace impl::fsai {
+
+template <class Space>
+struct SumRowOrders {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& third_powers, std::int64_t& second_powers) const {
+    const auto m = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
+    third_powers += m * m * m;
+    second_powers += m * m;
+  }
+};
+
+template <class Space>
+struct SumBlockOrders {
+  BlockOrder<Space> order;
+  KOKKOS_FUNCTION void operator()(int k, std::int64_t& third_powers) const {
+    const auto m = static_cast<std::int64_t>(order(k));
+    third_powers += m * m * m;
+  }
+};
+
+/// m^3 / 3 + m^2 for each row of m entries, the first of it once for a block's last row.
+template <class Space>
+double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
+                   const Supernodes<Space>& supernodes) {
+  std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
+  Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
+                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+                          SumRowOrders<Space>{pattern}, cubes, squares);
+  if (supernodes.count() > 0) {
+    const BlockOrder<Space> order{pattern, {supernodes.begins}};
+    Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
+                            Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
+                            SumBlockOrders<Space>{order}, cubes);
+  }
+  return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
+}
+
+}  // namespace impl::fsai
+
+template <class Scalar, class Space>
+CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matrix_view& a) const {
+  if (this->has_user_pattern()) return this->user_pattern(a);
+  // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
+  if (m_options.prefilter == 0)
+    return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+  return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
+                            m_options.pattern_bytes, m_options.slab_bytes);
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+  CsrGraph<Space> pattern = row_pattern(space, a);
+  const auto supernodes = impl::choose_supernodes<Space>(space, CsrGraphView<Space>(a), m_options);
+  std::string note;
+  if (m_options.block_size != 1) {
+    const auto alone = static_cast<double>(pattern.nnz());
+    if (supernodes.count() > 0)
+      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.pattern_bytes);
+    note = impl::supernodes_note(supernodes, static_cast<double>(pattern.nnz()) / alone);
+  }
+  m_supernodes = supernodes;  // not before what may throw: an old factor needs its own
+  m_supernodes_note = note;
+  return pattern;
+}
+
+template <class Scalar, class Space>
+void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+  namespace inner = impl::fsai;
+  const bool kept = this->keeps_pattern();
+  impl::MemoryMeter meter;
+  const auto diagonal =
+      allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
+  const auto held_diagonal = meter.hold(diagonal);
+  const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  impl::check_diagonal(range, name());
+  // What is found is the same in exact arithmetic, whatever each row's scale is.
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
+  if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+                allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
+  // Where a filter follows, this is not the final G.
+  const bool filtered = !kept && m_options.postfilter > 0;
+  impl::MemoryMeter::Holding held_pattern, held_values;
+  if (filtered) {
+    held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
+    held_values = meter.hold(g.values);
+  }
+  inner::Setup<Scalar, Space> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name(), meter);
+  // A postfilter leaves a block's rows different columns.
+  const bool rows_alone = kept && m_options.postfilter > 0;
+  const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
+  const impl::LongestRow longest = setup.check_rows(pattern);
+  report.numeric_flops = flops_of_scalar<Scalar> * inner::count_flops<Space>(space, pattern, supernodes);
+  const auto length = static_cast<double>(longest.length);
+  const double of_longest = flops_of_scalar<Scalar> * length * length * length / 3;
+  this->tell(impl::cost_note(space, name(), report.numeric_flops, of_longest, longest), report);
+  setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
+  if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
+  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
+  held_values = {};
+  setup.scale(g, g.values);
+  scaled.undo(space, g, g.values);
+  const impl::BreakdownCounter outcome = setup.outcome();
+  report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
+  this->take_factor(space, g, m_options.storage, report, meter);
+}
+
+}  // namespace prekond
