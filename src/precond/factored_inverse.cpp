@@ -61,7 +61,7 @@ void check_finite(const Space& space, const Matrix& lower, const Matrix& upper, 
   std::int64_t count = count_not_finite<Scalar, Space>(space, lower.values);
   if (upper.values.data() != lower.values.data()) {
     count += count_not_finite<Scalar, Space>(space, upper.values);
-    }
+  }
   if (count == 0) return;
   const NotFinite found = keep_diagonals<Scalar, Space>(space, lower, lower.values, upper.values);
   Breakdowns& all = report.breakdowns;
@@ -92,7 +92,8 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
 
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                                MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+                                                MultiVectorView<Scalar, Space> y,
+                                                Workspace& workspace) const {
   const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
@@ -115,8 +116,7 @@ void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matr
   VectorView<const real_type_t<Scalar>, Space> scale = stored_lower.row_scale();
   Vector<real_type_t<Scalar>, Space> own_scale;
   if (two) scale = own_scale = Stored::scale_of_rows(space, upper_transposed, storage);
-  const auto stored_upper =
-      Stored::with_columns_divided(space, upper, storage, scale, Nonzero::first);
+  const auto stored_upper = Stored::with_columns_divided(space, upper, storage, scale, Nonzero::first);
   stored_lower.multiply_rows(space, scale);
 
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
@@ -138,8 +138,7 @@ template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view&, Report&) {
   const auto row_ptrs =
       allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
-  m_lower = m_upper =
-      StoredMatrix<Scalar, Space>(space, matrix_type(0, 0, row_ptrs, {}, {}), Storage::full);
+  m_lower = m_upper = StoredMatrix<Scalar, Space>(space, matrix_type(0, 0, row_ptrs, {}, {}), Storage::full);
 }
 
 #define PREKOND_FACTORED_INVERSE(Scalar, Space) template class FactoredInverse<Scalar, Space>;

@@ -13,8 +13,10 @@
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -56,8 +58,8 @@ class Probe : public MatrixPreconditioner<double, Space> {
   void numeric_without_rows(const Space&, const matrix_view&, Report&) override {
     steps.push_back("numeric without rows");
   }
-  void apply_step(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
-                  Workspace&) const override {
+  void apply_step(const Space& space, MultiVectorView<const double, Space> x,
+                  MultiVectorView<double, Space> y, Workspace&) const override {
     steps.push_back("apply");
     Kokkos::deep_copy(space, y, x);
   }
@@ -238,8 +240,7 @@ TYPED_TEST(PhasesTest, VectorsThatShareMemoryAreRefused) {
     m.numeric(TypeParam(), matrix<TypeParam>());
     const auto refused = [&](const Views& x, const Views& y) {
       const std::string message = message_of<std::logic_error>([&] { apply<TypeParam>(m, x, y); });
-      EXPECT_EQ(message,
-                m.name() + ": apply was given x and y that share memory; y must not overlap x");
+      EXPECT_EQ(message, m.name() + ": apply was given x and y that share memory; y must not overlap x");
     };
     refused(top, top);
     refused(top, middle);
@@ -373,17 +374,22 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
     m.symbolic(space, a);
-    for (const bool kept : {false, true}) {
-      std::size_t seen = 0;
+    std::ptrdiff_t most = 50;
+    for (int i = 0; i < 2; ++i) {
+      std::vector<std::string> seen;
       {
         const ToolEvents events;
         m.numeric(space, a);
-        seen = events.fences().size();
+        seen = events.fences();
       }
-      EXPECT_EQ(static_cast<std::size_t>(m.report().fences), seen);
-      EXPECT_GE(seen, 1u);
-      // So few that a setup of some milliseconds on a device does not wait for its launches.
-      EXPECT_LE(seen, kept ? 24u : 40u);
+      EXPECT_EQ(static_cast<std::size_t>(m.report().fences), seen.size());
+      // The second time the first one's arrays are freed too, for each of which Kokkos fences.
+      const auto others = std::count_if(seen.begin(), seen.end(), [](const std::string& name) {
+        return name.find("deallocate") == std::string::npos;
+      });
+      EXPECT_GE(others, 1);
+      EXPECT_LE(others, most) << "a pattern that is kept takes no more than one that is found";
+      most = others;
     }
     const int with_tool = m.report().fences;
     m.numeric(space, a);

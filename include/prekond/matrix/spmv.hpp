@@ -28,9 +28,10 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
               const ReduceWorkspace<Scalar, Space>& workspace);
 
 /// y = D A x + beta y for a matrix that is stored in another precision than the vectors, D = diag(row_scale),
-/// or D = I where that is empty. With beta = 0, y is not read. Entries are converted and summed in the vectors' precision. No allocation, no fence.
-/// Compiled for values of type float, Half and BFloat16 (<prekond/core/half.hpp>), and vectors of double and
-/// float; for complex vectors, for complex<float> and pairs of the others.
+/// or D = I where that is empty. With beta = 0, y is not read. Entries are converted and summed in the
+/// vectors' precision. No allocation, no fence. Compiled for values of type float, Half and BFloat16
+/// (<prekond/core/half.hpp>), and vectors of double and float; for complex vectors, for complex<float> and
+/// pairs of the others.
 template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,

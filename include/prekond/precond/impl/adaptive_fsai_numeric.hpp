@@ -306,8 +306,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   report.pattern_kept = kept;
   impl::check_diagonal(range, name());
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
-  if (scaled.is_scaled())
-    range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   if (scaled.is_graded())
     report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
   const matrix_view& b = scaled.matrix();

@@ -102,7 +102,7 @@ void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, st
 /// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
 template <class Space, class Kernel>
 void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
+                 std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
   constexpr Unit unit = Kernel::unit;
   if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
     if (is_shared(count, longest)) {
@@ -148,8 +148,8 @@ struct UnitLimits {
 /// std::integral_constant, and bytes(longest) a workspace's size.
 template <class Space, class Bytes, class Launch>
 void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
-                const Launch& launch, const UnitLimits& units = {}) {
+                 VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
+                 const Launch& launch, const UnitLimits& units = {}) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
   const auto held = meter.hold(bins.rows);
@@ -312,14 +312,14 @@ class Setup {
 
   template <class Real, Unit unit>
   void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
-             VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
+              VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
     using Kernel = SolveRows<Scalar, Real, Space, unit>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
     const Layout<in_precision_t<Scalar, Real>> layout(longest);
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                       m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
+                m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;

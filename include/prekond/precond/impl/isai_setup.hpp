@@ -201,7 +201,7 @@ class Setup {
 
   template <Unit unit>
   void launch_triangular(const InverseRows<Scalar, Space>& inverse, const Triangle& triangle,
-                        VectorView<int, Space> places, VectorView<const int, Space> rows, int longest) {
+                         VectorView<int, Space> places, VectorView<const int, Space> rows, int longest) {
     const std::size_t bytes = triangular_bytes(longest);
     const SolveTriangular<Scalar, Space, unit> kernel{{},     m_a,  triangle, inverse, bytes,
                                                       places, rows, {},       m_next};
@@ -211,7 +211,7 @@ class Setup {
   template <class Kernel>
   void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                             m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
+                      m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;

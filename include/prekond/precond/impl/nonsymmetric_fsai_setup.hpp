@@ -265,13 +265,13 @@ class Setup {
 
   template <class Real, Unit unit>
   void launch(const Matrix& lower, const Matrix& upper, VectorView<const int, Space> rows, int longest,
-             Real floor, Pivoting pivoting) {
+              Real floor, Pivoting pivoting) {
     const std::size_t bytes = workspace_bytes<Real>(longest);
     const SolveRows<Scalar, Real, Space, unit> kernel{
         {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
         floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                             m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
+                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
   }
 
   Space m_space;
