@@ -13,8 +13,10 @@
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -372,17 +374,22 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
     m.symbolic(space, a);
-    for (const bool kept : {false, true}) {
-      std::size_t seen = 0;
+    std::ptrdiff_t most = 50;
+    for (int i = 0; i < 2; ++i) {
+      std::vector<std::string> seen;
       {
         const ToolEvents events;
         m.numeric(space, a);
-        seen = events.fences().size();
+        seen = events.fences();
       }
-      EXPECT_EQ(static_cast<std::size_t>(m.report().fences), seen);
-      EXPECT_GE(seen, 1u);
-      // So few that a setup of some milliseconds on a device does not wait for its launches.
-      EXPECT_LE(seen, kept ? 24u : 40u);
+      EXPECT_EQ(static_cast<std::size_t>(m.report().fences), seen.size());
+      // The second time the first one's arrays are freed too, for each of which Kokkos fences.
+      const auto others = std::count_if(seen.begin(), seen.end(), [](const std::string& name) {
+        return name.find("deallocate") == std::string::npos;
+      });
+      EXPECT_GE(others, 1);
+      EXPECT_LE(others, most) << "a pattern that is kept takes no more than one that is found";
+      most = others;
     }
     const int with_tool = m.report().fences;
     m.numeric(space, a);

@@ -93,7 +93,7 @@ struct StoreRows {
         },
         Kokkos::Max<Real>(largest));
     constexpr Real target = top<Value>;
-    const Real inverse = inverse_of(largest) * target;
+    const Real inverse = inverse_of(largest > 0 ? largest : Real(0)) * target;  // of no entries it is not 0
     if (values.extent(0) > 0)
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, first, end), [&](std::size_t k) {
         values(k) = rounded<Value, Scalar>(a.values(k) * inverse, k == kept);
