@@ -167,7 +167,7 @@ class StreamQr {
   template <int Set>
   KOKKOS_FORCEINLINE_FUNCTION void eliminate(Block& block, int j, Real* row, Real (&tops)[Sets]) const {
     Shown& shown = m_shown[j & 1];
-    Real next[Sets];
+    Real next[Sets] = {};
     if constexpr (Far) {
       if (j + 1 < m_n2) read_row(row + (m_n2 - j), j + 1, next);
     } else {
