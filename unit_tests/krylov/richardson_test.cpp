@@ -52,6 +52,17 @@ TYPED_TEST(RichardsonTest, WithoutAPreconditionerAndWhereItDiverges) {
   EXPECT_FALSE(many.result.converged);
 }
 
+// The recursive residual says 2 A, and ends just below its target: half of the true one and half of the
+// target are left each time, which with the tolerance itself as the target would never be within it.
+TYPED_TEST(RichardsonTest, AimsBelowTheToleranceOnceItWasWrong) {
+  const HostMatrix<double> a = diagonal_matrix({1, 1, 1});
+  const Liar<TypeParam> liar(a, 2);
+  const auto solved = solve_with<double, TypeParam>({"richardson", {{"omega", 0.01}}}, liar, nullptr,
+                                                    {1, 2, 2}, stop_at(1e-6, 100000));
+  EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
+  EXPECT_LE(residual_norm(a, {1, 2, 2}, solved.x), 3e-6);
+}
+
 TYPED_TEST(RichardsonTest, OneMessageAnIterationAndNoAllocation) {
   const TypeParam space;
   const HostMatrix<double> a = problem("poisson2d:30");
