@@ -140,7 +140,7 @@ void expect_reference(const HostMatrix<double>& a, int i, const ReferenceAdaptiv
 }
 
 template <class SetAndSlot>
-class AdaptiveFsaiLanes : public ::testing::Test {};
+class AdaptiveFsaiLanes : public LanesTest {};
 template <class SetType, class SlotType>
 struct Kind {
   using Set = SetType;

@@ -84,7 +84,9 @@ void check_general(int n, double tolerance) {
   }
 }
 
-TEST(IsaiLanes, RowsOfAGeneralMatrix) {
+class IsaiLanes : public LanesTest {};
+
+TEST_F(IsaiLanes, RowsOfAGeneralMatrix) {
   for (const int n : {1, 9, 30, 70}) {
     ASSERT_NO_FATAL_FAILURE((check_general<double, 8>(n, 1e-11)));
     ASSERT_NO_FATAL_FAILURE((check_general<double, 32>(n, 1e-11)));
@@ -113,7 +115,7 @@ void check_triangle(int n, bool upper, bool unit_diagonal) {
   }
 }
 
-TEST(IsaiLanes, RowsOfATriangle) {
+TEST_F(IsaiLanes, RowsOfATriangle) {
   for (const int n : {1, 9, 30, 70}) {
     for (const bool upper : {false, true}) {
       for (const bool unit_diagonal : {false, true}) {

@@ -118,7 +118,9 @@ std::vector<int> around(int k, int length, int n) {
   return cols;
 }
 
-TEST(SpaiLanes, ColumnsAreTheLeastOnTheirPatterns) {
+class SpaiLanes : public LanesTest {};
+
+TEST_F(SpaiLanes, ColumnsAreTheLeastOnTheirPatterns) {
   const HostMatrix<double> b = matrix(89);
   for (const int length : {1, 4, 7}) {
     ASSERT_NO_FATAL_FAILURE((expect_least<double, 8, 1, 16>(b, 40, around(40, length, 89), 1e-12)));
@@ -131,7 +133,7 @@ TEST(SpaiLanes, ColumnsAreTheLeastOnTheirPatterns) {
   ASSERT_NO_FATAL_FAILURE((expect_least<double, 32, 2, 32>(b, 3, around(3, 40, 89), 1e-12)));
 }
 
-TEST(SpaiLanes, WhatTheyCannotSolveIsLeft) {
+TEST_F(SpaiLanes, WhatTheyCannotSolveIsLeft) {
   HostMatrix<double> b = matrix(40);
   // Two rows alike: the local matrix has two columns alike.
   Dense dense = to_dense(b);

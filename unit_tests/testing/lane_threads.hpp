@@ -4,6 +4,7 @@
 /// A vector level whose lanes are threads of the host's: what a GPU's warp does, with its registers, barriers
 /// and votes, where there is no GPU. Nothing keeps a lane in step with the others but the barriers that the
 /// code asks for, so that a missing one shows (under a thread sanitizer surely, else by chance).
+#include <gtest/gtest.h>
 #include <Kokkos_Core.hpp>
 
 #include <atomic>
@@ -109,6 +110,17 @@ class LaneThreads {
   Slot m_slots[Width];
   unsigned m_epochs[Width] = {};
   std::atomic<unsigned> m_votes[2][Width] = {};
+};
+
+/// Tests of code whose lanes share memory by Kokkos's atomics. In a build for one thread these may be
+/// ordinary operations, and lanes that are threads lose each other's results by chance.
+class LanesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+#ifdef KOKKOS_ENABLE_ATOMICS_BYPASS
+    GTEST_SKIP() << "Kokkos was built with KOKKOS_ENABLE_ATOMICS_BYPASS: its atomics are none";
+#endif
+  }
 };
 
 }  // namespace prekond::testing
