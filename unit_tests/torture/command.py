@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs the command and judges its end, whatever was computed: exit code, standard error, time."""
 
+import argparse
 import os
 import re
 import resource
@@ -11,6 +12,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 ERROR_LINE = re.compile(r"prekond: error: .*\S.*\Z")
 OUT_OF_MEMORY = "not enough memory"
@@ -102,6 +104,17 @@ def each(work, cases, jobs, stop):
 
 def default_jobs():
     return max(1, min(4, len(os.sched_getaffinity(0))))
+
+
+def argument_parser(doc, seconds, case):
+    """What both programs are told: PROGRAM and the limits of a run."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", type=lambda path: str(Path(path).absolute()))
+    parser.add_argument("--jobs", type=int, default=default_jobs())
+    parser.add_argument("--seconds", type=float, default=seconds, help="stop after so long, visibly")
+    parser.add_argument("--case-seconds", type=float, default=60, help=f"of one {case}, on a busy machine")
+    parser.add_argument("--memory", type=float, default=4, help="GB of addresses for a process; 0: no limit")
+    return parser
 
 
 def say(text):

@@ -13,7 +13,6 @@ ends in time, not by a signal, with an exit code of its contract (1 only where i
 fulfils ||b - A x|| <= max(rtol ||b||, atol) in exact arithmetic, for the matrix that this program itself reads from the file.
 """
 
-import argparse
 import json
 import random
 import re
@@ -216,15 +215,10 @@ class Fuzz:
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=lambda path: str(Path(path).absolute()))
+    parser = command.argument_parser(__doc__, 300, "case")
     parser.add_argument("--seeds", default="1:2", metavar="FIRST:BEHIND")
     parser.add_argument("--cases", type=int, default=700, help="of each group, for each seed")
     parser.add_argument("--only", metavar="GROUP:SEED:NUMBER")
-    parser.add_argument("--jobs", type=int, default=command.default_jobs())
-    parser.add_argument("--seconds", type=float, default=300, help="stop after so long, visibly")
-    parser.add_argument("--case-seconds", type=float, default=60, help="of one case, on a busy machine")
-    parser.add_argument("--memory", type=float, default=4, help="GB of addresses for a process; 0: no limit")
     return parser.parse_args()
 
 

@@ -16,7 +16,6 @@ side that differs by some roundings, and writes what it saw.
 --update takes a failure for FAILED into the table, and a comparison fails there until it is mended and the table written anew.
 """
 
-import argparse
 import json
 import re
 import shutil
@@ -205,14 +204,9 @@ def write_table(seen, names, all_kinds):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("program", type=lambda path: str(Path(path).absolute()))
+    parser = command.argument_parser(__doc__, 3600 if "--update" in sys.argv else 600, "solve")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--only", metavar="KIND:PRECOND:SOLVER")
-    parser.add_argument("--jobs", type=int, default=command.default_jobs())
-    parser.add_argument("--seconds", type=float, default=3600 if "--update" in sys.argv else 600, help="stop after so long, visibly")
-    parser.add_argument("--case-seconds", type=float, default=60, help="of one solve, on a busy machine")
-    parser.add_argument("--memory", type=float, default=4, help="GB of addresses for a process; 0: no limit")
     return parser.parse_args()
 
 
