@@ -131,6 +131,7 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
  public:
   using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
   using options_type = IsaiOptions;
+  using typename Base::matrix_source;
   using typename Base::matrix_type;
   using typename Base::matrix_view;
 
@@ -151,18 +152,18 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   const IsaiOptions& options() const { return m_options; }
 
  protected:
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
   /// and 2 nnz(A).
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
-  void find_factored(const Space& space, const matrix_view& a, Report& report);
-  void find_explicit(const Space& space, const matrix_view& a, Report& report);
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
+  void find_factored(const Space& space, const matrix_source& source, Report& report);
+  void find_explicit(const Space& space, const matrix_source& source, Report& report);
   void apply_once(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const;
   matrix_type copy_for_relaxation(const Space& space, const matrix_view& a) const;

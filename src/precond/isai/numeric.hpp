@@ -98,7 +98,8 @@ void Isai<Scalar, Space>::set_pattern(const Space& space, const CsrGraphView<Spa
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> Isai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+CsrGraph<Space> Isai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
   const IsaiKind kind = m_options.kind;
   if (this->has_user_pattern()) {
     const CsrGraph<Space> pattern = this->user_pattern(a);
@@ -124,11 +125,11 @@ CsrGraph<Space> Isai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
+void Isai<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
   if (m_factored)
-    m_factored->symbolic(space, a);
+    m_factored->symbolic(space, source);
   else
-    Base::symbolic_step(space, a);
+    Base::symbolic_step(space, source);
   m_a = {};
 }
 
@@ -139,34 +140,37 @@ void Isai<Scalar, Space>::set_listener(const typename Base::Listener& listener) 
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a, Report& report) {
+void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source& source,
+                                               Report& report) {
   if (m_factored)
-    find_factored(space, a, report);
+    find_factored(space, source, report);
   else
-    Base::numeric_without_rows(space, a, report);
+    Base::numeric_without_rows(space, source, report);
   m_a = {};
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+void Isai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   const matrix_type copy = copy_for_relaxation(space, a);
   if (m_factored)
-    find_factored(space, a, report);
+    find_factored(space, source, report);
   else
-    find_explicit(space, a, report);
+    find_explicit(space, source, report);
   take_copy(copy, report);
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::find_factored(const Space& space, const matrix_view& a, Report& report) {
-  m_factored->numeric(space, a);
+void Isai<Scalar, Space>::find_factored(const Space& space, const matrix_source& source, Report& report) {
+  m_factored->numeric(space, source);
   report = m_factored->report();
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::find_explicit(const Space& space, const matrix_view& a, Report& report) {
+void Isai<Scalar, Space>::find_explicit(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const matrix_type m(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                       allocate<Vector<Scalar, Space>>(space, "prekond::isai::values", pattern.nnz()));
   {
