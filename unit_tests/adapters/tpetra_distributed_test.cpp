@@ -49,9 +49,8 @@ HostMatrix<double> half_coupled(std::int64_t n) {
 }
 
 TEST(TpetraDistributed, KeepsThePromises) {
-  for (const HostMatrix<double>& whole :
-       {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"), diagonal(13), half_coupled(24),
-        diagonal(2), HostMatrix<double>{}}) {
+  for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
+                                          diagonal(13), half_coupled(24), diagonal(2)}) {
     for (const auto& [name, map] : all_maps(whole.num_rows)) {
       SCOPED_TRACE(name + ", " + std::to_string(whole.num_rows) + " rows");
       for (const auto& matrix :
@@ -62,6 +61,12 @@ TEST(TpetraDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+TEST(TpetraDistributed, NoRowsAtAll) {
+  const HostMatrix<double> whole;
+  const DistributedCrsMatrix a(TpetraSpace(), distribute(whole, contiguous_map(0)));
+  expect_distributed<TpetraSpace>(a, a.rows().view(), whole, {}, my_rank());
 }
 
 TEST(TpetraDistributed, WrongNumbersAreRefusedOnAllRanks) {

@@ -100,7 +100,7 @@ TYPED_TEST(DistributedMatrixTest, CgSolvesAsOnOneRank) {
     return result;
   };
   const SolveResult one = solve(equal_parts(81, 1));
-  for (const Parts& parts : all_partitions(81)) {
+  for (const Parts& parts : {equal_parts(81, 2), consecutive_parts({0, 40, 41, 0}), cyclic_parts(81, 3)}) {
     const SolveResult several = solve(parts);
     EXPECT_NEAR(double(several.iterations), double(one.iterations), 1);
   }

@@ -114,8 +114,12 @@ RemoteRows<Scalar, typename Node::execution_space> fetch_rows(
   using Space = typename Node::execution_space;
   using Matrix = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
   const auto map = map_of(numbers, *a.getRowMap());
+  // The same matrix on a graph that it does not own: Tpetra packs its rows on the device, where others are
+  // packed on the host, to which there is no access while a LocalMatrix views the values.
+  const Matrix source(a.getCrsGraph(), a.getLocalMatrixDevice().values);
   Matrix fetched(map, 0);  // the import finds out how long the rows are
-  fetched.doImport(a, Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node>(a.getRowMap(), map), Tpetra::INSERT);
+  fetched.doImport(source, Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node>(a.getRowMap(), map),
+                   Tpetra::INSERT);
 
   std::vector<std::size_t> row_ptrs(1, 0);
   std::vector<std::int64_t> col_idxs;
