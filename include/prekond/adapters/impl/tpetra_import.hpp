@@ -42,21 +42,21 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   }
   std::vector<int> owners(numbers.size(), -1);
   rows.getRemoteIndexList(Teuchos::arrayViewFromVector(numbers), Teuchos::arrayViewFromVector(owners));
+  const auto refuse = [](std::int64_t row, const std::string& why) {
+    throw InputError("rows of other ranks were asked for: row " + std::to_string(row) + " (counted from 0) " +
+                     why);
+  };
   together(
       *rows.getComm(),
       [&] {
         for (std::size_t i = 0; i < numbers.size(); ++i) {
-          const std::string row = "rows of other ranks were asked for: row " + std::to_string(host(i));
-          if (owners[i] < 0) throw InputError(row + " (counted from 0) does not exist");
-          if (owners[i] == rows.getComm()->getRank())
-            throw InputError(row + " (counted from 0) is the rank's own");
+          if (owners[i] < 0) refuse(host(i), "does not exist");
+          if (owners[i] == rows.getComm()->getRank()) refuse(host(i), "is the rank's own");
         }
         auto sorted = numbers;
         std::sort(sorted.begin(), sorted.end());
         const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-        if (twice != sorted.end())
-          throw InputError("rows of other ranks were asked for: row " + std::to_string(*twice) +
-                           " (counted from 0) stands twice in the list");
+        if (twice != sorted.end()) refuse(*twice, "stands twice in the list");
       },
       [](std::int64_t) { return std::string(); });
   return numbers;
