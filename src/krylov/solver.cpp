@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/options.hpp>
 #include <prekond/core/threads.hpp>
 #include <prekond/krylov/solver.hpp>
 
@@ -47,6 +48,8 @@ std::vector<SolveResult> Solver<Scalar, Space>::solve(
     MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> x, const StoppingOptions& stopping,
     const ColumnMonitor& monitor, const Reducer<Scalar, Space>& reducer) const {
   check_threads(space);
+  StoppingOptions checked = stopping;
+  OptionFields::of(checked).check(name());
   check_sizes(name(), a, preconditioner, b.extent(0), x.extent(0));
   if (b.extent(1) != x.extent(1))
     throw InputError(name() + ": B has " + std::to_string(b.extent(1)) + " columns, X " +

@@ -10,12 +10,14 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 
 namespace prekond::testing {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -371,6 +373,23 @@ TYPED_TEST(SolversTest, SizesThatDoNotFitAreRefused) {
                 HasSubstr(line.name + ": B has 2 columns, X 3"));
     const MultiVector<double, TypeParam> none("none", 9, 0);
     EXPECT_TRUE(solver->solve(space, op, nullptr, none, none, {}).empty());
+  }
+}
+
+TYPED_TEST(SolversTest, StoppingOptionsOutOfTheirRangesAreRefused) {
+  const HostMatrix<double> a = problem("tridiagonal:5");
+  const auto refused = [&](const Variant& variant, double rtol, double atol, std::int64_t max_iters) {
+    return message_of<OptionError>([&] {
+      solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, random_vector(5),
+                                    StoppingOptions{rtol, atol, max_iters});
+    });
+  };
+  for (const Variant& variant : general_variants()) {
+    SCOPED_TRACE(variant.name());
+    EXPECT_THAT(refused(variant, -1e-6, 0, 10), AllOf(StartsWith(variant.solver), HasSubstr("rtol")));
+    EXPECT_THAT(refused(variant, std::nan(""), 0, 10), HasSubstr("rtol"));
+    EXPECT_THAT(refused(variant, 1e-6, -1, 10), HasSubstr("atol"));
+    EXPECT_THAT(refused(variant, 1e-6, 0, -1), HasSubstr("max_iters"));
   }
 }
 

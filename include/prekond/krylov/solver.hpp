@@ -40,7 +40,8 @@ class Solver {
   /// Entries of any size are welcome: where ||b||, a product or an application would make inner products
   /// under- or overflow, the method works on A, b, x and M^-1 times powers of two, which are exact, and
   /// undoes them. x has the result at the end only. \throws InputError where the sizes do not fit, or where
-  /// the method needs a symmetric preconditioner and this one is known not to be
+  /// the method needs a symmetric preconditioner and this one is known not to be \throws OptionError for
+  /// stopping options out of their ranges
   SolveResult solve(const Space& space, const Operator<Scalar, Space>& a,
                     const Preconditioner<Scalar, Space>* preconditioner, VectorView<const Scalar, Space> b,
                     VectorView<Scalar, Space> x, const StoppingOptions& stopping, const Monitor& monitor = {},

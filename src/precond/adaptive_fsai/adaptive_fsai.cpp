@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-
 #include "instantiate.hpp"
 #include "precond/adaptive_fsai/numeric.hpp"
 
@@ -8,5 +7,6 @@ namespace prekond {
 
 #define PREKOND_ADAPTIVE_FSAI(Scalar, Space) template class AdaptiveFsai<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_ADAPTIVE_FSAI)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_ADAPTIVE_FSAI)
 
 }  // namespace prekond

@@ -41,7 +41,7 @@ class BlockSetup {
   GMatrix grow(const CsrGraphView<Space>& start = {});
 
   BreakdownCounter outcome() const { return m_rows.outcome(); }
-  std::int64_t peak_bytes() const { return m_rows.peak_bytes(); }
+  void report_to(Report& report, MemoryMeter& meter) const { m_rows.report_to(report, meter); }
 
   void run_in_scratch(const SmallKernel& kernel, const char* label);
   void choose_scratch_layout(LargeKernel sample);
@@ -237,34 +237,6 @@ auto BlockSetup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& 
   slab_cols = {};
   slab_values = {};
   return m_rows.joined(pieces, row_ptrs, nnz);
-}
-
-template <class Scalar, class Space>
-struct SumBlockSteps {
-  CsrView<Scalar, Space> g;
-  VectorView<const int, Space> begins;
-  KOKKOS_FUNCTION void operator()(int k, std::int64_t& rows_of_a, std::int64_t& third_powers,
-                                  std::int64_t& second_powers) const {
-    const int first = begins(k);
-    const std::int64_t b = begins(k + 1) - first;
-    const auto m = static_cast<std::int64_t>(g.row_ptrs(first + 1) - g.row_ptrs(first)) - 1;
-    rows_of_a += b * m * (m + 1);
-    third_powers += m * m * m;
-    second_powers += b * m * m;
-  }
-};
-
-/// Operations of the growth for G's row lengths, estimated as for rows alone, but with one factor a block.
-template <class Scalar, class Space>
-double estimate_block_flops(const Space& space, const CsrView<Scalar, Space>& a,
-                            const CsrView<Scalar, Space>& g, const Supernodes<Space>& supernodes) {
-  std::int64_t updates = 0, cubes = 0, squares = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::estimate_flops",
-                          Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-                          SumBlockSteps<Scalar, Space>{g, supernodes.begins}, updates, cubes, squares);
-  const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
-  return mean_row * static_cast<double>(updates) + 2 * static_cast<double>(cubes) / 3 +
-         2 * static_cast<double>(squares);
 }
 
 }  // namespace prekond::impl::adaptive_fsai

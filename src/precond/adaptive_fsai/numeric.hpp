@@ -11,8 +11,8 @@
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
-#include "precond/adaptive_fsai/block_setup.hpp"
-#include "precond/adaptive_fsai/setup.hpp"
+#include "precond/adaptive_fsai/flops.hpp"
+#include "precond/adaptive_fsai/grow.hpp"
 #include "precond/common/breakdown_counter.hpp"
 #include "precond/common/checks.hpp"
 #include "precond/common/diagonal.hpp"
@@ -65,39 +65,6 @@ Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Spac
   return root;
 }
 
-/// What rows begin with, and the working memory.
-template <class Space>
-struct Sources {
-  bool kept;                  ///< the pattern is G's
-  CsrGraphView<Space> start;  ///< G_0's
-  Gradient gradient;
-  std::int64_t slab_bytes;
-  bool filtered;                                 ///< what is grown is not the final G yet
-  Supernodes<Space> supernodes;                  ///< blocks that grow together; none: rows alone
-  VectorView<const int, Space> representatives;  ///< of the runs of equal rows
-};
-
-template <class AnySetup>
-void take_outcome(const AnySetup& setup, Report& report, MemoryMeter& meter) {
-  report.breakdowns = breakdowns_of(setup.outcome(), "what they had before the pivot");
-  meter.pass(setup.peak_bytes());
-}
-
-/// Grows G, or solves on its pattern, by one of the kernels.
-template <Gradient gradient, class Real, class Scalar, class Space>
-void run_setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
-               const Parameters& parameters, const Sources<Space>& sources,
-               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-               MemoryMeter& meter) {
-  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.slab_bytes);
-  if (sources.filtered) setup.count_result();
-  if (sources.kept)
-    setup.solve(g);
-  else
-    g = setup.grow(sources.start);
-  take_outcome(setup, report, meter);
-}
-
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide
 /// for Real
 template <class Real, class Scalar, class Space>
@@ -145,43 +112,15 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
     if constexpr (is_complex<Scalar>) {
       throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
     } else {
-      BlockSetup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes,
-                                            sources.supernodes);
-      g = setup.grow(sources.start);
-      take_outcome(setup, report, meter);
+      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report, meter);
       return true;
     }
   }
-  const auto run = sources.gradient == Gradient::list     ? run_setup<Gradient::list, Real, Scalar, Space>
-                   : sources.gradient == Gradient::marker ? run_setup<Gradient::marker, Real, Scalar, Space>
-                                                          : run_setup<Gradient::merge, Real, Scalar, Space>;
-  run(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+  const auto grow = sources.gradient == Gradient::list     ? grow_rows<Gradient::list, Real, Scalar, Space>
+                    : sources.gradient == Gradient::marker ? grow_rows<Gradient::marker, Real, Scalar, Space>
+                                                           : grow_rows<Gradient::merge, Real, Scalar, Space>;
+  grow(space, matrix, a.nnz(), parameters, sources, g, report, meter);
   return true;
-}
-
-template <class Scalar, class Space>
-struct SumRowSteps {
-  CsrView<Scalar, Space> g;
-  KOKKOS_FUNCTION void operator()(int i, std::int64_t& rows_of_a, std::int64_t& third_powers) const {
-    const auto m = static_cast<std::int64_t>(g.row_ptrs(i + 1) - g.row_ptrs(i)) - 1;
-    rows_of_a += m * (m + 1);
-    third_powers += m * m * m;
-  }
-};
-
-/// Operations of Algorithm 1 for G's row lengths, with m members in a row and a the mean row length of A:
-/// step k updates the gradient by k rows of A and borders the inverse factor, so a row costs about 2 (a m (m
-/// + 1) / 2 + m^3 / 3); on a kept pattern only the factor's part. The rows' own lengths in A would cost 2 %
-/// of the setup to read.
-template <class Scalar, class Space>
-double estimate_flops(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& g,
-                      bool kept) {
-  std::int64_t updates = 0, cubes = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::estimate_flops",
-                          Kokkos::RangePolicy<Space>(space, 0, g.num_rows), SumRowSteps<Scalar, Space>{g},
-                          updates, cubes);
-  const double mean_row = static_cast<double>(a.nnz()) / static_cast<double>(a.num_rows);
-  return (kept ? 0 : mean_row * static_cast<double>(updates)) + 2 * static_cast<double>(cubes) / 3;
 }
 
 /// |a_ij| > tau sqrt(a_ii a_jj), and the diagonal; columns of other ranks are left out.

@@ -10,6 +10,7 @@
 #include <prekond/precond/impl/memory_meter.hpp>
 
 #include "precond/adaptive_fsai/chunk.hpp"
+#include "precond/adaptive_fsai/grow.hpp"
 #include "precond/adaptive_fsai/kernel.hpp"
 #include "precond/common/breakdown_counter.hpp"
 
@@ -19,8 +20,6 @@
 #include <vector>
 
 namespace prekond::impl::adaptive_fsai {
-
-using Gradient = AdaptiveFsaiOptions::Gradient;
 
 /// What finds the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
 template <class Space, Gradient gradient>
@@ -73,6 +72,11 @@ class Setup {
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
   /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
   std::int64_t peak_bytes() const { return m_meter.peak(); }
+  /// The rows that broke down go to the report, the peak to the meter. Fences.
+  void report_to(Report& report, MemoryMeter& meter) const {
+    report.breakdowns = breakdowns_of(outcome(), "what they had before the pivot");
+    meter.pass(peak_bytes());
+  }
   MemoryMeter& meter() { return m_meter; }
   void count_result() { m_result_counts = true; }
 
