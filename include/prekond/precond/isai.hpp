@@ -40,9 +40,8 @@ struct IsaiOptions {
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
-  /// \throws OptionError for `Reuse::extend`, and for a unit diagonal of a kind that is not triangular
-  void resolve() const {
-    refuse_growing_pattern(name, reuse);
+  /// \throws OptionError for a unit diagonal of a kind that is not triangular
+  void resolve() {
     if (unit_diagonal && kind != IsaiKind::lower && kind != IsaiKind::upper)
       throw OptionError("isai: unit_diagonal is for kind = lower or upper");
   }

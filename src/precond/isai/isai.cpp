@@ -18,6 +18,11 @@ class FactoredIsai : public Fsai<Scalar, Space> {
   std::string name() const override { return IsaiOptions::name; }
 };
 
+IsaiOptions checked(const IsaiOptions& options) {
+  refuse_growing_pattern(IsaiOptions::name, options.reuse);
+  return resolved(options);
+}
+
 FsaiOptions factored_options(const IsaiOptions& options) {
   FsaiOptions result;
   result.power = options.power;
@@ -42,7 +47,7 @@ RelaxedOptions relaxed_options(const IsaiOptions& options) {
 }  // namespace
 
 template <class Scalar, class Space>
-Isai<Scalar, Space>::Isai(const IsaiOptions& options) : m_options(resolved(options)) {
+Isai<Scalar, Space>::Isai(const IsaiOptions& options) : m_options(checked(options)) {
   if (m_options.kind == IsaiKind::spd) {
     auto fsai = std::make_unique<FactoredIsai<Scalar, Space>>(factored_options(m_options));
     m_factored = fsai.get();

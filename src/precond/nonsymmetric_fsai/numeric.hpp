@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of NonsymmetricFsai.
+#include <prekond/pattern/power.hpp>
 #include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
