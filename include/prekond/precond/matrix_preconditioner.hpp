@@ -91,7 +91,20 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   /// y = y + M^-1 x, likewise. \throws std::logic_error where the algorithm has none
   virtual void apply_add_step(const Space&, MultiVectorView<const Scalar, Space>,
                               MultiVectorView<Scalar, Space>, Workspace&) const {
-    throw std::logic_error(this->name() + ": apply_add, which it cannot do");
+    throw std::logic_error(this->name() + ": it cannot add to a vector, apply_add");
+  }
+
+  /// The steps of another one that a wrapper's own phases have set up: what the wrapper's frame has checked
+  /// is not checked again.
+  static void apply_step_of(const MatrixPreconditioner& inner, const Space& space,
+                            MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                            Workspace& workspace) {
+    inner.apply_step(space, x, y, workspace);
+  }
+  static void apply_add_step_of(const MatrixPreconditioner& inner, const Space& space,
+                                MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                                Workspace& workspace) {
+    inner.apply_add_step(space, x, y, workspace);
   }
 
   /// Tells the listener, and notes it in a phase's report. Nothing where the text is empty.

@@ -14,6 +14,7 @@
 #include "precond/fsai/supernodes.hpp"
 
 namespace prekond {
+
 template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matrix_view& a) const {
   if (this->has_user_pattern()) return this->user_pattern(a);

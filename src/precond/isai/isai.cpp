@@ -109,13 +109,13 @@ void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_
 template <class Scalar, class Space>
 void Isai<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  m_method->apply(space, x, y, workspace);
+  Method::apply_step_of(*m_method, space, x, y, workspace);
 }
 
 template <class Scalar, class Space>
 void Isai<Scalar, Space>::apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                                          MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
-  m_method->apply_add(space, x, y, workspace);
+  Method::apply_add_step_of(*m_method, space, x, y, workspace);
 }
 
 #define PREKOND_ISAI(Scalar, Space) template class Isai<Scalar, Space>;
