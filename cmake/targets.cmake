@@ -71,25 +71,45 @@ function(prekond_add_library name)
                                                    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
+# prekond_link_layers(VARIABLE PRECISION LAYER...): the layers, each by its library for this precision where it has one.
+function(prekond_link_layers variable precision)
+  set(libraries)
+  foreach(layer IN LISTS ARGN)
+    if(TARGET prekond_${layer}_${precision})
+      list(APPEND libraries ${layer}_${precision})
+    else()
+      list(APPEND libraries ${layer})
+    endif()
+  endforeach()
+  set(${variable} ${libraries} PARENT_SCOPE)
+endfunction()
+
 # prekond_add_layer(NAME SOURCES ... METHODS ... LAYERS ...): one folder of include/prekond is one layer is one target,
 # prekond::NAME, which links only the layers below it. Its METHODS are compiled once for each precision, as libraries of
-# their own, NAME_double (double and complex<double>) and NAME_single: a program that has doubles alone, as the command,
-# links and compiles only these (with the layers below: prekond::double).
+# their own, NAME_double (double and complex<double>, and what has no precision) and NAME_single: a program that has
+# doubles alone, as the command, links and compiles only these (with the layers below: prekond::double). Single
+# precision never comes without double. The SOURCES are compiled once, and call no METHODS of their own layer.
 function(prekond_add_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;METHODS;LAYERS;LIBRARIES" ${ARGN})
+  prekond_link_layers(layers double ${arg_LAYERS})
   if(NOT arg_METHODS)
-    prekond_add_library(${name} SOURCES ${arg_SOURCES} LINK ${arg_LAYERS} LIBRARIES ${arg_LIBRARIES})
+    prekond_add_library(${name} SOURCES ${arg_SOURCES} LINK ${layers} LIBRARIES ${arg_LIBRARIES})
     return()
   endif()
   if(arg_SOURCES)
-    prekond_add_library(${name}_common SOURCES ${arg_SOURCES} LINK ${arg_LAYERS})
-    list(PREPEND arg_LAYERS ${name}_common)
+    prekond_add_library(${name}_common SOURCES ${arg_SOURCES} LINK ${layers} LIBRARIES ${arg_LIBRARIES})
   endif()
   add_library(prekond_${name} INTERFACE)
   add_library(prekond::${name} ALIAS prekond_${name})
   set_target_properties(prekond_${name} PROPERTIES EXPORT_NAME ${name})
   foreach(precision IN LISTS PREKOND_PRECISIONS)
-    prekond_add_library(${name}_${precision} SOURCES ${arg_METHODS} LINK ${arg_LAYERS})
+    prekond_link_layers(layers ${precision} ${arg_LAYERS})
+    if(precision STREQUAL single)
+      list(PREPEND layers ${name}_double)
+    elseif(arg_SOURCES)
+      list(PREPEND layers ${name}_common)
+    endif()
+    prekond_add_library(${name}_${precision} SOURCES ${arg_METHODS} LINK ${layers})
     string(TOUPPER ${precision} upper)
     target_compile_definitions(prekond_${name}_${precision} PRIVATE PREKOND_ONLY_${upper})
     target_link_libraries(prekond_${name} INTERFACE prekond_${name}_${precision})

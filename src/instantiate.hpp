@@ -6,8 +6,8 @@
 /// PREKOND_INSTANTIATE_COMPLEX(MACRO) does so for complex<double> and complex<float>, where an algorithm
 /// takes them. PREKOND_INSTANTIATE_SPACES(MACRO) expands MACRO(Space) for the same spaces.
 ///
-/// The sources of solvers and preconditioners are compiled twice, for one precision each: with
-/// PREKOND_ONLY_DOUBLE or PREKOND_ONLY_SINGLE the other one's expansions are empty.
+/// The METHODS of src/CMakeLists.txt are compiled twice, for one precision each: with PREKOND_ONLY_DOUBLE or
+/// PREKOND_ONLY_SINGLE the other one's expansions are empty. What has no precision goes with double.
 #include <Kokkos_Core.hpp>
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)
@@ -23,6 +23,8 @@
 #endif
 
 #if defined(PREKOND_ONLY_SINGLE)
+#undef PREKOND_INSTANTIATE_SPACES
+#define PREKOND_INSTANTIATE_SPACES(MACRO)
 #define PREKOND_INSTANTIATE_DOUBLE(MACRO, Scalar)
 #else
 #define PREKOND_INSTANTIATE_DOUBLE(MACRO, Scalar) PREKOND_INSTANTIATE_SCALAR(MACRO, Scalar)

@@ -86,7 +86,7 @@ Breakdowns merged_breakdowns(const Teuchos::Comm<int>& comm, const Breakdowns& m
 
 }  // namespace
 
-Failure Failure::current() {
+RankError RankError::current() {
   try {
     throw;
   } catch (const OptionError& error) {
@@ -104,7 +104,7 @@ Failure Failure::current() {
   }
 }
 
-void Failure::raise() const {
+void RankError::raise() const {
   switch (kind) {
     case Kind::option:
       throw OptionError(text);
@@ -117,22 +117,22 @@ void Failure::raise() const {
   }
 }
 
-void agree(const Teuchos::Comm<int>& comm, const std::optional<Failure>& mine) {
+void agree(const Teuchos::Comm<int>& comm, const std::optional<RankError>& mine) {
   const int size = comm.getSize();
   const int failed = mine ? comm.getRank() : size;
   const int first = size > 1 ? reduce(comm, Teuchos::REDUCE_MIN, failed) : failed;
   if (first == size) return;
-  Failure failure = mine.value_or(Failure{});
-  if (size == 1 && failure.where.empty()) failure.raise();
-  int kind = static_cast<int>(failure.kind);
+  RankError error = mine.value_or(RankError{});
+  if (size == 1 && error.where.empty()) error.raise();
+  int kind = static_cast<int>(error.kind);
   Teuchos::broadcast(comm, first, &kind);
-  broadcast(comm, first, failure.text);
-  failure.kind = static_cast<Failure::Kind>(kind);
-  broadcast(comm, first, failure.where);
-  if (comm.getRank() != first) failure.row = -1;  // it is a row of that rank
-  failure.text = "rank " + std::to_string(first) + " of " + std::to_string(size) +
-                 (failure.where.empty() ? "" : " (" + failure.where + ")") + ": " + failure.text;
-  failure.raise();
+  broadcast(comm, first, error.text);
+  error.kind = static_cast<RankError::Kind>(kind);
+  broadcast(comm, first, error.where);
+  if (comm.getRank() != first) error.row = -1;  // it is a row of that rank
+  error.text = "rank " + std::to_string(first) + " of " + std::to_string(size) +
+               (error.where.empty() ? "" : " (" + error.where + ")") + ": " + error.text;
+  error.raise();
 }
 
 Report merged_report(const Teuchos::Comm<int>& comm, const Report& mine, std::int64_t first_global_row) {

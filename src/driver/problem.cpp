@@ -191,8 +191,8 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.norm_b = whole.norm_b;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
   problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv);
-  problem.b = problem.a->scatter(space, whole.b);
-  if (is_file(settings.x0)) problem.x0 = problem.a->scatter(space, whole.x0);
+  problem.b = own_part<Scalar>(space, processes, problem.a, whole.b);
+  if (is_file(settings.x0)) problem.x0 = own_part<Scalar>(space, processes, problem.a, whole.x0);
   return problem;
 }
 

@@ -3,12 +3,11 @@
 #pragma once
 #include <prekond/matrix/io/matrix_market.hpp>
 
-#include <memory>
 #include <optional>
 #include <string>
 
+#include "problem_matrix.hpp"
 #include "progress.hpp"
-#include "row_blocks.hpp"
 #include "settings.hpp"
 
 namespace prekond::driver {
@@ -60,7 +59,7 @@ struct ProblemFacts {
 /// A x = b, in blocks of rows.
 template <class Scalar>
 struct Problem : ProblemFacts {
-  std::unique_ptr<RowBlocks<Scalar>> a;
+  ProblemMatrix<Scalar> a;
   Vector<Scalar, Space> b;
   Vector<Scalar, Space> x0;  ///< of a file; empty for the initial vectors that have a name
 };

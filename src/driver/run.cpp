@@ -85,7 +85,7 @@ class Run {
       set_up();
       solve();
     }
-    m_outcome.setup = m_problem.a->merged(m_space, m_preconditioner->report());
+    m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->report());
     m_outcome.symbolic_seconds = median(m_symbolic);
     m_outcome.numeric_seconds = median(m_numeric);
     m_outcome.setup_seconds = median(m_setup);
@@ -102,9 +102,9 @@ class Run {
     if (m_setup.empty())
       m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
-    m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a->rows()); });
+    m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
     m_symbolic.push_back(timer.seconds());
-    m_processes.together([&] { m_preconditioner->numeric(m_space, m_problem.a->rows()); });
+    m_processes.together([&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
   }
@@ -129,8 +129,9 @@ class Run {
     // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
     // measured by.
     const AnyPreconditioner<Scalar>* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
-    m_outcome.solve = m_solver->solve(m_space, m_problem.a->product(), m, m_problem.b, m_outcome.x,
-                                      m_options.stopping, monitor(), m_problem.a->reducer());
+    m_outcome.solve =
+        m_solver->solve(m_space, m_problem.a.distributed->product(), m, m_problem.b, m_outcome.x,
+                        m_options.stopping, monitor(), m_problem.a.distributed->reducer());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
   }

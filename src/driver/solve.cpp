@@ -211,7 +211,7 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
     outcome = run_method<Scalar>(space, processes, problem, method, options, progress);
   }
   Vector<Scalar, Space> solution;
-  if (has_solution(settings, outcome)) solution = problem.a->gather(space, outcome.x);
+  if (has_solution(settings, outcome)) solution = all_parts<Scalar>(space, processes, problem.a, outcome.x);
   processes.only_first([&] {
     write_files<Scalar>(processes, problem, method, settings, outcome, solution, files);
     if (!settings.quiet) {

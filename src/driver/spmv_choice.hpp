@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "row_blocks.hpp"
+#include "problem_matrix.hpp"
 
 namespace prekond::driver {
 

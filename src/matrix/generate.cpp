@@ -118,6 +118,7 @@ std::int64_t parse_size(const Spec& spec) {
 
 }  // namespace
 
+#if !defined(PREKOND_ONLY_SINGLE)
 std::vector<GeneratorInfo> generator_list() {
   std::vector<GeneratorInfo> list;
   for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
@@ -130,6 +131,7 @@ std::vector<GeneratorInfo> generator_list() {
 bool generates_complex(const std::string& spec) {
   return parse_name(spec) == magnetic3d_name;
 }
+#endif
 
 /// The same matrix in complex scalars.
 template <class Scalar, class Space>
@@ -161,23 +163,6 @@ GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& t
     throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
                       nearest_word(spec.name, names) + "'?");
   }
-}
-
-void generators::check_size(const std::string& name, std::int64_t size, std::int64_t min_size,
-                            double (*rows)(double)) {
-  constexpr double max_rows = std::numeric_limits<int>::max();
-  if (size < min_size)
-    throw OptionError("generator '" + name + "': SIZE is at least " + std::to_string(min_size) + ", not " +
-                      std::to_string(size));
-  if (rows(static_cast<double>(size)) <= max_rows) return;
-  std::int64_t fits = min_size;
-  std::int64_t too_large = size;
-  while (too_large - fits > 1) {
-    const std::int64_t middle = fits + (too_large - fits) / 2;
-    (rows(static_cast<double>(middle)) <= max_rows ? fits : too_large) = middle;
-  }
-  throw OptionError("generator '" + name + "': SIZE is at most " + std::to_string(fits) +
-                    ", because rows are numbered by int; " + std::to_string(size) + " is too large");
 }
 
 #define PREKOND_GENERATE(Scalar, Space) \

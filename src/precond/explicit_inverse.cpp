@@ -33,7 +33,7 @@ void ExplicitInverse<Scalar, Space>::store_inverse(const Space& space, const mat
 }
 
 template <class Scalar, class Space>
-void ExplicitInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view&, Report&) {
+void ExplicitInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source&, Report&) {
   const auto row_ptrs =
       allocate_zero<Vector<std::size_t, Space>>(space, "prekond::explicit_inverse::row_ptrs", 1);
   m_stored = StoredMatrix<Scalar, Space>(space, matrix_type(0, 0, row_ptrs, {}, {}), Storage::full);

@@ -149,7 +149,7 @@ void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view&, Report&) {
+void FactoredInverse<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source&, Report&) {
   const auto row_ptrs =
       allocate_zero<Vector<std::size_t, Space>>(space, "prekond::factored_inverse::g_row_ptrs", 1);
   m_lower = m_upper = StoredMatrix<Scalar, Space>(space, matrix_type(0, 0, row_ptrs, {}, {}), Storage::full);

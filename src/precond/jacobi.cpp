@@ -49,12 +49,14 @@ template <class Scalar, class Space>
 Jacobi<Scalar, Space>::~Jacobi() = default;
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
+void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
   m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse", a.num_rows);
 }
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
+void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   std::int64_t first = 0, not_real = 0;
   invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count, not_real);
   m_hermitian = not_real == 0;

@@ -96,8 +96,8 @@ void Relaxed<Scalar, Space>::set_listener(const typename Inner::Listener& listen
 }
 
 template <class Scalar, class Space>
-void Relaxed<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
-  m_inner->symbolic(space, a);
+void Relaxed<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  m_inner->symbolic(space, source);
   m_a = nullptr;
 }
 
@@ -118,7 +118,8 @@ void Relaxed<Scalar, Space>::check_given(const matrix_view& a) const {
 }
 
 template <class Scalar, class Space>
-void Relaxed<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
+void Relaxed<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   std::shared_ptr<const Operator<Scalar, Space>> multiplied;
   Matrix copy;
   if (m_given) {
@@ -128,7 +129,7 @@ void Relaxed<Scalar, Space>::numeric_step(const Space& space, const matrix_view&
     copy = copy_part(space, a);
     multiplied = std::make_shared<CsrOperator<Scalar, Space>>(copy);
   }
-  m_inner->numeric(space, a);
+  m_inner->numeric(space, source);
   report = m_inner->report();
   m_a = multiplied;
   const double steps = m_options.steps;
@@ -138,8 +139,9 @@ void Relaxed<Scalar, Space>::numeric_step(const Space& space, const matrix_view&
 }
 
 template <class Scalar, class Space>
-void Relaxed<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a, Report& report) {
-  m_inner->numeric(space, a);
+void Relaxed<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source& source,
+                                                  Report& report) {
+  m_inner->numeric(space, source);
   report = m_inner->report();
   m_a = nullptr;
 }

@@ -33,11 +33,13 @@ CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::user_pattern(const
 }
 
 template <class Scalar, class Space, class Inverse>
-void StaticPatternInverse<Scalar, Space, Inverse>::symbolic_step(const Space& space, const matrix_view& a) {
+void StaticPatternInverse<Scalar, Space, Inverse>::symbolic_step(const Space& space,
+                                                                 const matrix_source& source) {
+  const matrix_view& a = source.csr();
   const CsrGraph<Space> before = std::exchange(m_user_pattern, m_given_pattern);
   CsrGraph<Space> pattern;
   try {
-    if (a.num_rows > 0 && (!m_needs_values || has_user_pattern())) pattern = make_pattern(space, a);
+    if (a.num_rows > 0 && (!m_needs_values || has_user_pattern())) pattern = make_pattern(space, source);
   } catch (...) {
     m_user_pattern = before;
     throw;
@@ -47,27 +49,27 @@ void StaticPatternInverse<Scalar, Space, Inverse>::symbolic_step(const Space& sp
 }
 
 template <class Scalar, class Space, class Inverse>
-void StaticPatternInverse<Scalar, Space, Inverse>::numeric_step(const Space& space, const matrix_view& a,
-                                                                Report& report) {
+void StaticPatternInverse<Scalar, Space, Inverse>::numeric_step(const Space& space,
+                                                                const matrix_source& source, Report& report) {
   report.pattern_kept = keeps_pattern();
-  find_inverse(space, a, report);
+  find_inverse(space, source, report);
   // The inverse's own is the pattern now, unless the next values have another one.
   if (m_reuse == Reuse::pattern) m_pattern = {};
 }
 
 template <class Scalar, class Space, class Inverse>
 void StaticPatternInverse<Scalar, Space, Inverse>::numeric_without_rows(const Space& space,
-                                                                        const matrix_view& a,
+                                                                        const matrix_source& source,
                                                                         Report& report) {
   report.pattern_kept = keeps_pattern();
-  Inverse::numeric_without_rows(space, a, report);
+  Inverse::numeric_without_rows(space, source, report);
 }
 
 template <class Scalar, class Space, class Inverse>
 CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::numeric_pattern(const Space& space,
-                                                                              const matrix_view& a) {
+                                                                              const matrix_source& source) {
   if (keeps_pattern()) return this->inverse_pattern();
-  return m_pattern.row_ptrs.extent(0) > 0 ? m_pattern : make_pattern(space, a);
+  return m_pattern.row_ptrs.extent(0) > 0 ? m_pattern : make_pattern(space, source);
 }
 
 #define PREKOND_STATIC_PATTERN_INVERSE(Scalar, Space) \

@@ -208,7 +208,7 @@ template <class Space>
 class GivenFactors : public FactoredInverse<double, Space> {
  public:
   using typename FactoredInverse<double, Space>::matrix_type;
-  using typename FactoredInverse<double, Space>::matrix_view;
+  using typename FactoredInverse<double, Space>::matrix_source;
   GivenFactors(const matrix_type& lower, const matrix_type& upper_transposed, Storage storage)
       : m_given_lower(lower), m_given_upper_transposed(upper_transposed), m_storage(storage) {
     this->numeric(Space(), lower);
@@ -216,8 +216,8 @@ class GivenFactors : public FactoredInverse<double, Space> {
   std::string name() const override { return "given"; }
 
  protected:
-  void symbolic_step(const Space&, const matrix_view&) override {}
-  void numeric_step(const Space& space, const matrix_view&, Report& report) override {
+  void symbolic_step(const Space&, const matrix_source&) override {}
+  void numeric_step(const Space& space, const matrix_source&, Report& report) override {
     impl::MemoryMeter meter;
     this->take_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
   }
@@ -231,15 +231,15 @@ template <class Space>
 class GivenInverse : public ExplicitInverse<double, Space> {
  public:
   using typename ExplicitInverse<double, Space>::matrix_type;
-  using typename ExplicitInverse<double, Space>::matrix_view;
+  using typename ExplicitInverse<double, Space>::matrix_source;
   GivenInverse(const matrix_type& m, Storage storage) : m_given(m), m_storage(storage) {
     this->numeric(Space(), m);
   }
   std::string name() const override { return "given"; }
 
  protected:
-  void symbolic_step(const Space&, const matrix_view&) override {}
-  void numeric_step(const Space& space, const matrix_view&, Report& report) override {
+  void symbolic_step(const Space&, const matrix_source&) override {}
+  void numeric_step(const Space& space, const matrix_source&, Report& report) override {
     impl::MemoryMeter meter;
     this->store_inverse(space, m_given, m_storage, report, meter);
   }

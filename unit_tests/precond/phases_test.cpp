@@ -36,6 +36,7 @@ using ::testing::HasSubstr;
 template <class Space>
 class Probe : public MatrixPreconditioner<double, Space> {
  public:
+  using typename MatrixPreconditioner<double, Space>::matrix_source;
   using typename MatrixPreconditioner<double, Space>::matrix_view;
   using Steps = std::vector<std::string>;
 
@@ -45,17 +46,18 @@ class Probe : public MatrixPreconditioner<double, Space> {
   mutable Steps steps;
 
  protected:
-  void symbolic_step(const Space&, const matrix_view&) override {
+  void symbolic_step(const Space&, const matrix_source&) override {
     steps.push_back("symbolic");
     if (in_symbolic) in_symbolic();
   }
-  void numeric_step(const Space&, const matrix_view& a, Report& report) override {
+  void numeric_step(const Space&, const matrix_source& source, Report& report) override {
+    const matrix_view& a = source.csr();
     steps.push_back("numeric");
     report.nnz = a.nnz();
     this->tell("told", report);
     if (in_numeric) in_numeric();
   }
-  void numeric_without_rows(const Space&, const matrix_view&, Report&) override {
+  void numeric_without_rows(const Space&, const matrix_source&, Report&) override {
     steps.push_back("numeric without rows");
   }
   void apply_step(const Space& space, MultiVectorView<const double, Space> x,

@@ -345,11 +345,11 @@ TYPED_TEST(RelaxedTest, PassesOnWhatItsMethodSays) {
 template <class Space>
 class Talkative : public Jacobi<double, Space> {
  public:
-  using typename Jacobi<double, Space>::matrix_view;
+  using typename Jacobi<double, Space>::matrix_source;
 
  protected:
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override {
-    Jacobi<double, Space>::numeric_step(space, a, report);
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override {
+    Jacobi<double, Space>::numeric_step(space, source, report);
     this->tell("it may take long", report);
   }
 };

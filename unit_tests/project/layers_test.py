@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 # A layer may include itself and what stands on a lower line.
-RANKS = [("core",), ("matrix",), ("pattern", "dense"), ("krylov", "batched"), ("precond",)]
+RANKS = [("core",), ("matrix", "distributed"), ("pattern", "dense"), ("krylov", "batched"), ("precond",)]
 RANK = {layer: rank for rank, layers in enumerate(RANKS) for layer in layers}
 SEES_ALL = {"adapters", "driver"}
 # Files of src/ that are of another layer than their folder says.
@@ -231,6 +231,7 @@ GOOD = {
     "include/prekond/core/levels.hpp": header("#ifdef KOKKOS_ENABLE_CUDA", "#endif"),
     "include/prekond/matrix/csr.hpp": header("#include <prekond/core/version.hpp>", "#include <prekond/core/views.hpp>"),
     "include/prekond/matrix/io/mm.hpp": header("#include <prekond/matrix/csr.hpp>"),
+    "include/prekond/distributed/rows.hpp": header("#include <prekond/core/views.hpp>"),
     "include/prekond/pattern/graph.hpp": header("#include <prekond/matrix/csr.hpp>"),
     "include/prekond/dense/qr.hpp": header("#include <prekond/core/views.hpp>"),
     "include/prekond/krylov/cg.hpp": header("#include <prekond/core/views.hpp>", "namespace prekond {", "/// Solves.",
@@ -239,6 +240,7 @@ GOOD = {
                                             "}  // namespace impl", "}  // namespace prekond"),
     "include/prekond/batched/lu.hpp": header("#include <prekond/dense/qr.hpp>"),
     "include/prekond/precond/ilu.hpp": header("#include <prekond/krylov/cg.hpp>", "#include <prekond/dense/qr.hpp>",
+                                              "#include <prekond/distributed/rows.hpp>",
                                               "// KOKKOS_ENABLE_CUDA, KOKKOS_LAMBDA in a comment"),
     "include/prekond/adapters/tpetra.hpp": header("#include <Tpetra_CrsMatrix.hpp>", "#include <prekond/precond/ilu.hpp>",
                                                   "#include <prekond/adapters/impl/rows.hpp>"),
@@ -262,6 +264,9 @@ BAD = [
     ("upward", "include/prekond/matrix/csr.hpp", header("#include <prekond/pattern/graph.hpp>"), "matrix may not include"),
     ("upward", "include/prekond/krylov/cg.hpp", header("# include <prekond/precond/ilu.hpp>"), "krylov may not include"),
     ("upward", "include/prekond/precond/ilu.hpp", header("#include <prekond/adapters/tpetra.hpp>"), "precond may not"),
+    ("upward", "include/prekond/distributed/rows.hpp", header("#include <prekond/pattern/graph.hpp>"), "distributed may not"),
+    ("sideways", "include/prekond/distributed/rows.hpp", header("#include <prekond/matrix/csr.hpp>"), "distributed may not"),
+    ("sideways", "include/prekond/matrix/csr.hpp", header("#include <prekond/distributed/rows.hpp>"), "matrix may not include"),
     ("sideways", "include/prekond/dense/qr.hpp", header("#include <prekond/pattern/graph.hpp>"), "dense may not include"),
     ("sideways", "include/prekond/batched/lu.hpp", header("#include <prekond/krylov/cg.hpp>"), "batched may not include"),
     ("upward in src", "src/io/mm.cpp", source("#include <prekond/dense/qr.hpp>"), "matrix may not include"),
@@ -287,6 +292,7 @@ BAD = [
     ("Teuchos", "src/options.cpp", source("#include <Teuchos_ParameterList.hpp>"), "only adapters"),
     ("Ifpack2", "src/precond/ilu.cpp", source("#include <Ifpack2_Preconditioner.hpp>"), "only adapters"),
     ("Belos", "include/prekond/krylov/cg.hpp", header("#include <BelosTpetraAdapter.hpp>"), "only adapters"),
+    ("MPI", "include/prekond/distributed/rows.hpp", header("#include <mpi.h>"), "only adapters"),
     ("MPI", "include/prekond/core/views.hpp", header("#include <mpi.h>"), "only adapters"),
     ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosSparse_spmv.hpp>"), "only adapters"),
     ("Kokkos Kernels", "src/precond/ilu.cpp", source("#include <KokkosBlas1_dot.hpp>"), "only adapters"),

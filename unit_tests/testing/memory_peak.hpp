@@ -33,7 +33,15 @@ class MemoryPeak {
   MemoryPeak& operator=(const MemoryPeak&) = delete;
 
   /// Most bytes that were held at a time, without the views that begin at `results`.
-  std::int64_t without(const std::vector<const void*>& results) const {
+  std::int64_t without(const std::vector<const void*>& results) const { return walk(results).peak; }
+  /// The bytes that are still held, without those views.
+  std::int64_t left(const std::vector<const void*>& results) const { return walk(results).now; }
+
+ private:
+  struct Held {
+    std::int64_t now = 0, peak = 0;
+  };
+  Held walk(const std::vector<const void*>& results) const {
     std::int64_t now = 0, peak = 0;
     std::vector<const void*> live;
     for (std::size_t k = 0; k < events().size(); ++k) {
@@ -48,10 +56,9 @@ class MemoryPeak {
         now -= event.bytes;
       }
     }
-    return peak;
+    return {now, peak};
   }
 
- private:
   struct Event {
     const void* pointer;
     std::int64_t bytes;

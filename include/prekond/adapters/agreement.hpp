@@ -13,7 +13,7 @@
 namespace prekond::tpetra {
 
 /// An exception as something that can be sent to other ranks.
-struct Failure {
+struct RankError {
   /// OptionError, InputError, std::logic_error, std::bad_alloc, any other exception.
   enum class Kind : int { option, input, logic, memory, other };
   Kind kind = Kind::other;
@@ -23,25 +23,25 @@ struct Failure {
   std::string where;  ///< what the text speaks of, in terms of the whole; may be empty
 
   /// The exception being handled. \pre within a catch block
-  static Failure current();
+  static RankError current();
   /// Throws it anew; memory and other as std::runtime_error.
   [[noreturn]] void raise() const;
 };
 
-/// Collective. Returns if no rank has a failure; else all ranks throw the one of the lowest rank that has
+/// Collective. Returns if no rank has an error; else all ranks throw the one of the lowest rank that has
 /// one, its text after "rank K of N (where): "; one rank alone is named only where there is a place to name.
 /// Cost: one all-reduce of an int where nothing failed.
-void agree(const Teuchos::Comm<int>& comm, const std::optional<Failure>& mine);
+void agree(const Teuchos::Comm<int>& comm, const std::optional<RankError>& mine);
 
 /// Collective. Runs `work` on every rank; where it throws on one, all throw (see `agree`); `where(row)` names
 /// the place, with row -1 where none is known. `work` itself must not communicate after it may have failed.
 template <class Work, class Where>
 void together(const Teuchos::Comm<int>& comm, Work&& work, Where&& where) {
-  std::optional<Failure> mine;
+  std::optional<RankError> mine;
   try {
     work();
   } catch (...) {
-    mine = Failure::current();
+    mine = RankError::current();
     mine->where = where(mine->row);
   }
   agree(comm, mine);

@@ -192,13 +192,11 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
   /// Collective. \pre x and y do not overlap
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha = 1, Scalar beta = 0) const override {
+    if (y.extent(1) == 0) return;
     if (space != Space()) space.fence("prekond::tpetra::operator::before");
-    for (std::size_t k = 0; k < y.extent(1); ++k) {
-      const auto from =
-          impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(column(x, k).data()));
-      auto to = impl::wrap<multivector_type>(m_a->getRangeMap(), column(y, k).data());
-      m_a->apply(from, to, Teuchos::NO_TRANS, alpha, beta);
-    }
+    const auto from = impl::wrap<multivector_type>(m_a->getDomainMap(), x);
+    auto to = impl::wrap<multivector_type>(m_a->getRangeMap(), y);
+    m_a->apply(from, to, Teuchos::NO_TRANS, alpha, beta);
     if (space != Space()) Space().fence("prekond::tpetra::operator::after");
   }
 
@@ -208,8 +206,9 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
 };
 
 /// A Tpetra::CrsMatrix for Prekond's solvers: the values of other ranks are imported, then Prekond's product
-/// runs on the rank's rows, with the dot in the same pass where that is asked for. Keeps the matrix, and one
-/// vector over the column map; not to be applied by two threads at once.
+/// runs on the rank's rows, with the dot in the same pass where that is asked for. Several vectors are
+/// imported together, in one message a neighbour. Keeps the matrix, and as many vectors over the column map
+/// as it was applied to at once; not to be applied by two threads at once.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
  public:
@@ -220,7 +219,7 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   explicit MatrixOperator(Teuchos::RCP<const matrix_type> a) : m_a(std::move(a)) {
     check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*m_a);
     m_fitted = impl::begins_with(*m_a->getColMap(), *m_a->getRowMap());
-    if (!m_a->getGraph()->getImporter().is_null()) m_imported = multivector_type(m_a->getColMap(), 1, false);
+    if (!m_a->getGraph()->getImporter().is_null()) make_room(1);
   }
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
@@ -229,12 +228,9 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   /// Collective.
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha = 1, Scalar beta = 0) const override {
+    if (y.extent(1) == 0) return;
     const auto local = m_a->getLocalMatrixDevice();
-    for (std::size_t k = 0; k < y.extent(1); ++k) {
-      const auto all = import(space, column(x, k));
-      spmv<Scalar, Space>(space, alpha, impl::view_of<Scalar, Space>(local), as_multivector(all), beta,
-                          as_multivector(column(y, k)));
-    }
+    spmv<Scalar, Space>(space, alpha, impl::view_of<Scalar, Space>(local), import(space, x), beta, y);
   }
 
   void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
@@ -243,26 +239,35 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
     // Only then the first entries of the imported vector are x's own.
     if (!m_fitted) return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
     const auto local = m_a->getLocalMatrixDevice();
-    spmv_dot<Scalar, Space>(space, impl::view_of<Scalar, Space>(local), import(space, x), y, dot, workspace);
+    spmv_dot<Scalar, Space>(space, impl::view_of<Scalar, Space>(local),
+                            column(import(space, as_multivector(x)), 0), y, dot, workspace);
   }
 
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
   /// x over the column map: x itself where no rank needs anything of another.
-  VectorView<const Scalar, Space> import(const Space& space, VectorView<const Scalar, Space> x) const {
+  MultiVectorView<const Scalar, Space> import(const Space& space,
+                                              const MultiVectorView<const Scalar, Space>& x) const {
     const auto importer = m_a->getGraph()->getImporter();
     if (importer.is_null()) return x;
+    if (m_imported->getNumVectors() != x.extent(1)) make_room(x.extent(1));
     if (space != Space()) space.fence("prekond::tpetra::matrix_operator::before");
-    m_imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), const_cast<Scalar*>(x.data())),
-                        *importer, Tpetra::INSERT);
+    m_imported->doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), x), *importer, Tpetra::INSERT);
     if (space != Space()) Space().fence("prekond::tpetra::matrix_operator::after");
-    return column(m_imported.getLocalViewDevice(Tpetra::Access::ReadOnly), 0);
+    return m_imported->getLocalViewDevice(Tpetra::Access::ReadOnly);
+  }
+
+  /// Tpetra keeps a message's memory with the vectors that it fills: they are made anew only for another k.
+  void make_room(std::size_t k) const {
+    if (m_room.getNumVectors() < k) m_room = multivector_type(m_a->getColMap(), k, false);
+    m_imported = m_room.subViewNonConst(Teuchos::Range1D(0, static_cast<int>(k) - 1));
   }
 
   Teuchos::RCP<const matrix_type> m_a;
   bool m_fitted = false;
-  mutable multivector_type m_imported;
+  mutable multivector_type m_room;                    ///< as many vectors as were imported at once
+  mutable Teuchos::RCP<multivector_type> m_imported;  ///< the first of them
 };
 
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.

@@ -4,9 +4,11 @@
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/matrix/csr_graph.hpp>
+#include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 
+#include <cstdint>
 #include <optional>
 
 namespace prekond {
@@ -121,8 +123,8 @@ struct AdaptiveFsaiOptions {
           "each step by a merge of A's rows; G is the same to rounding, list is the fastest");
     visit("block_size", block_size, 0, 32,
           "consecutive rows that share their columns and are grown together, the unknowns of a node say; 1: "
-          "rows "
-          "alone; 0: rows that are nearly alike are found");
+          "rows alone; 0: a node's rows, where the matrix's source names its unknowns, else rows that are "
+          "nearly alike");
     visit("block_similarity", block_similarity, 0.0, 1.0,
           "with block_size 0: a row joins the one before where they share this part of their united columns "
           "in A");
@@ -143,17 +145,18 @@ struct AdaptiveFsaiOptions {
 ///
 /// Cost: O(k^2 nnz(A)/n) a row for k entries; with `gradient = merge` each of a step's columns, up to k
 /// nnz(A)/n, also takes two reductions of the lanes, on the host k comparisons. Memory beyond G and G^T: one
-/// copy of A's values where the setup's precision is not A's, G once more in the setup's chunks, and two
-/// slabs of `slab_bytes`, one of which the markers of `gradient = marker` share; on the host also a marker
-/// array of n ints a thread, except with `merge`. The report has the peak. A numeric phase that fails leaves
-/// G as it was. Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's growth; a row with psi not above
-/// zero falls back to 1/sqrt(a_ii). Both are counted in the report. A diagonal outside [2^-480, 2^480] (of
-/// floats 2^-46, 2^46) takes a copy of A's values scaled by a power of two; where no single power brings it
-/// there, rows are grown on D A D with a diagonal near 1, and the report says so. Where A's range is too wide
-/// for single precision, the setup is double, and the report says so. With `initial_power`, or a pattern of
-/// the user's, rows begin with G_0 on it (section 2 of the paper): its entries are taken in one step, and
-/// psi_0 in the stop (eq. 17) is that of G_0. With `reuse = extend` a later numeric phase begins so with the
-/// pattern of the G it has, after the postfilter, and takes up to `max_steps` steps more.
+/// copy of A's values where the setup's precision is not A's, an int a row from symbolic on, G once more in
+/// the setup's chunks, and two slabs of `slab_bytes`, one of which the markers of `gradient = marker` share;
+/// on the host also a marker array of n ints a thread, except with `merge`. The report has the peak. A
+/// numeric phase that fails leaves G as it was. Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's
+/// growth; a row with psi not above zero falls back to 1/sqrt(a_ii). Both are counted in the report. A
+/// diagonal outside [2^-480, 2^480] (of floats 2^-46, 2^46) takes a copy of A's values scaled by a power of
+/// two; where no single power brings it there, rows are grown on D A D with a diagonal near 1, and the report
+/// says so. Where A's range is too wide for single precision, the setup is double, and the report says so.
+/// With `initial_power`, or a pattern of the user's, rows begin with G_0 on it (section 2 of the paper): its
+/// entries are taken in one step, and psi_0 in the stop (eq. 17) is that of G_0. With `reuse = extend` a
+/// later numeric phase begins so with the pattern of the G it has, after the postfilter, and takes up to
+/// `max_steps` steps more.
 ///
 /// With `block_size` b > 1 (0: supernodes, found in A's pattern) consecutive rows B = i0 .. i0 + b - 1 grow
 /// one set P of columns < i0, and have B's columns up to their own besides: on [P, B] they are
@@ -176,6 +179,7 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
  public:
   using options_type = AdaptiveFsaiOptions;
   using typename FactoredInverse<Scalar, Space>::matrix_type;
+  using typename FactoredInverse<Scalar, Space>::matrix_source;
   using typename FactoredInverse<Scalar, Space>::matrix_view;
 
   /// \throws OptionError for blocks with another gradient than the list
@@ -194,17 +198,36 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   const AdaptiveFsaiOptions& options() const { return m_options; }
 
  protected:
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
  private:
-  CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& a) const;
+  /// What is found in A's pattern alone, by symbolic, or by numeric where A's pattern is another one.
+  struct PatternWork {
+    std::uint64_t fingerprint = 0;       ///< of the pattern that it was found in
+    Supernodes<Space> supernodes;        ///< the blocks that grow together; none: rows alone
+    CsrGraph<Space> start;               ///< the power that rows begin with, united in the blocks
+    Vector<int, Space> representatives;  ///< of runs of equal rows
+    std::int64_t bytes() const;
+  };
+
+  /// `kept`: for rows that are solved on the pattern of the G that there is.
+  PatternWork work_on(const Space& space, const matrix_source& source, bool kept) const;
+  CsrGraph<Space> power(const Space& space, const matrix_view& a) const;
+  static CsrGraph<Space> unite(const Space& space, const CsrGraph<Space>& start,
+                               const Supernodes<Space>& supernodes);
+  /// Does the pattern work anew, and notes it, where symbolic saw another pattern.
+  void check_pattern_work(const Space& space, const matrix_source& source, Report& report);
+  CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& grown_on) const;
   bool keeps_pattern() const { return m_options.reuse == Reuse::pattern && this->has_inverse(); }
   bool extends() const { return m_options.reuse == Reuse::extend && this->has_inverse(); }
+  /// Is the pattern that rows grow on A's, and not that of its large entries?
+  bool grows_on_all() const { return m_options.prefilter == 0; }
 
   AdaptiveFsaiOptions m_options;
   CsrGraph<Space> m_initial_pattern;
+  PatternWork m_work;
 };
 
 }  // namespace prekond

@@ -83,6 +83,7 @@ class DynamicSpai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<S
  public:
   using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
   using options_type = DynamicSpaiOptions;
+  using typename Base::matrix_source;
   using typename Base::matrix_type;
   using typename Base::matrix_view;
 
@@ -97,8 +98,8 @@ class DynamicSpai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<S
 
  private:
   /// The start pattern of M.
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
 
   DynamicSpaiOptions m_options;
 };

@@ -18,6 +18,7 @@ template <class Scalar, class Space>
 class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   /// M: sorted rows. Its values are gone where they are stored in another precision.
@@ -31,7 +32,7 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
   void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                       MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
   /// The inverse is empty.
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// Takes a finished M, stores it, and fills what the report says of it. Changes nothing where it throws.
   /// `meter` has what the setup held.

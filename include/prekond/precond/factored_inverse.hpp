@@ -32,6 +32,7 @@ template <class Scalar, class Space>
 class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
  public:
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
@@ -49,7 +50,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                       MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
   /// The factor is empty.
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
   /// Fences, changes nothing where it throws. `meter` has what the setup held before.

@@ -49,7 +49,8 @@ struct FsaiOptions {
           "what a second numeric phase does: solves on G's pattern, or finds it anew");
     visit("block_size", block_size, 0, 32,
           "consecutive rows that share their columns and are solved together, the unknowns of a node say; "
-          "1: rows alone; 0: rows that are nearly alike are found");
+          "1: rows alone; 0: a node's rows, where the matrix's source names its unknowns, else rows that are "
+          "nearly alike");
     visit("block_similarity", block_similarity, 0.0, 1.0,
           "with block_size 0: a row joins the one before where they share this part of their united columns "
           "in A");
@@ -105,6 +106,7 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
  public:
   using options_type = FsaiOptions;
   using typename StaticPatternInverse<Scalar, Space>::matrix_type;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_source;
   using typename StaticPatternInverse<Scalar, Space>::matrix_view;
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
@@ -119,8 +121,8 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
 
  private:
   CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
 
   FsaiOptions m_options;
   Supernodes<Space> m_supernodes;  ///< of the pattern; none: rows are alone

@@ -132,7 +132,7 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   using Method = MatrixPreconditioner<Scalar, Space>;
   using options_type = IsaiOptions;
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  using typename Method::matrix_view;
+  using typename Method::matrix_source;
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow; for `unit_diagonal` of a kind that
   /// is not triangular
@@ -155,9 +155,9 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   const IsaiOptions& options() const { return m_options; }
 
  protected:
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
   /// and 2 nnz(A) + n.
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,

@@ -23,6 +23,7 @@ template <class Scalar, class Space>
 class Jacobi : public MatrixPreconditioner<Scalar, Space> {
  public:
   using options_type = JacobiOptions;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   explicit Jacobi(const JacobiOptions& = {}) {}
@@ -36,8 +37,8 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   }
 
  protected:
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 

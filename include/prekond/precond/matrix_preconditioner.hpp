@@ -4,7 +4,7 @@
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/core/threads.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/precond/impl/fence_counter.hpp>
 #include <prekond/precond/impl/phase_checks.hpp>
 
@@ -18,8 +18,9 @@ namespace prekond {
 /// A preconditioner made from a matrix in two phases, and applied.
 ///
 /// `symbolic(space, A)` looks at the pattern; `numeric(space, A)` at the values, and may be called again when
-/// only the values changed. A is not kept: it may go away after the call. A failed phase throws and leaves
-/// the preconditioner as it was, its report included.
+/// only the values changed. A is a CsrMatrix, or a MatrixSource where more is known of it than its entries.
+/// It is not kept: it may go away after the call. A failed phase throws and leaves the preconditioner as it
+/// was, its report included.
 ///
 /// An algorithm derives from this and gives the three steps below. What surrounds them is the same for all,
 /// and done here: the order of the calls, the sizes, the times, the count of fences, a rank's part without
@@ -27,20 +28,21 @@ namespace prekond {
 template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
 class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
  public:
-  using matrix_view = CsrView<Scalar, Space, Ordinal, Offset>;
+  using matrix_source = MatrixSource<Scalar, Space, Ordinal, Offset>;
+  using matrix_view = typename matrix_source::matrix_view;
 
   /// Begins anew, with A's pattern: there is nothing to apply until `numeric`. Fences.
   ///
   /// \throws InputError where A has fewer columns than rows, and where the algorithm says so \throws
   /// OptionError see check_threads
-  void symbolic(const Space& space, const matrix_view& a);
+  void symbolic(const Space& space, const matrix_source& source);
 
   /// What is applied, from A's values. The first call runs `symbolic` before, where that was not done.
   /// Fences, which the report counts.
   ///
   /// \throws InputError where A has fewer columns than rows, or another number of rows than `symbolic` was
   /// given, and where the algorithm says so \throws OptionError see check_threads
-  void numeric(const Space& space, const matrix_view& a);
+  void numeric(const Space& space, const matrix_source& source);
 
   /// y = M^-1 x for k vectors. Cost: the algorithm's, and k^2 comparisons on the host where x and y are parts
   /// of one block. Allocates nothing, does not fence.
@@ -74,14 +76,14 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
  protected:
   /// What the algorithm does with the pattern. It forgets what was applied before. A step changes its
   /// object once nothing can fail any more; kernels may still run when it ends.
-  virtual void symbolic_step(const Space& space, const matrix_view& a) = 0;
+  virtual void symbolic_step(const Space& space, const matrix_source& source) = 0;
 
   /// What it does with the values, and what the report says of that; times and fences need no care. A has
   /// rows, as many as symbolic_step's. `num_rows()` and `report()` are those of the phase before.
-  virtual void numeric_step(const Space& space, const matrix_view& a, Report& report) = 0;
+  virtual void numeric_step(const Space& space, const matrix_source& source, Report& report) = 0;
 
-  /// In place of numeric_step on a rank's part without rows. \pre a.num_rows == 0
-  virtual void numeric_without_rows(const Space&, const matrix_view&, Report&) {}
+  /// In place of numeric_step on a rank's part without rows. \pre source.csr().num_rows == 0
+  virtual void numeric_without_rows(const Space&, const matrix_source&, Report&) {}
 
   /// y = M^-1 x, after a numeric_step. x and y have num_rows() > 0 rows and as many vectors, one at least,
   /// and share no memory.
@@ -118,7 +120,7 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   enum class State { nothing, symbolic, numeric };
 
   /// \returns the seconds that it took
-  double run_symbolic(const Space& space, const matrix_view& a);
+  double run_symbolic(const Space& space, const matrix_source& source);
   void check_apply(const MultiVectorView<const Scalar, Space>& x,
                    const MultiVectorView<Scalar, Space>& y) const;
 
@@ -130,39 +132,42 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
 
 template <class Scalar, class Space, class Ordinal, class Offset>
 double MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::run_symbolic(const Space& space,
-                                                                          const matrix_view& a) {
+                                                                          const matrix_source& source) {
   const Kokkos::Timer timer;
-  symbolic_step(space, a);
+  symbolic_step(space, source);
   space.fence("prekond::symbolic::end");
   return timer.seconds();
 }
 
 template <class Scalar, class Space, class Ordinal, class Offset>
 void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::symbolic(const Space& space,
-                                                                    const matrix_view& a) {
+                                                                    const matrix_source& source) {
   check_threads(space);
+  const matrix_view& a = source.csr();
   impl::check_part(a, this->name());
   Report report;
-  report.symbolic_seconds = run_symbolic(space, a);
+  report.symbolic_seconds = run_symbolic(space, source);
   m_report = std::move(report);
   m_num_rows = a.num_rows;
   m_state = State::symbolic;
 }
 
 template <class Scalar, class Space, class Ordinal, class Offset>
-void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& space, const matrix_view& a) {
+void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& space,
+                                                                   const matrix_source& source) {
   check_threads(space);
+  const matrix_view& a = source.csr();
   impl::check_part(a, this->name());
   const bool is_first = m_state == State::nothing;
   if (!is_first) impl::check_same_rows(a.num_rows, m_num_rows, this->name());
-  const double symbolic_seconds = is_first ? run_symbolic(space, a) : m_report.symbolic_seconds;
+  const double symbolic_seconds = is_first ? run_symbolic(space, source) : m_report.symbolic_seconds;
   Report report;
   const Kokkos::Timer timer;
   const impl::FenceCounter fences;
   if (a.num_rows > 0)
-    numeric_step(space, a, report);
+    numeric_step(space, source, report);
   else
-    numeric_without_rows(space, a, report);
+    numeric_without_rows(space, source, report);
   space.fence("prekond::numeric::end");
   report.numeric_seconds = timer.seconds();
   report.symbolic_seconds = symbolic_seconds;

@@ -33,6 +33,7 @@ template <class Scalar, class Space>
 class None : public MatrixPreconditioner<Scalar, Space> {
  public:
   using options_type = NoneOptions;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   explicit None(const NoneOptions& = {}) {}
@@ -40,8 +41,8 @@ class None : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return NoneOptions().properties(); }
 
  protected:
-  void symbolic_step(const Space&, const matrix_view&) override {}
-  void numeric_step(const Space&, const matrix_view&, Report&) override {}
+  void symbolic_step(const Space&, const matrix_source&) override {}
+  void numeric_step(const Space&, const matrix_source&, Report&) override {}
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace&) const override {
     Kokkos::parallel_for("prekond::none::apply", Kokkos::RangePolicy<Space>(space, 0, x.extent(0)),

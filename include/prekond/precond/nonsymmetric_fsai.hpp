@@ -92,6 +92,7 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
  public:
   using options_type = NonsymmetricFsaiOptions;
   using typename StaticPatternInverse<Scalar, Space>::matrix_type;
+  using typename StaticPatternInverse<Scalar, Space>::matrix_source;
   using typename StaticPatternInverse<Scalar, Space>::matrix_view;
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow
@@ -109,8 +110,8 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   const NonsymmetricFsaiOptions& options() const { return m_options; }
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
 
   NonsymmetricFsaiOptions m_options;
 };

@@ -58,6 +58,7 @@ template <class Scalar, class Space>
 class Relaxed : public MatrixPreconditioner<Scalar, Space> {
  public:
   using Inner = MatrixPreconditioner<Scalar, Space>;
+  using typename Inner::matrix_source;
   using typename Inner::matrix_view;
 
   /// By a copy of A. \throws OptionError for options that mean nothing \throws std::logic_error without M
@@ -74,9 +75,9 @@ class Relaxed : public MatrixPreconditioner<Scalar, Space> {
   const RelaxedOptions& options() const { return m_options; }
 
  protected:
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 

@@ -118,6 +118,7 @@ class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
  public:
   using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
   using options_type = SpaiOptions;
+  using typename Base::matrix_source;
   using typename Base::matrix_type;
   using typename Base::matrix_view;
 
@@ -132,8 +133,8 @@ class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
 
  private:
   /// The pattern of M.
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override;
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override;
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
 
   SpaiOptions m_options;
 };

@@ -18,6 +18,7 @@ namespace prekond {
 template <class Scalar, class Space, class Inverse = FactoredInverse<Scalar, Space>>
 class StaticPatternInverse : public Inverse {
  public:
+  using typename Inverse::matrix_source;
   using typename Inverse::matrix_type;
   using typename Inverse::matrix_view;
 
@@ -35,15 +36,15 @@ class StaticPatternInverse : public Inverse {
   StaticPatternInverse(const std::string& name, Reuse reuse, bool needs_values);
 
   /// Makes the pattern where that needs no values: with tau = 0, or a pattern of the user's.
-  void symbolic_step(const Space& space, const matrix_view& a) override;
-  void numeric_step(const Space& space, const matrix_view& a, Report& report) override;
-  void numeric_without_rows(const Space& space, const matrix_view& a, Report& report) override;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// The pattern for A: the user's where there is one, else the algorithm's own.
-  virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) = 0;
+  virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) = 0;
   /// The inverse on `numeric_pattern`, which the algorithm gives to take_factor or store_inverse once nothing
   /// can fail any more.
-  virtual void find_inverse(const Space& space, const matrix_view& a, Report& report) = 0;
+  virtual void find_inverse(const Space& space, const matrix_source& source, Report& report) = 0;
 
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }
   /// \throws InputError where it has another number of rows than `a`
@@ -52,7 +53,7 @@ class StaticPatternInverse : public Inverse {
   /// Does numeric keep the pattern of the inverse that there is?
   bool keeps_pattern() const { return m_reuse == Reuse::pattern && this->has_inverse(); }
   /// The pattern that numeric works on: the inverse's, where it is kept, that of symbolic, or a new one.
-  CsrGraph<Space> numeric_pattern(const Space& space, const matrix_view& a);
+  CsrGraph<Space> numeric_pattern(const Space& space, const matrix_source& source);
 
  private:
   Reuse m_reuse;

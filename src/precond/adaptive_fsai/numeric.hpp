@@ -6,6 +6,7 @@
 #include <prekond/core/geometric_mean.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/pattern/equal_rows.hpp>
+#include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
@@ -71,8 +72,9 @@ struct Sources {
   CsrGraphView<Space> start;  ///< G_0's
   Gradient gradient;
   std::int64_t slab_bytes;
-  bool filtered;                 ///< what is grown is not the final G yet
-  Supernodes<Space> supernodes;  ///< blocks that grow together; none: rows alone
+  bool filtered;                                 ///< what is grown is not the final G yet
+  Supernodes<Space> supernodes;                  ///< blocks that grow together; none: rows alone
+  VectorView<const int, Space> representatives;  ///< of the runs of equal rows
 };
 
 template <class AnySetup>
@@ -132,15 +134,13 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
     diagonal_of_real = real_diagonal;
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
-  const auto representatives = equal_row_representatives<Space>(space, a.row_ptrs, a.col_idxs);
-  meter.pass(a.num_rows + MemoryMeter::bytes_of(root) + MemoryMeter::bytes_of(representatives));
-  const auto held_root = meter.hold(root, representatives);
+  const auto held_root = meter.hold(root);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
   const Matrix<Scalar, Real> matrix{
-      a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),  a.values.data(),
-      diagonal_of_real.data(), root.data(),       representatives.data(), a.num_rows};
+      a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),          a.values.data(),
+      diagonal_of_real.data(), root.data(),       sources.representatives.data(), a.num_rows};
   if (sources.supernodes.count() > 0) {
     if constexpr (is_complex<Scalar>) {
       throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
@@ -273,31 +273,81 @@ void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space, const matrix_view& a) const {
-  if (extends()) return {a.num_rows, a.num_rows, this->factor().row_ptrs, this->factor().col_idxs};
-  if (m_initial_pattern.row_ptrs.extent(0) > 0) {
-    impl::check_pattern_rows(m_initial_pattern, a.num_rows, name());
-    return m_initial_pattern;
-  }
-  if (m_options.initial_power == 0) return {};
+std::int64_t AdaptiveFsai<Scalar, Space>::PatternWork::bytes() const {
+  return start.bytes() + impl::MemoryMeter::bytes_of(representatives) +
+         impl::MemoryMeter::bytes_of(supernodes.begins);
+}
+
+template <class Scalar, class Space>
+auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_source& source, bool kept) const
+    -> PatternWork {
+  const matrix_view& a = source.csr();
+  PatternWork work;
+  if (a.num_rows == 0) return work;
+  work.fingerprint = fingerprint<Space>(space, a);
+  if (grows_on_all()) work.representatives = equal_row_representatives<Space>(space, a.row_ptrs, a.col_idxs);
+  if (kept) return work;
+  work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
+  if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
+    work.start = unite(space, power(space, a), work.supernodes);
+  return work;
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::check_pattern_work(const Space& space, const matrix_source& source,
+                                                     Report& report) {
+  if (fingerprint<Space>(space, source.csr()) == m_work.fingerprint) return;
+  m_work = work_on(space, source, keeps_pattern());
+  report.notes.push_back(
+      "numeric was given another pattern than symbolic: what symbolic finds in it was found anew");
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::power(const Space& space, const matrix_view& a) const {
   return lower_power<Space>(space, a, m_options.initial_power, std::numeric_limits<std::int64_t>::max(),
                             m_options.slab_bytes);
 }
 
+/// `start` with the rows of a block united, where there are blocks and a start.
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::symbolic_step(const Space&, const matrix_view&) {
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const CsrGraph<Space>& start,
+                                                   const Supernodes<Space>& supernodes) {
+  if (supernodes.count() == 0 || start.row_ptrs.extent(0) == 0) return start;
+  return merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
+                                                             const matrix_view& grown_on) const {
+  const std::int64_t n = grown_on.num_rows;
+  if (extends())
+    return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);
+  if (m_initial_pattern.row_ptrs.extent(0) > 0) {
+    impl::check_pattern_rows(m_initial_pattern, n, name());
+    return unite(space, m_initial_pattern, m_work.supernodes);
+  }
+  if (m_options.initial_power == 0) return {};
+  if (m_work.start.row_ptrs.extent(0) > 0) return m_work.start;
+  return unite(space, power(space, grown_on), m_work.supernodes);
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  m_work = work_on(space, source, false);
   this->forget_inverse();
 }
 
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a,
+void AdaptiveFsai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source& source,
                                                        Report& report) {
   report.pattern_kept = keeps_pattern();
-  FactoredInverse<Scalar, Space>::numeric_without_rows(space, a, report);
+  FactoredInverse<Scalar, Space>::numeric_without_rows(space, source, report);
 }
 
 template <class Scalar, class Space>
-void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
+void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
+                                               Report& report) {
+  const matrix_view& a = source.csr();
   namespace inner = impl::adaptive_fsai;
   impl::MemoryMeter meter;
   auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(
@@ -319,17 +369,26 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
         space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
   const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
+  check_pattern_work(space, source, report);
+  const auto held_work = meter.hold_bytes(m_work.bytes());
+  Vector<int, Space> representatives = m_work.representatives;
+  if (!grows_on_all()) {
+    representatives = equal_row_representatives<Space>(space, grown_on.row_ptrs, grown_on.col_idxs);
+    meter.pass(grown_on.num_rows + impl::MemoryMeter::bytes_of(representatives));
+  }
+  const auto held_runs = meter.hold_bytes(grows_on_all() ? 0 : impl::MemoryMeter::bytes_of(representatives));
   CsrGraph<Space> start;
   Supernodes<Space> supernodes;
   if (!kept) {
     start = initial_pattern(space, grown_on);
-    supernodes = impl::choose_supernodes<Space>(space, CsrGraphView<Space>(a), m_options);
-    if (supernodes.count() > 0 && start.row_ptrs.extent(0) > 0)
-      start = merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
+    supernodes = m_work.supernodes;
     if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
   }
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
-  const bool of_its_own = !extends() && start.row_ptrs.data() != m_initial_pattern.row_ptrs.data();
+  const auto* begins = start.row_ptrs.data();
+  const bool of_its_own = begins != this->factor().row_ptrs.data() &&
+                          begins != m_work.start.row_ptrs.data() &&
+                          begins != m_initial_pattern.row_ptrs.data();
   const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
   matrix_type g = this->factor();
   // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
@@ -338,7 +397,8 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   const inner::Parameters parameters =
       inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
   const inner::Sources<Space> sources{
-      kept, start, m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0, supernodes};
+      kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
+      supernodes, representatives};
 
   if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", g.nnz());
   bool done = false;
@@ -363,6 +423,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
   this->take_factor(space, g, m_options.storage, report, meter);
+  if (m_options.reuse == Reuse::pattern) m_work.start = {}, m_work.supernodes = {};  // G has its pattern
   report.numeric_flops = flops;
 }
 

@@ -26,9 +26,10 @@ CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matri
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
   CsrGraph<Space> pattern = row_pattern(space, a);
-  const auto supernodes = impl::choose_supernodes<Space>(space, CsrGraphView<Space>(a), m_options);
+  const auto supernodes = impl::choose_supernodes<Space>(space, source, m_options);
   std::string note;
   if (m_options.block_size != 1) {
     const auto alone = static_cast<double>(pattern.nnz());
@@ -42,7 +43,8 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   namespace inner = impl::fsai;
   const bool kept = this->keeps_pattern();
   impl::MemoryMeter meter;
@@ -54,7 +56,7 @@ void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a,
   // What is found is the same in exact arithmetic, whatever each row's scale is.
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
   if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.

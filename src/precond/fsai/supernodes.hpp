@@ -11,12 +11,16 @@
 namespace prekond::impl {
 
 /// The supernodes that the options ask for; none where rows are alone: with blocks of one row, or where no
-/// two rows were found alike.
-template <class Space, class Options>
-Supernodes<Space> choose_supernodes(const Space& space, const CsrGraphView<Space>& a,
-                                    const Options& options) {
+/// two rows were found alike. With block_size = 0 they are the nodes, where their unknowns are known and
+/// within block_limit, and else what is found.
+template <class Space, class Source, class Options>
+Supernodes<Space> choose_supernodes(const Space& space, const Source& source, const Options& options) {
+  const CsrGraphView<Space> a(source.csr());
   if (options.block_size == 1 || a.num_rows == 0) return {};
   if (options.block_size > 1) return uniform_supernodes<Space>(space, a.num_rows, options.block_size);
+  const int unknowns = source.unknowns_per_node();
+  if (unknowns > 1 && unknowns <= options.block_limit)
+    return uniform_supernodes<Space>(space, a.num_rows, unknowns);
   const auto found = find_supernodes<Space>(space, a, options.block_similarity, options.block_limit);
   return found.largest > 1 ? found : Supernodes<Space>{};
 }

@@ -15,6 +15,7 @@ template <class Scalar, class Space>
 class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
  public:
   using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
+  using typename Base::matrix_source;
   using typename Base::matrix_type;
   using typename Base::matrix_view;
 
@@ -36,16 +37,18 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   const IsaiOptions& options() const { return m_options; }
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_view& a) override {
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
+    const matrix_view& a = source.csr();
     if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
     if (m_options.prefilter == 0) return power_of_part(space, a);
     return power_of_part(space,
                          threshold<Scalar, Space>(space, a, m_options.prefilter, m_options.unit_diagonal));
   }
 
-  void find_inverse(const Space& space, const matrix_view& a, Report& report) override {
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override {
+    const matrix_view& a = source.csr();
     MemoryMeter meter;
-    const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+    const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
     const matrix_type m(
         a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
         allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));

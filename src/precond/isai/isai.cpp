@@ -91,19 +91,20 @@ const typename Isai<Scalar, Space>::matrix_type& Isai<Scalar, Space>::inverse() 
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::symbolic_step(const Space& space, const matrix_view& a) {
-  m_method->symbolic(space, a);
+void Isai<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  m_method->symbolic(space, source);
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric_step(const Space& space, const matrix_view& a, Report& report) {
-  m_method->numeric(space, a);
+void Isai<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
+  m_method->numeric(space, source);
   report = m_method->report();
 }
 
 template <class Scalar, class Space>
-void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_view& a, Report& report) {
-  Isai::numeric_step(space, a, report);
+void Isai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source& source,
+                                               Report& report) {
+  Isai::numeric_step(space, source, report);
 }
 
 template <class Scalar, class Space>

@@ -14,7 +14,9 @@
 namespace prekond {
 
 template <class Scalar, class Space>
-CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space,
+                                                              const matrix_source& source) {
+  const matrix_view& a = source.csr();
   if (this->has_user_pattern()) return this->user_pattern(a);
   CsrGraph<Space> filtered;
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
@@ -27,10 +29,12 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space
 }
 
 template <class Scalar, class Space>
-void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source,
+                                                   Report& report) {
+  const matrix_view& a = source.csr();
   const bool kept = this->keeps_pattern();
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const auto values_of = [&](const char* label) {
     return matrix_type(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                        allocate<Vector<Scalar, Space>>(space, label, pattern.nnz()));

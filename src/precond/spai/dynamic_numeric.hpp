@@ -53,15 +53,18 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> grow_from(
 }  // namespace impl::dynamic_spai
 
 template <class Scalar, class Space>
-CsrGraph<Space> DynamicSpai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+CsrGraph<Space> DynamicSpai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
   if (this->has_user_pattern()) return this->user_pattern(a);
   return power<Space>(space, a, m_options.initial_power, m_options.pattern_bytes, m_options.slab_bytes);
 }
 
 template <class Scalar, class Space>
-void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source,
+                                              Report& report) {
+  const matrix_view& a = source.csr();
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   matrix_type m;
   if (this->keeps_pattern()) {
     SpaiOptions options;

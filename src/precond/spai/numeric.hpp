@@ -60,7 +60,8 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
 }  // namespace impl::spai
 
 template <class Scalar, class Space>
-CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matrix_view& a) {
+CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
   if (this->has_user_pattern()) return this->user_pattern(a);
   CsrGraph<Space> filtered;
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
@@ -70,9 +71,10 @@ CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matr
 }
 
 template <class Scalar, class Space>
-void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_view& a, Report& report) {
+void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   impl::MemoryMeter meter;
-  const CsrGraph<Space> pattern = this->numeric_pattern(space, a);
+  const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
       space, a, pattern, m_options, name(), [&](const std::string& note) { this->tell(note, report); },
       report, meter);

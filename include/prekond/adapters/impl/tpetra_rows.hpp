@@ -9,6 +9,7 @@
 #include <Tpetra_RowMatrix.hpp>
 
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace prekond::tpetra::impl {
@@ -25,12 +26,17 @@ bool begins_with(const Map& cols, const Map& rows) {
   return rows.getLocalNumElements() == 0 || cols.isLocallyFitted(rows);
 }
 
-/// One vector in memory that is not Tpetra's.
-template <class MultiVector, class Scalar>
-MultiVector wrap(const Teuchos::RCP<const typename MultiVector::map_type>& map, Scalar* data) {
+/// Vectors in memory that is not Tpetra's, at any stride, to be read or written.
+template <class MultiVector, class ViewType>
+MultiVector wrap(const Teuchos::RCP<const typename MultiVector::map_type>& map, const ViewType& x) {
   using View = typename MultiVector::dual_view_type::t_dev;
-  return MultiVector(
-      map, View(reinterpret_cast<typename View::pointer_type>(data), map->getLocalNumElements(), 1));
+  using Data = typename View::pointer_type;
+  const std::size_t rows = map->getLocalNumElements();
+  // Column by column at the stride of x, which a single vector need not have.
+  const std::size_t stride = x.extent(1) > 1 ? x.stride(1) : rows;
+  const auto data = reinterpret_cast<Data>(const_cast<typename ViewType::non_const_value_type*>(x.data()));
+  return MultiVector(map, View(Kokkos::subview(View(data, stride, x.extent(1)),
+                                               std::make_pair(std::size_t(0), rows), Kokkos::ALL)));
 }
 
 /// The row of this rank that a column corresponds to, or -1.
@@ -62,6 +68,18 @@ auto renumber_columns(const Space& space, const CsrView<Scalar, Space>& a, const
   return prekond::impl::renumbered_copy<Scalar, Space>(space, a, new_index, a.num_rows + foreign);
 }
 
+/// A copy of `x` where `Space` computes.
+template <class Space, class T>
+Vector<T, Space> copied_to(const std::vector<T>& x) {
+  const Vector<T, Space> copy(Kokkos::view_alloc(Kokkos::WithoutInitializing, "prekond::tpetra::copy"),
+                              x.size());
+  Kokkos::deep_copy(
+      copy,
+      Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+          x.data(), x.size()));
+  return copy;
+}
+
 /// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on
 /// the host.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
@@ -87,16 +105,9 @@ auto copy_rows(const typename Node::execution_space& space,
     values.insert(values.end(), row_values.data(), row_values.data() + length);
     row_ptrs.push_back(cols.size());
   }
-  const auto device = [](const auto& host) {
-    using T = typename std::decay_t<decltype(host)>::value_type;
-    return Kokkos::create_mirror_view_and_copy(
-        typename Space::memory_space(),
-        Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace,
-                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host.data(), host.size()));
-  };
-  const auto device_ptrs = device(row_ptrs);
-  const auto device_cols = device(cols);
-  const auto device_values = device(values);
+  const auto device_ptrs = copied_to<Space>(row_ptrs);
+  const auto device_cols = copied_to<Space>(cols);
+  const auto device_values = copied_to<Space>(values);
   const CsrView<Scalar, Space> all(num_rows, a.getColMap()->getLocalNumElements(), device_ptrs, device_cols,
                                    device_values);
   auto copy = renumber_columns<Scalar>(space, all, *a.getRowMap(), *a.getColMap());

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "driver/row_partition.hpp"
+#include <prekond/distributed/row_partition.hpp>
 
 #include <gtest/gtest.h>
 
-namespace prekond::driver {
+namespace prekond {
 namespace {
 
 TEST(RowPartition, BlocksAreContiguousAndDifferByOneRowAtMost) {
@@ -27,4 +27,4 @@ TEST(RowPartition, BlocksAreContiguousAndDifferByOneRowAtMost) {
 }
 
 }  // namespace
-}  // namespace prekond::driver
+}  // namespace prekond

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Rows distributed by Tpetra. A process that is alone has one block, as in a build without it.
-#include <prekond/adapters/tpetra.hpp>
+// The rows of a matrix handed out to Tpetra. A process that is alone has them all, as in a build without it.
+#include <prekond/adapters/tpetra_distributed.hpp>
+#include <prekond/distributed/row_partition.hpp>
 
 #include <Teuchos_CommHelpers.hpp>
 #include <Teuchos_DefaultMpiComm.hpp>
@@ -13,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "row_blocks.hpp"
-#include "row_partition.hpp"
-#include "spmv_choice.hpp"
+#include "problem_matrix.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -155,77 +154,12 @@ Teuchos::RCP<const TpetraMatrix> make_matrix(const Processes& processes, const T
   return Teuchos::rcp(new const TpetraMatrix(local, rows, cols, rows, rows));
 }
 
-class TpetraBlocks : public RowBlocks<double> {
- public:
-  TpetraBlocks(const Space& space, const Processes& processes, const Teuchos::RCP<const Comm>& comm,
-               const RowPartition& partition, const Teuchos::RCP<const TpetraMatrix>& a)
-      : m_processes(processes),
-        m_comm(comm),
-        m_partition(partition),
-        m_a(a),
-        m_rows(space, *a),
-        m_product(a),
-        m_reducer(comm) {}
+Teuchos::RCP<const Comm> all_processes() {
+  return Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_WORLD));
+}
 
-  CsrView<double, Space> rows() const override { return m_rows.view(); }
-  const Operator<double, Space>& product() const override { return m_product; }
-  const Reducer<double, Space>& reducer() const override { return m_reducer; }
-
-  Vector<double, Space> scatter(const Space& space, const Vector<double, Space>& whole) const override {
-    Vector<double, Space> own;
-    HostVector<const double> all;
-    HostVector<double> part;
-    m_processes.together([&] {
-      all = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
-      part = host_vector<double>("prekond::driver::part", num_own());
-      own = allocate<Vector<double, Space>>(space, "prekond::driver::own", num_own());
-    });
-    hand_out(
-        *m_comm, all.data(), [&](int rank) { return m_partition.begin(rank); }, 0, part);
-    Kokkos::deep_copy(own, part);
-    return own;
-  }
-
-  Vector<double, Space> gather(const Space& space, const Vector<double, Space>& own) const override {
-    HostVector<double> all;
-    HostVector<const double> part;
-    m_processes.together([&] {
-      space.fence("prekond::driver::gather");
-      part = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own);
-      if (m_processes.first()) all = host_vector<double>("prekond::driver::all", m_partition.num_rows);
-    });
-    if (!m_processes.first()) {
-      send(*m_comm, 0, part.data(), num_own());
-      return {};
-    }
-    std::copy_n(part.data(), part.extent(0), all.data());
-    for (int rank = 1; rank < m_comm->getSize(); ++rank)
-      receive(*m_comm, rank, all.data() + m_partition.begin(rank), m_partition.size(rank));
-    return Kokkos::create_mirror_view_and_copy(Space::memory_space(), all);
-  }
-
-  Report merged(const Space& space, Report own) const override {
-    own.foreign_columns = m_rows.foreign_columns();
-    own.foreign_entries = m_rows.foreign_entries(space);
-    return tpetra::merged_report(*m_comm, own,
-                                 m_partition.begin(m_comm->getRank()) + own.breakdowns.first_row);
-  }
-
- private:
-  std::int64_t num_own() const { return m_partition.size(m_comm->getRank()); }
-
-  const Processes& m_processes;
-  Teuchos::RCP<const Comm> m_comm;
-  RowPartition m_partition;
-  Teuchos::RCP<const TpetraMatrix> m_a;
-  tpetra::LocalMatrix<double, LocalOrdinal, GlobalOrdinal, Node> m_rows;
-  tpetra::MatrixOperator<double, LocalOrdinal, GlobalOrdinal, Node> m_product;
-  tpetra::CommReducer<double, Space> m_reducer;
-};
-
-std::unique_ptr<RowBlocks<double>> distribute_real(const Space& space, const Processes& processes,
-                                                   Matrix<double> whole) {
-  const Teuchos::RCP<const Comm> comm = Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_WORLD));
+ProblemMatrix<double> distribute_real(const Space& space, const Processes& processes, Matrix<double> whole) {
+  const Teuchos::RCP<const Comm> comm = all_processes();
   long long num_rows = whole.num_rows;
   Teuchos::broadcast(*comm, 0, &num_rows);
   processes.together([&] {
@@ -236,16 +170,18 @@ std::unique_ptr<RowBlocks<double>> distribute_real(const Space& space, const Pro
   const RowPartition partition{num_rows, processes.size()};
   HostRows own = hand_out_rows(processes, *comm, partition, whole);
   whole = {};
-  return std::make_unique<TpetraBlocks>(space, processes, comm, partition,
-                                        make_matrix(processes, comm, partition, std::move(own)));
+  auto a = std::make_unique<tpetra::DistributedCrsMatrix<double, LocalOrdinal, GlobalOrdinal, Node>>(
+      space, make_matrix(processes, comm, partition, std::move(own)));
+  const auto rows = a->rows().view();
+  return {{}, rows, std::move(a)};
 }
 
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<RowBlocks<Scalar>> distribute(const Space& space, const Processes& processes,
-                                              Matrix<Scalar> whole, const std::string& spmv) {
-  if (processes.alone()) return one_block<Scalar>(whole, spmv);
+ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes, Matrix<Scalar> whole,
+                                 const std::string& spmv) {
+  if (processes.alone()) return undistributed<Scalar>(whole, spmv);
   // Tpetra's packages need not have complex scalars.
   if constexpr (std::is_same_v<Scalar, double>)
     return distribute_real(space, processes, std::move(whole));
@@ -253,9 +189,22 @@ std::unique_ptr<RowBlocks<Scalar>> distribute(const Space& space, const Processe
     throw OptionError("a complex matrix is for one process; run it without mpirun");
 }
 
-template std::unique_ptr<RowBlocks<double>> distribute<double>(const Space&, const Processes&, Matrix<double>,
-                                                               const std::string&);
-template std::unique_ptr<RowBlocks<Complex>> distribute<Complex>(const Space&, const Processes&,
-                                                                 Matrix<Complex>, const std::string&);
+template <class Scalar>
+Report report_of_all(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
+                     Report own) {
+  if (processes.alone()) return own;
+  own.foreign_columns = a.rows.num_cols - a.rows.num_rows;
+  own.foreign_entries =
+      own.foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.rows) : 0;
+  const std::int64_t first = own.breakdowns.first_row;
+  return tpetra::merged_report(*all_processes(), own, first < 0 ? -1 : a.distributed->global_number(first));
+}
+
+#define PREKOND_DRIVER_DISTRIBUTE(Scalar)                                                           \
+  template ProblemMatrix<Scalar> distribute<Scalar>(const Space&, const Processes&, Matrix<Scalar>, \
+                                                    const std::string&);                            \
+  template Report report_of_all<Scalar>(const Space&, const Processes&, const ProblemMatrix<Scalar>&, Report);
+PREKOND_DRIVER_DISTRIBUTE(double)
+PREKOND_DRIVER_DISTRIBUTE(Complex)
 
 }  // namespace prekond::driver

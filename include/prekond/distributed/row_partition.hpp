@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstdint>
 
-namespace prekond::driver {
+namespace prekond {
 
-/// Rows in contiguous blocks, one a process. Sizes differ by one at most, the larger blocks come first; with
+/// Rows in contiguous blocks, one a rank. Sizes differ by one at most, the larger blocks come first; with
 /// fewer rows than blocks the last ones are empty.
 struct RowPartition {
   std::int64_t num_rows = 0;
@@ -19,4 +19,4 @@ struct RowPartition {
   std::int64_t size(int block) const { return end(block) - begin(block); }
 };
 
-}  // namespace prekond::driver
+}  // namespace prekond

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Tpetra as the library behind a DistributedMatrix. Needs the target prekond::trilinos.
+#include <prekond/adapters/impl/tpetra_import.hpp>
+#include <prekond/adapters/tpetra.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prekond::tpetra {
+
+/// A Tpetra::CrsMatrix for setups that look at rows of other ranks. Global numbers are Tpetra's global
+/// indices. Keeps the matrix, and sees its new values after another fillComplete unless the rank's rows had
+/// to be copied (`rows().copied()`).
+template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
+class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::execution_space> {
+ public:
+  using Space = typename Node::execution_space;
+  using matrix_type = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using map_type = Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>;
+  using local_type = LocalMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+
+  /// Collective. \throws InputError on all ranks: see check_distribution and LocalMatrix
+  DistributedCrsMatrix(const Space& space, Teuchos::RCP<const matrix_type> a)
+      : m_a(std::move(a)), m_product(m_a), m_reducer(m_a->getComm()) {
+    std::vector<GlobalOrdinal> remote;
+    together(
+        *m_a->getComm(),
+        [&] {
+          m_rows.emplace(space, *m_a);
+          remote = columns_of_others();
+        },
+        [](std::int64_t) { return std::string(); });
+    m_remote = impl::map_of(remote, *m_a->getRowMap());
+    m_import.emplace(m_a->getRowMap(), m_remote);
+  }
+
+  /// The rank's own rows.
+  const local_type& rows() const { return *m_rows; }
+
+  std::int64_t num_rows() const override { return m_rows->view().num_rows; }
+  std::int64_t num_cols() const override { return m_rows->view().num_cols; }
+  std::int64_t num_global_rows() const override { return static_cast<std::int64_t>(m_a->getGlobalNumRows()); }
+
+  std::int64_t global_number(std::int64_t column) const override {
+    const map_type& map = column < num_rows() ? *m_a->getRowMap() : *m_remote;
+    return map.getGlobalElement(
+        static_cast<LocalOrdinal>(column < num_rows() ? column : column - num_rows()));
+  }
+  Vector<const std::int64_t, Space> global_numbers(const Space& /*space*/) const override {
+    std::vector<std::int64_t> numbers(num_cols());
+    for (std::int64_t c = 0; c < num_cols(); ++c) numbers[c] = global_number(c);
+    return impl::copied_to<Space>(numbers);
+  }
+
+  const Operator<Scalar, Space>& product() const override { return m_product; }
+  const Reducer<Scalar, Space>& reducer() const override { return m_reducer; }
+  const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
+
+  std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::tpetra::make_import");
+    return std::make_unique<import_type>(
+        m_a->getRowMap(),
+        impl::map_of(impl::checked_numbers<Space>(global, *m_a->getRowMap()), *m_a->getRowMap()));
+  }
+
+  RemoteRows<Scalar, Space> remote_rows(const Space& space,
+                                        VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::tpetra::remote_rows");
+    return impl::fetch_rows(*m_a, impl::checked_numbers<Space>(global, *m_a->getRowMap()));
+  }
+
+  void scatter(const Space& space, VectorView<const Scalar, Space> whole,
+               VectorView<Scalar, Space> own) const override {
+    const auto first = map_of_first();
+    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> handing_out(first, m_a->getRowMap());
+    move(space, first, whole, m_a->getRowMap(), own, handing_out);
+  }
+
+  void gather(const Space& space, VectorView<const Scalar, Space> own,
+              VectorView<Scalar, Space> whole) const override {
+    const auto first = map_of_first();
+    const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> collecting(m_a->getRowMap(), first);
+    move(space, m_a->getRowMap(), own, first, whole, collecting);
+  }
+
+ private:
+  using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  using import_type = impl::RemoteImport<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+
+  /// The columns behind the rank's own, in the order in which LocalMatrix has them.
+  std::vector<GlobalOrdinal> columns_of_others() const {
+    const map_type& rows = *m_a->getRowMap();
+    const map_type& cols = *m_a->getColMap();
+    std::vector<GlobalOrdinal> others;
+    for (std::size_t c = 0; c < cols.getLocalNumElements(); ++c) {
+      const GlobalOrdinal number = cols.getGlobalElement(static_cast<LocalOrdinal>(c));
+      if (!rows.isNodeGlobalElement(number)) others.push_back(number);
+    }
+    return others;
+  }
+
+  /// All rows on rank 0.
+  Teuchos::RCP<const map_type> map_of_first() const {
+    const auto& rows = *m_a->getRowMap();
+    const auto all = rows.getGlobalNumElements();
+    if (all > 0 && (rows.getMinAllGlobalIndex() != 0 ||
+                    static_cast<Tpetra::global_size_t>(rows.getMaxAllGlobalIndex()) != all - 1))
+      throw InputError("a whole vector needs rows with the global indices 0, 1, ...; the row map has others");
+    return Teuchos::rcp(new const map_type(all, rows.getComm()->getRank() == 0 ? all : 0, 0, rows.getComm()));
+  }
+
+  template <class Import>
+  static void move(const Space& space, const Teuchos::RCP<const map_type>& from_map,
+                   const VectorView<const Scalar, Space>& from, const Teuchos::RCP<const map_type>& to_map,
+                   const VectorView<Scalar, Space>& to, const Import& importer) {
+    if (space != Space()) space.fence("prekond::tpetra::whole_vector::before");
+    auto target = impl::wrap<multivector_type>(to_map, as_multivector(to));
+    target.doImport(impl::wrap<multivector_type>(from_map, as_multivector(from)), importer, Tpetra::INSERT);
+    target.getLocalViewDevice(Tpetra::Access::ReadOnly);  // where Tpetra received them on the host
+    Space().fence("prekond::tpetra::whole_vector::after");
+  }
+
+  Teuchos::RCP<const matrix_type> m_a;
+  MatrixOperator<Scalar, LocalOrdinal, GlobalOrdinal, Node> m_product;
+  CommReducer<Scalar, Space> m_reducer;
+  std::optional<local_type> m_rows;
+  Teuchos::RCP<const map_type> m_remote;
+  std::optional<import_type> m_import;
+};
+
+}  // namespace prekond::tpetra

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/operator.hpp>
+#include <prekond/core/reducer.hpp>
+#include <prekond/core/views.hpp>
+#include <prekond/distributed/vector_import.hpp>
+
+#include <cstdint>
+#include <memory>
+
+namespace prekond {
+
+/// Rows of other ranks: row i has the columns `col_idxs(k)`, `row_ptrs(i) <= k < row_ptrs(i + 1)`, by their
+/// global numbers, ascending and unique.
+template <class Scalar, class Space>
+struct RemoteRows {
+  std::int64_t num_rows = 0;
+  Vector<std::size_t, Space> row_ptrs;   ///< num_rows + 1
+  Vector<std::int64_t, Space> col_idxs;  ///< nnz
+  Vector<Scalar, Space> values;          ///< nnz
+};
+
+/// A square matrix whose rows are distributed over ranks, as one rank sees it: what setups and products need
+/// of the other ranks. Each row is one rank's; its global number, which columns share, is unique. Adapters
+/// derive from it, one for each library that sends the messages.
+///
+/// The rank's own rows are not part of it: they are a CSR or a block matrix of num_rows() x num_cols(), which
+/// a setup is given beside this. Their first num_rows() columns are the rank's own.
+///
+/// Members marked "collective" are called by all ranks, in the same order. The object is for one thread at a
+/// time.
+template <class Scalar, class Space>
+class DistributedMatrix {
+ public:
+  using scalar_type = Scalar;
+  using execution_space = Space;
+
+  virtual ~DistributedMatrix() = default;
+
+  /// This rank's rows.
+  virtual std::int64_t num_rows() const = 0;
+  /// Columns of this rank's rows: its own num_rows(), and those of other ranks in which it has entries.
+  virtual std::int64_t num_cols() const = 0;
+  /// The rows of all ranks.
+  virtual std::int64_t num_global_rows() const = 0;
+
+  /// The global number of a local column, and of a local row, for messages. \pre 0 <= column < num_cols()
+  virtual std::int64_t global_number(std::int64_t column) const = 0;
+  /// The global numbers of all num_cols() local columns, for kernels; made anew at each call.
+  virtual Vector<const std::int64_t, Space> global_numbers(const Space& space) const = 0;
+
+  /// y = A x on the ranks' own rows. Its `apply` is collective: one message a neighbour for all columns of x.
+  virtual const Operator<Scalar, Space>& product() const = 0;
+  /// Sums over all ranks; its `sum` is collective.
+  virtual const Reducer<Scalar, Space>& reducer() const = 0;
+
+  /// Vectors over the rank's num_rows() rows become vectors over its num_cols() columns.
+  virtual const VectorImport<Scalar, Space>& column_import() const = 0;
+
+  /// Collective. The same for another choice of rows of other ranks, whose entries follow behind the rank's
+  /// own in the order of `global`.
+  ///
+  /// \throws InputError on all ranks where a rank asks for a row of its own, one that there is not, or one
+  /// twice
+  virtual std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
+      const Space& space, VectorView<const std::int64_t, Space> global) const = 0;
+
+  /// Collective. Copies of rows of other ranks, in the order of `global`, with the values that they have now.
+  /// A rank that needs none gives an empty list. \throws InputError as make_import does
+  virtual RemoteRows<Scalar, Space> remote_rows(const Space& space,
+                                                VectorView<const std::int64_t, Space> global) const = 0;
+
+  /// Collective. Hands out a vector that rank 0 has whole, entry i that of global number i: `own` gets the
+  /// entries of this rank's rows. `whole` has num_global_rows() entries on rank 0 and is not looked at
+  /// elsewhere. \pre global numbers are 0, ..., num_global_rows() - 1
+  virtual void scatter(const Space& space, VectorView<const Scalar, Space> whole,
+                       VectorView<Scalar, Space> own) const = 0;
+
+  /// Collective. The reverse: all ranks' entries on rank 0; `whole` is as in `scatter`.
+  virtual void gather(const Space& space, VectorView<const Scalar, Space> own,
+                      VectorView<Scalar, Space> whole) const = 0;
+};
+
+}  // namespace prekond

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/error.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+
+#include <string>
+#include <utility>
+
+namespace prekond {
+
+namespace impl {
+
+template <class Space>
+struct CountUp {
+  Vector<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { numbers(i) = i; }
+};
+
+/// Without other ranks nothing is imported.
+template <class Scalar, class Space>
+class NoImport : public VectorImport<Scalar, Space> {
+ public:
+  explicit NoImport(std::int64_t num_rows) : m_num_rows(num_rows) {}
+  std::int64_t num_rows() const override { return m_num_rows; }
+  std::int64_t num_cols() const override { return m_num_rows; }
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+             MultiVectorView<Scalar, Space> all) const override {
+    Kokkos::deep_copy(space, all, x);
+  }
+
+ private:
+  std::int64_t m_num_rows;
+};
+
+}  // namespace impl
+
+/// The matrix of a rank that is alone, so that one source serves it and many ranks. Row i has the global
+/// number i.
+template <class Scalar, class Space>
+class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
+ public:
+  /// \throws InputError where the operator is not square
+  explicit OneRankMatrix(std::shared_ptr<const Operator<Scalar, Space>> product)
+      : m_product(std::move(product)), m_import(m_product->num_rows()) {
+    if (m_product->num_cols() != m_product->num_rows())
+      throw InputError("a distributed matrix has to be square; this one has " +
+                       std::to_string(m_product->num_rows()) + " rows and " +
+                       std::to_string(m_product->num_cols()) + " columns");
+  }
+
+  std::int64_t num_rows() const override { return m_product->num_rows(); }
+  std::int64_t num_cols() const override { return num_rows(); }
+  std::int64_t num_global_rows() const override { return num_rows(); }
+  std::int64_t global_number(std::int64_t column) const override { return column; }
+
+  Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
+    const auto numbers =
+        allocate<Vector<std::int64_t, Space>>(space, "prekond::one_rank_matrix::global_numbers", num_cols());
+    Kokkos::parallel_for("prekond::one_rank_matrix::count_up",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_cols()),
+                         impl::CountUp<Space>{numbers});
+    return numbers;
+  }
+
+  const Operator<Scalar, Space>& product() const override { return *m_product; }
+  const Reducer<Scalar, Space>& reducer() const override { return m_reducer; }
+  const VectorImport<Scalar, Space>& column_import() const override { return m_import; }
+
+  std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
+      const Space& /*space*/, VectorView<const std::int64_t, Space> global) const override {
+    check_empty(global);
+    return std::make_unique<impl::NoImport<Scalar, Space>>(num_rows());
+  }
+
+  RemoteRows<Scalar, Space> remote_rows(const Space& space,
+                                        VectorView<const std::int64_t, Space> global) const override {
+    check_empty(global);
+    RemoteRows<Scalar, Space> none;
+    none.row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::one_rank_matrix::row_ptrs", 1);
+    return none;
+  }
+
+  void scatter(const Space& space, VectorView<const Scalar, Space> whole,
+               VectorView<Scalar, Space> own) const override {
+    Kokkos::deep_copy(space, own, whole);
+  }
+  void gather(const Space& space, VectorView<const Scalar, Space> own,
+              VectorView<Scalar, Space> whole) const override {
+    Kokkos::deep_copy(space, whole, own);
+  }
+
+ private:
+  static void check_empty(const VectorView<const std::int64_t, Space>& global) {
+    if (global.extent(0) > 0)
+      throw InputError("rows of other ranks were asked for, and there is one rank, which has all");
+  }
+
+  std::shared_ptr<const Operator<Scalar, Space>> m_product;
+  Reducer<Scalar, Space> m_reducer;
+  impl::NoImport<Scalar, Space> m_import;
+};
+
+}  // namespace prekond

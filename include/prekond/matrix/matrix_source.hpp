@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/bcsr_matrix.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+namespace prekond {
+
+/// What a setup is given: a matrix, and what its user knows of it.
+///
+/// Any CsrMatrix converts to it, so `m.numeric(space, a)` needs no more. A matrix of blocks is expanded on
+/// the device, once, by the constructor; every setup has its rows by `csr()`, and one that works on blocks
+/// finds them by `blocks()`. What else is known is set before the source is handed over, and nothing of it
+/// has to be. A source owns what it expanded, and else nothing: the user's views outlive it.
+///
+/// ```
+/// MatrixSource<double, Space> source(space, blocks);   // 3 unknowns a node
+/// source.set_near_null_space(rigid_body_modes);        // n x 6
+/// preconditioner.numeric(space, source);
+/// ```
+template <class Scalar, class Space, class Ordinal = int, class Offset = std::size_t>
+class MatrixSource {
+ public:
+  using matrix_view = CsrView<Scalar, Space, Ordinal, Offset>;
+  using block_view = BcsrView<Scalar, Space, Ordinal, Offset>;
+  using vectors_view = MultiVectorView<const Scalar, Space>;
+
+  template <class Matrix>
+  requires std::is_convertible_v<const Matrix&, matrix_view> MatrixSource(const Matrix& a) : m_csr(a) {}
+
+  /// Expands the blocks, for one copy's memory. The unknowns a node are the block size. Does not fence.
+  /// \throws InputError as expand_blocks
+  MatrixSource(const Space& space, const block_view& blocks) requires(
+      std::is_same_v<Ordinal, int>&& std::is_same_v<Offset, std::size_t>)
+      : m_expanded(expand_blocks<Scalar, Space>(space, blocks)),
+        m_csr(m_expanded),
+        m_blocks(blocks),
+        m_unknowns_per_node(blocks.block_size) {}
+
+  /// The matrix by single rows: this rank's, with columns of other ranks behind its own.
+  const matrix_view& csr() const { return m_csr; }
+  /// The same by blocks, where it was given so; else null.
+  const block_view* blocks() const { return m_blocks ? &*m_blocks : nullptr; }
+
+  /// d: rows d k .. d k + d - 1 are the unknowns of node k, 3 displacements say. 1 where nothing was said.
+  int unknowns_per_node() const { return m_unknowns_per_node; }
+  /// \throws InputError where it does not divide the rows, is below 1, or is not a block's size
+  void set_unknowns_per_node(int unknowns) {
+    if (m_blocks && unknowns != m_blocks->block_size)
+      throw InputError("MatrixSource: " + std::to_string(unknowns) + " unknowns a node, and blocks of " +
+                       std::to_string(m_blocks->block_size));
+    if (unknowns < 1 || m_csr.num_rows % unknowns != 0)
+      throw InputError("MatrixSource: " + std::to_string(m_csr.num_rows) + " rows are not nodes of " +
+                       std::to_string(unknowns) + " unknowns each");
+    m_unknowns_per_node = unknowns;
+  }
+
+  /// Vectors v that A nearly annihilates, ||A v|| << ||A|| ||v||, in the columns of num_rows x k: the rigid
+  /// body modes of elasticity say. 0 x 0 where none were given; a method that wants one and has none takes
+  /// the constant of each of a node's unknowns.
+  const vectors_view& near_null_space() const { return m_near_null_space; }
+  /// \throws InputError where they have another number of rows than the matrix
+  void set_near_null_space(const vectors_view& vectors) {
+    if (vectors.extent(0) != static_cast<std::size_t>(m_csr.num_rows))
+      throw InputError("MatrixSource: the near null space's vectors have " +
+                       std::to_string(vectors.extent(0)) + " rows, the matrix " +
+                       std::to_string(m_csr.num_rows));
+    m_near_null_space = vectors;
+  }
+
+  /// Of the columns behind this rank's own, the rows, which are other ranks': row k of it is that of column
+  /// num_rows + k. Its columns are numbered as the matrix's are, further ones behind those. Null where they
+  /// were not given: a setup stays within the rank's own rows then.
+  const matrix_view* remote_rows() const { return m_remote_rows ? &*m_remote_rows : nullptr; }
+  /// \throws InputError for another number of rows than the matrix has columns of other ranks, or fewer
+  /// columns than it has
+  void set_remote_rows(const matrix_view& rows) {
+    if (rows.num_rows != m_csr.num_cols - m_csr.num_rows || rows.num_cols < m_csr.num_cols)
+      throw InputError("MatrixSource: " + std::to_string(rows.num_rows) + " x " +
+                       std::to_string(rows.num_cols) + " rows of other ranks, where the matrix is " +
+                       std::to_string(m_csr.num_rows) + " x " + std::to_string(m_csr.num_cols));
+    m_remote_rows = rows;
+  }
+
+ private:
+  CsrMatrix<Scalar, Ordinal, Offset, typename Space::memory_space> m_expanded;
+  matrix_view m_csr;
+  std::optional<block_view> m_blocks;
+  std::optional<matrix_view> m_remote_rows;
+  int m_unknowns_per_node = 1;
+  vectors_view m_near_null_space;
+};
+
+}  // namespace prekond

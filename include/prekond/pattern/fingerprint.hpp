@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prekond {
+
+/// A number of 64 bits that tells two patterns of the same size apart: the sum, modulo 2^64, of a mix of (i,
+/// j) over the entries and the sizes. Equal patterns have equal ones; two others do with a probability of
+/// about 2^-64.
+///
+/// Cost: one reading of the pattern. Fences.
+template <class Space>
+std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern);
+
+}  // namespace prekond

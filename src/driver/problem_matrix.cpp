@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "problem_matrix.hpp"
+
+#include <prekond/distributed/one_rank_matrix.hpp>
+
+#include "spmv_choice.hpp"
+
+namespace prekond::driver {
+
+template <class Scalar>
+ProblemMatrix<Scalar> undistributed(const Matrix<Scalar>& whole, const std::string& spmv) {
+  return {whole, whole,
+          std::make_unique<OneRankMatrix<Scalar, Space>>(std::shared_ptr(make_product<Scalar>(spmv, whole)))};
+}
+
+template <class Scalar>
+Vector<Scalar, Space> own_part(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
+                               const Vector<Scalar, Space>& whole) {
+  if (processes.alone()) return whole;
+  Vector<Scalar, Space> own;
+  processes.together(
+      [&] { own = allocate<Vector<Scalar, Space>>(space, "prekond::driver::own", a.rows.num_rows); });
+  a.distributed->scatter(space, whole, own);
+  return own;
+}
+
+template <class Scalar>
+Vector<Scalar, Space> all_parts(const Space& space, const Processes& processes,
+                                const ProblemMatrix<Scalar>& a, const Vector<Scalar, Space>& own) {
+  if (processes.alone()) return own;
+  Vector<Scalar, Space> all;
+  processes.only_first([&] {
+    all = allocate<Vector<Scalar, Space>>(space, "prekond::driver::all", a.distributed->num_global_rows());
+  });
+  a.distributed->gather(space, own, all);
+  return all;
+}
+
+#define PREKOND_DRIVER_PROBLEM_MATRIX(Scalar)                                                      \
+  template ProblemMatrix<Scalar> undistributed<Scalar>(const Matrix<Scalar>&, const std::string&); \
+  template Vector<Scalar, Space> own_part<Scalar>(                                                 \
+      const Space&, const Processes&, const ProblemMatrix<Scalar>&, const Vector<Scalar, Space>&); \
+  template Vector<Scalar, Space> all_parts<Scalar>(                                                \
+      const Space&, const Processes&, const ProblemMatrix<Scalar>&, const Vector<Scalar, Space>&);
+PREKOND_DRIVER_PROBLEM_MATRIX(double)
+PREKOND_DRIVER_PROBLEM_MATRIX(Complex)
+
+}  // namespace prekond::driver

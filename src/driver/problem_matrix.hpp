@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/report.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <memory>
+#include <string>
+
+#include "processes.hpp"
+#include "session.hpp"
+
+namespace prekond::driver {
+
+using Complex = Kokkos::complex<double>;
+
+template <class Scalar>
+using Matrix = CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>;
+
+/// A problem's square matrix, in contiguous blocks of rows, one a process.
+template <class Scalar>
+struct ProblemMatrix {
+  Matrix<Scalar> whole;         ///< of a process that is alone; otherwise empty
+  CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
+};
+
+/// All processes: hands out the rows of the matrix that rank 0 has (elsewhere it is not looked at), whose
+/// copy is then freed. Complex matrices are for one process.
+///
+/// \throws InputError for more rows than a global index can count
+template <class Scalar>
+ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes, Matrix<Scalar> whole,
+                                 const std::string& spmv);
+
+/// The matrix of a process that is alone.
+template <class Scalar>
+ProblemMatrix<Scalar> undistributed(const Matrix<Scalar>& whole, const std::string& spmv);
+
+/// All processes: this process's part of a vector that rank 0 has; the vector itself where it is alone.
+template <class Scalar>
+Vector<Scalar, Space> own_part(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
+                               const Vector<Scalar, Space>& whole);
+
+/// All processes: the vector of all parts, on rank 0; empty elsewhere.
+template <class Scalar>
+Vector<Scalar, Space> all_parts(const Space& space, const Processes& processes,
+                                const ProblemMatrix<Scalar>& a, const Vector<Scalar, Space>& own);
+
+/// All processes: one report of all their setups: sums, the first row that broke down counted in all rows,
+/// and what the setups left out because it couples two processes' rows.
+template <class Scalar>
+Report report_of_all(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
+                     Report own);
+
+}  // namespace prekond::driver

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a DistributedMatrix promises, by ranks in one process: the reference that other engines are held to,
+// and what setups that look at other ranks' rows are tested with.
+#include <prekond/distributed/distributed_matrix.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/distributed/row_partition.hpp>
+#include <prekond/krylov/cg.hpp>
+
+#include <stdexcept>
+
+#include "testing/distributed_cases.hpp"
+#include "testing/krylov_problems.hpp"
+#include "testing/matrix_of_rank.hpp"
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+template <class Space>
+class DistributedMatrixTest : public ::testing::Test {};
+TYPED_TEST_SUITE(DistributedMatrixTest, TestSpaces, SpaceNames);
+
+Parts equal_parts(std::int64_t num_rows, int size) {
+  std::vector<std::int64_t> sizes;
+  for (int rank = 0; rank < size; ++rank) sizes.push_back(RowPartition{num_rows, size}.size(rank));
+  return consecutive_parts(sizes);
+}
+
+std::vector<Parts> all_partitions(std::int64_t n) {
+  return {equal_parts(n, 1),
+          equal_parts(n, 2),
+          equal_parts(n, 4),
+          consecutive_parts({0, n}),
+          consecutive_parts({n, 0, 0}),
+          consecutive_parts({n / 2, 0, n - n / 2}),
+          equal_parts(n, static_cast<int>(n) + 2),
+          cyclic_parts(n, 3)};
+}
+
+/// Rows that are coupled in blocks of two: of many partitions a rank has no remote column.
+HostMatrix<double> pairs(std::int64_t n) {
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));
+  for (std::int64_t i = 0; i < n; ++i) {
+    dense[i][i] = 4 + double(i);
+    if (i / 2 * 2 + 1 < n) dense[i][i / 2 * 2 + 1 - i % 2] = -1;
+  }
+  return sparse(dense);
+}
+
+TYPED_TEST(DistributedMatrixTest, RanksInOneProcessKeepThePromises) {
+  for (const HostMatrix<double>& whole :
+       {problem("poisson2d:4"), pairs(12), diagonal_matrix({1.0, 2.0, 3.0, 4.0, 5.0})}) {
+    for (const Parts& parts : all_partitions(whole.num_rows)) {
+      SCOPED_TRACE(std::to_string(parts.size()) + " ranks");
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+        expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
+      });
+    }
+  }
+}
+
+TYPED_TEST(DistributedMatrixTest, WrongNumbersAreRefusedOnAllRanks) {
+  const HostMatrix<double> whole = problem("poisson2d:3");
+  const Parts parts = equal_parts(9, 3);
+  run_ranks(3, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto on_last = [&](std::vector<std::int64_t> list) {
+      return rank.rank == 2 ? list : std::vector<std::int64_t>{};
+    };
+    expect_refused<TypeParam>(a, on_last({9}), "row 9 (counted from 0) does not exist");
+    expect_refused<TypeParam>(a, on_last({-1}), "row -1 (counted from 0) does not exist");
+    expect_refused<TypeParam>(a, on_last({6}), "row 6 (counted from 0) is the rank's own");
+    expect_refused<TypeParam>(a, on_last({1, 0, 1}), "row 1 (counted from 0) stands twice in the list");
+    expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
+  });
+}
+
+// The solvers see product and reducer alone.
+TYPED_TEST(DistributedMatrixTest, CgSolvesAsOnOneRank) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const auto solve = [&](const Parts& parts) {
+    SolveResult result;
+    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+      const TypeParam space;
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const Vector<double, TypeParam> x("prekond::testing::x", parts[rank.rank].size());
+      const auto b = to_device<TypeParam>(entries(parts[rank.rank], 0));
+      const SolveResult mine = Cg<double, TypeParam>().solve(space, a.product(), nullptr, b, x,
+                                                             StoppingOptions(), Monitor(), a.reducer());
+      EXPECT_TRUE(mine.converged);
+      if (rank.rank == 0) result = mine;
+    });
+    return result;
+  };
+  const SolveResult one = solve(equal_parts(81, 1));
+  for (const Parts& parts : {equal_parts(81, 2), consecutive_parts({0, 40, 41, 0}), cyclic_parts(81, 3)}) {
+    const SolveResult several = solve(parts);
+    EXPECT_NEAR(double(several.iterations), double(one.iterations), 1);
+  }
+}
+
+// ------------------------------------------------------------------------------------- the ranks themselves
+
+TEST(RanksInOneProcess, EveryRankGetsEveryValue) {
+  std::vector<int> order;
+  run_ranks(4, [&](const Rank& rank) {
+    order.push_back(rank.rank);
+    EXPECT_EQ(rank.all_gather("squares", rank.rank * rank.rank), (std::vector<int>{0, 1, 4, 9}));
+    EXPECT_EQ(rank.all_gather("names", std::string(rank.rank, 'x')),
+              (std::vector<std::string>{"", "x", "xx", "xxx"}));
+  });
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
+}
+
+TEST(RanksInOneProcess, CallsThatDoNotMatchAreAnError) {
+  EXPECT_THAT(message_of<std::logic_error>([] {
+                run_ranks(3, [](const Rank& rank) { rank.all_gather(rank.rank == 1 ? "sum" : "import", 0); });
+              }),
+              HasSubstr("rank 0 calls import, rank 1 calls sum"));
+  EXPECT_THAT(message_of<std::logic_error>([] {
+                run_ranks(3, [](const Rank& rank) {
+                  if (rank.rank < 2) rank.all_gather("sum", 0);
+                });
+              }),
+              HasSubstr("sum of rank 0 waits for rank 2, which has ended"));
+}
+
+TEST(RanksInOneProcess, TheFirstErrorIsThrown) {
+  EXPECT_EQ(message_of<InputError>([] {
+              run_ranks(3, [](const Rank& rank) {
+                if (rank.rank == 1) throw InputError("of rank 1");
+                rank.all_gather("sum", 0);
+              });
+            }),
+            "of rank 1");
+}
+
+}  // namespace
+}  // namespace prekond::testing

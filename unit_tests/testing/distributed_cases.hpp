@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What every DistributedMatrix promises, against the whole matrix. All ranks call these functions.
+#include "testing/host_matrix.hpp"
+#include "testing/reference_cg.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prekond::testing {
+
+/// Entry `row` of vector v.
+inline double entry(std::int64_t row, std::size_t v) {
+  return double((row * 37 + static_cast<std::int64_t>(v) * 101 + 13) % 257) / 64 - 2;
+}
+
+inline std::vector<double> entries(const std::vector<std::int64_t>& rows, std::size_t v) {
+  std::vector<double> x;
+  for (const std::int64_t row : rows) x.push_back(entry(row, v));
+  return x;
+}
+
+/// k vectors at a stride that is longer than they are: vector v has `of(v)`, the pad behind it NaNs.
+template <class Space, class Of>
+MultiVectorView<double, Space> strided(MultiVector<double, Space>& memory, std::size_t rows, std::size_t k,
+                                       const Of& of) {
+  memory = MultiVector<double, Space>("prekond::testing::strided", rows + 3, k);
+  Kokkos::deep_copy(memory, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t v = 0; v < k; ++v) {
+    const std::vector<double> x = of(v);
+    Kokkos::deep_copy(Kokkos::subview(column(memory, v), std::make_pair(std::size_t(0), rows)),
+                      to_device<Space>(x));
+  }
+  return Kokkos::subview(memory, std::make_pair(std::size_t(0), rows), Kokkos::ALL);
+}
+
+template <class View>
+std::vector<std::vector<double>> columns_of(const View& x) {
+  std::vector<std::vector<double>> columns;
+  for (std::size_t v = 0; v < x.extent(1); ++v) columns.push_back(to_vector(column(x, v)));
+  return columns;
+}
+
+/// Own rows first, and all entries of the whole matrix where the numbers say.
+template <class Space>
+void expect_numbers(const DistributedMatrix<double, Space>& a, const CsrView<double, Space>& rows,
+                    const HostMatrix<double>& whole, const std::vector<std::int64_t>& own) {
+  const Space space;
+  ASSERT_EQ(a.num_rows(), static_cast<std::int64_t>(own.size()));
+  ASSERT_EQ(a.num_rows(), rows.num_rows);
+  ASSERT_EQ(a.num_cols(), rows.num_cols);
+  EXPECT_EQ(a.num_global_rows(), whole.num_rows);
+  const auto numbers = to_vector(a.global_numbers(space));
+  ASSERT_EQ(static_cast<std::int64_t>(numbers.size()), a.num_cols());
+  for (std::int64_t c = 0; c < a.num_cols(); ++c) EXPECT_EQ(a.global_number(c), numbers[c]) << "column " << c;
+  EXPECT_EQ(std::vector<std::int64_t>(numbers.begin(), numbers.begin() + a.num_rows()), own);
+
+  const HostMatrix<double> local{rows.num_rows, rows.num_cols, to_vector(rows.row_ptrs),
+                                 to_vector(rows.col_idxs), to_vector(rows.values)};
+  std::set<int> used;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    std::map<std::int64_t, double> found, expected;
+    for (std::size_t k = local.row_ptrs[i]; k < local.row_ptrs[i + 1]; ++k) {
+      found[numbers[local.col_idxs[k]]] = local.values[k];
+      used.insert(local.col_idxs[k]);
+    }
+    for (std::size_t k = whole.row_ptrs[own[i]]; k < whole.row_ptrs[own[i] + 1]; ++k)
+      expected[whole.col_idxs[k]] = whole.values[k];
+    EXPECT_EQ(found, expected) << "row " << own[i];
+  }
+  for (std::int64_t c = a.num_rows(); c < a.num_cols(); ++c)
+    EXPECT_TRUE(used.contains(static_cast<int>(c))) << "column " << c << " has no entry";
+}
+
+/// `import` brings the entries of `remote`.
+template <class Space>
+void expect_import(const VectorImport<double, Space>& import, const std::vector<std::int64_t>& own,
+                   const std::vector<std::int64_t>& remote) {
+  const Space space;
+  ASSERT_EQ(import.num_rows(), static_cast<std::int64_t>(own.size()));
+  ASSERT_EQ(import.num_cols(), static_cast<std::int64_t>(own.size() + remote.size()));
+  std::vector<std::int64_t> columns = own;
+  columns.insert(columns.end(), remote.begin(), remote.end());
+  for (const std::size_t k : {1, 0, 4, 2}) {
+    MultiVector<double, Space> x_memory, all_memory;
+    const auto x = strided<Space>(x_memory, own.size(), k, [&](std::size_t v) { return entries(own, v); });
+    const auto all = strided<Space>(all_memory, columns.size(), k, [&](std::size_t) {
+      return std::vector<double>(columns.size(), std::numeric_limits<double>::quiet_NaN());
+    });
+    import.apply(space, x, all);
+    space.fence();
+    std::vector<std::vector<double>> expected;
+    for (std::size_t v = 0; v < k; ++v) expected.push_back(entries(columns, v));
+    EXPECT_EQ(columns_of(all), expected);
+    for (std::size_t v = 0; v < k; ++v)
+      for (std::size_t i = columns.size(); i < columns.size() + 3; ++i)
+        EXPECT_TRUE(std::isnan(to_vector(column(all_memory, v))[i])) << "written behind the vector";
+  }
+}
+
+/// y = alpha A x + beta y for k vectors, each with the bits that it has alone.
+template <class Space>
+void expect_product(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                    const std::vector<std::int64_t>& own) {
+  const Space space;
+  std::vector<std::int64_t> rows(whole.num_rows);
+  for (std::int64_t i = 0; i < whole.num_rows; ++i) rows[i] = i;
+  std::vector<std::vector<double>> alone;
+  for (const std::size_t k : {1, 4, 0, 3}) {
+    MultiVector<double, Space> x_memory, y_memory;
+    const auto x = strided<Space>(x_memory, own.size(), k, [&](std::size_t v) { return entries(own, v); });
+    const auto y =
+        strided<Space>(y_memory, own.size(), k, [&](std::size_t v) { return entries(own, v + 50); });
+    a.product().apply(space, x, y, 0.5, -2.0);
+    space.fence();
+    for (std::size_t v = 0; v < k; ++v) {
+      const std::vector<double> expected = multiply(whole, entries(rows, v)), found = to_vector(column(y, v));
+      for (std::size_t i = 0; i < own.size(); ++i) {
+        const double e = 0.5 * expected[own[i]] - 2.0 * entry(own[i], v + 50);
+        EXPECT_NEAR(found[i], e, 1e-12 * (1 + std::abs(e))) << "row " << own[i] << ", vector " << v;
+      }
+      if (v == 0 && is_host_space<Space>) alone.push_back(found);
+    }
+  }
+  for (const auto& found : alone) EXPECT_EQ(found, alone.front());
+
+  const Vector<double, Space> y("prekond::testing::y", own.size()), dot("prekond::testing::dot", 1);
+  const ReduceWorkspace<double, Space> workspace(space, static_cast<std::int64_t>(own.size()));
+  a.product().apply_dot(space, to_device<Space>(entries(own, 0)), y, dot, workspace);
+  a.reducer().sum(space, dot);
+  space.fence();
+  const double expected = inner(entries(rows, 0), multiply(whole, entries(rows, 0)));
+  EXPECT_NEAR(to_vector(dot)[0], expected, 1e-10 * (1 + std::abs(expected)));
+}
+
+template <class Space>
+void expect_remote_rows(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                        const std::vector<std::int64_t>& remote) {
+  const Space space;
+  const RemoteRows<double, Space> found =
+      a.remote_rows(space, VectorView<const std::int64_t, Space>(to_device<Space>(remote)));
+  ASSERT_EQ(found.num_rows, static_cast<std::int64_t>(remote.size()));
+  std::vector<std::size_t> row_ptrs(1, 0);
+  std::vector<std::int64_t> col_idxs;
+  std::vector<double> values;
+  for (const std::int64_t row : remote) {
+    for (std::size_t k = whole.row_ptrs[row]; k < whole.row_ptrs[row + 1]; ++k) {
+      col_idxs.push_back(whole.col_idxs[k]);
+      values.push_back(whole.values[k]);
+    }
+    row_ptrs.push_back(values.size());
+  }
+  EXPECT_EQ(to_vector(found.row_ptrs), row_ptrs);
+  EXPECT_EQ(to_vector(found.col_idxs), col_idxs);
+  EXPECT_EQ(to_vector(found.values), values);
+}
+
+/// A list that a rank gives wrong is refused on all; afterwards they go on.
+template <class Space>
+void expect_refused(const DistributedMatrix<double, Space>& a, const std::vector<std::int64_t>& global,
+                    const std::string& text) {
+  const auto list = to_device<Space>(global);
+  EXPECT_THAT(message_of<InputError>([&] { a.remote_rows(Space(), list); }), ::testing::HasSubstr(text));
+  EXPECT_THAT(message_of<InputError>([&] { a.make_import(Space(), list); }), ::testing::HasSubstr(text));
+}
+
+/// A whole vector to the ranks and back.
+template <class Space>
+void expect_whole_vectors(const DistributedMatrix<double, Space>& a, const std::vector<std::int64_t>& own,
+                          bool first) {
+  const Space space;
+  std::vector<double> whole;
+  for (std::int64_t i = 0; first && i < a.num_global_rows(); ++i) whole.push_back(entry(i, 7));
+  const Vector<double, Space> mine("prekond::testing::mine", own.size());
+  a.scatter(space, VectorView<const double, Space>(to_device<Space>(whole)), mine);
+  space.fence();
+  EXPECT_EQ(to_vector(mine), entries(own, 7));
+  const Vector<double, Space> back("prekond::testing::back", whole.size());
+  a.gather(space, mine, back);
+  space.fence();
+  EXPECT_EQ(to_vector(back), whole);
+}
+
+/// All of the above, for rank `rank` of `size`, which has the rows `own`.
+template <class Space>
+void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView<double, Space>& rows,
+                        const HostMatrix<double>& whole, const std::vector<std::int64_t>& own, int rank) {
+  expect_numbers<Space>(a, rows, whole, own);
+  const auto numbers = to_vector(a.global_numbers(Space()));
+  expect_import<Space>(a.column_import(), own, {numbers.begin() + a.num_rows(), numbers.end()});
+  expect_product<Space>(a, whole, own);
+
+  // All rows of other ranks, the last first; some of them; none on some ranks.
+  const std::set<std::int64_t> mine(own.begin(), own.end());
+  std::vector<std::int64_t> others, some;
+  for (std::int64_t i = whole.num_rows - 1; i >= 0; --i)
+    if (!mine.contains(i)) others.push_back(i);
+  for (std::size_t k = 0; k < others.size(); k += 3) some.push_back(others[k]);
+  for (const auto& remote : {others, rank % 2 == 0 ? some : std::vector<std::int64_t>{}}) {
+    expect_remote_rows<Space>(a, whole, remote);
+    expect_import<Space>(*a.make_import(Space(), to_device<Space>(remote)), own, remote);
+  }
+  expect_whole_vectors<Space>(a, own, rank == 0);
+}
+
+}  // namespace prekond::testing
