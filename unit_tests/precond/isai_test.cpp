@@ -295,6 +295,28 @@ TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
   }
 }
 
+// A long row of T is searched for the few columns that a short row of M has beside it.
+TYPED_TEST(IsaiTest, ShortRowsBesideALongRowOfATriangle) {
+  const int n = 401, long_row = 200;
+  Dense dense = to_dense(random_general(n, 0.01, 7));
+  for (int j = 0; j < n; ++j)
+    if (j != long_row && j % 5 < 3) dense[long_row][j] = 1 + std::sin(1.0 * j);
+  const HostMatrix<double> a = sparse(dense);
+  HostGraph pattern(n);
+  for (int i = 0; i < n; ++i) {
+    pattern[i] = {i};
+    if (i == long_row) continue;
+    const int beside = i > long_row ? i % (long_row - 1) : n - 1 - i % (long_row - 1);
+    for (const int j : {long_row, beside, beside + (i > long_row ? 1 : -1)}) pattern[i].push_back(j);
+    std::sort(pattern[i].begin(), pattern[i].end());
+  }
+  for (const IsaiKind kind : {IsaiKind::lower, IsaiKind::upper}) {
+    const auto m = inverse_of<TypeParam>(a, of_kind(kind), nullptr, &pattern);
+    ASSERT_EQ(pattern_of(m), part_of(pattern, kind));
+    ASSERT_NO_FATAL_FAILURE(expect_reference_isai(part_of(a, kind), m, 1e-11)) << word_of(kind);
+  }
+}
+
 // ------------------------------------------------------------------------------------------- breakdowns
 
 TYPED_TEST(IsaiTest, RowsThatNeedPivoting) {
