@@ -14,8 +14,15 @@ void ExplicitInverse<Scalar, Space>::apply_step(const Space& space, MultiVectorV
 }
 
 template <class Scalar, class Space>
-void ExplicitInverse<Scalar, Space>::take_inverse(const Space& space, const matrix_type& m, Storage storage,
-                                                  Report& report, impl::MemoryMeter& meter) {
+void ExplicitInverse<Scalar, Space>::apply_add_step(const Space& space,
+                                                    MultiVectorView<const Scalar, Space> x,
+                                                    MultiVectorView<Scalar, Space> y, Workspace&) const {
+  m_stored.add_product(space, x, y);
+}
+
+template <class Scalar, class Space>
+void ExplicitInverse<Scalar, Space>::store_inverse(const Space& space, const matrix_type& m, Storage storage,
+                                                   Report& report, impl::MemoryMeter& meter) {
   const StoredMatrix<Scalar, Space> stored(space, m, storage);
   report.nnz = m.nnz();
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m.nnz());

@@ -91,15 +91,29 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
-                                                MultiVectorView<Scalar, Space> y,
-                                                Workspace& workspace) const {
+MultiVectorView<const Scalar, Space> FactoredInverse<Scalar, Space>::multiply_lower(
+    const Space& space, MultiVectorView<const Scalar, Space> x, Workspace& workspace) const {
   const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
   m_lower.multiply(space, x, z);
-  m_upper.multiply(space, z, y);
+  return z;
+}
+
+template <class Scalar, class Space>
+void FactoredInverse<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                                MultiVectorView<Scalar, Space> y,
+                                                Workspace& workspace) const {
+  m_upper.multiply(space, multiply_lower(space, x, workspace), y);
+}
+
+template <class Scalar, class Space>
+void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
+                                                    MultiVectorView<const Scalar, Space> x,
+                                                    MultiVectorView<Scalar, Space> y,
+                                                    Workspace& workspace) const {
+  m_upper.add_product(space, multiply_lower(space, x, workspace), y);
 }
 
 template <class Scalar, class Space>

@@ -16,9 +16,7 @@ template <class Scalar, class Space, class Inverse>
 StaticPatternInverse<Scalar, Space, Inverse>::StaticPatternInverse(const std::string& name, Reuse reuse,
                                                                    bool needs_values)
     : m_reuse(reuse), m_needs_values(needs_values) {
-  if (reuse == Reuse::extend)
-    throw OptionError(
-        name + ": reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
+  refuse_growing_pattern(name, reuse);
 }
 
 template <class Scalar, class Space, class Inverse>

@@ -241,7 +241,7 @@ class GivenInverse : public ExplicitInverse<double, Space> {
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
     impl::MemoryMeter meter;
-    this->take_inverse(space, m_given, m_storage, report, meter);
+    this->store_inverse(space, m_given, m_storage, report, meter);
   }
 
  private:

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/isai_cases.hpp"
 #include "testing/preconditioned_iterations.hpp"
+#include "testing/reference_relaxed.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
@@ -200,20 +201,6 @@ TYPED_TEST(IsaiApplyTest, RelaxationEndsWithTheTriangularSolve) {
   }
 }
 
-/// (M x by the formula of the relaxation), with M applied by `once`.
-template <class Space>
-std::vector<double> relaxed(const Preconditioner<double, Space>& once, const HostMatrix<double>& a,
-                            const std::vector<double>& x, int steps) {
-  std::vector<double> y = applied<Space>(once, x);
-  for (int step = 0; step < steps; ++step) {
-    std::vector<double> r = multiply(a, y);
-    for (std::size_t i = 0; i < r.size(); ++i) r[i] = x[i] - r[i];
-    const std::vector<double> z = applied<Space>(once, r);
-    for (std::size_t i = 0; i < r.size(); ++i) y[i] += z[i];
-  }
-  return y;
-}
-
 TYPED_TEST(IsaiApplyTest, RelaxationIsRichardsonsInEveryKindAndStorage) {
   const TypeParam space;
   const HostMatrix<double> a = random_spd(130, 0.05, 137);
@@ -230,7 +217,9 @@ TYPED_TEST(IsaiApplyTest, RelaxationIsRichardsonsInEveryKindAndStorage) {
       Isai<double, TypeParam> isai(options);
       isai.numeric(space, to_device<TypeParam>(a));
       const HostMatrix<double> part = kind == IsaiKind::spd ? a : sparse(part_of(a, kind));
-      const auto expected = relaxed<TypeParam>(once, part, x, 3), found = applied<TypeParam>(isai, x);
+      const auto expected = reference_relaxed(
+          part, x, 3, [&](const std::vector<double>& r) { return applied<TypeParam>(once, r); });
+      const auto found = applied<TypeParam>(isai, x);
       EXPECT_LT(distance(expected, found), 1e-12 * distance(expected, std::vector<double>(130, 0.0)))
           << word_of(kind);
       EXPECT_EQ(isai.report().bytes,

@@ -295,6 +295,28 @@ TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
   }
 }
 
+// A long row of T is searched for the few columns that a short row of M has beside it.
+TYPED_TEST(IsaiTest, ShortRowsBesideALongRowOfATriangle) {
+  const int n = 401, long_row = 200;
+  Dense dense = to_dense(random_general(n, 0.01, 7));
+  for (int j = 0; j < n; ++j)
+    if (j != long_row && j % 5 < 3) dense[long_row][j] = 1 + std::sin(1.0 * j);
+  const HostMatrix<double> a = sparse(dense);
+  HostGraph pattern(n);
+  for (int i = 0; i < n; ++i) {
+    pattern[i] = {i};
+    if (i == long_row) continue;
+    const int beside = i > long_row ? i % (long_row - 1) : n - 1 - i % (long_row - 1);
+    for (const int j : {long_row, beside, beside + (i > long_row ? 1 : -1)}) pattern[i].push_back(j);
+    std::sort(pattern[i].begin(), pattern[i].end());
+  }
+  for (const IsaiKind kind : {IsaiKind::lower, IsaiKind::upper}) {
+    const auto m = inverse_of<TypeParam>(a, of_kind(kind), nullptr, &pattern);
+    ASSERT_EQ(pattern_of(m), part_of(pattern, kind));
+    ASSERT_NO_FATAL_FAILURE(expect_reference_isai(part_of(a, kind), m, 1e-11)) << word_of(kind);
+  }
+}
+
 // ------------------------------------------------------------------------------------------- breakdowns
 
 TYPED_TEST(IsaiTest, RowsThatNeedPivoting) {
@@ -327,19 +349,24 @@ TYPED_TEST(IsaiTest, ASingularRowIsShortenedOrFallsBackToItsDiagonal) {
   }
 }
 
-TYPED_TEST(IsaiTest, AZeroDiagonalOfATriangleIsLeftOut) {
-  const HostMatrix<double> a = sparse<double>({{2, 0, 0, 0}, {1, 0, 0, 0}, {0, 5, 4, 0}, {1, 0, 1, 2}});
-  Report report;
-  const auto m = inverse_of<TypeParam>(a, of_kind(IsaiKind::lower, 3), &report);
-  ASSERT_EQ(pattern_of(m), (HostGraph{{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}}));
-  EXPECT_EQ(m.values, (std::vector<double>{0.5, 0, 1, 0, 0, 0.25, -0.25, 0, -0.125, 0.5}));
-  EXPECT_EQ(report.breakdowns.count, 3);
-  EXPECT_EQ(report.breakdowns.first_row, 1);
-  EXPECT_EQ(report.breakdowns.first_pivot, 0);
-  EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("2 rows kept"), HasSubstr("1 fell back")));
-  const auto upper = inverse_of<TypeParam>(transposed(a), of_kind(IsaiKind::upper, 3), &report);
-  EXPECT_EQ(report.breakdowns.count, 2) << "row 1 itself and row 0, which has its column";
-  expect_finite(upper);
+// One whose inverse overflows is no better than none.
+TYPED_TEST(IsaiTest, AnUnusableDiagonalOfATriangleIsLeftOut) {
+  for (const double unusable : {0.0, 1e-320, std::nan("")}) {
+    SCOPED_TRACE(unusable);
+    const HostMatrix<double> a =
+        sparse<double>({{2, 0, 0, 0}, {1, unusable, 0, 0}, {0, 5, 4, 0}, {1, 0, 1, 2}});
+    Report report;
+    const auto m = inverse_of<TypeParam>(a, of_kind(IsaiKind::lower, 3), &report);
+    ASSERT_EQ(pattern_of(m), (HostGraph{{0}, {0, 1}, {0, 1, 2}, {0, 1, 2, 3}}));
+    EXPECT_EQ(m.values, (std::vector<double>{0.5, 0, 1, 0, 0, 0.25, -0.25, 0, -0.125, 0.5}));
+    EXPECT_EQ(report.breakdowns.count, 3);
+    EXPECT_EQ(report.breakdowns.first_row, 1);
+    EXPECT_EQ(report.breakdowns.first_pivot, 0);
+    EXPECT_THAT(report.breakdowns.action, AllOf(HasSubstr("2 rows kept"), HasSubstr("1 fell back")));
+    const auto upper = inverse_of<TypeParam>(transposed(a), of_kind(IsaiKind::upper, 3), &report);
+    EXPECT_EQ(report.breakdowns.count, 2) << "row 1 itself and row 0, which has its column";
+    expect_finite(upper);
+  }
 }
 
 TYPED_TEST(IsaiTest, AwkwardMatricesGiveFiniteInverses) {

@@ -23,24 +23,25 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
 
   /// M: sorted rows. Its values are gone where they are stored in another precision.
   const matrix_type& inverse() const { return m_stored.csr(); }
+  bool can_apply_add() const override { return true; }
 
  protected:
   /// y = M x, or D (H x). Cost: 2 nnz(M) operations a vector (8 of complex numbers), M read once.
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
   /// The inverse is empty.
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// Takes a finished M, stores it, and fills what the report says of it. Changes nothing where it throws.
   /// `meter` has what the setup held.
-  void take_inverse(const Space& space, const matrix_type& m, Storage storage, Report& report,
-                    impl::MemoryMeter& meter);
+  void store_inverse(const Space& space, const matrix_type& m, Storage storage, Report& report,
+                     impl::MemoryMeter& meter);
   /// Of a graph of the user's, the part that M has: all of it, and the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return with_diagonal<Space>(space, graph);
   }
-  /// M, as it is applied.
-  const StoredMatrix<Scalar, Space>& stored() const { return m_stored; }
   CsrGraph<Space> inverse_pattern() const {
     return {inverse().num_rows, inverse().num_rows, inverse().row_ptrs, inverse().col_idxs};
   }

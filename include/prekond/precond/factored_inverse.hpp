@@ -36,6 +36,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  bool can_apply_add() const override { return true; }
 
   /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
   const matrix_type& factor() const { return m_lower.csr(); }
@@ -46,6 +47,8 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   /// complex numbers), both factors read once.
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
   /// The factor is empty.
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
@@ -70,6 +73,11 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   bool has_inverse() const { return factor().row_ptrs.extent(0) > 0; }
 
  private:
+  /// G x, in the workspace.
+  MultiVectorView<const Scalar, Space> multiply_lower(const Space& space,
+                                                      MultiVectorView<const Scalar, Space> x,
+                                                      Workspace& workspace) const;
+
   StoredMatrix<Scalar, Space> m_lower;  ///< D^2 H, D_U D_L H_L, or G
   StoredMatrix<Scalar, Space> m_upper;  ///< H^T, H_U, or G^T
 };

@@ -100,10 +100,10 @@ struct IsaiOptions {
 /// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the static FSAI's factor on the lower
 ///   triangle of the pattern (see Fsai, which it is made by, and `factored()`). The options hold as there.
 ///
-/// Relaxation, with `relaxation_steps` > 0: an application is y_0 = M x, y_(l + 1) = y_l + M (x - A y_l), A's
-/// triangle for the triangular kinds, for which it ends with the solution after one step less than the
-/// triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes count.
-/// Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where the
+/// Relaxation, with `relaxation_steps` > 0 (see Relaxed): an application is y_0 = M x, y_(l + 1) = y_l + M (x
+/// - A y_l), A's triangle for the triangular kinds, for which it ends with the solution after one step less
+/// than the triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes
+/// count. Symmetric for `spd`; positive definite for an even number of steps, and for an odd one where the
 /// eigenvalues of M A are below 2.
 ///
 /// Memory beyond M: a byte and an int a row and 2 n numbers of `general`, an int a row else (on the host n
@@ -127,13 +127,12 @@ struct IsaiOptions {
 /// more than `slab_bytes` in double (of `general` some 8 m^2 bytes for m entries, of `spd` half); of kind
 /// spd, for a diagonal entry that is missing or not positive
 template <class Scalar, class Space>
-class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
+class Isai : public MatrixPreconditioner<Scalar, Space> {
  public:
-  using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
+  using Method = MatrixPreconditioner<Scalar, Space>;
   using options_type = IsaiOptions;
-  using typename Base::matrix_source;
-  using typename Base::matrix_type;
-  using typename Base::matrix_view;
+  using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using typename Method::matrix_source;
 
   /// \throws OptionError for `Reuse::extend`: this pattern does not grow; for `unit_diagonal` of a kind that
   /// is not triangular
@@ -142,36 +141,37 @@ class Isai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   std::string name() const override { return IsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
 
-  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern) override;
-  void set_listener(const typename Base::Listener& listener) override;
+  /// See StaticPatternInverse.
+  void set_pattern(const Space& space, const CsrGraphView<Space>& pattern);
+  void set_listener(const typename Method::Listener& listener) override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  bool can_apply_add() const override { return m_method->can_apply_add(); }
 
-  /// Of kind spd, what has G; else null. `inverse()` is M of the other kinds.
-  const Fsai<Scalar, Space>* factored() const { return m_factored.get(); }
+  /// M: sorted rows, none of kind spd. Its values are gone where they are stored in another precision.
+  const matrix_type& inverse() const;
+  /// Of kind spd, what has G; else null.
+  const Fsai<Scalar, Space>* factored() const { return m_factored; }
 
   const IsaiOptions& options() const { return m_options; }
 
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   /// y = M x, and the relaxation. Cost: 2 nnz(M) operations a vector; a step of the relaxation adds as many
-  /// and 2 nnz(A).
+  /// and 2 nnz(A) + n.
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
-  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
-  void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
-  void find_factored(const Space& space, const matrix_source& source, Report& report);
-  void find_explicit(const Space& space, const matrix_source& source, Report& report);
-  void apply_once(const Space& space, MultiVectorView<const Scalar, Space> x,
-                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const;
-  matrix_type copy_for_relaxation(const Space& space, const matrix_view& a) const;
-  void take_copy(const matrix_type& copy, Report& report);
+  using Explicit = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
 
   IsaiOptions m_options;
-  std::unique_ptr<Fsai<Scalar, Space>> m_factored;  ///< of kind spd
-  matrix_type m_a;                                  ///< of the relaxation; without a unit diagonal
+  std::unique_ptr<Method> m_method;           ///< of the kind, relaxed where there are steps
+  Fsai<Scalar, Space>* m_factored = nullptr;  ///< in m_method, of kind spd
+  Explicit* m_explicit = nullptr;             ///< in m_method, of the other kinds
 };
 
 }  // namespace prekond

@@ -52,6 +52,12 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const final;
 
+  /// y = y + M^-1 x, likewise: M^-1 x is rounded before it is added. \pre can_apply_add()
+  void apply_add(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                 Workspace& workspace) const;
+  /// Does the algorithm add M^-1 x to a vector without one more vector for it?
+  virtual bool can_apply_add() const { return false; }
+
   /// Of the last phase that succeeded; 0 before the first.
   std::int64_t num_rows() const override { return m_num_rows; }
 
@@ -84,6 +90,25 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   virtual void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                           MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
 
+  /// y = y + M^-1 x, likewise. \throws std::logic_error where the algorithm has none
+  virtual void apply_add_step(const Space&, MultiVectorView<const Scalar, Space>,
+                              MultiVectorView<Scalar, Space>, Workspace&) const {
+    throw std::logic_error(this->name() + ": it cannot add to a vector, apply_add");
+  }
+
+  /// The steps of another one that a wrapper's own phases have set up: what the wrapper's frame has checked
+  /// is not checked again.
+  static void apply_step_of(const MatrixPreconditioner& inner, const Space& space,
+                            MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                            Workspace& workspace) {
+    inner.apply_step(space, x, y, workspace);
+  }
+  static void apply_add_step_of(const MatrixPreconditioner& inner, const Space& space,
+                                MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+                                Workspace& workspace) {
+    inner.apply_add_step(space, x, y, workspace);
+  }
+
   /// Tells the listener, and notes it in a phase's report. Nothing where the text is empty.
   void tell(const std::string& text, Report& report) const {
     if (text.empty()) return;
@@ -96,6 +121,8 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
 
   /// \returns the seconds that it took
   double run_symbolic(const Space& space, const matrix_source& source);
+  void check_apply(const MultiVectorView<const Scalar, Space>& x,
+                   const MultiVectorView<Scalar, Space>& y) const;
 
   State m_state = State::nothing;
   std::int64_t m_num_rows = 0;
@@ -151,13 +178,28 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& 
 }
 
 template <class Scalar, class Space, class Ordinal, class Offset>
+void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::check_apply(
+    const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y) const {
+  if (m_state != State::numeric) throw std::logic_error(this->name() + ": apply before numeric");
+  impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
+}
+
+template <class Scalar, class Space, class Ordinal, class Offset>
 void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::apply(const Space& space,
                                                                  MultiVectorView<const Scalar, Space> x,
                                                                  MultiVectorView<Scalar, Space> y,
                                                                  Workspace& workspace) const {
-  if (m_state != State::numeric) throw std::logic_error(this->name() + ": apply before numeric");
-  impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
+  check_apply(x, y);
   if (x.size() > 0) apply_step(space, x, y, workspace);
+}
+
+template <class Scalar, class Space, class Ordinal, class Offset>
+void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::apply_add(const Space& space,
+                                                                     MultiVectorView<const Scalar, Space> x,
+                                                                     MultiVectorView<Scalar, Space> y,
+                                                                     Workspace& workspace) const {
+  check_apply(x, y);
+  if (x.size() > 0) apply_add_step(space, x, y, workspace);
 }
 
 }  // namespace prekond

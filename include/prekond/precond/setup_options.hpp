@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Options that several preconditioners have.
+#include <prekond/core/error.hpp>
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +25,13 @@ inline std::vector<std::pair<std::string, Reuse>> reuse_choices() {
 }
 inline std::vector<std::pair<std::string, Reuse>> growing_reuse_choices() {
   return {{"pattern", Reuse::pattern}, {"none", Reuse::none}, {"extend", Reuse::extend}};
+}
+
+/// \throws OptionError for `Reuse::extend`, of a preconditioner whose pattern is given in advance
+inline void refuse_growing_pattern(const std::string& name, Reuse reuse) {
+  if (reuse == Reuse::extend)
+    throw OptionError(
+        name + ": reuse = extend is for patterns that grow, those of adaptive_fsai; choose pattern or none");
 }
 
 inline std::vector<std::pair<std::string, Storage>> storage_choices() {

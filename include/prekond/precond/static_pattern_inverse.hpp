@@ -42,7 +42,7 @@ class StaticPatternInverse : public Inverse {
 
   /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) = 0;
-  /// The inverse on `numeric_pattern`, which the algorithm gives to take_factor or take_inverse once nothing
+  /// The inverse on `numeric_pattern`, which the algorithm gives to take_factor or store_inverse once nothing
   /// can fail any more.
   virtual void find_inverse(const Space& space, const matrix_source& source, Report& report) = 0;
 

@@ -9,49 +9,11 @@
 #include "precond/common/breakdown_counter.hpp"
 #include "precond/common/diagonal.hpp"
 #include "precond/common/equilibrate.hpp"
+#include "precond/fsai/flops.hpp"
 #include "precond/fsai/setup.hpp"
 #include "precond/fsai/supernodes.hpp"
 
 namespace prekond {
-namespace impl::fsai {
-
-template <class Space>
-struct SumRowOrders {
-  CsrGraphView<Space> pattern;
-  KOKKOS_FUNCTION void operator()(int i, std::int64_t& third_powers, std::int64_t& second_powers) const {
-    const auto m = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
-    third_powers += m * m * m;
-    second_powers += m * m;
-  }
-};
-
-template <class Space>
-struct SumBlockOrders {
-  BlockOrder<Space> order;
-  KOKKOS_FUNCTION void operator()(int k, std::int64_t& third_powers) const {
-    const auto m = static_cast<std::int64_t>(order(k));
-    third_powers += m * m * m;
-  }
-};
-
-/// m^3 / 3 + m^2 for each row of m entries, the first of it once for a block's last row.
-template <class Space>
-double count_flops(const Space& space, const CsrGraphView<Space>& pattern,
-                   const Supernodes<Space>& supernodes) {
-  std::int64_t cubes = 0, squares = 0;  // whole numbers: the same sums in any order
-  Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
-                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
-                          SumRowOrders<Space>{pattern}, cubes, squares);
-  if (supernodes.count() > 0) {
-    const BlockOrder<Space> order{pattern, {supernodes.begins}};
-    Kokkos::parallel_reduce("prekond::fsai::numeric::count_flops",
-                            Kokkos::RangePolicy<Space>(space, 0, supernodes.count()),
-                            SumBlockOrders<Space>{order}, cubes);
-  }
-  return static_cast<double>(cubes) / 3 + static_cast<double>(squares);
-}
-
-}  // namespace impl::fsai
 
 template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matrix_view& a) const {
@@ -109,7 +71,9 @@ void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& 
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
   const impl::LongestRow longest = setup.check_rows(pattern);
-  report.numeric_flops = flops_of_scalar<Scalar> * inner::count_flops<Space>(space, pattern, supernodes);
+  report.numeric_flops =
+      flops_of_scalar<Scalar> *
+      inner::count_flops<Space>(space, "prekond::fsai::numeric::count_flops", pattern, supernodes);
   const auto length = static_cast<double>(longest.length);
   const double of_longest = flops_of_scalar<Scalar> * length * length * length / 3;
   this->tell(impl::cost_note(space, name(), report.numeric_flops, of_longest, longest), report);

@@ -12,6 +12,7 @@
 #include "precond/fsai/scale.hpp"
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -87,13 +88,13 @@ concept DoneByThreads = requires(const Kernel& kernel, const HostThreadsLevel<Sp
   kernel.do_row(level, base, 0);
 };
 
-/// The rows of a kernel one after another, each by all threads of a host.
+/// The rows of a kernel one after another, each by all threads of a host. `label` is the kernel's.
 template <class Space, class Kernel>
 void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, std::size_t bytes,
                 const char* label, MemoryMeter& meter) {
-  const auto workspace = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspace", bytes);
+  const auto workspace = allocate<Vector<char, Space>>(space, std::string(label) + "::workspace", bytes);
   meter.pass(MemoryMeter::bytes_of(workspace));
-  space.fence("prekond::fsai::numeric::share_rows");
+  space.fence(std::string(label) + "::share_rows");
   const HostThreadsLevel<Space> level(space, label);
   for (std::int64_t k = 0; k < count; ++k) kernel.do_row(level, workspace.data(), kernel.rows(k));
 }
@@ -120,13 +121,14 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
     const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, space.concurrency() / (vectors * Kernel::width));
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
-    const auto workspaces = allocate<Vector<char, Space>>(space, "prekond::fsai::numeric::workspaces",
-                                                          bytes * static_cast<std::size_t>(units));
+    const std::string label_of_slab = std::string(label) + "::workspaces";
+    const auto workspaces =
+        allocate<Vector<char, Space>>(space, label_of_slab, bytes * static_cast<std::size_t>(units));
     meter.pass(MemoryMeter::bytes_of(workspaces));
     kernel.workspaces = workspaces;
     Kokkos::deep_copy(space, kernel.next, 0);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
-    space.fence("prekond::fsai::numeric::workspaces");
+    space.fence(label_of_slab);
   } else {
     const int most = unit == Unit::vector ? Tuning::rows_per_team : 4 * Tuning::rows_per_team;
     const int in_team =

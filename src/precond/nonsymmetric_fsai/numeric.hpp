@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of NonsymmetricFsai.
+#include <prekond/pattern/power.hpp>
 #include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
-#include "precond/fsai/numeric.hpp"
+#include "precond/fsai/flops.hpp"
 #include "precond/nonsymmetric_fsai/setup.hpp"
 
 namespace prekond {
@@ -43,7 +45,8 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
   {                                                   // the setup's arrays make way for the transposition's
     impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, name(), meter);
     const impl::LongestRow longest = setup.check_rows(pattern);
-    report.numeric_flops = 2 * impl::fsai::count_flops<Space>(space, pattern, {});
+    report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
+                                   space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});
     const auto length = static_cast<double>(longest.length);
     this->tell(
         impl::cost_note(space, name(), report.numeric_flops, 2 * length * length * length / 3, longest),

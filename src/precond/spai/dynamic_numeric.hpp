@@ -78,7 +78,7 @@ void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_s
   } else {
     m = impl::dynamic_spai::grow_from<Scalar, Space>(space, a, pattern, m_options, report, meter);
   }
-  this->take_inverse(space, m, m_options.storage, report, meter);
+  this->store_inverse(space, m, m_options.storage, report, meter);
 }
 
 }  // namespace prekond

@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What the ISAIs with an explicit M have in common.
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/threshold.hpp>
+#include <prekond/precond/isai.hpp>
+
+#include "precond/common/breakdown_counter.hpp"
+
+namespace prekond::impl::isai {
+
+/// M ~ A^-1, or T^-1 of a triangle T of A, on a pattern that is given in advance.
+template <class Scalar, class Space>
+class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>> {
+ public:
+  using Base = StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, Space>>;
+  using typename Base::matrix_source;
+  using typename Base::matrix_type;
+  using typename Base::matrix_view;
+
+  explicit ExplicitIsai(const IsaiOptions& options)
+      : Base(IsaiOptions::name, options.reuse, options.prefilter > 0), m_options(options) {}
+
+  std::string name() const override { return IsaiOptions::name; }
+  Properties properties() const override { return m_options.properties(); }
+
+ protected:
+  /// The part of a pattern of the user's that M has.
+  virtual CsrGraph<Space> part_of(const Space& space, const CsrGraph<Space>& pattern) const = 0;
+  /// The power of the part of S, the filtered pattern of A.
+  virtual CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const = 0;
+  /// M's values, and what the report says of the work.
+  virtual BreakdownCounter solve(const Space& space, const matrix_view& a, const matrix_type& m,
+                                 Report& report, MemoryMeter& meter) = 0;
+
+  const IsaiOptions& options() const { return m_options; }
+
+ private:
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
+    const matrix_view& a = source.csr();
+    if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
+    if (m_options.prefilter == 0) return power_of_part(space, a);
+    return power_of_part(space,
+                         threshold<Scalar, Space>(space, a, m_options.prefilter, m_options.unit_diagonal));
+  }
+
+  void find_inverse(const Space& space, const matrix_source& source, Report& report) override {
+    const matrix_view& a = source.csr();
+    MemoryMeter meter;
+    const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
+    const matrix_type m(
+        a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+        allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));
+    report.breakdowns =
+        breakdowns_of(solve(space, a, m, report, meter), "fewer columns, without those of bad pivots");
+    this->store_inverse(space, m, m_options.storage, report, meter);
+  }
+
+  IsaiOptions m_options;
+};
+
+}  // namespace prekond::impl::isai
