@@ -110,7 +110,7 @@ struct GrowBlocks {
 
   KOKKOS_FUNCTION void write_row(const Level& level, const BlockType& block, RowStatus grown, int first,
                                  int r, std::int64_t place) const {
-    const double psi = block.psi(r);
+    const double psi = block.row_psi(r);
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : block.diagonal(r));
     const int m = sound ? block.members() : 0, own = sound ? r + 1 : 1;
