@@ -35,11 +35,10 @@ KOKKOS_FORCEINLINE_FUNCTION unsigned long long magnitude(const Kokkos::complex<d
   return magnitude(modulus(x));
 }
 
-/// Of n candidates with magnitudes `size_of(s)` and keys `key_of(s)`, negative where s is none, the key of
-/// the largest that `accept(s)` lets pass; ties go to the smaller key. -1 where there is none, or all are
-/// zero. Single precision packs magnitude and key into one number; double needs two sweeps. (Finding the
-/// candidate again by its key costs less than the registers that would carry it along: 50 against 53 ms at
-/// k_max 10.)
+/// Of n candidates with magnitudes `size_of(s)` and keys `key_of(s)`, the key of the largest that `accept(s)`
+/// lets pass; ties go to the smaller key. -1 where there is none, or all are zero. Single precision packs
+/// magnitude and key into one number; double needs two sweeps. (Finding the candidate again by its key costs
+/// less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
 template <class Real, class Level, class Size, class Key, class Accept>
 KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& size_of, const Key& key_of,
                                         const Accept& accept) {
@@ -48,9 +47,8 @@ KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& s
     const Bits best = level.template max<Bits>([&](int lane) {
       Bits mine = 0;
       each_of_lane<Level::width>(n, lane, [&](int s) {
-        const int key = key_of(s);
-        const Bits packed = Bits(size_of(s)) << 32 | (0xffffffffu - unsigned(key));
-        if (key >= 0 && packed > mine && accept(s)) mine = packed;
+        const Bits packed = Bits(size_of(s)) << 32 | (0xffffffffu - unsigned(key_of(s)));
+        if (packed > mine && accept(s)) mine = packed;
       });
       return mine;
     });
@@ -60,7 +58,7 @@ KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& s
       Bits mine = 0;
       each_of_lane<Level::width>(n, lane, [&](int s) {
         const Bits size = size_of(s);
-        if (size > mine && key_of(s) >= 0 && accept(s)) mine = size;
+        if (size > mine && accept(s)) mine = size;
       });
       return mine;
     });
@@ -68,8 +66,8 @@ KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& s
     return int(level.template min<unsigned>([&](int lane) {
       unsigned mine = ~0u;
       each_of_lane<Level::width>(n, lane, [&](int s) {
-        const int key = key_of(s);
-        if (key >= 0 && unsigned(key) < mine && size_of(s) == best && accept(s)) mine = unsigned(key);
+        const unsigned key = unsigned(key_of(s));
+        if (key < mine && size_of(s) == best && accept(s)) mine = key;
       });
       return mine;
     }));

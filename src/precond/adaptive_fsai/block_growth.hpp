@@ -38,11 +38,6 @@ class BlockGrowth {
   using Layout = BlockLayout<Real, Slot, Set>;
   static constexpr int width = Level::width;
 
-  /// Finds the columns. They begin with `start[0 .. n)`, ascending, all left of the block.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
-    return grow_pattern(*this, m_p, start, n, false);
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const int* start, int n, bool) {
     m_set.clear(m_level);
     for_each(n, [&](int k) { insert(start[k]); });

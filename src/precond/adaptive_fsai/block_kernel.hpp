@@ -80,14 +80,14 @@ struct GrowBlocks {
     const int number = rows.row(k), first = begins(number), size = begins(number + 1) - first;
     const Set set = make_set(base, unit);
     BlockType block(level, a, parameters, layout, set, base, first, size);
-    RowStatus grown;
-    if (start.row_ptrs.extent(0) > 0) {
-      const std::size_t begin = start.row_ptrs(first);  // the first row has the common columns and its own
-      grown =
-          block.grow(start.col_idxs.data() + begin, static_cast<int>(start.row_ptrs(first + 1) - begin) - 1);
-    } else {
-      grown = block.grow(nullptr, 0);
+    const int* cols = nullptr;
+    int n = 0;
+    if (start.row_ptrs.extent(0) > 0) {  // the first row has the common columns and its own
+      const std::size_t begin = start.row_ptrs(first);
+      cols = start.col_idxs.data() + begin;
+      n = static_cast<int>(start.row_ptrs(first + 1) - begin) - 1;
     }
+    const RowStatus grown = grow_pattern(block, parameters, cols, n, false);
     const bool sample = slab.first < 0;
     const bool overflow = grown == RowStatus::overflow;
     level.once([&] {

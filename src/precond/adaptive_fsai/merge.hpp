@@ -35,14 +35,6 @@ class MergedRow : public RowState<Scalar, Real, Level> {
         m_member_cols(at<int>(base, layout.member_cols)),
         m_heads(at<unsigned>(base, layout.heads)) {}
 
-  /// Finds the pattern, beginning with `start[0 .. n)`, and solves on it.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
-    return grow_pattern(*this, m_p, start, n, false);
-  }
-
-  /// Solves on a given pattern.
-  KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) { return grow_pattern(*this, m_p, cols, n, true); }
-
   /// psi = g~ A g~^T (g~ A g~^H) in double, from the matrix's own values: those of the rows of P above the
   /// diagonal are taken from below.
   KOKKOS_FUNCTION double exact_psi() const {

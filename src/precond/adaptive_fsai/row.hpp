@@ -29,14 +29,6 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
                       const RowLayout& layout, const Set& set, char* base, char* pool, int i)
       : Rows(level, a, parameters, layout, set, base, pool, i), m_step(at<Number>(base, layout.step)) {}
 
-  /// Finds the pattern, beginning with `start[0 .. n)`, and solves on it.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
-    return grow_pattern(*this, m_p, start, n, false);
-  }
-
-  /// Solves on a given pattern. No gradient is needed: r_j = a_ij + l . y for the y so far.
-  KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) { return grow_pattern(*this, m_p, cols, n, true); }
-
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
   KOKKOS_FUNCTION double exact_psi() {
     zero_gradient();
@@ -167,7 +159,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
   KOKKOS_FORCEINLINE_FUNCTION int largest(const Filter& filter) const {
     const int col = arg_max<Real>(
         m_level, slots_used(), [this](int s) { return magnitude(gradient(s)); },
-        [this](int s) { return m_set.cols[s]; }, filter);
+        [this](int s) { return m_set.cols[s]; }, [&](int s) { return m_set.cols[s] >= 0 && filter(s); });
     return col < 0 ? -1 : m_set.find(col).slot;
   }
 
