@@ -73,7 +73,7 @@ class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
   using Growth::most_rows, Growth::gradient, Growth::own_row, Growth::find_diagonal, Growth::slots_filled,
       Growth::unused_slot, Growth::for_each, Growth::for_each_pair, Growth::with_stride;
 
-  /// Row r of the block's own part, with a one on its diagonal, takes the place of S's; row r of C is that
+  /// Row r of the block's own part, with a one on its diagonal, replaces S's; row r of C is that
   /// over the root of its pivot. Where that is under the floor, later rows go without column r.
   KOKKOS_FUNCTION void couple(int r) {
     Real* s = m_s + m_c.row(r);

@@ -11,8 +11,7 @@
 ///
 /// and the product of their psi is det S. So P is grown for the columns r of A[:, B] one by one, each as a
 /// row of its own with the gradient R_r = A[:, r] - A[:, P] A[P, P]^-1 A[P, r], but with one W = L^-1 for
-/// A[P, P], one list of columns and one look-up of each entry met; the rows of B are coupled at the end, by
-/// C.
+/// A[P, P], one list of columns and one look-up of each entry; the rows of B are coupled at the end, by C.
 ///
 /// By Hadamard's inequality det S <= prod S_rr: what growth lowers is that bound of the block's share of the
 /// Kaporin number (eq. 11). The derivative of its logarithm chooses columns: those with the largest sum_r
@@ -61,7 +60,7 @@ class BlockGrowth {
   }
 
   /// Borders W by the column of the candidate in `slot`, moves the block's solutions to their new minima and
-  /// takes from S what they gain.
+  /// lowers S by what they gain.
   KOKKOS_FUNCTION RowStatus add_member(int slot, int first) {
     const int m = m_members, b = m_size;
     if (m == m_layout.max_members) {
@@ -358,7 +357,8 @@ class BlockGrowth {
   }
 
   /// R += A[:, P] times the step's directions: one matrix row after another, lanes over its remembered
-  /// entries and the block's rows. No two lanes meet, and every sum has one order.
+  /// entries and the block's rows. No two lanes write to one place, and every sum has
+  /// one order.
   KOKKOS_FUNCTION void update_gradient() {
     if constexpr (width == 1) {
       with_stride([&](auto stride) { update_on_host<decltype(stride)::value>(); });

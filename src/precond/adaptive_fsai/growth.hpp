@@ -11,16 +11,15 @@ namespace prekond::impl::adaptive_fsai {
 
 /// What Algorithm 1 works on. The classes differ in how they know the gradient r = A g~: Row keeps it by
 /// column and updates it, MergedRow forms it anew in each step, Block keeps one for each of its rows.
-///   begin(start, n, kept)  g~ = e_i, with room for the start's columns; false: the workspace is too small.
-///                          `kept`: they are the whole pattern
-///   candidate(col)         a column of the start, as a candidate
-///   begin_step(last)       brings r up to date; false: the workspace is too small. `last`: no step follows
-///   best_candidate()       the column outside the pattern with the largest |r_j|; negative: there is none
-///   add_member(j, first)   adds candidate j to the pattern P and moves g~ to the minimum of psi on it,
-///   unless
-///                          the pivot is under the floor; r need not know of the members from `first` on
-///   psi()                  psi = g~ A g~^T; asked for once at the beginning and after each step
-///   members(), growth_limit()  columns in P, and up to how many it may grow
+///   begin(start, n, kept)   g~ = e_i, with room for the start's columns; false: the workspace is too small.
+///                           `kept`: they are the whole pattern
+///   candidate(col)          a column of the start, as a candidate
+///   begin_step(last)        brings r up to date; false: the workspace is too small. `last`: the last step
+///   best_candidate()        the column outside the pattern with the largest |r_j|; negative: there is none
+///   add_member(j, first)    candidate j joins the pattern P, and g~ moves to the minimum of psi on it; not
+///                           where its pivot is under the floor. r does not know of P's members from `first`
+///   psi()                   psi = g~ A g~^T; asked for once at the beginning and after each step
+///   members(), growth_limit()   the number of columns in P, and up to how many it may grow
 template <class T>
 concept GrowingPattern = requires(T row, const T known, const int* cols, int n, bool flag) {
   { row.begin(cols, n, flag) } -> std::same_as<bool>;

@@ -36,7 +36,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
         m_heads(at<unsigned>(base, layout.heads)) {}
 
   /// psi = g~ A g~^T (g~ A g~^H) in double, from the matrix's own values: those of the rows of P above the
-  /// diagonal are taken from below.
+  /// diagonal are read from below.
   KOKKOS_FUNCTION double exact_psi() const {
     return m_level.template sum<double>([&](int lane) {
       double total = 0;

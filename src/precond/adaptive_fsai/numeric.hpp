@@ -48,7 +48,7 @@ std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_t
 }
 
 template <class Real, class Space>
-struct TakeRoot {
+struct SquareRoot {
   VectorView<const Real, Space> diagonal;
   VectorView<Real, Space> root;
   KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(diagonal(i)); }
@@ -60,7 +60,7 @@ Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Spac
       allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::root", diagonal.extent(0));
   Kokkos::parallel_for("prekond::adaptive_fsai::numeric::roots",
                        Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)),
-                       TakeRoot<Real, Space>{diagonal, root});
+                       SquareRoot<Real, Space>{diagonal, root});
   return root;
 }
 
@@ -76,7 +76,7 @@ struct Sources {
 };
 
 template <class AnySetup>
-void take_outcome(const AnySetup& setup, Report& report, MemoryMeter& meter) {
+void report_outcome(const AnySetup& setup, Report& report, MemoryMeter& meter) {
   report.breakdowns = breakdowns_of(setup.outcome(), "what they had before the pivot");
   meter.pass(setup.peak_bytes());
 }
@@ -93,7 +93,7 @@ void run_setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t n
     setup.solve(g);
   else
     g = setup.grow(sources.start);
-  take_outcome(setup, report, meter);
+  report_outcome(setup, report, meter);
 }
 
 /// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide
@@ -148,7 +148,7 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
       BlockSetup<Scalar, Real, Space> setup(space, matrix, a.nnz(), parameters, sources.slab_bytes,
                                             sources.supernodes);
       g = setup.grow(sources.start);
-      take_outcome(setup, report, meter);
+      report_outcome(setup, report, meter);
       return true;
     }
   }
@@ -218,7 +218,7 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   return longest;
 }
 
-/// What the kernels take of the options, for starts of up to `longest_start` entries beside the diagonal.
+/// What the kernels need of the options, for starts of up to `longest_start` entries beside the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, int in_block, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index

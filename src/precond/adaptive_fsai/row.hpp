@@ -95,7 +95,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
       return RowStatus::overflow;
     }
     const int j = m_set.cols[slot];
-    Number r_j = gradient(slot);
+    const Number r_j = gradient(slot);
     for_each(m, [&](int p) { m_column[p] = 0; });
     m_level.once([&] { m_set.make_member(slot, m); });  // all lanes have read cols[slot]
     if (!remember_row(j, m)) return RowStatus::overflow;
@@ -165,7 +165,8 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
 
   /// r += A[:, P] d for the step's direction d, one matrix row after another, lanes over its remembered
   /// entries; on a warp two rows at a time, each by half of the lanes: into parts of r of their own, or one
-  /// half after the other. No two lanes meet in a place, and every place's sum has one order.
+  /// half after the other. No two lanes write to one place, and every place's sum has one
+  /// order.
   KOKKOS_FUNCTION void update_gradient() {
     if constexpr (Level::keeps_registers && width == 32) {
       if (m_longest <= entries_of_lane * half_width) {
