@@ -102,7 +102,7 @@ GrownRow do_row(const Problem<Real>& problem, const Parameters& parameters, int 
     RowType row(level, a, parameters, rest.layout, set, reinterpret_cast<char*>(rest.memory.data()),
                 reinterpret_cast<char*>(rest.pool.data()), i);
     const int n = static_cast<int>(start.size());
-    const RowStatus status = solve ? row.solve(start.data(), n) : row.grow(start.data(), n);
+    const RowStatus status = grow_pattern(row, parameters, start.data(), n, solve);
     const double psi = status == RowStatus::overflow ? 0 : row.exact_psi();
     if (level.lane() == 0) {
       result.status = status;

@@ -1,103 +1,27 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Algorithm 1 of Bernaschi et al. (2019) for a block of rows that grow one set of columns, over a level.
-///
-/// Rows B = {i0, ..., i0 + b - 1} have the columns P, all smaller than i0, and B's up to their own. With P
-/// first, the rows of G on [P, B] are (-C A[B, P] A[P, P]^-1, C), C = L^-1 of the Schur complement's Cholesky
-/// factor,
-///
-///   S = A[B, B] - A[B, P] A[P, P]^-1 A[P, B] = L L^T,
-///
-/// and the product of their psi is det S. So P is grown for the columns r of A[:, B] one by one, each as a
-/// row of its own with the gradient R_r = A[:, r] - A[:, P] A[P, P]^-1 A[P, r], but with one W = L^-1 for
-/// A[P, P], one list of columns and one look-up of each entry met; the rows of B are coupled at the end, by
-/// C.
-///
-/// By Hadamard's inequality det S <= prod S_rr: what growth lowers is that bound of the block's share of the
-/// Kaporin number (eq. 11). The derivative of its logarithm chooses columns: those with the largest sum_r
-/// R_rj^2 / S_rr; and its geometric mean, relative to that of A's diagonal, is the psi of the stops. For b =
-/// 1 both are the row's.
-#include <prekond/core/levels.hpp>
-
-#include "precond/adaptive_fsai/block_layout.hpp"
-#include "precond/adaptive_fsai/magnitude.hpp"
-#include "precond/adaptive_fsai/row.hpp"
-#include "precond/common/power_of_two.hpp"
+/// A block of rows of the adaptive FSAI: when their columns are found, the rows are coupled and their psi
+/// formed.
+#include "precond/adaptive_fsai/block_growth.hpp"
 
 namespace prekond::impl::adaptive_fsai {
 
-/// One block's growth. Gradients and solutions are stored with a block's values side by side. Column r is
-/// scaled by a power of two, so that a_rr is in [1, 4).
+/// One block. Its pattern grows in the base (see there for S and C).
 template <class Scalar, class Real, class Set, class Slot, class Level>
-class Block {
+class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
+  using Growth = BlockGrowth<Scalar, Real, Set, Slot, Level>;
+
  public:
-  using Layout = BlockLayout<Real, Slot, Set>;
-  static constexpr int width = Level::width;
-  static constexpr Slot missing = static_cast<Slot>(~Slot(0));
-  static constexpr int most_rows = 32;
+  using Growth::member_column;
+  using Growth::width;
+  using typename Growth::Layout;
 
   KOKKOS_FUNCTION Block(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
                         const Layout& layout, const Set& set, char* base, int first, int size)
-      : m_level(level),
-        m_a(a),
-        m_p(parameters),
-        m_layout(layout),
-        m_set(set),
-        m_first(first),
-        m_size(size),
-        m_stride(Layout::stride(size)),
-        m_inverse(1.0f / static_cast<float>(size)),
-        m_rows(at<RememberedRow>(base, layout.rows)),
+      : Growth(level, a, parameters, layout, set, base, first, size),
         m_psi(at<double>(base, layout.psi)),
-        m_r(at<Real>(base, layout.gradient)),
-        m_w{at<Real>(base, layout.factor)},
-        m_y(at<Real>(base, layout.y)),
-        m_step(at<Real>(base, layout.step)),
-        m_column(at<Real>(base, layout.a)),
-        m_l(at<Real>(base, layout.l)),
-        m_s(at<Real>(base, layout.s)),
-        m_c{at<Real>(base, layout.c)},
-        m_scale(at<Real>(base, layout.scale)),
-        m_weight(at<Real>(base, layout.weight)),
-        m_start_psi(at<Real>(base, layout.start_psi)),
-        m_member_slots(at<int>(base, layout.member_slots)),
-        m_slots(at<Slot>(base, layout.slots)) {}
-
-  KOKKOS_FUNCTION static impl::ColumnList columns(const Layout& layout, char* base) {
-    return {at<int>(base, layout.cols), at<int>(base, layout.member_cols), at<int>(base, layout.count),
-            layout.capacity};
-  }
-
-  /// Finds the columns. They begin with `start[0 .. n)`, ascending, all left of the block.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
-    m_set.clear(m_level);
-    for_each(n, [&](int k) { insert(start[k]); });
-    if (!begin_block()) return RowStatus::overflow;
-    RowStatus status = add_start(start, n);
-    if (status == RowStatus::overflow) return status;
-    const int most = m_p.growth_limit - (m_size - 1);
-    Real psi = weigh();
-    const Real psi_0 = psi;
-    for (int k = 0; k < m_p.max_steps; ++k) {
-      const Real psi_before = psi;
-      const int before = m_members;
-      m_frozen = k + 1 == m_p.max_steps;  // nothing is chosen among columns that the last step meets
-      for (int t = 0; t < m_p.step_size && m_members < most; ++t) {
-        const int slot = best_candidate();
-        if (slot < 0) break;
-        const RowStatus added = add_member(slot, before);
-        if (added != RowStatus::done) return added;
-      }
-      if (m_members == before) break;
-      psi = weigh();
-      if (psi <= Real(m_p.tolerance) * psi_0) break;
-      if (m_p.step_tolerance > 0 && psi_before - psi <= Real(m_p.step_tolerance) * psi_before) break;
-      if (k + 1 == m_p.max_steps || m_members >= most) break;
-      update_gradient();
-    }
-    return status;
-  }
+        m_c{at<Real>(base, layout.c)} {}
 
   /// Forms the rows, each up to a factor. Uses up the gradients.
   KOKKOS_FUNCTION void complete() {
@@ -127,11 +51,9 @@ class Block {
     });
   }
 
-  KOKKOS_FUNCTION int members() const { return m_members; }
-  KOKKOS_FUNCTION int member_column(int p) const { return m_set.member_cols[p]; }
   /// After `complete`: of row r, its psi = g A g^T, from the matrix's own values; its entry in the p-th
   /// member's column, and where that stands; its entry in the block's column q <= r.
-  KOKKOS_FUNCTION double psi(int r) const { return m_psi[r]; }
+  KOKKOS_FUNCTION double row_psi(int r) const { return m_psi[r]; }
   KOKKOS_FUNCTION double value(int r, int p) const { return double(m_step[p * m_size + r]); }
   KOKKOS_FUNCTION int rank(int p) const { return m_member_slots[p]; }
   KOKKOS_FUNCTION double own_value(int r, int q) const {
@@ -141,372 +63,22 @@ class Block {
   KOKKOS_FUNCTION int first_short_row(RowStatus status) const {
     return status == RowStatus::pivot ? 0 : m_first_short;
   }
-  KOKKOS_FUNCTION Real pivot() const { return m_pivot; }
   KOKKOS_FUNCTION double diagonal(int r) const { return double(m_a.original[find_diagonal(r)]); }
 
-  KOKKOS_FUNCTION int slots_used() const { return slots_filled(); }
-  KOKKOS_FUNCTION int entries_used() const { return m_next; }
-  /// After an overflow: what there was too little of.
-  KOKKOS_FUNCTION Shortage shortage() const { return m_shortage; }
-
  private:
-  template <class T>
-  KOKKOS_FUNCTION static T* at(char* base, std::size_t offset) {
-    return reinterpret_cast<T*>(base + offset);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION Real& gradient(int slot, int r) const { return m_r[slot * m_stride + r]; }
-  KOKKOS_FUNCTION int own_row(int r) const { return m_layout.max_members + r; }
-  KOKKOS_FUNCTION std::size_t index_of(const RememberedRow& row) const { return row.begin; }
-  KOKKOS_FUNCTION std::size_t find_diagonal(int r) const {
-    const RememberedRow& row = m_rows[own_row(r)];
-    std::size_t entry = index_of(row) + static_cast<std::size_t>(row.length);
-    while (m_a.col_idxs[entry] < m_first + r) ++entry;
-    return entry;
-  }
-  KOKKOS_FUNCTION int slots_filled() const {
-    return m_set.size() < m_layout.capacity ? m_set.size() : m_layout.capacity;
-  }
-  KOKKOS_FUNCTION int unused_slot() const { return m_layout.capacity; }
+  using Growth::m_level, Growth::m_a, Growth::m_p, Growth::m_first, Growth::m_size, Growth::m_stride,
+      Growth::m_rows, Growth::m_slots, Growth::m_r, Growth::m_w, Growth::m_y, Growth::m_step, Growth::m_l,
+      Growth::m_s, Growth::m_scale, Growth::m_start_psi, Growth::m_member_slots, Growth::m_members,
+      Growth::m_pivot;
+  using Growth::most_rows, Growth::gradient, Growth::own_row, Growth::find_diagonal, Growth::slots_filled,
+      Growth::unused_slot, Growth::for_each, Growth::for_each_pair, Growth::with_stride;
 
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each(int n, const F& f) const {
-    m_level.region([&](int lane) { each_of_lane(n, lane, f); });
-  }
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION static void each_of_lane(int n, int lane, const F& f) {
-    for (int first = 0; first < n; first += width)
-      if (first + lane < n) f(first + lane);
-  }
-  /// f(k, r) for k < n and the block's rows r, with r running fastest over the lanes.
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void for_each_pair(int n, const F& f) const {
-    const int b = m_size;
-    if constexpr (width == 1) {
-      for (int k = 0; k < n; ++k)
-        for (int r = 0; r < b; ++r) f(k, r);
-    } else {
-      m_level.region([&](int lane) {
-        // Quotients by the reciprocal: a half is far enough from any rounding, and a division would cost as
-        // much as a row's entries do.
-        int k = static_cast<int>((static_cast<float>(lane) + 0.5f) * m_inverse);
-        int r = lane - k * b;
-        const int full = static_cast<int>((width + 0.5f) * m_inverse), rest = width - full * b;
-        while (k < n) {
-          f(k, r);
-          k += full;
-          r += rest;
-          if (r >= b) {
-            r -= b;
-            ++k;
-          }
-        }
-      });
-    }
-  }
-
-  /// Nothing but the block itself: S = A[B, B], and gradients of A's own entries.
-  KOKKOS_FUNCTION bool begin_block() {
-    for_each(m_size, [&](int r) { m_scale[r] = inverse_power_of_two(m_a.root[m_first + r]); });
-    for (int r = 0; r < m_size; ++r) {
-      if (!remember_row(m_first + r, own_row(r))) return false;
-      const RememberedRow row = m_rows[own_row(r)];
-      const Slot* slots = m_slots + row.slots;
-      const Real t = m_scale[r];
-      for_each(row.length, [&](int e) {
-        gradient(int(slots[e]), r) = t * m_a.values[row.begin + static_cast<std::size_t>(e)];
-      });
-    }
-    for_each(m_size, [&](int r) {
-      const RememberedRow row = m_rows[own_row(r)];
-      Real* s = m_s + m_c.row(r);
-      for (int q = 0; q <= r; ++q) s[q] = 0;
-      const std::size_t end = find_diagonal(r) + 1;
-      for (std::size_t e = index_of(row) + static_cast<std::size_t>(row.length); e < end; ++e) {
-        const int q = m_a.col_idxs[e] - m_first;
-        s[q] = m_scale[r] * m_a.values[e] * m_scale[q];
-      }
-      m_start_psi[r] = s[r];
-    });
-    return true;
-  }
-
-  /// All of a start's columns in one step. One whose pivot is under the floor is left out.
-  KOKKOS_FUNCTION RowStatus add_start(const int* cols, int n) {
-    RowStatus status = RowStatus::done;
-    for (int k = 0; k < n; ++k) {
-      const RowStatus added = add_member(m_set.find(cols[k]).slot, 0);
-      if (added == RowStatus::overflow) return added;
-      if (added == RowStatus::pivot) status = added;
-    }
-    if (m_members > 0) update_gradient();
-    return status;
-  }
-
-  /// What a row's gradient counts for in the next choice, 1 / S_rr. \returns the geometric mean of S_rr /
-  /// a_rr
-  KOKKOS_FUNCTION Real weigh() {
-    const Real sum = m_level.template sum<Real>([&](int lane) {
-      Real logarithms = 0;
-      each_of_lane(m_size, lane, [&](int r) {
-        const Real least = Real(m_p.pivot_floor) * m_start_psi[r];
-        const Real s = m_s[m_c.row(r) + r];
-        const Real psi = s > least ? s : least;
-        m_weight[r] = 1 / psi;
-        logarithms += Kokkos::log(psi / m_start_psi[r]);
-      });
-      if (lane == 0)
-        for (int k = m_size; k < m_stride; ++k) m_weight[k] = 0;
-      return logarithms;
-    });
-    return Kokkos::exp(sum / Real(m_size));
-  }
-
-  /// Meets the entries of row j left of the block: looks their columns up, adds the new ones, and remembers
-  /// every entry's slot at `position`. Entries in a member's column are A[P, j] and go to m_column.
-  KOKKOS_FUNCTION bool remember_row(int j, int position) {
-    const std::size_t begin = m_a.row_ptrs[j];
-    const int full = static_cast<int>(m_a.row_ptrs[j + 1] - begin);
-    const int* cols = m_a.col_idxs + begin;
-    const Real* values = m_a.values + begin;
-    Slot* slots = m_slots + m_next;
-    const int room = m_layout.pool - m_next;
-    int length = 0;
-    if constexpr (width == 1) {
-      length = find_slots_one_by_one(cols, values, full, slots, room);
-    } else {
-      length = find_slots(cols, values, full, slots, room);
-    }
-    if (length > room) {
-      m_shortage = Shortage::pool;
-      return false;
-    }
-    m_level.once([&] { m_rows[position] = {begin, length, m_next}; });
-    m_next += length;
-    if (m_set.overflowed()) m_shortage = Shortage::capacity;
-    return !m_set.overflowed();
-  }
-
-  /// Looks up all entries, then adds what was missing. \returns the number of entries left of the block
-  KOKKOS_FUNCTION int find_slots(const int* cols, const Real* values, int full, Slot* slots, int room) {
-    const int length = m_level.template sum<int>([&](int lane) {
-      int seen = 0;
-      for (int e = lane; e < full; e += width) {
-        const int col = cols[e];
-        if (col >= m_first) break;
-        const ColumnPlace place = m_set.find(col);
-        if (place.position >= 0) m_column[place.position] = values[e];
-        if (e < room) slots[e] = place.slot < 0 ? missing : static_cast<Slot>(place.slot);
-        ++seen;
-      }
-      return seen;
-    });
-    for_each(length < room ? length : room, [&](int e) {
-      if (slots[e] == missing) slots[e] = static_cast<Slot>(m_frozen ? unused_slot() : insert(cols[e]));
-    });
-    return length;
-  }
-
-  /// The same by one lane, in one go.
-  KOKKOS_FUNCTION int find_slots_one_by_one(const int* cols, const Real* values, int full, Slot* slots,
-                                            int room) {
-    int e = 0;
-    for (; e < full && cols[e] < m_first; ++e) {
-      const ColumnPlace place = m_set.find(cols[e]);
-      int slot = place.slot;
-      if (slot < 0) slot = m_frozen ? unused_slot() : insert(cols[e]);
-      if (place.position >= 0) m_column[place.position] = values[e];
-      if (e < room) slots[e] = static_cast<Slot>(slot);
-    }
-    return e;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION int insert(int col) const {
-    const int slot = m_set.insert(col);
-    for (int r = 0; slot >= 0 && r < m_stride; ++r) gradient(slot, r) = 0;
-    return slot;
-  }
-
-  /// sum_r R_rj^2 / S_rr for the column in a slot. `Stride` as in with_stride.
-  template <int Stride>
-  KOKKOS_FORCEINLINE_FUNCTION Real strength(int slot) const {
-    const int n = Stride > 0 ? Stride : m_size;
-    const Real* r = m_r + slot * (Stride > 0 ? Stride : m_stride);
-    Real sum = 0;
-    for (int k = 0; k < n; ++k) sum += r[k] * r[k] * m_weight[k];
-    return sum;
-  }
-
-  /// sum_r R_rj^2 / a_rr > floor^2 a_jj
-  KOKKOS_FORCEINLINE_FUNCTION bool above_floor(int slot, int col) const {
-    Real sum = 0;
-    for (int r = 0; r < m_size; ++r) {
-      const Real value = gradient(slot, r);
-      sum += value * value / m_start_psi[r];
-    }
-    return Kokkos::sqrt(sum) > Real(m_p.candidate_floor) * m_a.root[col];
-  }
-
-  /// The strongest column outside the pattern that is above the floor; ties go to the smaller column. -1
-  /// where there is none.
-  KOKKOS_FUNCTION int best_candidate() const {
-    const int slot = arg_max([](int) { return true; });
-    if (slot < 0 || above_floor(slot, m_set.cols[slot])) return slot;
-    return arg_max([this](int s) { return m_set.cols[s] >= 0 && above_floor(s, m_set.cols[s]); });
-  }
-
-  template <class Filter>
-  KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Filter& filter) const {
-    if constexpr (width == 1) {
-      int slot = -1;
-      with_stride([&](auto stride) { slot = arg_max<decltype(stride)::value>(filter); });
-      return slot;
-    } else {
-      return arg_max<0>(filter);
-    }
-  }
-
-  // Single precision packs strength and column into one key; double needs two sweeps.
-  template <int Stride, class Filter>
-  KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Filter& filter) const {
-    using Bits = unsigned long long;
-    const int used = slots_filled();
-    const auto strongest = [&](const auto& key_of) {
-      return m_level.template max<Bits>([&](int lane) {
-        Bits mine = 0;
-        each_of_lane(used, lane, [&](int s) {
-          const Bits key = key_of(s);
-          if (key > mine && filter(s)) mine = key;
-        });
-        return mine;
-      });
-    };
-    if constexpr (sizeof(Real) == 4) {
-      const Bits best = strongest([&](int s) {
-        return Bits(magnitude(strength<Stride>(s))) << 32 | (0xffffffffu - unsigned(m_set.cols[s]));
-      });
-      return (best >> 32) == 0 ? -1 : m_set.find(int(0xffffffffu - unsigned(best))).slot;
-    } else {
-      const Bits best = strongest([&](int s) { return Bits(magnitude(strength<Stride>(s))); });
-      if (best == 0) return -1;
-      const unsigned col = m_level.template min<unsigned>([&](int lane) {
-        unsigned mine = ~0u;
-        each_of_lane(used, lane, [&](int s) {
-          if (unsigned(m_set.cols[s]) < mine && magnitude(strength<Stride>(s)) == best && filter(s))
-            mine = unsigned(m_set.cols[s]);
-        });
-        return mine;
-      });
-      return m_set.find(int(col)).slot;
-    }
-  }
-
-  /// Borders W by the column of the candidate in `slot`, moves the block's solutions to their new minima and
-  /// takes from S what they gain. `first` is the number of members before this step: what they changed is in
-  /// the gradients already.
-  KOKKOS_FUNCTION RowStatus add_member(int slot, int first) {
-    const int m = m_members, b = m_size;
-    if (m == m_layout.max_members) {
-      m_shortage = Shortage::members;
-      return RowStatus::overflow;
-    }
-    const int j = m_set.cols[slot];
-    for_each(m, [&](int p) { m_column[p] = 0; });
-    m_level.once([&] { m_set.make_member(slot, m); });
-    if (!remember_row(j, m)) return RowStatus::overflow;
-    m_w.multiply(m_level, m, m_column, m_l);
-    const Real a_jj = m_a.diagonal[j];
-    const Real lambda_2 = a_jj - square(m);
-    if (!(lambda_2 > Real(m_p.pivot_floor) * a_jj)) {
-      m_pivot = lambda_2 / a_jj;
-      m_level.once([&] { m_set.undo_member(slot, m); });
-      return RowStatus::pivot;
-    }
-    const Real scale = Real(1) / Kokkos::sqrt(lambda_2);
-    m_w.append(m_level, m, m_l, scale);
-    for_each(b, [&](int r) {
-      Real sum = gradient(slot, r);
-      for (int p = first; p < m; ++p) sum += m_y[p * b + r] * m_l[p];
-      m_y[m * b + r] = -sum * scale;
-      gradient(slot, r) = 0;
-    });
-    const Real* y = m_y + m * b;
-    const Real* w = m_w.w + m_w.row(m);
-    m_level.region([&](int lane) {
-      each_of_lane(b, lane, [&](int r) {
-        for (int q = 0; q <= r; ++q) m_s[m_c.row(r) + q] -= y[r] * y[q];
-      });
-      if (lane == 0) m_member_slots[m] = slot;
-    });
-    for_each_pair(m + 1, [&](int p, int r) {
-      const Real d = y[r] * w[p];
-      m_step[p * b + r] = m == first || p == m ? d : m_step[p * b + r] + d;
-    });
-    ++m_members;
-    return RowStatus::done;
-  }
-
-  /// l . l
-  KOKKOS_FUNCTION Real square(int n) const {
-    return m_level.template sum<Real>([&](int lane) {
-      Real sum = 0;
-      each_of_lane(n, lane, [&](int p) { sum += m_l[p] * m_l[p]; });
-      return sum;
-    });
-  }
-
-  /// R += A[:, P] times the step's directions: one matrix row after another, lanes over its remembered
-  /// entries and the block's rows. No two lanes meet, and every sum has one order.
-  KOKKOS_FUNCTION void update_gradient() {
-    if constexpr (width == 1) {
-      with_stride([&](auto stride) { update_on_host<decltype(stride)::value>(); });
-    } else {
-      for (int p = 0; p < m_members; ++p) {
-        const RememberedRow row = m_rows[p];
-        const Slot* slots = m_slots + row.slots;
-        const Real* step = m_step + p * m_size;
-        for_each_pair(row.length, [&](int e, int r) {
-          gradient(int(slots[e]), r) += step[r] * m_a.values[row.begin + static_cast<std::size_t>(e)];
-        });
-      }
-    }
-    for_each_pair(m_members, [&](int p, int r) { gradient(m_member_slots[p], r) = 0; });
-  }
-
-  template <int Stride>
-  struct StrideOf {
-    static constexpr int value = Stride;
-  };
-  /// Usual strides are known to the compiler of the host's inner loops; 0 stands for any.
-  template <class F>
-  KOKKOS_FORCEINLINE_FUNCTION void with_stride(const F& f) const {
-    if (m_stride == 2) return f(StrideOf<2>());
-    if (m_stride == 4) return f(StrideOf<4>());
-    if (m_stride == 8) return f(StrideOf<8>());
-    f(StrideOf<0>());
-  }
-
-  template <int Stride>
-  KOKKOS_FUNCTION void update_on_host() {
-    const int n = Stride > 0 ? Stride : m_stride;
-    Real step[Stride > 0 ? Stride : most_rows] = {};
-    for (int p = 0; p < m_members; ++p) {
-      const RememberedRow row = m_rows[p];
-      const Slot* slots = m_slots + row.slots;
-      for (int r = 0; r < m_size; ++r) step[r] = m_step[p * m_size + r];
-      for (int e = 0; e < row.length; ++e) {
-        Real* to = m_r + int(slots[e]) * n;
-        const Real value = m_a.values[row.begin + static_cast<std::size_t>(e)];
-        for (int r = 0; r < n; ++r) to[r] += step[r] * value;
-      }
-    }
-  }
-
-  /// Row r of the block's own part, with a one on its diagonal, takes the place of S's; row r of C is that
+  /// Row r of the block's own part, with a one on its diagonal, replaces S's; row r of C is that
   /// over the root of its pivot. Where that is under the floor, later rows go without column r.
   KOKKOS_FUNCTION void couple(int r) {
     Real* s = m_s + m_c.row(r);
     m_c.multiply(m_level, r, s, m_l);
-    const Real pivot = s[r] - square(r);
+    const Real pivot = s[r] - this->square(r);
     m_c.append(m_level, r, m_l, Real(1));
     const bool sound = pivot > Real(m_p.pivot_floor) * m_start_psi[r];
     const Real scale = sound ? 1 / Kokkos::sqrt(pivot) : Real(0);
@@ -532,7 +104,7 @@ class Block {
           double total = 0;
           for (int p = 0; p < m_members; ++p) total += value(r, p) * row_product(p, lane, r);
           for (int q = 0; q <= r; ++q) total += 2 * own_value(r, q) * row_product(own_row(q), lane, r);
-          each_of_lane(r + 1, lane, [&](int q) { total += own_value(r, q) * own_product(q, r); });
+          each_of_lane<width>(r + 1, lane, [&](int q) { total += own_value(r, q) * own_product(q, r); });
           return total;
         });
         m_level.once([&] { m_psi[r] = sum; });
@@ -544,10 +116,10 @@ class Block {
   KOKKOS_FORCEINLINE_FUNCTION double row_product(int position, int lane, int r) const {
     const RememberedRow row = m_rows[position];
     const Slot* slots = m_slots + row.slots;
-    const Scalar* values = m_a.original + index_of(row);
+    const Scalar* values = m_a.original + row.begin;
     double sum = 0;
-    each_of_lane(row.length, lane,
-                 [&](int e) { sum += double(values[e]) * double(gradient(int(slots[e]), r)); });
+    each_of_lane<width>(row.length, lane,
+                        [&](int e) { sum += double(values[e]) * double(gradient(int(slots[e]), r)); });
     return sum;
   }
 
@@ -556,7 +128,7 @@ class Block {
     const RememberedRow& row = m_rows[own_row(q)];
     const std::size_t end = m_a.row_ptrs[m_first + q + 1];
     double sum = 0;
-    for (std::size_t e = index_of(row) + static_cast<std::size_t>(row.length); e < end; ++e) {
+    for (std::size_t e = row.begin + static_cast<std::size_t>(row.length); e < end; ++e) {
       const int col = m_a.col_idxs[e] - m_first;
       if (col > r) break;
       sum += double(m_a.original[e]) * own_value(r, col);
@@ -571,7 +143,7 @@ class Block {
     const auto add = [&](int position, const auto& factor) {
       const RememberedRow row = m_rows[position];
       const Slot* slots = m_slots + row.slots;
-      const Scalar* values = m_a.original + index_of(row);
+      const Scalar* values = m_a.original + row.begin;
       double product[Stride > 0 ? Stride : most_rows] = {};
       for (int e = 0; e < row.length; ++e) {
         const Real* g = m_r + int(slots[e]) * n;
@@ -588,37 +160,9 @@ class Block {
     }
   }
 
-  Level m_level;
-  const Matrix<Scalar, Real>& m_a;
-  const Parameters& m_p;
-  const Layout& m_layout;
-  Set m_set;
-  int m_first;
-  int m_size;
-  int m_stride;     ///< from one slot's gradients to the next one's; on the host those between are zero
-  float m_inverse;  ///< 1 / m_size
-  RememberedRow* m_rows;
   double* m_psi;
-  Real* m_r;
-  InverseFactor<Real> m_w;  ///< of A[P, P]
-  Real* m_y;
-  Real* m_step;
-  Real* m_column;
-  Real* m_l;
-  Real* m_s;                ///< S, packed as the factors are
   InverseFactor<Real> m_c;  ///< of S
-  Real* m_scale;
-  Real* m_weight;
-  Real* m_start_psi;
-  int* m_member_slots;
-  Slot* m_slots;
-
-  int m_members = 0;
-  int m_next = 0;
   int m_first_short = most_rows;
-  Shortage m_shortage = Shortage::members;
-  Real m_pivot = 0;
-  bool m_frozen = false;  ///< columns that are new are of no interest
 };
 
 }  // namespace prekond::impl::adaptive_fsai

@@ -80,14 +80,14 @@ struct GrowBlocks {
     const int number = rows.row(k), first = begins(number), size = begins(number + 1) - first;
     const Set set = make_set(base, unit);
     BlockType block(level, a, parameters, layout, set, base, first, size);
-    RowStatus grown;
-    if (start.row_ptrs.extent(0) > 0) {
-      const std::size_t begin = start.row_ptrs(first);  // the first row has the common columns and its own
-      grown =
-          block.grow(start.col_idxs.data() + begin, static_cast<int>(start.row_ptrs(first + 1) - begin) - 1);
-    } else {
-      grown = block.grow(nullptr, 0);
+    const int* cols = nullptr;
+    int n = 0;
+    if (start.row_ptrs.extent(0) > 0) {  // the first row has the common columns and its own
+      const std::size_t begin = start.row_ptrs(first);
+      cols = start.col_idxs.data() + begin;
+      n = static_cast<int>(start.row_ptrs(first + 1) - begin) - 1;
     }
+    const RowStatus grown = grow_pattern(block, parameters, cols, n, false);
     const bool sample = slab.first < 0;
     const bool overflow = grown == RowStatus::overflow;
     level.once([&] {
@@ -110,7 +110,7 @@ struct GrowBlocks {
 
   KOKKOS_FUNCTION void write_row(const Level& level, const BlockType& block, RowStatus grown, int first,
                                  int r, std::int64_t place) const {
-    const double psi = block.psi(r);
+    const double psi = block.row_psi(r);
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : block.diagonal(r));
     const int m = sound ? block.members() : 0, own = sound ? r + 1 : 1;

@@ -12,12 +12,12 @@ namespace prekond::impl::adaptive_fsai {
 template <class Real, class Slot, class Set>
 struct BlockLayout {
   int max_members;  ///< columns left of the block that there is room for
-  int capacity;     ///< columns it can meet
+  int capacity;     ///< columns it has slots for
   int pool;         ///< entries of A's rows it can remember
   int block;        ///< rows
 
-  std::size_t rows, psi, gradient, factor, y, step, a, l, s, c, scale, weight, start_psi, cols, member_cols,
-      member_slots, buckets, num_buckets, slots, count, bytes;
+  std::size_t rows, psi, gradient, factor, y, step, column, l, s, c, scale, weight, start_psi, cols,
+      member_cols, member_slots, buckets, num_buckets, slots, count, bytes;
 
   /// Numbers from one slot's gradients to the next one's: on the host those of whole vector registers.
   KOKKOS_FUNCTION static constexpr int stride(int rows) {
@@ -47,7 +47,7 @@ struct BlockLayout {
     factor = place(InverseFactor<Real>::size(m), sizeof(Real));
     y = place(m * b, sizeof(Real));
     step = place(m * b, sizeof(Real));
-    a = place(m, sizeof(Real));
+    column = place(m, sizeof(Real));
     l = place(m > b ? m : b, sizeof(Real));
     s = place(InverseFactor<Real>::size(b), sizeof(Real));
     c = place(InverseFactor<Real>::size(b), sizeof(Real));

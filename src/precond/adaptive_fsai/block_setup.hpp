@@ -117,24 +117,24 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
   const auto ints = [&](const char* label, std::int64_t size) {
     return allocate<Vector<int, Space>>(m_space, label, size);
   };
-  const auto list = ints("prekond::adaptive_fsai::sample::blocks", count);
-  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose",
+  const auto list = ints("prekond::adaptive_fsai::numeric::sample_list", count);
+  Kokkos::parallel_for("prekond::adaptive_fsai::numeric::choose_sample",
                        Kokkos::RangePolicy<Space>(m_space, 0, count), SpreadEvenly<Space>{list, blocks});
   const std::int64_t places = static_cast<std::int64_t>(count) * m_supernodes.largest;
-  const auto columns = ints("prekond::adaptive_fsai::sample::columns", count);
-  const auto entries = ints("prekond::adaptive_fsai::sample::entries", count);
-  const auto members = ints("prekond::adaptive_fsai::sample::members", count);
-  const auto status = ints("prekond::adaptive_fsai::sample::status", count);
-  const auto cols = ints("prekond::adaptive_fsai::sample::cols", places * width);
-  const auto values =
-      allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::sample::values", places * width);
-  const auto length = ints("prekond::adaptive_fsai::sample::length", places);
+  const auto columns = ints("prekond::adaptive_fsai::numeric::sample_columns", count);
+  const auto entries = ints("prekond::adaptive_fsai::numeric::sample_entries", count);
+  const auto members = ints("prekond::adaptive_fsai::numeric::sample_members", count);
+  const auto status = ints("prekond::adaptive_fsai::numeric::sample_status", count);
+  const auto cols = ints("prekond::adaptive_fsai::numeric::sample_cols", places * width);
+  const auto values = allocate<Vector<Scalar, Space>>(
+      m_space, "prekond::adaptive_fsai::numeric::sample_values", places * width);
+  const auto length = ints("prekond::adaptive_fsai::numeric::sample_length", places);
   sample.rows = {0, count, list};
   sample.status = status;
   sample.slab = {-1, width, cols, values, length};
   sample.usage = {columns, entries, members};
   sample.outcome = {};
-  m_rows.run_in_slab(sample, "prekond::adaptive_fsai::sample::grow_block");
+  m_rows.run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_blocks");
   const auto quantile = [&](const Vector<int, Space>& used) {
     auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), used);
     std::sort(host.data(), host.data() + count);
@@ -157,9 +157,8 @@ auto BlockSetup<Scalar, Real, Space, Portable>::enlarged(const typename LargeKer
     if ((shortages & (1 << static_cast<int>(shortage))) == 0) return static_cast<int>(size);
     if (size >= limit)
       throw InputError(
-          "adaptive_fsai: a block meets more entries of the matrix than 31 bits can count; lower max_steps "
-          "or "
-          "block_size");
+          "adaptive_fsai: a block reads more entries of the matrix than 31 bits can count; lower max_steps "
+          "or block_size");
     return static_cast<int>(std::min(4 * size, limit));
   };
   const std::int64_t columns =
@@ -219,8 +218,8 @@ auto BlockSetup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& 
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", places);
   auto status = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::status", chunk);
   const auto held = m_rows.meter().hold(slab_cols, slab_values, slab_length, status);
-  auto row_ptrs =
-      allocate_zero<Vector<std::size_t, Space>>(m_space, "prekond::adaptive_fsai::g_row_ptrs", n + 1);
+  auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(
+      m_space, "prekond::adaptive_fsai::numeric::g_row_ptrs", n + 1);
   std::vector<typename Rows::Piece> pieces;
   std::size_t nnz = 0;
   std::int64_t row = 0;

@@ -64,7 +64,7 @@ inline constexpr int unused_slots = 16;
 template <class Number, class Slot, class Set>
 struct Layout {
   int max_members;  ///< off-diagonal entries there is room for
-  int capacity;     ///< columns it can meet
+  int capacity;     ///< columns it has slots for
   int pool;         ///< entries of A's rows it can remember
 
   /// The halves of a warp add two rows to the gradient at a time: in single precision into a part each, which
@@ -78,7 +78,7 @@ struct Layout {
            2;
   }
 
-  std::size_t rows, representatives, gradient, factor, a, l, step, g, y, cols, member_cols, buckets,
+  std::size_t rows, representatives, gradient, factor, column, l, step, g, y, cols, member_cols, buckets,
       num_buckets, count, bytes, pool_bytes;
 
   Layout() = default;
@@ -93,7 +93,7 @@ struct Layout {
     };
     const std::size_t m = static_cast<std::size_t>(members);
     rows = place(m + 1, sizeof(RememberedRow));
-    a = place(m + 1, sizeof(Number));
+    column = place(m + 1, sizeof(Number));
     l = place(m, sizeof(Number));
     step = place(m, sizeof(Number));
     g = place(m, sizeof(Number));
@@ -139,7 +139,7 @@ struct MergeLayout {
   int capacity;     ///< entries of a gradient
   int pool;         ///< of no use here
 
-  std::size_t sources, column, l, g, y, gradient, factor, cols, member_cols, heads, bytes;
+  std::size_t sources, column, l, own_g, g, y, gradient, factor, cols, member_cols, heads, bytes;
   std::size_t pool_bytes = 0;
 
   static constexpr std::int64_t most_columns() { return std::numeric_limits<int>::max(); }
@@ -157,7 +157,8 @@ struct MergeLayout {
     sources = place(m + 1, sizeof(MergeSource));
     column = place(m + 1, sizeof(Number));
     l = place(m, sizeof(Number));
-    g = place(m + 1, sizeof(Number));
+    own_g = place(1, sizeof(Number));  // in front of the members'
+    g = place(m, sizeof(Number));
     y = place(static_cast<std::size_t>(batch), sizeof(Number));
     gradient = place(capacity, sizeof(Number));
     factor = place(InverseFactor<Number>::size(m), sizeof(Number));

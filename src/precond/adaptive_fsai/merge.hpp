@@ -2,91 +2,50 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A row's growth by merges: the gradient of each step is formed anew out of the pattern's rows of A, which
-/// are sorted (Bernaschi et al. 2019, Algorithm 2). There is no set of columns; what a step's gradient takes
-/// is its own entries.
+/// are sorted (Bernaschi et al. 2019, Algorithm 2). There is no set of columns; a step's gradient is a list
+/// of its own entries.
 #include <prekond/core/levels.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/dense/inverse_factor.hpp>
 
-#include "precond/adaptive_fsai/layout.hpp"
-#include "precond/adaptive_fsai/magnitude.hpp"
-#include "precond/adaptive_fsai/row.hpp"
-#include "precond/common/power_of_two.hpp"
-
-#include <cstdint>
+#include "precond/adaptive_fsai/arg_max.hpp"
+#include "precond/adaptive_fsai/growth.hpp"
+#include "precond/adaptive_fsai/row_state.hpp"
 
 namespace prekond::impl::adaptive_fsai {
 
-/// One row's growth, with the interface of Row. Member p is at place p + 1 of what is merged, row i itself at
-/// place 0.
+/// One row's growth, with the interface of Row; candidates are places in the gradient's list. Member p is at
+/// place p + 1 of what is merged, row i itself at place 0.
 template <class Scalar, class Real, class Level>
-class MergedRow {
+class MergedRow : public RowState<Scalar, Real, Level> {
+  using State = RowState<Scalar, Real, Level>;
+
  public:
-  using Number = in_precision_t<Scalar, Real>;
+  using typename State::Number;
   using RowLayout = MergeLayout<Number>;
-  static constexpr int width = Level::width;
+  using State::width;
 
   KOKKOS_FUNCTION MergedRow(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
                             const RowLayout& layout, const NoColumnSet&, char* base, char*, int i)
-      : m_level(level),
-        m_a(a),
-        m_p(parameters),
+      : State(level, a, parameters, layout, base, i),
         m_layout(layout),
-        m_i(i),
         m_sources(at<MergeSource>(base, layout.sources)),
-        m_column(at<Number>(base, layout.column)),
-        m_l(at<Number>(base, layout.l)),
-        m_g(at<Number>(base, layout.g)),
-        m_y(at<Number>(base, layout.y)),
+        m_factors(at<Number>(base, layout.own_g)),
         m_r(at<Number>(base, layout.gradient)),
-        m_w{at<Number>(base, layout.factor)},
         m_cols(at<int>(base, layout.cols)),
         m_member_cols(at<int>(base, layout.member_cols)),
         m_heads(at<unsigned>(base, layout.heads)) {}
 
-  /// Finds the pattern and solves on it. It begins with `start[0 .. n)`, ascending, all smaller than i:
-  /// G_0's.
-  KOKKOS_FUNCTION RowStatus grow(const int* start, int n) {
-    begin_row();
-    RowStatus status = add_columns(start, n);
-    if (status == RowStatus::overflow) return status;
-    const Real psi_0 = m_psi;
-    for (int k = 0; k < m_p.max_steps && m_members < m_p.growth_limit; ++k) {
-      const Real psi_before = m_psi;
-      const int first = m_members;
-      if (!form_gradient()) return RowStatus::overflow;
-      for (int t = 0; t < m_p.step_size && m_members < m_p.growth_limit; ++t) {
-        const int slot = best_candidate();
-        if (slot < 0) break;
-        const RowStatus added = add_member(m_cols[slot], m_r[slot], first);
-        if (added != RowStatus::done) return added;
-        m_level.once([&] { m_r[slot] = 0; });
-      }
-      if (m_members == first) break;
-      if (m_psi <= Real(m_p.tolerance) * psi_0) break;
-      if (m_p.step_tolerance > 0 && psi_before - m_psi <= Real(m_p.step_tolerance) * psi_before) break;
-    }
-    return status;
-  }
-
-  /// Solves on a given pattern: `cols[0 .. n)`, ascending, all smaller than i. A column whose pivot is under
-  /// the floor is left out.
-  KOKKOS_FUNCTION RowStatus solve(const int* cols, int n) {
-    begin_row();
-    return add_columns(cols, n);
-  }
-
   /// psi = g~ A g~^T (g~ A g~^H) in double, from the matrix's own values: those of the rows of P above the
-  /// diagonal are taken from below.
+  /// diagonal are read from below.
   KOKKOS_FUNCTION double exact_psi() const {
     return m_level.template sum<double>([&](int lane) {
       double total = 0;
       for (int k = lane; k <= m_members; k += width) {
         const int col = column_at(k);
-        const in_precision_t<Scalar, double> g = to_double(m_g[k]);
+        const in_precision_t<Scalar, double> g = to_double(m_factors[k]);
         in_precision_t<Scalar, double> product = 0;
         for (int q = 0; q < k; ++q)
-          product += to_double(m_g[q]) * to_double(entry(m_a.original, column_at(q), col));
+          product += to_double(m_factors[q]) * to_double(entry(m_a.original, column_at(q), col));
         total += real_of_product(conjugate(g),
                                  2.0 * product + g * double(real_part(entry(m_a.original, col, col))));
       }
@@ -94,76 +53,34 @@ class MergedRow {
     });
   }
 
-  KOKKOS_FUNCTION int members() const { return m_members; }
   KOKKOS_FUNCTION int member_column(int p) const { return m_member_cols[p]; }
-  KOKKOS_FUNCTION Number value(int p) const { return m_g[p + 1]; }
-  KOKKOS_FUNCTION Real pivot() const { return m_pivot; }
   KOKKOS_FUNCTION int slots_used() const { return m_most < m_layout.capacity ? m_most : m_layout.capacity; }
   KOKKOS_FUNCTION int entries_used() const { return 0; }
-  KOKKOS_FUNCTION Shortage shortage() const { return m_shortage; }
   /// Where a_ii stands: right behind what is left of it.
   KOKKOS_FUNCTION std::size_t diagonal_entry() const {
     return m_sources[0].begin + static_cast<std::size_t>(m_sources[0].length);
   }
 
- private:
-  static constexpr unsigned none = ~0u;  ///< the head of a row that is used up
-
-  template <class T>
-  KOKKOS_FUNCTION static T* at(char* base, std::size_t offset) {
-    return reinterpret_cast<T*>(base + offset);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION int column_at(int place) const {
-    return place == 0 ? m_i : m_member_cols[place - 1];
-  }
-
-  /// The first entry of row j in a column >= col.
-  KOKKOS_FORCEINLINE_FUNCTION std::size_t first_from(int j, int col) const {
-    std::size_t begin = m_a.row_ptrs[j], end = m_a.row_ptrs[j + 1];
-    while (begin < end) {
-      const std::size_t middle = begin + (end - begin) / 2;
-      if (m_a.col_idxs[middle] < col)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-    return begin;
-  }
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION T entry(const T* values, int j, int col) const {
-    const std::size_t k = first_from(j, col);
-    return k < m_a.row_ptrs[j + 1] && m_a.col_idxs[k] == col ? values[k] : T(0);
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void add_source(int place, int j) const {
-    const std::size_t begin = m_a.row_ptrs[j];
-    m_sources[place] = {begin, static_cast<int>(first_from(j, m_i) - begin), 0};
-  }
-
-  /// g~ = e_i and psi = a_ii.
-  KOKKOS_FUNCTION void begin_row() {
-    m_scale = inverse_power_of_two(m_a.diagonal[m_i]);
-    m_psi = m_scale * m_a.diagonal[m_i];
-    m_floor = Real(m_p.candidate_floor) * m_a.root[m_i] * m_scale;
+  KOKKOS_FORCEINLINE_FUNCTION bool begin(const int*, int, bool) {
+    begin_at_diagonal();
     m_level.once([&] {
       add_source(0, m_i);
-      m_g[0] = 1;
+      m_factors[0] = 1;
     });
+    return true;
   }
 
-  /// All of a start's columns in one step. One whose pivot is under the floor is left out.
-  KOKKOS_FUNCTION RowStatus add_columns(const int* cols, int n) {
-    RowStatus status = RowStatus::done;
-    for (int k = 0; k < n; ++k) {
-      const RowStatus added = add_member(cols[k], m_scale * entry(m_a.values, m_i, cols[k]), 0);
-      if (added == RowStatus::overflow) return added;
-      if (added == RowStatus::pivot) status = added;
-    }
-    return status;
+  /// A column of the start: the only entry of a gradient, row i's own.
+  KOKKOS_FORCEINLINE_FUNCTION int candidate(int col) const {
+    m_level.once([&] {
+      m_cols[0] = col;
+      m_r[0] = m_scale * entry(m_a.values, m_i, col);
+    });
+    return 0;
   }
 
   /// r = A g~ over the columns that the rows have left of i, ascending; zero in those of the pattern.
-  KOKKOS_FUNCTION bool form_gradient() {
+  KOKKOS_FORCEINLINE_FUNCTION bool begin_step(bool) {
     if constexpr (Level::keeps_registers && width == 32) {
       m_used = m_members < width ? merge_in_registers() : merge();
     } else {
@@ -176,27 +93,80 @@ class MergedRow {
     }
     m_level.region([&](int lane) {
       for (int p = lane; p < m_members; p += width) {
-        const int slot = slot_from(m_member_cols[p]);
+        const int slot = first_from(m_cols, m_used, m_member_cols[p]);
         if (slot < m_used && m_cols[slot] == m_member_cols[p]) m_r[slot] = 0;
       }
     });
     return true;
   }
 
-  /// The first slot with a column >= col.
-  KOKKOS_FORCEINLINE_FUNCTION int slot_from(int col) const {
-    int begin = 0, end = m_used;
-    while (begin < end) {
-      const int middle = (begin + end) / 2;
-      if (m_cols[middle] < col)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-    return begin;
+  /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go
+  /// to the smaller column. -1 where there is none.
+  KOKKOS_FUNCTION int best_candidate() const {
+    const int slot = largest([](int) { return true; });
+    if (slot < 0 || above_floor(m_r[slot], m_cols[slot])) return slot;
+    return largest([this](int s) { return above_floor(m_r[s], m_cols[s]); });
   }
 
-  /// Lanes own rows. They take the smallest column among the heads, again and again, and sum what stands
+  /// Borders W by the column of the candidate in `slot` and moves g~ to the new minimum.
+  KOKKOS_FUNCTION RowStatus add_member(int slot, int first) {
+    const int m = m_members;
+    if (m == m_layout.max_members) {
+      m_shortage = Shortage::members;
+      return RowStatus::overflow;
+    }
+    const int j = m_cols[slot];
+    const Number r_j = m_r[slot];
+    m_level.region([&](int lane) {
+      for (int p = lane; p < m; p += width)
+        m_column[p] = m_scale * conjugate(entry(m_a.values, j, m_member_cols[p]));
+    });
+    const Real scale = border(j);
+    if (scale == 0) return RowStatus::pivot;
+    const Number y = step_length(r_j, first, scale);
+    const Number* w = m_w.w + m_w.row(m);
+    m_level.region([&](int lane) {
+      for (int p = lane; p <= m; p += width) m_g[p] = p == m ? y * w[p] : m_g[p] + y * w[p];
+      if (lane == 0) {
+        m_y[m - first] = y;
+        m_member_cols[m] = j;
+        add_source(m + 1, j);
+        m_r[slot] = 0;
+      }
+    });
+    m_psi -= abs2(y);
+    ++m_members;
+    return RowStatus::done;
+  }
+
+ private:
+  static constexpr unsigned none = ~0u;  ///< the head of a row that is used up
+
+  using State::above_floor, State::begin_at_diagonal, State::border, State::step_length;
+  using State::m_level, State::m_a, State::m_p, State::m_i, State::m_column, State::m_l, State::m_g,
+      State::m_y, State::m_w, State::m_members, State::m_shortage, State::m_scale, State::m_psi;
+
+  KOKKOS_FORCEINLINE_FUNCTION int column_at(int place) const {
+    return place == 0 ? m_i : m_member_cols[place - 1];
+  }
+
+  /// a_ij of row i, in A's own or the setup's precision.
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION T entry(const T* values, int i, int j) const {
+    const std::size_t begin = m_a.row_ptrs[i];
+    const int length = static_cast<int>(m_a.row_ptrs[i + 1] - begin);
+    const int e = first_from(m_a.col_idxs + begin, length, j);
+    if (e == length || m_a.col_idxs[begin + static_cast<std::size_t>(e)] != j) return T(0);
+    return values[begin + static_cast<std::size_t>(e)];
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void add_source(int place, int j) const {
+    const std::size_t begin = m_a.row_ptrs[j];
+    const int full = static_cast<int>(m_a.row_ptrs[j + 1] - begin);
+    m_sources[place] = {begin, first_from(m_a.col_idxs + begin, full, m_i), 0};
+  }
+
+  /// Lanes own rows. Again and again they find the smallest column among the heads, and sum what stands
   /// there. \returns the number of columns
   KOKKOS_FUNCTION int merge() {
     m_level.region([&](int lane) {
@@ -213,7 +183,7 @@ class MergedRow {
         return least;
       });
       if (col == none) return count;
-      const Number r = m_level.template sum<Number>([&](int lane) { return take_heads(lane, col); });
+      const Number r = m_level.template sum<Number>([&](int lane) { return sum_heads(lane, col); });
       m_level.once([&] {
         if (count >= m_layout.capacity) return;
         m_cols[count] = static_cast<int>(col);
@@ -224,13 +194,13 @@ class MergedRow {
   }
 
   /// A lane's part of the column's sum; its rows move on.
-  KOKKOS_FORCEINLINE_FUNCTION Number take_heads(int lane, unsigned col) const {
+  KOKKOS_FORCEINLINE_FUNCTION Number sum_heads(int lane, unsigned col) const {
     Number part = 0;
     for (int k = lane; k <= m_members; k += width) {
       if (m_heads[k] != col) continue;
       MergeSource& source = m_sources[k];
       const std::size_t place = source.begin + static_cast<std::size_t>(source.next);
-      part += (m_g[k] * m_scale) * m_a.values[place];
+      part += (m_factors[k] * m_scale) * m_a.values[place];
       m_heads[k] = ++source.next < source.length ? unsigned(m_a.col_idxs[place + 1]) : none;
     }
     return part;
@@ -253,7 +223,7 @@ class MergedRow {
     Number d = 0;
     if (lane <= m_members) {
       source = m_sources[lane];
-      d = m_g[lane] * m_scale;
+      d = m_factors[lane] * m_scale;
     }
     Head head = load(source, 0), after = load(source, 1);
     int e = 1, count = 0;
@@ -276,109 +246,22 @@ class MergedRow {
     return count;
   }
 
-  /// The slot with the largest |r_j| among the columns outside the pattern that are above the floor; ties go
-  /// to the smaller column. -1 where there is none.
-  KOKKOS_FUNCTION int best_candidate() const {
-    const int slot = arg_max([](int) { return true; });
-    if (slot < 0 || above_floor(slot)) return slot;
-    return arg_max([this](int s) { return above_floor(s); });
-  }
-  KOKKOS_FORCEINLINE_FUNCTION bool above_floor(int slot) const {
-    return Kokkos::abs(m_r[slot]) > m_floor * m_a.root[m_cols[slot]];
-  }
-
-  // Single precision packs magnitude and slot into one key; double needs two sweeps. Slots are in the
-  // columns' order.
   template <class Filter>
-  KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Filter& filter) const {
-    using Bits = unsigned long long;
-    if constexpr (sizeof(Real) == 4) {
-      const Bits best = m_level.template max<Bits>([&](int lane) {
-        Bits mine = 0;
-        for (int s = lane; s < m_used; s += width) {
-          const Bits key = Bits(magnitude(m_r[s])) << 32 | (0xffffffffu - unsigned(s));
-          if (key > mine && filter(s)) mine = key;
-        }
-        return mine;
-      });
-      return (best >> 32) == 0 ? -1 : int(0xffffffffu - unsigned(best));
-    } else {
-      const Bits best = m_level.template max<Bits>([&](int lane) {
-        Bits mine = 0;
-        for (int s = lane; s < m_used; s += width)
-          if (magnitude(m_r[s]) > mine && filter(s)) mine = magnitude(m_r[s]);
-        return mine;
-      });
-      if (best == 0) return -1;
-      return int(m_level.template min<unsigned>([&](int lane) {
-        for (int s = lane; s < m_used; s += width)
-          if (magnitude(m_r[s]) == best && filter(s)) return unsigned(s);
-        return none;
-      }));
-    }
+  KOKKOS_FORCEINLINE_FUNCTION int largest(const Filter& filter) const {
+    return arg_max<Real>(
+        m_level, m_used, [this](int s) { return magnitude(m_r[s]); }, [](int s) { return s; }, filter);
   }
 
-  /// Borders W by the column of j and moves g~ to the new minimum. `first` is the number of members before
-  /// this step: what they changed is in r_j already.
-  KOKKOS_FUNCTION RowStatus add_member(int j, Number r_j, int first) {
-    const int m = m_members;
-    if (m == m_layout.max_members) {
-      m_shortage = Shortage::members;
-      return RowStatus::overflow;
-    }
-    m_level.region([&](int lane) {
-      for (int p = lane; p < m; p += width)
-        m_column[p] = m_scale * conjugate(entry(m_a.values, j, m_member_cols[p]));
-    });
-    const Real a_jj = m_scale * m_a.diagonal[j];
-    const Real square = m_w.multiply(m_level, m, m_column, m_l);
-    const Real lambda_2 = a_jj - square;
-    if (!(lambda_2 > Real(m_p.pivot_floor) * a_jj)) {
-      m_pivot = lambda_2 / a_jj;
-      return RowStatus::pivot;
-    }
-    const Real scale = Real(1) / Kokkos::sqrt(lambda_2);
-    m_w.append(m_level, m, m_l, scale);
-    for (int p = first; p < m; ++p) r_j += m_y[p - first] * m_l[p];
-    const Number y = -r_j * scale;
-    const Number* w = m_w.w + m_w.row(m);
-    m_level.region([&](int lane) {
-      for (int p = lane; p <= m; p += width) m_g[p + 1] = p == m ? y * w[p] : m_g[p + 1] + y * w[p];
-      if (lane == 0) {
-        m_y[m - first] = y;
-        m_member_cols[m] = j;
-        add_source(m + 1, j);
-      }
-    });
-    m_psi -= abs2(y);
-    ++m_members;
-    return RowStatus::done;
-  }
-
-  Level m_level;
-  const Matrix<Scalar, Real>& m_a;
-  const Parameters& m_p;
   const RowLayout& m_layout;
-  int m_i;
   MergeSource* m_sources;
-  Number* m_column;
-  Number* m_l;
-  Number* m_g;
-  Number* m_y;
+  Number* m_factors;  ///< g~: 1 for row i itself, then the members' entries
   Number* m_r;
-  InverseFactor<Number> m_w;
   int* m_cols;
   int* m_member_cols;
   unsigned* m_heads;
 
-  int m_members = 0;
   int m_used = 0;  ///< entries of the gradient
   int m_most = 0;  ///< and the most of them in any step
-  Shortage m_shortage = Shortage::members;
-  Real m_scale = 1;
-  Real m_floor = 0;
-  Real m_psi = 0;
-  Real m_pivot = 0;
 };
 
 }  // namespace prekond::impl::adaptive_fsai

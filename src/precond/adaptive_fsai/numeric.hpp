@@ -49,7 +49,7 @@ std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_t
 }
 
 template <class Real, class Space>
-struct TakeRoot {
+struct SquareRoot {
   VectorView<const Real, Space> diagonal;
   VectorView<Real, Space> root;
   KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(diagonal(i)); }
@@ -61,7 +61,7 @@ Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Spac
       allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::root", diagonal.extent(0));
   Kokkos::parallel_for("prekond::adaptive_fsai::numeric::roots",
                        Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)),
-                       TakeRoot<Real, Space>{diagonal, root});
+                       SquareRoot<Real, Space>{diagonal, root});
   return root;
 }
 
@@ -157,7 +157,7 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   return longest;
 }
 
-/// What the kernels take of the options, for starts of up to `longest_start` entries beside the diagonal.
+/// What the kernels need of the options, for starts of up to `longest_start` entries beside the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, int in_block, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index

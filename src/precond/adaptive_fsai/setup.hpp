@@ -261,21 +261,25 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
       std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
   const int count = static_cast<int>(
       std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
-  auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::rows", count);
-  Kokkos::parallel_for("prekond::adaptive_fsai::sample::choose",
+  auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_list", count);
+  Kokkos::parallel_for("prekond::adaptive_fsai::numeric::choose_sample",
                        Kokkos::RangePolicy<Space>(m_space, 0, count), SpreadEvenly<Space>{list, n});
-  auto columns = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::columns", count);
-  auto entries = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::entries", count);
-  auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::cols", count * width);
-  auto values =
-      allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::sample::values", count * width);
-  auto length = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::sample::length", count);
+  auto columns =
+      allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_columns", count);
+  auto entries =
+      allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_entries", count);
+  auto cols =
+      allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_cols", count * width);
+  auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_values",
+                                                count * width);
+  auto length =
+      allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_length", count);
   const auto held = m_meter.hold(list, columns, entries, cols, values, length);
   sample.rows = {0, count, list};
   sample.slab = {-1, width, cols, values, length};
   sample.usage = {columns, entries};
   sample.outcome = {};
-  run_in_slab(sample, "prekond::adaptive_fsai::sample::grow_row");
+  run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_rows");
   const auto quantile = [&](const Vector<int, Space>& used) {
     auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), used);
     std::sort(host.data(), host.data() + count);
@@ -331,7 +335,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::do_rows(std::int64_t first,
       if ((shortages & (1 << static_cast<int>(shortage))) == 0) return static_cast<int>(size);
       if (size >= limit)
         throw InputError(
-            "adaptive_fsai: a row meets more entries of the matrix than 31 bits can count; lower max_steps");
+            "adaptive_fsai: a row reads more entries of the matrix than 31 bits can count; lower max_steps");
       return static_cast<int>(std::min(4 * size, limit));
     };
     const auto& now = large.layout;
@@ -384,8 +388,8 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Spa
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", chunk);
   const auto held_length = m_meter.hold(slab_length);
   auto held_slab = m_meter.hold(slab_cols, slab_values);
-  auto row_ptrs =
-      allocate_zero<Vector<std::size_t, Space>>(m_space, "prekond::adaptive_fsai::g_row_ptrs", n + 1);
+  auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(
+      m_space, "prekond::adaptive_fsai::numeric::g_row_ptrs", n + 1);
   std::vector<Piece> pieces;
   std::vector<MemoryMeter::Holding> held_results;
   if (m_result_counts) held_results.push_back(m_meter.hold(row_ptrs));
@@ -411,8 +415,8 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::joined(std::vector<Piece>& 
                                                             std::size_t nnz) -> GMatrix {
   const std::int64_t n = m_a.num_rows;
   if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
-  auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::g_cols", nnz);
-  auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::g_values", nnz);
+  auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", nnz);
+  auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", nnz);
   const auto held =
       m_meter.hold_bytes(m_result_counts ? MemoryMeter::bytes_of(cols) + MemoryMeter::bytes_of(values) : 0);
   std::size_t to = 0;
@@ -432,7 +436,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::solve(GMatrix& g) {
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
   const auto held = m_meter.hold(length);
   LargeKernel kernel = prototype();
-  // A kept row meets its own columns only.
+  // A row on a kept pattern has slots for its own columns only.
   kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool,
                    batch(kernel.layout.max_members)};
   kernel.pattern = CsrView<Scalar, Space>(g);
