@@ -46,10 +46,24 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/include/prekond/core/version.hpp.in
                ${PROJECT_BINARY_DIR}/include/prekond/core/version.hpp @ONLY)
 
+# prekond_precompile(TARGET): one header is precompiled for all, with prekond_core.
+function(prekond_precompile target)
+  if(NOT PREKOND_ENABLE_PCH OR Kokkos_ENABLE_CUDA OR "CUDA" IN_LIST Kokkos_DEVICES)
+    return()
+  endif()
+  if(target STREQUAL prekond_core)
+    target_precompile_headers(${target} PRIVATE <Kokkos_Core.hpp> <functional> <memory> <string> <vector>)
+  else()
+    target_precompile_headers(${target} REUSE_FROM prekond_core)
+  endif()
+endfunction()
+
 # prekond_optimize(LEVEL SOURCE...): in release builds the sources are compiled with this level in place of the build
-# type's: what runs once, or waits for files, is not worth the compiler's time.
+# type's: what runs once, or waits for files, is not worth the compiler's time. (A header that was precompiled with
+# another level is of no use for them.)
 function(prekond_optimize level)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
+  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
 endfunction()
 
 # prekond_add_library(NAME SOURCES ... LINK ...): prekond::NAME, a static or shared library that is installed.
@@ -67,6 +81,7 @@ function(prekond_add_library name)
   list(TRANSFORM arg_LINK PREPEND prekond_)
   target_link_libraries(${target} PUBLIC Kokkos::kokkos ${arg_LINK})
   target_link_libraries(${target} PRIVATE $<BUILD_INTERFACE:prekond_build_flags> ${arg_LIBRARIES})
+  prekond_precompile(${target})
   install(TARGETS ${target} EXPORT prekond_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()

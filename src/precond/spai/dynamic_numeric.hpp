@@ -3,11 +3,13 @@
 #pragma once
 /// The phases of DynamicSpai.
 #include <prekond/matrix/sort_rows.hpp>
+#include <prekond/pattern/power.hpp>
+#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
 #include "precond/spai/dynamic_setup.hpp"
-#include "precond/spai/numeric.hpp"
+#include "precond/spai/least_on_pattern.hpp"
 
 namespace prekond {
 

@@ -7,20 +7,17 @@
 #include "precond/common/breakdown_counter.hpp"
 #include "precond/common/cost.hpp"
 #include "precond/spai/launcher.hpp"
+#include "precond/spai/least_on_pattern.hpp"
 #include "precond/spai/minimal.hpp"
 #include "precond/spai/stream.hpp"
 
 #include <algorithm>
-#include <functional>
 #include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace prekond::impl::spai {
-
-/// Who is told what a setup costs, where it is long.
-using CostListener = std::function<void(const std::string&)>;
 
 /// The setup's launches on the problem min ||B^T M - I||, whose columns of B^T are rows here.
 template <class Scalar, class Space>
