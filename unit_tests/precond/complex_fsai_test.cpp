@@ -3,6 +3,7 @@
 
 // The static and the adaptive FSAI on Hermitian matrices.
 #include "precond/adaptive_fsai/numeric.hpp"
+#include "precond/adaptive_fsai/setup.hpp"
 #include "testing/hermitian_matrices.hpp"
 #include "testing/spaces.hpp"
 

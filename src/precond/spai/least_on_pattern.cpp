@@ -43,9 +43,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   return transpose<Scalar, Space>(space, m);
 }
 
-#define PREKOND_LEAST_ON_PATTERN(Scalar, Space)                                                              \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> least_on_pattern<Scalar, Space>(          \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&, const SpaiOptions&,                \
+#define PREKOND_LEAST_ON_PATTERN(Scalar, Space)                                                      \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> least_on_pattern<Scalar, Space>( \
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&, const SpaiOptions&,       \
       const std::string&, const CostListener&, Report&, MemoryMeter&);
 PREKOND_INSTANTIATE(PREKOND_LEAST_ON_PATTERN)
 
