@@ -45,6 +45,7 @@ struct InverseRows {
   }
 };
 
+/// What is kept while M's rows are solved bin by bin.
 template <class Scalar, class Space>
 class RowSetup {
  public:
