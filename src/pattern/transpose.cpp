@@ -1,97 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/scalar.hpp>
-#include <prekond/matrix/sort_rows.hpp>
-#include <prekond/pattern/transpose.hpp>
+#include "pattern/transpose_entries.hpp"
 
 #include "instantiate.hpp"
 
 namespace prekond {
-namespace {
-
-/// Entries of `a`, or their conjugates, by column, in no particular order within a column: `next` ends as the
-/// row pointers shifted by one.
-template <bool Conjugate, class Scalar, class Space>
-struct ScatterByColumn {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  CsrView<Scalar, Space> a;
-  VectorView<std::size_t, Space> next;
-  VectorView<int, Space> rows;
-  VectorView<Scalar, Space> values;
-  int rows_per_team;
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
-    const std::int64_t end = begin + rows_per_team < a.num_rows ? begin + rows_per_team : a.num_rows;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), [&](std::int64_t i) {
-      Kokkos::parallel_for(
-          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)), [&](std::size_t k) {
-            const std::size_t place = Kokkos::atomic_fetch_add(&next(a.col_idxs(k)), std::size_t(1));
-            rows(place) = static_cast<int>(i);
-            values(place) = Conjugate ? conjugate(a.values(k)) : a.values(k);
-          });
-    });
-  }
-};
-
-template <class Space>
-void exclusive_scan(const Space& space, VectorView<std::size_t, Space> counts) {
-  Kokkos::parallel_scan(
-      "prekond::transpose::scan",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, counts.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, std::size_t & sum, bool final) {
-        const std::size_t count = counts(i);
-        if (final) counts(i) = sum;
-        sum += count;
-      });
-}
-
-}  // namespace
-
-namespace impl {
-template <bool Conjugate, class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(
-    const Space& space, const CsrView<Scalar, Space>& a) {
-  using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  const std::int64_t n = a.num_cols;
-  const std::int64_t nnz = a.nnz();
-  auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::transpose::row_ptrs", n + 1);
-  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", nnz);
-  auto values = allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", nnz);
-  const VectorView<std::size_t, Space> ptrs = row_ptrs;
-  Kokkos::parallel_for(
-      "prekond::transpose::count", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, nnz),
-      KOKKOS_LAMBDA(std::int64_t k) { Kokkos::atomic_inc(&ptrs(a.col_idxs(k))); });
-  exclusive_scan<Space>(space, ptrs);
-  auto next = allocate<Vector<std::size_t, Space>>(space, "prekond::transpose::next", n + 1);
-  Kokkos::deep_copy(space, next, row_ptrs);
-
-  constexpr int vector_length = is_host_space<Space> ? 1 : 8;
-  constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
-  const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
-  const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
-  Kokkos::parallel_for(
-      "prekond::transpose::scatter",
-      Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
-      scatter);
-  Result result(a.num_cols, a.num_rows, row_ptrs, col_idxs, values);
-  sort_rows(space, result);
-  return result;
-}
-}  // namespace impl
-
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
-                                                                            const CsrView<Scalar, Space>& a) {
-  return impl::transpose_entries<false, Scalar, Space>(space, a);
-}
-
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
-    const Space& space, const CsrView<Scalar, Space>& a) {
-  return impl::transpose_entries<is_complex<Scalar>, Scalar, Space>(space, a);
-}
 
 #define PREKOND_TRANSPOSE(Scalar, Space)                                                                \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>(           \
@@ -99,6 +12,5 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_tran
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
       const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_TRANSPOSE)
-PREKOND_INSTANTIATE_COMPLEX(PREKOND_TRANSPOSE)
 
 }  // namespace prekond

@@ -184,7 +184,7 @@ TYPED_TEST(CgTest, ConvergenceIsTheLargerOfRtolAndAtol) {
       EXPECT_NEAR(solved.result.relative_residual, solved.history.back() / norm_b, 1e-15);
     }
     // Two kernels sum up (b, b) and (r, r), and agree to rounding.
-    EXPECT_EQ(run(1 + 1e-14, 0).result.iterations, 0) << "x = 0 is good enough";
+    EXPECT_EQ(run(0, (1 + 1e-14) * norm_b).result.iterations, 0) << "x = 0 is good enough";
     EXPECT_EQ(run(0, 2 * norm_b).result.reason, StopReason::atol);
   }
 }

@@ -98,8 +98,8 @@ TYPED_TEST(SolversTest, ConvergenceIsTheLargerOfRtolAndAtol) {
       EXPECT_GT(solved.history[solved.history.size() - 2], std::max(rtol * norm(b), atol));
     }
     // Two kernels sum up (b, b) and (r, r), and agree to rounding.
-    const auto at_once =
-        solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b, stop_at(1 + 1e-14));
+    const auto at_once = solve_with<double, TypeParam>(variant, operator_of<TypeParam>(a), nullptr, b,
+                                                       stop_at(0, 1000, (1 + 1e-14) * norm(b)));
     EXPECT_EQ(at_once.result.iterations, 0);
     EXPECT_TRUE(at_once.result.converged);
   }

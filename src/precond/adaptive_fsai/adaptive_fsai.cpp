@@ -7,6 +7,5 @@ namespace prekond {
 
 #define PREKOND_ADAPTIVE_FSAI(Scalar, Space) template class AdaptiveFsai<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_ADAPTIVE_FSAI)
-PREKOND_INSTANTIATE_COMPLEX(PREKOND_ADAPTIVE_FSAI)
 
 }  // namespace prekond

@@ -80,14 +80,14 @@ struct GrowBlocks {
     const int number = rows.row(k), first = begins(number), size = begins(number + 1) - first;
     const Set set = make_set(base, unit);
     BlockType block(level, a, parameters, layout, set, base, first, size);
-    const int* cols = nullptr;
-    int n = 0;
-    if (start.row_ptrs.extent(0) > 0) {  // the first row has the common columns and its own
-      const std::size_t begin = start.row_ptrs(first);
-      cols = start.col_idxs.data() + begin;
-      n = static_cast<int>(start.row_ptrs(first + 1) - begin) - 1;
+    RowStatus grown;  // by two calls, each compiled with the steps that it has, as in GrowRows
+    if (start.row_ptrs.extent(0) > 0) {
+      const std::size_t begin = start.row_ptrs(first);  // the first row has the common columns and its own
+      const int n = static_cast<int>(start.row_ptrs(first + 1) - begin) - 1;
+      grown = grow_pattern(block, parameters, start.col_idxs.data() + begin, n, false);
+    } else {
+      grown = grow_pattern(block, parameters, nullptr, 0, false);
     }
-    const RowStatus grown = grow_pattern(block, parameters, cols, n, false);
     const bool sample = slab.first < 0;
     const bool overflow = grown == RowStatus::overflow;
     level.once([&] {

@@ -149,15 +149,20 @@ struct GrowRows {
     const Set set = make_set(base, unit);
     RowType row(level, a, parameters, layout, set, base, pool, i);
     const bool kept = g_values.extent(0) > 0;
-    const int* cols = nullptr;
-    int n = 0;
-    if (kept || start.row_ptrs.extent(0) > 0) {  // all but the diagonal, which is the last
-      const std::size_t begin = kept ? pattern.row_ptrs(i) : start.row_ptrs(i);
-      const std::size_t end = kept ? pattern.row_ptrs(i + 1) : start.row_ptrs(i + 1);
-      cols = (kept ? pattern.col_idxs.data() : start.col_idxs.data()) + begin;
-      n = static_cast<int>(end - begin) - 1;
+    // Three calls, so that each is compiled with the steps that it has: with one call for all a device took 3
+    // to 14 % longer.
+    RowStatus status;
+    if (kept) {
+      const std::size_t begin = pattern.row_ptrs(i);  // all but the diagonal, which is the last
+      const int n = static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1;
+      status = grow_pattern(row, parameters, pattern.col_idxs.data() + begin, n, true);
+    } else if (start.row_ptrs.extent(0) > 0) {
+      const std::size_t begin = start.row_ptrs(i);
+      const int n = static_cast<int>(start.row_ptrs(i + 1) - begin) - 1;
+      status = grow_pattern(row, parameters, start.col_idxs.data() + begin, n, false);
+    } else {
+      status = grow_pattern(row, parameters, nullptr, 0, false);
     }
-    const RowStatus status = grow_pattern(row, parameters, cols, n, kept);
     if (status == RowStatus::overflow) {
       level.once([&] { slab.length(slab.place(i, k)) = -static_cast<int>(row.shortage()); });
     } else {

@@ -4,7 +4,7 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-#define PREKOND_GROW_BY_LIST(Scalar, Space) PREKOND_GROW_ROWS(Gradient::list, Scalar, Space)
+#define PREKOND_GROW_BY_LIST(Scalar, Space) PREKOND_GROW_ROWS_IN(Gradient::list, float, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_GROW_BY_LIST)
 
 }  // namespace prekond::impl::adaptive_fsai

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "matrix/spmv_kernels.hpp"
+
+#include "instantiate.hpp"
+
+namespace prekond {
+
+#define PREKOND_SPMV_STORED_AS_PAIRS(Scalar, Space)          \
+  PREKOND_SPMV_STORED(Kokkos::complex<float>, Scalar, Space) \
+  PREKOND_SPMV_STORED(ComplexPair<Half>, Scalar, Space)      \
+  PREKOND_SPMV_STORED(ComplexPair<BFloat16>, Scalar, Space)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV_STORED_AS_PAIRS)
+
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SPMV)
+
+}  // namespace prekond
