@@ -339,7 +339,8 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
       kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
       supernodes, representatives};
 
-  if (kept) g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::g_values", g.nnz());
+  if (kept)
+    g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
     done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g,
