@@ -6,11 +6,6 @@
 
 namespace prekond {
 
-#define PREKOND_TRANSPOSE(Scalar, Space)                                                                \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>(           \
-      const Space&, const CsrView<Scalar, Space>&);                                                     \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
-      const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_TRANSPOSE)
 
 }  // namespace prekond

@@ -93,4 +93,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_tran
   return impl::transpose_entries<is_complex<Scalar>, Scalar, Space>(space, a);
 }
 
+#define PREKOND_TRANSPOSE(Scalar, Space)                                                                \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose<Scalar, Space>(           \
+      const Space&, const CsrView<Scalar, Space>&);                                                     \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> conjugate_transpose<Scalar, Space>( \
+      const Space&, const CsrView<Scalar, Space>&);
+
 }  // namespace prekond

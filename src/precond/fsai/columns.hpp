@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The rows of A that belong to the columns P of one row of a factor, and where they meet P.
+/// The rows of A that belong to the columns P of one row of a factor, and their entries in P.
 #include <prekond/core/host_threads_level.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -54,7 +54,7 @@ class RowColumns {
 
  private:
   /// Is it less work to search the longer list for each entry of the shorter one than to read it? (So that a
-  /// dense row of A is not read once for each row of the factor that meets it.)
+  /// dense row of A is not read once for each row of the factor that has its column.)
   KOKKOS_FORCEINLINE_FUNCTION static bool is_much_longer(int longer, int shorter) {
     return longer / 32 >= shorter;
   }

@@ -43,7 +43,7 @@ struct Layout {
   }
 };
 
-/// What a row's solve met.
+/// What became of a row's solve.
 struct RowResult {
   bool dropped;  ///< columns were left out because of their pivots
   bool last;     ///< the last pivot was bad: there is no row

@@ -116,7 +116,7 @@ struct MeasureBins {
     const auto n = static_cast<std::int64_t>(classes.extent(0));
     const std::int64_t end = (strip + 1) * at_once < n ? (strip + 1) * at_once : n;
     unsigned short last = none;
-    BinTotals met{0, 0, 0};
+    BinTotals counted{0, 0, 0};
     for (std::int64_t k = strip * at_once; k < end; ++k) {
       if (chosen.extent(0) > 0 && chosen(k) != wanted) {
         classes(k) = none;
@@ -126,22 +126,22 @@ struct MeasureBins {
       const auto c = static_cast<unsigned short>(
           (limits.group(n2) * num_size_classes + size_class(n2)) * num_size_classes + size_class(n1));
       classes(k) = c;
-      if (c != last) add(last, met);
+      if (c != last) add(last, counted);
       last = c;
-      ++met.count;
-      met.n1 = met.n1 < n1 ? n1 : met.n1;
-      met.n2 = met.n2 < n2 ? n2 : met.n2;
+      ++counted.count;
+      counted.n1 = counted.n1 < n1 ? n1 : counted.n1;
+      counted.n2 = counted.n2 < n2 ? n2 : counted.n2;
     }
-    add(last, met);
+    add(last, counted);
   }
 
-  KOKKOS_FUNCTION void add(unsigned short c, BinTotals& met) const {
-    if (met.count > 0) {
-      Kokkos::atomic_add(&totals(c).count, met.count);
-      if (totals(c).n1 < met.n1) Kokkos::atomic_max(&totals(c).n1, met.n1);
-      if (totals(c).n2 < met.n2) Kokkos::atomic_max(&totals(c).n2, met.n2);
+  KOKKOS_FUNCTION void add(unsigned short c, BinTotals& counted) const {
+    if (counted.count > 0) {
+      Kokkos::atomic_add(&totals(c).count, counted.count);
+      if (totals(c).n1 < counted.n1) Kokkos::atomic_max(&totals(c).n1, counted.n1);
+      if (totals(c).n2 < counted.n2) Kokkos::atomic_max(&totals(c).n2, counted.n2);
     }
-    met = {0, 0, 0};
+    counted = {0, 0, 0};
   }
 };
 

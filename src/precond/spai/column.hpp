@@ -85,7 +85,7 @@ struct ColumnArrays {
   }
 };
 
-/// What a column's solve met.
+/// What became of a column's solve.
 struct ColumnResult {
   bool dropped;  ///< entries were left out
   bool nothing;  ///< the solution is zero or not finite
