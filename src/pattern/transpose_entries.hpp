@@ -36,16 +36,22 @@ struct ScatterByColumn {
 };
 
 template <class Space>
-void exclusive_scan(const Space& space, VectorView<std::size_t, Space> counts) {
-  Kokkos::parallel_scan(
-      "prekond::transpose::scan",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, counts.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, std::size_t & sum, bool final) {
-        const std::size_t count = counts(i);
-        if (final) counts(i) = sum;
-        sum += count;
-      });
-}
+struct CountColumns {
+  VectorView<const int, Space> cols;
+  VectorView<std::size_t, Space> counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { Kokkos::atomic_inc(&counts(cols(k))); }
+};
+
+template <class Space>
+struct ExclusiveScan {
+  using value_type = std::size_t;
+  VectorView<std::size_t, Space> counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::size_t& sum, bool final) const {
+    const std::size_t count = counts(i);
+    if (final) counts(i) = sum;
+    sum += count;
+  }
+};
 
 }  // namespace
 
@@ -59,11 +65,10 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entr
   auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::transpose::row_ptrs", n + 1);
   auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", nnz);
   auto values = allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", nnz);
-  const VectorView<std::size_t, Space> ptrs = row_ptrs;
-  Kokkos::parallel_for(
-      "prekond::transpose::count", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, nnz),
-      KOKKOS_LAMBDA(std::int64_t k) { Kokkos::atomic_inc(&ptrs(a.col_idxs(k))); });
-  exclusive_scan<Space>(space, ptrs);
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for("prekond::transpose::count", Policy(space, 0, nnz),
+                       CountColumns<Space>{a.col_idxs, row_ptrs});
+  Kokkos::parallel_scan("prekond::transpose::scan", Policy(space, 0, n + 1), ExclusiveScan<Space>{row_ptrs});
   auto next = allocate<Vector<std::size_t, Space>>(space, "prekond::transpose::next", n + 1);
   Kokkos::deep_copy(space, next, row_ptrs);
 

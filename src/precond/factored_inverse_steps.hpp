@@ -20,14 +20,38 @@ struct NotFinite {
 };
 
 template <class Scalar, class Space>
+struct CountNotFinite {
+  VectorView<const Scalar, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& sum) const { sum += !is_finite(values(k)); }
+};
+
+template <class Scalar, class Space>
 std::int64_t count_not_finite(const Space& space, VectorView<const Scalar, Space> values) {
   std::int64_t count = 0;
   Kokkos::parallel_reduce(
       "prekond::factored_inverse::count_not_finite",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, values.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t k, std::int64_t & sum) { sum += !is_finite(values(k)); }, count);
+      CountNotFinite<Scalar, Space>{values}, count);
   return count;
 }
+
+template <class Scalar, class Space>
+struct KeepDiagonals {
+  CsrGraphView<Space> pattern;
+  VectorView<Scalar, Space> lower, upper;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& count, std::int64_t& first) const {
+    const std::size_t begin = pattern.row_ptrs(i), last = pattern.row_ptrs(i + 1) - 1;
+    bool finite = true;
+    for (std::size_t k = begin; k <= last; ++k) finite = finite && is_finite(lower(k)) && is_finite(upper(k));
+    if (finite) return;
+    for (std::size_t k = begin; k < last; ++k) lower(k) = upper(k) = 0;
+    const bool usable = is_finite(lower(last)) && is_finite(upper(last)) && lower(last) != Scalar(0) &&
+                        upper(last) != Scalar(0);
+    if (!usable) lower(last) = upper(last) = 1;
+    ++count;
+    if (i < first) first = i;
+  }
+};
 
 /// Rows with an entry that is not finite in either factor keep their diagonal, or 1 where that is not finite
 /// or zero. The factors have the same pattern, or are the same one.
@@ -35,22 +59,10 @@ template <class Scalar, class Space>
 NotFinite keep_diagonals(const Space& space, const CsrGraphView<Space>& pattern,
                          VectorView<Scalar, Space> lower, VectorView<Scalar, Space> upper) {
   NotFinite found;
-  Kokkos::parallel_reduce(
-      "prekond::factored_inverse::keep_diagonals", Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& count, std::int64_t& first) {
-        const std::size_t begin = pattern.row_ptrs(i), last = pattern.row_ptrs(i + 1) - 1;
-        bool finite = true;
-        for (std::size_t k = begin; k <= last; ++k)
-          finite = finite && is_finite(lower(k)) && is_finite(upper(k));
-        if (finite) return;
-        for (std::size_t k = begin; k < last; ++k) lower(k) = upper(k) = 0;
-        const bool usable = is_finite(lower(last)) && is_finite(upper(last)) && lower(last) != Scalar(0) &&
-                            upper(last) != Scalar(0);
-        if (!usable) lower(last) = upper(last) = 1;
-        ++count;
-        if (i < first) first = i;
-      },
-      Kokkos::Sum<std::int64_t>(found.count), Kokkos::Min<std::int64_t>(found.first_row));
+  Kokkos::parallel_reduce("prekond::factored_inverse::keep_diagonals",
+                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows),
+                          KeepDiagonals<Scalar, Space>{pattern, lower, upper},
+                          Kokkos::Sum<std::int64_t>(found.count), Kokkos::Min<std::int64_t>(found.first_row));
   return found;
 }
 
