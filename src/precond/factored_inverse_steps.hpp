@@ -129,9 +129,9 @@ void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const matrix_type& lower,
-                                                   const matrix_type& upper_transposed, Storage storage,
-                                                   Report& report, impl::MemoryMeter& meter) {
+void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
+                                                  const matrix_type& upper_transposed, Storage storage,
+                                                  Report& report, impl::MemoryMeter& meter) {
   using Stored = StoredMatrix<Scalar, Space>;
   check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
