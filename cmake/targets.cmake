@@ -4,7 +4,9 @@
 # What our own sources are compiled with; users of the library do not inherit it.
 add_library(prekond_build_flags INTERFACE)
 target_compile_options(prekond_build_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unknown-pragmas)
+set(_cuda OFF)
 if(Kokkos_ENABLE_CUDA OR "CUDA" IN_LIST Kokkos_DEVICES)
+  set(_cuda ON)
   # GoogleTest's registration variables are unused by design; the wrapper names lane masks that host passes never use.
   target_compile_options(prekond_build_flags INTERFACE -Wno-unused-variable)
 endif()
@@ -46,12 +48,14 @@ endif()
 configure_file(${PROJECT_SOURCE_DIR}/include/prekond/core/version.hpp.in
                ${PROJECT_BINARY_DIR}/include/prekond/core/version.hpp @ONLY)
 
-# prekond_precompile(TARGET): one header is precompiled for all, with prekond_core.
+# prekond_precompile(TARGET): one header is precompiled for all libraries, with prekond_core, and one for an executable,
+# whose code is compiled as such.
 function(prekond_precompile target)
-  if(NOT PREKOND_ENABLE_PCH OR Kokkos_ENABLE_CUDA OR "CUDA" IN_LIST Kokkos_DEVICES)
+  if(NOT PREKOND_ENABLE_PCH OR _cuda)
     return()
   endif()
-  if(target STREQUAL prekond_core)
+  get_target_property(type ${target} TYPE)
+  if(target STREQUAL prekond_core OR type STREQUAL EXECUTABLE)
     target_precompile_headers(${target} PRIVATE <Kokkos_Core.hpp> <functional> <memory> <string> <vector>)
   else()
     target_precompile_headers(${target} REUSE_FROM prekond_core)
@@ -59,11 +63,13 @@ function(prekond_precompile target)
 endfunction()
 
 # prekond_optimize(LEVEL SOURCE...): in release builds the sources are compiled with this level in place of the build
-# type's: what runs once, or waits for files, is not worth the compiler's time. (A header that was precompiled with
-# another level is of no use for them.)
+# type's: what runs once, or waits for files, is not worth the compiler's time. (A header that GCC precompiled at -O3 is
+# good for -O2, not for -O1.) At -O2 GCC is to vectorise loops as at -O3, not only those where nothing has to be checked.
 function(prekond_optimize level)
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
-  set_property(SOURCE ${ARGN} PROPERTY SKIP_PRECOMPILE_HEADERS ON)
+  if(level STREQUAL "-O2" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT _cuda)
+    list(APPEND level -fvect-cost-model=dynamic)
+  endif()
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${level}>")
 endfunction()
 
 # prekond_add_library(NAME SOURCES ... LINK ...): prekond::NAME, a static or shared library that is installed.

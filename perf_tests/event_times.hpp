@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "tool_callbacks.hpp"
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -20,12 +22,7 @@ class EventTimes {
     namespace Tools = Kokkos::Tools::Experimental;
     events().clear();
     timer().reset();
-    Tools::set_begin_parallel_for_callback(&begin_kernel);
-    Tools::set_begin_parallel_reduce_callback(&begin_kernel);
-    Tools::set_begin_parallel_scan_callback(&begin_kernel);
-    Tools::set_end_parallel_for_callback(&end_kernel);
-    Tools::set_end_parallel_reduce_callback(&end_kernel);
-    Tools::set_end_parallel_scan_callback(&end_kernel);
+    ToolCallbacks::set_kernels(&begin_kernel, &end_kernel);
     Tools::set_begin_fence_callback([](const char* name, std::uint32_t, std::uint64_t*) {
       if (std::string(name).find("Kokkos Profile Tool Fence") == std::string::npos) note("fence", name);
     });
@@ -39,18 +36,8 @@ class EventTimes {
         });
   }
   ~EventTimes() {
-    namespace Tools = Kokkos::Tools::Experimental;
     Kokkos::fence();
     note("end", "");
-    Tools::set_begin_parallel_for_callback(nullptr);
-    Tools::set_begin_parallel_reduce_callback(nullptr);
-    Tools::set_begin_parallel_scan_callback(nullptr);
-    Tools::set_end_parallel_for_callback(nullptr);
-    Tools::set_end_parallel_reduce_callback(nullptr);
-    Tools::set_end_parallel_scan_callback(nullptr);
-    Tools::set_begin_fence_callback(nullptr);
-    Tools::set_allocate_data_callback(nullptr);
-    Tools::set_deallocate_data_callback(nullptr);
     std::printf("events of %s: ms since the event before\n", m_title.c_str());
     double before = 0;
     for (const Event& event : events()) {
@@ -83,6 +70,7 @@ class EventTimes {
   static void end_kernel(std::uint64_t) { note("  ended", ""); }
 
   std::string m_title;
+  ToolCallbacks m_before;
 };
 
 }  // namespace prekond::perf

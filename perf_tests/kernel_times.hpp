@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "tool_callbacks.hpp"
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdio>
@@ -14,27 +16,10 @@ namespace prekond::perf {
 class KernelTimes {
  public:
   KernelTimes() {
-    namespace Tools = Kokkos::Tools::Experimental;
     state().times.clear();
     state().whole.reset();
-    Tools::set_begin_parallel_for_callback(&begin);
-    Tools::set_begin_parallel_reduce_callback(&begin);
-    Tools::set_begin_parallel_scan_callback(&begin);
-    Tools::set_end_parallel_for_callback(&end);
-    Tools::set_end_parallel_reduce_callback(&end);
-    Tools::set_end_parallel_scan_callback(&end);
+    ToolCallbacks::set_kernels(&begin, &end);
   }
-  ~KernelTimes() {
-    namespace Tools = Kokkos::Tools::Experimental;
-    Tools::set_begin_parallel_for_callback(nullptr);
-    Tools::set_begin_parallel_reduce_callback(nullptr);
-    Tools::set_begin_parallel_scan_callback(nullptr);
-    Tools::set_end_parallel_for_callback(nullptr);
-    Tools::set_end_parallel_reduce_callback(nullptr);
-    Tools::set_end_parallel_scan_callback(nullptr);
-  }
-  KernelTimes(const KernelTimes&) = delete;
-  KernelTimes& operator=(const KernelTimes&) = delete;
 
   void print(const char* title) const {
     const double whole = state().whole.seconds();
@@ -73,6 +58,8 @@ class KernelTimes {
     entry.seconds += state().timer.seconds();
     ++entry.calls;
   }
+
+  ToolCallbacks m_before;
 };
 
 }  // namespace prekond::perf

@@ -13,12 +13,6 @@
 
 namespace prekond::krylov {
 
-/// The exponents a and m of a ScaledSystem.
-struct OperatorExponents {
-  int matrix = 0, inverse = 0;
-  bool operator==(const OperatorExponents&) const = default;
-};
-
 /// y = b - r
 template <class Scalar, class Space>
 struct Difference {

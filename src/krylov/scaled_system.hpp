@@ -23,6 +23,12 @@ struct SafeExponents {
   static constexpr bool norm_is_safe(int exponent) { return norm_min <= exponent && exponent <= norm_max; }
 };
 
+/// The exponents a and m of a ScaledSystem.
+struct OperatorExponents {
+  int matrix = 0, inverse = 0;
+  bool operator==(const OperatorExponents&) const = default;
+};
+
 /// x = 2^power x for all k columns, in three factors, as the power of two itself may be out of range.
 template <class Scalar, class Space>
 class TimesPower {

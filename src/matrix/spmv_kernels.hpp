@@ -13,7 +13,7 @@
 #include <string>
 
 namespace prekond {
-namespace {
+namespace impl::products {
 
 struct SpmvTuning {
   // Entries that a lane asks for at a time: rows go to the fewest lanes that have room for a mean row. Half
@@ -131,7 +131,7 @@ struct SpmvKernel {
   }
 };
 
-std::int64_t mean_row(std::int64_t num_rows, std::int64_t nnz) {
+inline std::int64_t mean_row(std::int64_t num_rows, std::int64_t nnz) {
   return num_rows > 0 ? nnz / num_rows : 0;
 }
 
@@ -186,8 +186,8 @@ void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView
   }
 }
 
-void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,
-                 std::size_t x_cols, std::size_t y_cols) {
+inline void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,
+                        std::size_t x_cols, std::size_t y_cols) {
   if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows &&
       x_cols == y_cols)
     return;
@@ -196,34 +196,37 @@ void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::
                    std::to_string(y_rows) + " x " + std::to_string(y_cols));
 }
 
-}  // namespace
+}  // namespace impl::products
 
 template <class Space>
 int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz) {
   if (is_host_space<Space>) return 1;
-  const std::int64_t mean = mean_row(num_rows, nnz);
+  const std::int64_t mean = impl::products::mean_row(num_rows, nnz);
   int length = 1;
-  while (length < 32 && length * SpmvTuning::batch < mean) length *= 2;
-  const bool halved = length >= SpmvTuning::lanes_to_halve && length / 2 * SpmvTuning::large_batch >= mean;
+  while (length < 32 && length * impl::products::SpmvTuning::batch < mean) length *= 2;
+  const bool halved = length >= impl::products::SpmvTuning::lanes_to_halve &&
+                      length / 2 * impl::products::SpmvTuning::large_batch >= mean;
   return halved ? length / 2 : length;
 }
 
 /// Rows of a team, where no sum over blocks depends on them.
 template <class Space>
 std::int64_t rows_of_team(std::int64_t num_rows, std::int64_t nnz) {
-  return is_host_space<Space> ? 512 : SpmvTuning::team_threads / spmv_vector_length<Space>(num_rows, nnz) * 2;
+  return is_host_space<Space>
+             ? 512
+             : impl::products::SpmvTuning::team_threads / spmv_vector_length<Space>(num_rows, nnz) * 2;
 }
 
 template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
           MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y) {
-  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
+  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
   const std::int64_t rows_per_team = rows_of_team<Space>(a.num_rows, a.nnz());
   constexpr const char* label = "prekond::spmv::apply";
   const std::size_t k = x.extent(1);
-  for (std::size_t v = 0; v < k; v += SpmvTuning::max_vectors) {
-    const auto group = std::min<std::size_t>(SpmvTuning::max_vectors, k - v);
+  for (std::size_t v = 0; v < k; v += impl::products::SpmvTuning::max_vectors) {
+    const auto group = std::min<std::size_t>(impl::products::SpmvTuning::max_vectors, k - v);
     const MultiVectorView<const Scalar, Space> xv =
         Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + group));
     const MultiVectorView<Scalar, Space> yv =
@@ -231,16 +234,16 @@ void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
     const FinishReduction<1, Scalar, Space> none{};
     switch (group) {
       case 1:
-        dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        impl::products::dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
         break;
       case 2:
-        dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        impl::products::dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
         break;
       case 3:
-        dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        impl::products::dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
         break;
       default:
-        dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
+        impl::products::dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
         break;
     }
   }
@@ -250,29 +253,29 @@ template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace) {
-  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
+  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
   if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
     throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
   const FinishReduction<1, Scalar, Space> finish{workspace.partials(), workspace.arrived(), dot};
-  dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a,
-                    MultiVectorView<const Scalar, Space>(as_multivector(x)), Scalar(0),
-                    MultiVectorView<Scalar, Space>(as_multivector(y)),
-                    ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
+  impl::products::dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a,
+                                    MultiVectorView<const Scalar, Space>(as_multivector(x)), Scalar(0),
+                                    MultiVectorView<Scalar, Space>(as_multivector(y)),
+                                    ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
 }
 
 template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
                  MultiVectorView<Scalar, Space> y, Scalar beta) {
-  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
+  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
   if (a.num_rows == 0) return;
   for (std::size_t v = 0; v < x.extent(1); ++v) {
     const MultiVectorView<const Scalar, Space> xv =
         Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
     const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
-    dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, beta, yv,
-                             rows_of_team<Space>(a.num_rows, a.nnz()), FinishReduction<1, Scalar, Space>{},
-                             row_scale);
+    impl::products::dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, beta, yv,
+                                             rows_of_team<Space>(a.num_rows, a.nnz()),
+                                             FinishReduction<1, Scalar, Space>{}, row_scale);
   }
 }
 

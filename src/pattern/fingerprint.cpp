@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/pattern/fingerprint.hpp>
 
-#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 
 namespace prekond {
@@ -17,24 +16,21 @@ KOKKOS_FUNCTION std::uint64_t mix(std::uint64_t bits) {
   return bits ^ bits >> 33;
 }
 
+/// Entry k's number is mixed of k and its column, row i's of i and where it begins. Below 2^33 entries the
+/// arguments of the entries are all different, and those of the rows.
 template <class Space>
 struct SumOfMixes {
-  using Teams = impl::RowTeams<Space>;
   CsrGraphView<Space> pattern;
+  std::int64_t nnz;
 
-  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team, std::uint64_t& sum) const {
-    Teams{pattern.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
-      const std::uint64_t row = static_cast<std::uint64_t>(i + 1) << 32;
-      std::uint64_t of_row = 0;
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, begin, end),
-          [&](std::size_t k, std::uint64_t& part) {
-            part += mix(row ^ static_cast<std::uint64_t>(static_cast<unsigned>(pattern.col_idxs(k))));
-          },
-          of_row);
-      Kokkos::single(Kokkos::PerThread(team), [&] { sum += of_row; });
-    });
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::uint64_t& sum) const {
+    const bool entry = k < nnz;
+    const std::int64_t i = k - nnz;
+    const std::uint64_t place = entry ? static_cast<std::uint64_t>(k) : pattern.row_ptrs(i);
+    const auto number = entry ? static_cast<std::uint64_t>(static_cast<unsigned>(pattern.col_idxs(k)))
+                              : static_cast<std::uint64_t>(i);
+    const std::uint64_t both = place ^ number << 33;
+    sum += mix(entry ? both : ~both);
   }
 };
 
@@ -42,11 +38,12 @@ struct SumOfMixes {
 
 template <class Space>
 std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern) {
-  using Teams = impl::RowTeams<Space>;
   std::uint64_t sum = 0;
-  if (pattern.num_rows > 0)
-    Kokkos::parallel_reduce("prekond::fingerprint", Teams::policy(space, pattern.num_rows, pattern.nnz()),
-                            SumOfMixes<Space>{pattern}, sum);
+  const std::int64_t nnz = pattern.nnz();
+  Kokkos::parallel_reduce(
+      "prekond::fingerprint",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, nnz + pattern.num_rows),
+      SumOfMixes<Space>{pattern, nnz}, sum);
   return sum + mix(static_cast<std::uint64_t>(pattern.num_rows) << 32 ^
                    static_cast<std::uint64_t>(pattern.num_cols));
 }

@@ -114,7 +114,7 @@ struct SearchRows {
   KOKKOS_FUNCTION bool search(const Level& level, const Set& set, int* fresh, int i) const {
     set.clear(level);
     level.once([&] { set.insert(i); });
-    // The set's list is in the order of insertion: what one step met is the next one's frontier.
+    // The set's list is in the order of insertion: what one step added is the next one's frontier.
     int begin = 0;
     int end = 1;
     for (int step = 1; step <= k && begin < end; ++step) {
@@ -209,8 +209,8 @@ class Search {
 
   static Layout layout(int capacity) { return Layout(capacity, Lanes, Kernel::Set::shared_insertion); }
 
-  /// A first guess of what most rows meet: 252 where 180 are met for k = 5 on a 7-point mesh, 448 where 234
-  /// are for k = 3 on a 27-point one. Random graphs grow faster.
+  /// A first guess of what most rows reach: 252 where 180 are reached for k = 5 on a 7-point mesh, 448 where
+  /// 234 are for k = 3 on a 27-point one. Random graphs grow faster.
   int first_capacity(const CsrGraphView<Space>& s, int k) const {
     const std::int64_t reach = std::min(k, 63) + 1;
     const std::int64_t wanted = (s.nnz() / s.num_rows + 1) * reach * reach;

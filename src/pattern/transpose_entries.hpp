@@ -7,7 +7,7 @@
 #include <prekond/pattern/transpose.hpp>
 
 namespace prekond {
-namespace {
+namespace impl {
 
 /// Entries of `a`, or their conjugates, by column, in no particular order within a column: `next` ends as the
 /// row pointers shifted by one.
@@ -53,9 +53,6 @@ struct ExclusiveScan {
   }
 };
 
-}  // namespace
-
-namespace impl {
 template <bool Conjugate, class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(
     const Space& space, const CsrView<Scalar, Space>& a) {

@@ -11,7 +11,7 @@
 
 namespace prekond {
 
-namespace {
+namespace impl::factored_inverse {
 
 /// What the reductions over rows with entries that are not finite find.
 struct NotFinite {
@@ -91,12 +91,12 @@ struct ApplyWorkspace : Workspace {
   MultiVector<Scalar, Space> gx;
 };
 
-}  // namespace
+}  // namespace impl::factored_inverse
 
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const Space& space,
                                                                           int num_vectors) const {
-  auto workspace = std::make_unique<ApplyWorkspace<Scalar, Space>>();
+  auto workspace = std::make_unique<impl::factored_inverse::ApplyWorkspace<Scalar, Space>>();
   workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx",
                                                        this->num_rows(), num_vectors);
   return workspace;
@@ -105,7 +105,7 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
 template <class Scalar, class Space>
 MultiVectorView<const Scalar, Space> FactoredInverse<Scalar, Space>::multiply_lower(
     const Space& space, MultiVectorView<const Scalar, Space> x, Workspace& workspace) const {
-  const auto& gx = static_cast<ApplyWorkspace<Scalar, Space>&>(workspace).gx;
+  const auto& gx = static_cast<impl::factored_inverse::ApplyWorkspace<Scalar, Space>&>(workspace).gx;
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> z(gx.data(), gx.extent(0), x.extent(1));
@@ -129,11 +129,11 @@ void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
 }
 
 template <class Scalar, class Space>
-void FactoredInverse<Scalar, Space>::take_factors(const Space& space, const matrix_type& lower,
-                                                  const matrix_type& upper_transposed, Storage storage,
-                                                  Report& report, impl::MemoryMeter& meter) {
+void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const matrix_type& lower,
+                                                   const matrix_type& upper_transposed, Storage storage,
+                                                   Report& report, impl::MemoryMeter& meter) {
   using Stored = StoredMatrix<Scalar, Space>;
-  check_finite<Scalar, Space>(space, lower, upper_transposed, report);
+  impl::factored_inverse::check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   const bool two = upper_transposed.values.data() != lower.values.data();

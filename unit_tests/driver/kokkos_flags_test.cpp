@@ -337,10 +337,10 @@ TEST_F(KokkosFlagsTest, TheCommandRefusesWhatTheEnvironmentHasWrong) {
 }
 
 #ifdef _OPENMP
-/// What the command says that it computes on; on a device it does not name the host's threads.
+/// What the command computes on: OpenMP's threads, or a device, for which it does not name the host's.
 std::string on_threads(int threads) {
-  if (Kokkos::DefaultExecutionSpace::name() != std::string("OpenMP")) return "computed on";
-  return "OpenMP, " + std::to_string(threads) + " threads";
+  const std::string space = Kokkos::DefaultExecutionSpace::name();
+  return "computed on     " + space + (space == "OpenMP" ? ", " + std::to_string(threads) + " threads" : "");
 }
 
 TEST_F(KokkosFlagsTest, FewerThreadsThanAskedForAreAnError) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <prekond/core/views.hpp>
 
 #include <cstdio>
 #include <filesystem>
@@ -96,6 +97,8 @@ TEST_F(WaitingTest, ThroughALoader) {
   if (loader.empty()) GTEST_SKIP() << "no loader by a name that is known here";
   const Ended ended =
       run(showing + loader + " --inhibit-cache --library-path \"$LD_LIBRARY_PATH\" " + driver + " --version");
+  // 127: a device's libraries may stand in the loader's cache alone.
+  if (ended.code == 127 && !is_host_space<Kokkos::DefaultExecutionSpace>) GTEST_SKIP() << ended.text;
   EXPECT_EQ(ended.code, 0);
   const auto spins = shown(ended.text, "GOMP_SPINCOUNT");
   ASSERT_EQ(spins.size(), 2u);

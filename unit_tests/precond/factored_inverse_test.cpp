@@ -219,7 +219,7 @@ class GivenFactors : public FactoredInverse<double, Space> {
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
     impl::MemoryMeter meter;
-    this->take_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
+    this->store_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
   }
 
  private:

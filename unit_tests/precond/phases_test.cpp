@@ -376,6 +376,7 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
     m.symbolic(space, a);
+    std::ptrdiff_t most = 50;
     for (int i = 0; i < 2; ++i) {
       std::vector<std::string> seen;
       {
@@ -389,7 +390,10 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
         return name.find("deallocate") == std::string::npos;
       });
       EXPECT_GE(others, 1);
-      EXPECT_LE(others, 50);
+      // A kept pattern takes no more than one that is found, but for its longest row, which is looked for,
+      // and the launches of the static SPAI, by which the dynamic one's is solved.
+      EXPECT_LE(others, most);
+      most = others + 2;
     }
     const int with_tool = m.report().fences;
     m.numeric(space, a);

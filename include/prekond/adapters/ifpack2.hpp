@@ -352,7 +352,8 @@ class Preconditioner
   double m_compute_seconds = 0;
   double m_compute_flops = 0;
 
-  // What Ifpack2's const apply has to keep: memory for as many vectors as it has met, and its counters.
+  // What Ifpack2's const apply has to keep: memory for as many vectors as it was applied to at once, and its
+  // counters.
   mutable tpetra::impl::Application<scalar_type, space_type> m_application;
   mutable int m_num_apply = 0;
   mutable double m_apply_seconds = 0;

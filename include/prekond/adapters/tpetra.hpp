@@ -8,6 +8,7 @@
 /// local ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the
 /// default one.
 #include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/solver.hpp>
@@ -19,6 +20,7 @@
 #include <Tpetra_MultiVector.hpp>
 
 #include <array>
+#include <optional>
 #include <type_traits>
 
 namespace prekond::tpetra {
@@ -219,7 +221,8 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   explicit MatrixOperator(Teuchos::RCP<const matrix_type> a) : m_a(std::move(a)) {
     check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*m_a);
     m_fitted = impl::begins_with(*m_a->getColMap(), *m_a->getRowMap());
-    if (!m_a->getGraph()->getImporter().is_null()) make_room(1);
+    m_imported.emplace(m_a->getColMap());
+    if (!m_a->getGraph()->getImporter().is_null()) m_imported->first(1);
   }
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
@@ -251,23 +254,16 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
                                               const MultiVectorView<const Scalar, Space>& x) const {
     const auto importer = m_a->getGraph()->getImporter();
     if (importer.is_null()) return x;
-    if (m_imported->getNumVectors() != x.extent(1)) make_room(x.extent(1));
+    multivector_type& imported = m_imported->first(x.extent(1));
     if (space != Space()) space.fence("prekond::tpetra::matrix_operator::before");
-    m_imported->doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), x), *importer, Tpetra::INSERT);
+    imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), x), *importer, Tpetra::INSERT);
     if (space != Space()) Space().fence("prekond::tpetra::matrix_operator::after");
-    return m_imported->getLocalViewDevice(Tpetra::Access::ReadOnly);
-  }
-
-  /// Tpetra keeps a message's memory with the vectors that it fills: they are made anew only for another k.
-  void make_room(std::size_t k) const {
-    if (m_room.getNumVectors() < k) m_room = multivector_type(m_a->getColMap(), k, false);
-    m_imported = m_room.subViewNonConst(Teuchos::Range1D(0, static_cast<int>(k) - 1));
+    return imported.getLocalViewDevice(Tpetra::Access::ReadOnly);
   }
 
   Teuchos::RCP<const matrix_type> m_a;
   bool m_fitted = false;
-  mutable multivector_type m_room;                    ///< as many vectors as were imported at once
-  mutable Teuchos::RCP<multivector_type> m_imported;  ///< the first of them
+  mutable std::optional<impl::ReceivedVectors<multivector_type>> m_imported;  ///< over the column map
 };
 
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.

@@ -98,5 +98,12 @@ std::pair<Vector<std::size_t, Space>, std::size_t> scan_row_lengths(const Space&
   return {row_ptrs, nnz};
 }
 
+// Those of stored lengths are compiled once, in the matrix layer.
+#define PREKOND_SCAN_ROW_LENGTHS(PREFIX, Space)                                        \
+  PREFIX template std::pair<Vector<std::size_t, Space>, std::size_t> scan_row_lengths( \
+      const Space&, const std::string&, std::int64_t, const VectorView<const int, Space>&);
+PREKOND_SCAN_ROW_LENGTHS(extern, Kokkos::DefaultExecutionSpace)
+PREKOND_SCAN_ROW_LENGTHS(extern, Kokkos::DefaultHostExecutionSpace)
+
 }  // namespace impl
 }  // namespace prekond

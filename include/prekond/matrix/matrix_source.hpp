@@ -62,8 +62,7 @@ class MatrixSource {
   }
 
   /// Vectors v that A nearly annihilates, ||A v|| << ||A|| ||v||, in the columns of num_rows x k: the rigid
-  /// body modes of elasticity say. 0 x 0 where none were given; a method that wants one and has none takes
-  /// the constant of each of a node's unknowns.
+  /// body modes of elasticity say. 0 x 0 where none were given.
   const vectors_view& near_null_space() const { return m_near_null_space; }
   /// \throws InputError where they have another number of rows than the matrix
   void set_near_null_space(const vectors_view& vectors) {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The set of columns that the growth of one row has met. A column has a *slot*, its place in a compact list,
-/// and slots index whatever is kept by column. Some columns become *members* and then have a position too.
-/// Three forms with the same interface: a hash table of the slots (GPUs: small enough for scratch), a dense
-/// marker array of all columns that a thread keeps to itself (CPUs; Bernaschi et al. 2019, section 3.1), and
-/// such an array that a vector of lanes shares.
+/// The set of columns that the growth of one row has come to. A column has a *slot*, its place in a compact
+/// list, and slots index whatever is kept by column. Some columns become *members* and then have a position
+/// too. Three forms with the same interface: a hash table of the slots (GPUs: small enough for scratch), a
+/// dense marker array of all columns that a thread keeps to itself (CPUs; Bernaschi et al. 2019,
+/// section 3.1), and such an array that a vector of lanes shares.
 #include <Kokkos_Core.hpp>
 #include <cstdint>
 

@@ -8,9 +8,9 @@
 
 namespace prekond {
 
-/// A number of 64 bits that tells two patterns of the same size apart: the sum, modulo 2^64, of a mix of (i,
-/// j) over the entries and the sizes. Equal patterns have equal ones; two others do with a probability of
-/// about 2^-64.
+/// A number of 64 bits that tells two patterns apart: the sum, modulo 2^64, of mixes of (k, j_k) over the
+/// entries, of (i, row_ptrs(i)) over the rows, and of the sizes. Equal patterns have equal ones; two others
+/// do with a probability of about 2^-64.
 ///
 /// Cost: one reading of the pattern. Fences.
 template <class Space>

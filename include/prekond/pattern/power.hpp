@@ -17,7 +17,7 @@ namespace prekond {
 ///
 /// Cost: twice a reading of the rows of S within k - 1 steps of each row, of the last ones up to the diagonal
 /// alone; then the sort. Memory: the result, one int a row, and workspaces of `slab_bytes` together. A row
-/// that meets more columns than its workspace holds is searched again in one four times larger, until it
+/// that reaches more columns than its workspace holds is searched again in one four times larger, until it
 /// fits; a single workspace may exceed `slab_bytes`. On the host each thread has a workspace, whose first
 /// size alone follows `slab_bytes`, and num_rows ints. Fences a few times.
 ///

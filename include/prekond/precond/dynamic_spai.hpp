@@ -69,7 +69,7 @@ struct DynamicSpaiOptions {
 /// Later numeric phases solve on the pattern found, as the static SPAI, or find it anew (`reuse`).
 ///
 /// Cost: as the static SPAI's on the pattern that is found, and for each step a reading of A^T's rows of the
-/// candidates. Memory beyond M: A and A^T, M twice while it is put together, two slabs. A column that meets
+/// candidates. Memory beyond M: A and A^T, M twice while it is put together, two slabs. A column that reaches
 /// more rows or candidates than its workspace holds is begun again in one four times larger.
 ///
 /// Breakdown and columns of other ranks: as the static SPAI's.

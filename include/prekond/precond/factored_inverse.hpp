@@ -54,14 +54,14 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
   /// Fences, changes nothing where it throws. `meter` has what the setup held before.
-  void take_factor(const Space& space, const matrix_type& g, Storage storage, Report& report,
-                   impl::MemoryMeter& meter) {
-    take_factors(space, g, g, storage, report, meter);
+  void store_factor(const Space& space, const matrix_type& g, Storage storage, Report& report,
+                    impl::MemoryMeter& meter) {
+    store_factors(space, g, g, storage, report, meter);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
   /// two.
-  void take_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
-                    Storage storage, Report& report, impl::MemoryMeter& meter);
+  void store_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
+                     Storage storage, Report& report, impl::MemoryMeter& meter);
   /// Of a graph of the user's, the part that G has: the lower triangle, with the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return lower_triangle<Space>(space, graph);

@@ -42,8 +42,8 @@ class StaticPatternInverse : public Inverse {
 
   /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) = 0;
-  /// The inverse on `numeric_pattern`, which the algorithm gives to take_factor or store_inverse once nothing
-  /// can fail any more.
+  /// The inverse on `numeric_pattern`, which the algorithm gives to store_factor or store_inverse once
+  /// nothing can fail any more.
   virtual void find_inverse(const Space& space, const matrix_source& source, Report& report) = 0;
 
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }

@@ -39,7 +39,7 @@ enum class Nonzero { none, first, last };
 /// an entry in the lower precisions, and real d_i. `Storage::single_precision` of a matrix of floats is
 /// `full`.
 ///
-/// This is the only place where a preconditioner's product meets a precision or a format: what is added here
+/// This is the only place where a preconditioner's product knows a precision or a format: what is added here
 /// serves all of them.
 ///
 /// Cost of a product: 2 nnz operations a vector (8 of complex numbers), the matrix read once for every four

@@ -56,7 +56,7 @@ class BlockGrowth {
   KOKKOS_FUNCTION int best_candidate() const {
     const int slot = strongest([](int) { return true; });
     if (slot < 0 || above_floor(slot, m_set.cols[slot])) return slot;
-    return strongest([this](int s) { return above_floor(s, m_set.cols[s]); });
+    return strongest([this](int s) { return m_set.cols[s] >= 0 && above_floor(s, m_set.cols[s]); });
   }
 
   /// Borders W by the column of the candidate in `slot`, moves the block's solutions to their new minima and

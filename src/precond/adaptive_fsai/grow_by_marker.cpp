@@ -6,6 +6,5 @@ namespace prekond::impl::adaptive_fsai {
 
 #define PREKOND_GROW_BY_MARKER(Scalar, Space) PREKOND_GROW_ROWS(Gradient::marker, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_GROW_BY_MARKER)
-PREKOND_INSTANTIATE_COMPLEX(PREKOND_GROW_BY_MARKER)
 
 }  // namespace prekond::impl::adaptive_fsai

@@ -185,9 +185,7 @@ template <class Scalar, class Space>
 void scale_again(const Space& space, const CsrView<Scalar, Space>& a,
                  VectorView<const real_type_t<Scalar>, Space> diagonal,
                  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
-  const auto outcome =
-      allocate<Vector<BreakdownCounter, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1);
-  Kokkos::deep_copy(space, outcome, no_breakdowns);
+  const auto outcome = make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome");
   scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome);
   const Breakdowns more = breakdowns_of(fetch(space, outcome), "nothing");
   if (more.count == 0) return;
@@ -362,8 +360,11 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (m_options.prefilter > 0 || sources.filtered)
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
-  this->take_factor(space, g, m_options.storage, report, meter);
-  if (m_options.reuse == Reuse::pattern) m_work.start = {}, m_work.supernodes = {};  // G has its pattern
+  this->store_factor(space, g, m_options.storage, report, meter);
+  if (m_options.reuse == Reuse::pattern) {  // G has its pattern
+    m_work.start = {};
+    m_work.supernodes = {};
+  }
   report.numeric_flops = flops;
 }
 

@@ -56,10 +56,8 @@ class Setup {
         m_parameters(parameters),
         m_slab_bytes(slab_bytes),
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
-        m_outcome(
-            allocate<Vector<BreakdownCounter, Space>>(space, "prekond::adaptive_fsai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
     m_held = m_meter.hold(m_outcome, m_next);
   }
 
@@ -206,7 +204,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, 
   const auto held = m_meter.hold(workspaces);
   kernel.workspaces = workspaces;
   if constexpr (Kernel::uses_markers) kernel.markers = markers_for(std::int64_t(league) * team);
-  Kokkos::deep_copy(m_space, m_next, 0);
+  set_zero(m_space, m_next);
   Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(m_space, league, team, Kernel::width), kernel);
 }
 
@@ -243,7 +241,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
     const std::int64_t processors = std::max(1, m_space.concurrency() / Tuning::threads_per_processor);
     league = std::min({league, processors * Teams, affordable(0) / team});
     kernel.markers = markers_for(league * team);
-    Kokkos::deep_copy(m_space, m_next, 0);
+    set_zero(m_space, m_next);
   }
   Kokkos::TeamPolicy<Space, Bounds> policy(m_space, static_cast<int>(league), team, SmallKernel::width);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));

@@ -14,7 +14,7 @@ namespace prekond::impl {
 struct BreakdownCounter {
   long long pivots;          ///< rows with fewer entries than they were to have, because of a pivot
   long long diagonals;       ///< rows that fell back to the diagonal
-  unsigned long long first;  ///< the first such row and its pivot's bits, packed
+  unsigned long long first;  ///< all ones less the first such row and its pivot's bits, packed; 0: none
 
   /// Counts row i. `pivot` is relative to the diagonal entry.
   KOKKOS_FUNCTION static void count(BreakdownCounter& outcome, int i, bool diagonal, float pivot) {
@@ -25,29 +25,26 @@ struct BreakdownCounter {
   KOKKOS_FUNCTION static void note_first(BreakdownCounter& outcome, int i, float pivot) {
     const unsigned long long packed =
         static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
-    Kokkos::atomic_min(&outcome.first, packed);
+    Kokkos::atomic_max(&outcome.first, ~packed);
   }
 };
-inline constexpr BreakdownCounter no_breakdowns{0, 0, ~0ull};
 
+/// One that has counted nothing.
 template <class Space>
-BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>& outcome) {
-  BreakdownCounter result;
-  Kokkos::deep_copy(
-      space,
-      Kokkos::View<BreakdownCounter, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&result),
-      Kokkos::subview(outcome, 0));
-  space.fence("prekond::breakdowns");
-  return result;
-}
+Vector<BreakdownCounter, Space> make_breakdown_counter(const Space& space, const std::string& label);
+
+/// What was counted. Fences.
+template <class Space>
+BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>& outcome);
 
 /// `kept`: what rows with a bad pivot kept.
 inline Breakdowns breakdowns_of(const BreakdownCounter& outcome, const std::string& kept) {
   Breakdowns breakdowns;
   breakdowns.count = outcome.pivots + outcome.diagonals;
   if (breakdowns.count == 0) return breakdowns;
-  breakdowns.first_row = static_cast<std::int64_t>(outcome.first >> 32);
-  breakdowns.first_pivot = Kokkos::bit_cast<float>(static_cast<unsigned>(outcome.first));
+  const unsigned long long first = ~outcome.first;
+  breakdowns.first_row = static_cast<std::int64_t>(first >> 32);
+  breakdowns.first_pivot = Kokkos::bit_cast<float>(static_cast<unsigned>(first));
   breakdowns.action = std::to_string(outcome.pivots) + " rows kept " + kept + ", " +
                       std::to_string(outcome.diagonals) + " fell back to the diagonal";
   return breakdowns;

@@ -126,7 +126,7 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
         allocate<Vector<char, Space>>(space, label_of_slab, bytes * static_cast<std::size_t>(units));
     meter.pass(MemoryMeter::bytes_of(workspaces));
     kernel.workspaces = workspaces;
-    Kokkos::deep_copy(space, kernel.next, 0);
+    set_zero(space, kernel.next);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
     space.fence(label_of_slab);
   } else {
@@ -259,9 +259,8 @@ class Setup {
         m_slab_bytes(slab_bytes),
         m_name(name),
         m_meter(meter),
-        m_outcome(allocate<Vector<BreakdownCounter, Space>>(space, "prekond::fsai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
     m_held = m_meter.hold(m_outcome, m_next);
   }
 

@@ -58,13 +58,11 @@ class RowSetup {
       : m_space(space),
         m_a(a),
         m_meter(meter),
-        m_outcome(allocate<Vector<BreakdownCounter, Space>>(space, "prekond::isai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
         m_slab_bytes(slab_bytes),
         m_name(name),
-        m_held(meter.hold(m_outcome, m_next)) {
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
-  }
+        m_held(meter.hold(m_outcome, m_next)) {}
 
   /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than `slab_bytes`
   template <class Bytes>

@@ -177,11 +177,9 @@ class Setup {
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
-        m_outcome(allocate<Vector<BreakdownCounter, Space>>(
-            space, "prekond::nonsymmetric_fsai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::nonsymmetric_fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
     m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
     const auto [least, most] = range_of_rows();
     m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most, meter);
     if (!m_scaled->is_scaled()) return;

@@ -13,7 +13,7 @@ using spai::place;
 struct Limits {
   int rows;        ///< of I
   int entries;     ///< of J
-  int candidates;  ///< met in one step
+  int candidates;  ///< found in one step
   int panels;
   int max_fill;
   int max_steps;

@@ -147,11 +147,9 @@ class Setup {
         m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::dynamic_spai::numeric::col_scale",
                                                 start.num_rows)),
-        m_outcome(
-            allocate<Vector<BreakdownCounter, Space>>(space, "prekond::dynamic_spai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::dynamic_spai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::dynamic_spai::numeric::next", 1)) {
     m_held = m_meter.hold(m_scale, m_outcome, m_next);
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
     Kokkos::parallel_for("prekond::dynamic_spai::numeric::scale_rows", policy(start.num_rows),
                          spai::ScaleRow<Scalar, Space>{b, m_scale});
     Kokkos::parallel_reduce("prekond::dynamic_spai::numeric::longest_start", policy(start.num_rows),
@@ -300,7 +298,7 @@ class Setup {
                   chunk.rows,
                   chunk.status,
                   m_outcome};
-    Kokkos::deep_copy(m_space, m_next, 0);
+    set_zero(m_space, m_next);
     Kokkos::parallel_for("prekond::dynamic_spai::numeric::grow_columns",
                          typename Kernel::Policy(m_space, units, 1, Kernel::width), kernel);
   }

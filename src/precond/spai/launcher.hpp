@@ -57,7 +57,7 @@ class Launcher {
       league = static_cast<int>(std::min({count, useful, affordable}));
       kernel.slab = slab_of(bytes * static_cast<std::size_t>(league));
       kernel.next = m_next;
-      Kokkos::deep_copy(m_space, m_next, 0);
+      set_zero(m_space, m_next);
     }
     auto policy = Policy(m_space, league, host ? 1 : vectors, Kernel::width);
     if constexpr (Kernel::has_scratch)

@@ -41,10 +41,9 @@ class Setup {
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
-        m_outcome(allocate<Vector<BreakdownCounter, Space>>(space, "prekond::spai::numeric::outcome", 1)),
+        m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome")),
         m_main(space, options.slab_bytes, meter) {
     m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome);
-    Kokkos::deep_copy(m_space, m_outcome, no_breakdowns);
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
@@ -272,44 +271,11 @@ class Setup {
   }
 
   /// By the kernels that store the local matrix. With `above` those columns that have more entries, the few
-  /// that are not streamed.
+  /// that are not streamed. Compiled in solve_columns.cpp.
   template <class Real, LeastSquares Solver>
   void solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
                      VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
-                     int above = -1) {
-    using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
-    const bool few = above >= 0;
-    const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
-    const bool constant = m_choice.strategy == Strategy::constant;
-    const auto bytes_of = [](const Bin& joined) {
-      return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
-    };
-    for (const Bin& bin :
-         few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), m_options.column_bytes, bytes_of)
-             : bins.bins) {
-      const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
-      const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
-      check_bytes(together.near_bytes, bin);
-      const int lanes = group_size(tuning, constant ? m_longest : bin.n2);
-      const Launch launch = choose_launch(tuning, tuning.solve, lanes, bin.n1, !constant, together.near_bytes,
-                                          host ? together.near_bytes : apart.near_bytes);
-      const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
-      dispatch<true>(launch.unit, [&](auto unit) {
-        const SolveColumns<Scalar, Real, Space, decltype(unit)::value, Solver> kernel{
-            base_of<decltype(unit)::value>(bins, bin, arrays.near_bytes, arrays.far_bytes),
-            m_b,
-            m_scale,
-            m_lists,
-            m_n1,
-            values,
-            floor,
-            last_try,
-            m_status,
-            m_outcome};
-        launcher.launch_bin("prekond::spai::numeric::solve_columns", kernel, launch.vectors, bin);
-      });
-    }
-  }
+                     int above = -1);
 
   /// Of the columns whose local systems are rank-deficient, where `column_bytes` allows it.
   void minimise_norms(VectorView<Scalar, Space> values) {
@@ -379,7 +345,7 @@ class Setup {
   std::list<ColumnBins<Space>> m_bins;
   std::vector<MemoryMeter::Holding> m_held_bins;
   SizeSums m_sums;
-  BreakdownCounter m_found = no_breakdowns;
+  BreakdownCounter m_found{};
   int m_longest = 0;
   Choice m_choice{Strategy::constant, Strategy::constant, 0, 0};
 };

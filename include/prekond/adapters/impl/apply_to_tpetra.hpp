@@ -16,7 +16,7 @@
 
 namespace prekond::tpetra::impl {
 
-/// Memory for as many vectors as it has met.
+/// Memory for as many vectors as it was applied to at once.
 template <class Scalar, class Space>
 class VectorBuffer {
  public:

@@ -3,6 +3,7 @@
 #pragma once
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
 #include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
@@ -63,7 +64,7 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
 }
 
 /// The entries of `remote` behind those of `rows`. Keeps as many vectors over `remote` as it was applied to
-/// last.
+/// at once.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class RemoteImport : public VectorImport<Scalar, typename Node::execution_space> {
  public:
@@ -72,7 +73,7 @@ class RemoteImport : public VectorImport<Scalar, typename Node::execution_space>
 
   /// Collective.
   RemoteImport(const Teuchos::RCP<const map_type>& rows, const Teuchos::RCP<const map_type>& remote)
-      : m_rows(rows), m_remote(remote), m_import(rows, remote) {}
+      : m_rows(rows), m_remote(remote), m_import(rows, remote), m_received(remote) {}
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_rows->getLocalNumElements()); }
   std::int64_t num_cols() const override {
@@ -86,14 +87,12 @@ class RemoteImport : public VectorImport<Scalar, typename Node::execution_space>
       return Kokkos::subview(all, std::make_pair(begin, end), Kokkos::ALL);
     };
     Kokkos::deep_copy(space, part(0, num_rows()), x);
-    // Tpetra keeps a message's memory with the vectors that it fills: they are made anew only for another k.
-    if (m_entries.getNumVectors() != all.extent(1))
-      m_entries = multivector_type(m_remote, all.extent(1), false);
+    multivector_type& received = m_received.first(all.extent(1));
     if (space != Space()) space.fence("prekond::tpetra::import::before");
-    m_entries.doImport(wrap<multivector_type>(m_rows, x), m_import, Tpetra::INSERT);
+    received.doImport(wrap<multivector_type>(m_rows, x), m_import, Tpetra::INSERT);
     if (space != Space()) Space().fence("prekond::tpetra::import::after");
     const MultiVectorView<const Scalar, Space> entries =
-        m_entries.getLocalViewDevice(Tpetra::Access::ReadOnly);
+        received.getLocalViewDevice(Tpetra::Access::ReadOnly);
     Kokkos::deep_copy(space, part(num_rows(), num_cols()), entries);
   }
 
@@ -103,7 +102,7 @@ class RemoteImport : public VectorImport<Scalar, typename Node::execution_space>
   Teuchos::RCP<const map_type> m_rows;
   Teuchos::RCP<const map_type> m_remote;
   Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> m_import;
-  mutable multivector_type m_entries;
+  mutable ReceivedVectors<multivector_type> m_received;
 };
 
 /// The rows of `a` whose numbers this rank gives, sorted by column. Collective. \pre checked_numbers

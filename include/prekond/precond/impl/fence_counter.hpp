@@ -4,7 +4,7 @@
 
 namespace prekond::impl {
 
-/// Counts the fences that the calling thread meets while this lives, by Kokkos's own events (its tools'
+/// Counts the calling thread's fences while this lives, by Kokkos's own events (its tools'
 /// callback `begin_fence`): those that Kokkos makes by itself too, after a reduction to the host, say. Fences
 /// for the sake of a tool that listens to kernels are not counted. A tool's own callback goes on being
 /// called, and is alone again once no counter lives, also after an exception.

@@ -32,13 +32,14 @@ inline void check_same_rows(std::int64_t numeric, std::int64_t symbolic, const s
 template <class Scalar, class Space>
 bool overlap(const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y) {
   const std::less<const Scalar*> before;
-  const auto meet = [&](const Scalar* a, std::size_t of_a, const Scalar* b, std::size_t of_b) {
+  const auto intersect = [&](const Scalar* a, std::size_t of_a, const Scalar* b, std::size_t of_b) {
     return before(a, b + of_b) && before(b, a + of_a);
   };
-  if (x.size() == 0 || y.size() == 0 || !meet(x.data(), x.span(), y.data(), y.span())) return false;
+  if (x.size() == 0 || y.size() == 0 || !intersect(x.data(), x.span(), y.data(), y.span())) return false;
   for (std::size_t i = 0; i < x.extent(1); ++i)
     for (std::size_t j = 0; j < y.extent(1); ++j)
-      if (meet(x.data() + i * x.stride(1), x.extent(0), y.data() + j * y.stride(1), y.extent(0))) return true;
+      if (intersect(x.data() + i * x.stride(1), x.extent(0), y.data() + j * y.stride(1), y.extent(0)))
+        return true;
   return false;
 }
 
