@@ -64,12 +64,9 @@ endfunction()
 
 # prekond_optimize(LEVEL SOURCE...): in release builds the sources are compiled with this level in place of the build
 # type's: what runs once, or waits for files, is not worth the compiler's time. (A header that GCC precompiled at -O3 is
-# good for -O2, not for -O1.) At -O2 GCC is to vectorise loops as at -O3, not only those where nothing has to be checked.
+# good for -O2, not for -O1.)
 function(prekond_optimize level)
-  if(level STREQUAL "-O2" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT _cuda)
-    list(APPEND level -fvect-cost-model=dynamic)
-  endif()
-  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS "$<$<CONFIG:Release>:${level}>")
+  set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:${level}>)
 endfunction()
 
 # prekond_add_library(NAME SOURCES ... LINK ...): prekond::NAME, a static or shared library that is installed.
