@@ -30,7 +30,7 @@ struct SumOfMixes {
     const auto number = entry ? static_cast<std::uint64_t>(static_cast<unsigned>(pattern.col_idxs(k)))
                               : static_cast<std::uint64_t>(i);
     const std::uint64_t both = place ^ number << 33;
-    sum += mix(entry ? both : ~both);
+    sum += mix(entry ? ~both : both);
   }
 };
 

@@ -9,7 +9,7 @@
 namespace prekond::tpetra::impl {
 
 /// Vectors that messages fill. Tpetra keeps a message's memory with them, so they are kept too: as many as
-/// were asked for at once.
+/// were asked for at once. The message's own memory is kept from one k to the same.
 template <class MultiVector>
 class ReceivedVectors {
  public:
@@ -18,7 +18,11 @@ class ReceivedVectors {
   /// k of them; allocates where k is larger than ever before. \pre k > 0
   MultiVector& first(std::size_t k) {
     if (!m_first.is_null() && m_first->getNumVectors() == k) return *m_first;
-    if (m_all.getNumVectors() < k) m_all = MultiVector(m_map, k, false);
+    if (m_all.getNumVectors() < k) {
+      m_first = Teuchos::null;  // what it holds is given back before more is taken
+      m_all = MultiVector();
+      m_all = MultiVector(m_map, k, false);
+    }
     m_first = m_all.subViewNonConst(Teuchos::Range1D(0, static_cast<int>(k) - 1));
     return *m_first;
   }
