@@ -6,6 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <vector>
+
 namespace prekond::testing {
 namespace {
 
@@ -106,6 +109,32 @@ TYPED_TEST(GmresTest, BreaksDownWhereASingularMatrixHidesTheSolution) {
     const auto solved = solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(consistent),
                                                       nullptr, {1, 2, 0}, stop_at(1e-10));
     EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
+  }
+}
+
+TYPED_TEST(GmresTest, BreaksDownWhereRoundingHidesTheEndOfTheSpace) {
+  // A = Q T Q with a reflection Q and T = [1 2; 2 4] beside 3 I: Q e_1 and Q e_2 are mapped to one direction,
+  // which is not that of b = Q e_1. Products leave the two's span by rounding errors alone.
+  constexpr int n = 5;
+  const auto q = [](int i, int j) { return (i == j ? 1.0 : 0.0) - 2.0 * (i + 1) * (j + 1) / 55; };
+  const auto t = [](int i, int j) {
+    return i < 2 && j < 2 ? double((i + 1) * (j + 1)) : (i == j ? 3.0 : 0.0);
+  };
+  std::vector<std::vector<double>> rows(n, std::vector<double>(n, 0));
+  std::vector<double> b(n);
+  for (int i = 0; i < n; ++i) {
+    b[i] = q(i, 0);
+    for (int j = 0; j < n; ++j)
+      for (int k = 0; k < n; ++k)
+        for (int l = 0; l < n; ++l) rows[i][j] += q(i, k) * t(k, l) * q(l, j);
+  }
+  const HostMatrix<double> a = sparse<double>(rows);
+  for (const char* form : forms) {
+    const auto solved =
+        solve_with<double, TypeParam>(gmres(10, form), operator_of<TypeParam>(a), nullptr, b, stop_at(1e-10));
+    EXPECT_EQ(solved.result.reason, StopReason::breakdown_arnoldi)
+        << form << ' ' << to_string(solved.result.reason);
+    for (const double x : solved.x) EXPECT_LT(std::abs(x), 10) << form;
   }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 /// Matrices whose entries are so large or so small that products of them leave the range of numbers.
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
 
 #include "precond/common/power_of_two.hpp"
