@@ -69,6 +69,27 @@ set(PREKOND_FOUND_TRILINOS ${PREKOND_HAS_TRILINOS} CACHE INTERNAL "Are the adapt
 
 find_package(ZLIB REQUIRED)
 
+# Libraries that order and partition graphs: taken where they are installed, never fetched. What needs one that is
+# missing says so when it is called. PREKOND_HAS_METIS, PREKOND_HAS_AMD; targets prekond_metis, prekond_amd.
+find_path(METIS_INCLUDE_DIR metis.h)
+find_library(METIS_LIBRARY metis)
+find_path(AMD_INCLUDE_DIR amd.h PATH_SUFFIXES suitesparse)
+find_library(AMD_LIBRARY amd)
+foreach(_library METIS AMD)
+  set(PREKOND_HAS_${_library} OFF)
+  if(PREKOND_ENABLE_${_library} AND ${_library}_INCLUDE_DIR AND ${_library}_LIBRARY)
+    set(PREKOND_HAS_${_library} ON)
+    string(TOLOWER ${_library} _name)
+    add_library(prekond_${_name} INTERFACE)
+    set_target_properties(prekond_${_name} PROPERTIES EXPORT_NAME ${_name})
+    target_include_directories(prekond_${_name} SYSTEM INTERFACE $<BUILD_INTERFACE:${${_library}_INCLUDE_DIR}>)
+    target_compile_definitions(prekond_${_name} INTERFACE $<BUILD_INTERFACE:PREKOND_HAS_${_library}>)
+    target_link_libraries(prekond_${_name} INTERFACE ${${_library}_LIBRARY})
+    install(TARGETS prekond_${_name} EXPORT prekond_targets)
+  endif()
+endforeach()
+message(STATUS "Prekond: METIS ${PREKOND_HAS_METIS}, AMD ${PREKOND_HAS_AMD}")
+
 find_package(nlohmann_json 3.9 CONFIG QUIET)
 if(NOT TARGET nlohmann_json::nlohmann_json AND PREKOND_ENABLE_DRIVER)
   prekond_fetch(nlohmann_json https://github.com/nlohmann/json.git v3.11.3)

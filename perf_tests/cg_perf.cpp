@@ -5,6 +5,8 @@
 #include "peers/cusparse.hpp"
 
 #include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/format_operator.hpp>
+#include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/registry.hpp>
@@ -15,7 +17,8 @@
 
 /// Time of a CG iteration against the bytes that it must move, and whole solves: perf_cg
 /// --matrix=elasticity3d:100
-/// [--preconds=none,jacobi,adaptive_fsai] [--storages=full,single,half,bfloat16: how the FSAI is kept]. An
+/// [--preconds=none,jacobi,adaptive_fsai] [--storages=full,single,half,bfloat16: how the FSAI is kept]
+/// [--spmv=csr,auto: formats of A; other than csr they are part of the case's name]. An
 /// iteration reads A and the preconditioner once and passes 13 times over a vector (the products read x and
 /// write y; three kernels: 6, 2 and 3 passes). `bandwidth_of_copy` is that over what a copy of the same bytes
 /// reaches in this run. On CUDA, the same CG on cuSPARSE's products stands beside it (`cusparse`), by each of
@@ -48,13 +51,21 @@ SolveResult solve(const Problem& problem, const Operator<double, Space>& a,
   return Cg<double, Space>(options).solve(space, a, &m, problem.b, problem.x, stopping);
 }
 
+double bytes_of(const Problem& problem, const Operator<double, Space>& a) {
+  if (const auto* sell = dynamic_cast<const SellOperator<double, Space>*>(&a))
+    return double(sell->matrix().bytes());
+  if (const auto* dia = dynamic_cast<const DiaOperator<double, Space>*>(&a))
+    return double(dia->matrix().bytes());
+  return double(problem.a.bytes());
+}
+
 double iteration_time(benchmark::State& state, const Problem& problem, const Operator<double, Space>& a,
                       const Preconditioner<double, Space>& m, std::int64_t m_bytes, bool single) {
   const double few = solve(problem, a, m, single, 0, 10).seconds;
   const double many = solve(problem, a, m, single, 0, 60).seconds;
   const double time = (many - few) / 50;
   const double bytes =
-      double(problem.a.bytes()) + double(m_bytes) + 8 * vector_passes(m.name()) * double(problem.a.num_rows);
+      bytes_of(problem, a) + double(m_bytes) + 8 * vector_passes(m.name()) * double(problem.a.num_rows);
   state.counters["bytes"] = bytes;
   state.counters["bytes_per_second"] = bytes / time;
   state.counters["bandwidth_of_copy"] = bytes / time / perf::copy_bandwidth();
@@ -122,26 +133,29 @@ void register_all(int& argc, char** argv) {
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const Space space;
   const auto problem = perf::make_problem(spec);
-  const auto a = std::make_shared<CsrOperator<double, Space>>(problem->a);
-  for (const std::string& name : perf::words(names)) {
-    const bool adaptive = name == "adaptive_fsai";
-    for (const std::string& storage : adaptive ? perf::words(storages) : std::vector<std::string>{"full"}) {
-      // The adaptive FSAI as published: the defaults stop rows earlier.
-      OptionMap options;
-      if (adaptive)
-        options = {{"max_steps", std::int64_t(30)},
-                   {"step_size", std::int64_t(1)},
-                   {"step_tolerance", 0.0},
-                   {"storage", storage}};
-      const std::shared_ptr<MatrixPreconditioner<double, Space>> m =
-          create_preconditioner<double, Space>(name, options);
-      m->symbolic(space, problem->a);
-      m->numeric(space, problem->a);
-      add_cases(storage == "full" ? name : name + "/" + storage, spec, problem, {a, m, m->report().bytes},
-                repetitions);
-      if (storage == "full") add_peers(name, spec, problem, *m, repetitions);
+  const std::string formats = perf::take_flag(argc, argv, "spmv", "csr");
+  for (const std::string& format : perf::words(formats))
+    for (const std::string& name : perf::words(names)) {
+      const std::shared_ptr<Operator<double, Space>> a = make_operator<double, Space>(
+          space, problem->a, format == "csr" ? MatrixFormat::csr : MatrixFormat::automatic);
+      const bool adaptive = name == "adaptive_fsai";
+      for (const std::string& storage : adaptive ? perf::words(storages) : std::vector<std::string>{"full"}) {
+        // The adaptive FSAI as published: the defaults stop rows earlier.
+        OptionMap options;
+        if (adaptive)
+          options = {{"max_steps", std::int64_t(30)},
+                     {"step_size", std::int64_t(1)},
+                     {"step_tolerance", 0.0},
+                     {"storage", storage}};
+        const std::shared_ptr<MatrixPreconditioner<double, Space>> m =
+            create_preconditioner<double, Space>(name, options);
+        m->symbolic(space, problem->a);
+        m->numeric(space, problem->a);
+        add_cases((format == "csr" ? "" : format + "/") + (storage == "full" ? name : name + "/" + storage),
+                  spec, problem, {a, m, m->report().bytes}, repetitions);
+        if (storage == "full" && format == "csr") add_peers(name, spec, problem, *m, repetitions);
+      }
     }
-  }
 }
 
 }  // namespace

@@ -131,10 +131,18 @@ part_perf() {
   measure spai_msdoor perf_spai --matrix=irregular3d:52,unknowns=3,mean=46.1,longest=77,lonely=0.001
   measure spai_fault_639 perf_spai --matrix=irregular3d:60,unknowns=3,mean=42.65,longest=267,lonely=0.001
   measure dynamic_spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --dynamic=true
+  measure formats perf_formats "--matrices=${FORMAT_MATRICES:-poisson3d:160;elasticity3d:100;elasticity3d:60;anisotropic2d:1500;irregular3d:100,mean=16.33,longest=31;irregular3d:70,unknowns=3,mean=46.1,longest=77,lonely=0.001;circuit:1000;convection_diffusion3d:130}" \
+    --repetitions=3 --seconds=0.01
+  for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
+    measure "relaxation_${matrix//[:,=]/_}" perf_relaxation "--matrix=$matrix" --orders=natural --storages=full,half
+    measure "polynomial_${matrix//[:,=]/_}" perf_polynomial "--matrix=$matrix" --degrees=2,10 --storages=full,half
+  done
+  measure block_elasticity3d_30 perf_block --matrix=elasticity3d:30
+  measure reordering_poisson3d_100 perf_reordering --matrix=poisson3d:100
   measure cholesky perf_cholesky
   for word in spmv cg; do
     for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
-      measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix"
+      measure "${word}_${matrix//[:,=]/_}" "perf_$word" "--matrix=$matrix" $([[ $word == cg ]] && echo --spmv=csr,auto)
     done
   done
   measure krylov_convection_diffusion3d_160 perf_krylov --matrix=convection_diffusion3d:160
@@ -167,6 +175,11 @@ spai_table() {
 
 part_tables() {
   spai_table
+  if wanted toolbox_table.py; then
+    say toolbox_table.py
+    timeout "$(left)" python3 "$source_dir/perf_tests/toolbox_table.py" measure --out "$out/toolbox.json" \
+      --prekond "$(program prekond)" --matrices "${MATRICES:-$source_dir/../shared/matrices}" --timeout 60 || failed toolbox_table.py
+  fi
   table paper_tables.py measure --tables 4,3,2 --repeat 1 --out "$out/paper_tables_gpu.json"
   table sweep_fsai.py --quick --out "$out" \
     --generated 'elasticity3d:40;elasticity3d:60;elasticity3d:40,contrast=1;poisson3d:100;poisson2d:1000;anisotropic2d:700'

@@ -30,7 +30,7 @@ TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccach
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
-  libbenchmark-dev libmetis-dev nlohmann-json3-dev libcli11-dev zlib1g-dev clang-tidy)
+  libbenchmark-dev libmetis-dev libsuitesparse-dev nlohmann-json3-dev libcli11-dev zlib1g-dev clang-tidy)
 readonly PEER_PACKAGES=(libhypre-dev libopenmpi-dev openmpi-bin libviennacl-dev libboost-dev ocl-icd-opencl-dev)
 readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev

@@ -73,7 +73,8 @@ class Parser {
                  "prekond solve matrix.mtx.gz --precond adaptive_fsai -p max_steps=20");
     add_settings("compare", "Solve with several preconditioners, one row of a table each.",
                  "prekond compare --generate poisson3d:40 --precond none,jacobi,adaptive_fsai");
-    add_settings("info", "Sizes, row lengths, symmetry, diagonal and bandwidth of a matrix.",
+    add_settings("info",
+                 "Sizes, row lengths, symmetry, diagonal and bandwidth of a matrix; its condition number.",
                  "prekond info matrix.mtx.gz");
     add_list();
     add_generate();
@@ -115,11 +116,15 @@ class Parser {
     CLI::App* sub = m_app.add_subcommand(command, summary);
     for (const auto& key : setting_keys(command)) {
       const auto keep = [this, name = key.name](const std::string& value) { m_written.keys[name] = value; };
-      if (key.name == "quiet") {
+      if (key.placeholder.empty()) {
         sub->add_flag_callback(
-            "-q,--quiet", [this] { m_written.keys["quiet"] = true; }, key.doc);
+            key.name == "quiet" ? "-q,--quiet" : option_name(key.name),
+            [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
       } else if (key.name == "matrix") {
         sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
+      } else if (key.placeholder.empty()) {
+        sub->add_flag_callback(
+            option_name(key.name), [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
       } else {
         sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)
             ->option_text(key.placeholder);

@@ -57,7 +57,7 @@ void fill(const Space& space, const Processes& processes, const Problem<Scalar>&
       if (row.method.precond_properties.needs_spd && !problem.not_spd.empty())
         throw InputError(problem.not_spd);
     });
-    const RunOptions options{settings.x0, settings.stopping, settings.repeat, false};
+    const RunOptions options{settings.x0, settings.stopping, settings.repeat, false, settings.scale};
     row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
     row.outcome.x = {};
   } catch (const Failure& failure) {
@@ -124,12 +124,13 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
   Json reports = Json::array();
   std::vector<std::vector<std::string>> table = {
       {"preconditioner", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
-  std::string title;
+  std::string title, order;
   {
     Progress progress(!settings.quiet && processes.first());
     const Problem<Scalar> problem =
         make_problem<Scalar>(space, processes, settings, input, spd_check<Scalar>(rows), progress);
     title = title_of(problem, settings);
+    if (problem.order.any()) order = "order " + order_text(problem.order) + "\n";
     for (std::size_t k = 0; k < rows.size(); ++k) {
       Row<Scalar>& row = rows[k];
       progress.row(k + 1, rows.size(), row.label);
@@ -142,7 +143,7 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
   processes.only_first([&] {
     files.write_report(reports);
     if (!settings.quiet) {
-      std::printf("%s\n\n", title.c_str());
+      std::printf("%s\n%s\n", title.c_str(), order.c_str());
       print_table(table);
     }
     files.finish(failure_of_rows(rows));

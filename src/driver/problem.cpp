@@ -13,6 +13,8 @@
 #include <cmath>
 #include <utility>
 
+#include "spmv_choice.hpp"
+
 namespace prekond::driver {
 namespace {
 
@@ -88,6 +90,8 @@ struct WholeProblem {
   double norm_b = 0;
   Vector<Scalar, Space> b;
   Vector<Scalar, Space> x0;
+  Ordering<Space> ordering;
+  OrderFacts order;
 };
 
 bool is_file(const std::string& x0) {
@@ -113,6 +117,17 @@ void check_symmetry(const Space& space, SpdCheck check, WholeProblem<Scalar>& pr
   }
 }
 
+/// A right-hand side that has a name is made before, of A as it was.
+template <class Scalar>
+void put_in_order(const Space& space, const std::string& name, WholeProblem<Scalar>& problem) {
+  const Reordered<Scalar> reordered = reorder<Scalar>(space, problem.matrix.a, name);
+  problem.matrix.a = reordered.a;
+  problem.ordering = reordered.ordering;
+  problem.order = reordered.facts;
+  problem.b = in_order<Scalar>(space, problem.ordering, problem.b);
+  if (problem.x0.extent(0) > 0) problem.x0 = in_order<Scalar>(space, problem.ordering, problem.x0);
+}
+
 template <class Scalar>
 WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, MatrixInput& input,
                                 SpdCheck check, Progress& progress) {
@@ -125,6 +140,9 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Ma
   problem.b = make_rhs<Scalar>(space, problem.matrix.a, settings.rhs);
   if (is_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, source.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
+  if (settings.order == "none") return problem;
+  progress.phase("ordering " + source.name);
+  put_in_order<Scalar>(space, settings.order, problem);
   return problem;
 }
 
@@ -148,8 +166,8 @@ MatrixInput open_matrix(const Settings& settings, const Processes& processes) {
   processes.together([&] {
     if (input.complex && !processes.alone())
       throw OptionError("a complex matrix is for one process; run it without mpirun");
-    if (input.complex && settings.spmv != "native")
-      throw OptionError("--spmv " + settings.spmv + " is for real matrices; take --spmv native");
+    if (input.complex && is_kokkoskernels(settings.spmv))
+      throw OptionError("--spmv " + settings.spmv + " is for real matrices; take --spmv auto");
   });
   return input;
 }
@@ -189,8 +207,12 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.symmetric = whole.symmetric;
   problem.not_spd = whole.not_spd;
   problem.norm_b = whole.norm_b;
+  problem.order = whole.order;
+  problem.order.name = settings.order;
+  problem.ordering = whole.ordering;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
   problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv);
+  problem.product = problem.a.product;
   problem.b = own_part<Scalar>(space, processes, problem.a, whole.b);
   if (is_file(settings.x0)) problem.x0 = own_part<Scalar>(space, processes, problem.a, whole.x0);
   return problem;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "ordering.hpp"
 #include "problem_matrix.hpp"
 #include "progress.hpp"
 #include "settings.hpp"
@@ -54,6 +55,8 @@ struct ProblemFacts {
   bool symmetric = false;  ///< Hermitian, where it is complex
   std::string not_spd;     ///< why a method for positive definite matrices must refuse this one
   double norm_b = 0;
+  ProductFacts product;
+  OrderFacts order;  ///< its name is known to all
 };
 
 /// A x = b, in blocks of rows.
@@ -62,15 +65,16 @@ struct Problem : ProblemFacts {
   ProblemMatrix<Scalar> a;
   Vector<Scalar, Space> b;
   Vector<Scalar, Space> x0;  ///< of a file; empty for the initial vectors that have a name
+  Ordering<Space> ordering;  ///< what A and the vectors are in; on rank 0, and no rows where that is A's own
 };
 
 /// What has to be looked at while one process has the whole matrix.
 enum class SpdCheck { none, report, require };
 
-/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, so that they
-/// do not depend on the number of processes. `check`: what is visibly not symmetric positive definite is
-/// refused, or noted in `not_spd`. \throws InputError also for a matrix that is empty or not square, and for
-/// a vector of another length
+/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, and puts into
+/// the order that they name, so that they do not depend on the number of processes. `check`: what is visibly
+/// not symmetric positive definite is refused, or noted in `not_spd`. \throws InputError also for a matrix
+/// that is empty or not square, and for a vector of another length
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
                              MatrixInput& input, SpdCheck check, Progress& progress);

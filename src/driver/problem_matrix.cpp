@@ -9,9 +9,12 @@
 namespace prekond::driver {
 
 template <class Scalar>
-ProblemMatrix<Scalar> undistributed(const Matrix<Scalar>& whole, const std::string& spmv) {
+ProblemMatrix<Scalar> undistributed(const Space& space, const Matrix<Scalar>& whole,
+                                    const std::string& spmv) {
+  Product<Scalar> product = make_product<Scalar>(space, spmv, whole);
   return {whole, whole,
-          std::make_unique<OneRankMatrix<Scalar, Space>>(std::shared_ptr(make_product<Scalar>(spmv, whole)))};
+          std::make_unique<OneRankMatrix<Scalar, Space>>(std::shared_ptr(std::move(product.op))),
+          product.facts};
 }
 
 template <class Scalar>
@@ -38,7 +41,8 @@ Vector<Scalar, Space> all_parts(const Space& space, const Processes& processes,
 }
 
 #define PREKOND_DRIVER_PROBLEM_MATRIX(Scalar)                                                      \
-  template ProblemMatrix<Scalar> undistributed<Scalar>(const Matrix<Scalar>&, const std::string&); \
+  template ProblemMatrix<Scalar> undistributed<Scalar>(const Space&, const Matrix<Scalar>&,        \
+                                                       const std::string&);                        \
   template Vector<Scalar, Space> own_part<Scalar>(                                                 \
       const Space&, const Processes&, const ProblemMatrix<Scalar>&, const Vector<Scalar, Space>&); \
   template Vector<Scalar, Space> all_parts<Scalar>(                                                \

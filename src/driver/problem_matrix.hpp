@@ -18,12 +18,20 @@ using Complex = Kokkos::complex<double>;
 template <class Scalar>
 using Matrix = CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>;
 
+/// How A is multiplied by.
+struct ProductFacts {
+  std::string format = "csr";  ///< or "kokkoskernels"
+  std::string reason;          ///< of a choice by `auto`
+  double seconds = 0;          ///< to choose it and to convert A, fenced
+};
+
 /// A problem's square matrix, in contiguous blocks of rows, one a process.
 template <class Scalar>
 struct ProblemMatrix {
   Matrix<Scalar> whole;         ///< of a process that is alone; otherwise empty
   CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
   std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
+  ProductFacts product;
 };
 
 /// All processes: hands out the rows of the matrix that rank 0 has (elsewhere it is not looked at), whose
@@ -36,7 +44,7 @@ ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes,
 
 /// The matrix of a process that is alone.
 template <class Scalar>
-ProblemMatrix<Scalar> undistributed(const Matrix<Scalar>& whole, const std::string& spmv);
+ProblemMatrix<Scalar> undistributed(const Space& space, const Matrix<Scalar>& whole, const std::string& spmv);
 
 /// All processes: this process's part of a vector that rank 0 has; the vector itself where it is alone.
 template <class Scalar>

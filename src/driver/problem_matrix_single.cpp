@@ -5,9 +5,9 @@
 namespace prekond::driver {
 
 template <class Scalar>
-ProblemMatrix<Scalar> distribute(const Space& /*space*/, const Processes& /*processes*/, Matrix<Scalar> whole,
+ProblemMatrix<Scalar> distribute(const Space& space, const Processes& /*processes*/, Matrix<Scalar> whole,
                                  const std::string& spmv) {
-  return undistributed<Scalar>(whole, spmv);
+  return undistributed<Scalar>(space, whole, spmv);
 }
 
 template <class Scalar>

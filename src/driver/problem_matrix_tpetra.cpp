@@ -173,7 +173,7 @@ ProblemMatrix<double> distribute_real(const Space& space, const Processes& proce
   auto a = std::make_unique<tpetra::DistributedCrsMatrix<double, LocalOrdinal, GlobalOrdinal, Node>>(
       space, make_matrix(processes, comm, partition, std::move(own)));
   const auto rows = a->rows().view();
-  return {{}, rows, std::move(a)};
+  return {{}, rows, std::move(a), {}};
 }
 
 }  // namespace
@@ -181,7 +181,7 @@ ProblemMatrix<double> distribute_real(const Space& space, const Processes& proce
 template <class Scalar>
 ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes, Matrix<Scalar> whole,
                                  const std::string& spmv) {
-  if (processes.alone()) return undistributed<Scalar>(whole, spmv);
+  if (processes.alone()) return undistributed<Scalar>(space, whole, spmv);
   // Tpetra's packages need not have complex scalars.
   if constexpr (std::is_same_v<Scalar, double>)
     return distribute_real(space, processes, std::move(whole));

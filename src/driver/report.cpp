@@ -45,6 +45,28 @@ Json matrix_json(const Source& source, bool symmetric) {
           {"seconds", number(source.seconds)}};
 }
 
+Json order_statistics_json(const OrderStatistics& s) {
+  return {{"bandwidth", s.bandwidth}, {"profile", s.profile}, {"levels", s.levels}};
+}
+
+Json order_json(const OrderFacts& order) {
+  if (!order.any()) return {{"name", order.name}};
+  return {{"name", order.name},
+          {"seconds", number(order.seconds)},
+          {"before", order_statistics_json(order.before)},
+          {"after", order_statistics_json(order.after)}};
+}
+
+Json product_json(const ProductFacts& product) {
+  return {{"format", product.format}, {"reason", product.reason}, {"seconds", number(product.seconds)}};
+}
+
+Json advice_json(const FormatAdvice& advice) {
+  return {{"format", to_string(advice.format)}, {"reason", advice.reason},
+          {"csr_bytes", advice.csr_bytes},      {"sell_bytes", advice.sell_bytes},
+          {"dia_bytes", advice.dia_bytes},      {"diagonals", advice.num_diagonals}};
+}
+
 OptionMap all_solver_options(const MethodFacts& method, StoppingOptions stopping) {
   OptionMap options = method.solver_options;
   options.merge(OptionFields::of(stopping).values());
@@ -100,6 +122,9 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"rhs", settings.rhs},
           {"x0", settings.x0},
           {"spmv", settings.spmv},
+          {"product", product_json(problem.product)},
+          {"order", order_json(problem.order)},
+          {"scale", settings.scale},
           {"repeat", settings.repeat}};
 }
 
@@ -110,6 +135,7 @@ Json run_report(const Processes& processes, const ProblemFacts& problem, const M
   Json report = frame(processes, problem, settings);
   report["preconditioner"] = preconditioner_json(problem, method, outcome);
   report["solver"] = solver_json(method, settings, outcome.solve);
+  if (outcome.condition) report["condition"] = condition_json(*outcome.condition);
   report["total_seconds"] = number(outcome.setup_seconds + outcome.solve.seconds);
   return report;
 }
@@ -157,7 +183,8 @@ Json error_report(const CommandLine& line, const Failure& failure) {
   return rows;
 }
 
-Json info_report(const Source& source, const MatrixStatistics& s) {
+Json info_report(const Source& source, const MatrixStatistics& s, const OrderFacts& order,
+                 const FormatAdvice& advice, const std::optional<Condition>& condition) {
   Json matrix = matrix_json(source, s.symmetric_values);
   matrix["row_length"] = {{"min", s.row_length_min},
                           {"max", s.row_length_max},
@@ -169,10 +196,15 @@ Json info_report(const Source& source, const MatrixStatistics& s) {
                         {"negative", s.diagonal_negative},       {"positive", s.diagonal_positive},
                         {"min_abs", number(s.diagonal_min_abs)}, {"max_abs", number(s.diagonal_max_abs)}};
   matrix["bandwidth"] = {{"lower", s.lower_bandwidth}, {"upper", s.upper_bandwidth}};
+  matrix["profile"] = order.before.profile;
+  matrix["levels"] = order.before.levels;
   matrix["diagonally_dominant_rows"] = s.diagonally_dominant_rows;
+  matrix["product"] = advice_json(advice);
   matrix["frobenius_norm"] = number(s.frobenius_norm);
   matrix["max_abs"] = number(s.max_abs);
-  return {{"prekond", environment(1)}, {"matrix", matrix}};
+  Json report = {{"prekond", environment(1)}, {"matrix", matrix}, {"order", order_json(order)}};
+  if (condition) report["condition"] = condition_json(*condition);
+  return report;
 }
 
 void write_report(const std::string& path, const Json& report) {

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The JSON reports. Keys keep their meaning once they are published; a number that is not finite is null.
+#include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/statistics.hpp>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "command_line.hpp"
@@ -27,7 +29,9 @@ Json failed_report(const Processes& processes, const ProblemFacts& problem, cons
 Json error_report(const CommandLine& line, const Failure& failure);
 
 /// The report of `info`, which one process makes.
-Json info_report(const Source& source, const MatrixStatistics& statistics);
+/// `order`: measured before, and after where another order was asked for.
+Json info_report(const Source& source, const MatrixStatistics& statistics, const OrderFacts& order,
+                 const FormatAdvice& advice, const std::optional<Condition>& condition);
 
 /// Writes a report, indented; an empty path is none. \throws InputError
 void write_report(const std::string& path, const Json& report);

@@ -81,11 +81,13 @@ class Run {
     });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
-      m_preconditioner = m_method.precond->build();
+      m_preconditioner = build();
       set_up();
       solve();
     }
     m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->report());
+    std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
+    first_row = original_row(m_problem.ordering, first_row);
     m_outcome.symbolic_seconds = median(m_symbolic);
     m_outcome.numeric_seconds = median(m_numeric);
     m_outcome.setup_seconds = median(m_setup);
@@ -93,18 +95,30 @@ class Run {
     m_outcome.solve.seconds = median(m_solve);
     m_progress.phase("timing an application of " + m_method.precond_name);
     m_outcome.apply_seconds = time_apply<Scalar>(m_space, m_processes, *m_preconditioner, m_problem.b);
+    if (m_options.condition) condition();
     return std::move(m_outcome);
   }
 
  private:
+  std::unique_ptr<AnyPreconditioner<Scalar>> build() const {
+    auto made = m_method.precond->build();
+    if (!m_options.scale) return made;
+    return std::make_unique<Scaled<Scalar, Space>>(std::move(made),
+                                                   ScaledOptions{scaling_of(m_method.solver_properties)});
+  }
+
   void set_up() {
     m_progress.phase("setup of " + m_method.precond_name);
     if (m_setup.empty())
       m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
-    m_processes.together([&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
+    m_processes.together([&] {
+      telling_order(m_problem.order, [&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
+    });
     m_symbolic.push_back(timer.seconds());
-    m_processes.together([&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
+    m_processes.together([&] {
+      telling_order(m_problem.order, [&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
+    });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
   }
@@ -128,12 +142,21 @@ class Run {
     initial_vector();
     // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
     // measured by.
-    const AnyPreconditioner<Scalar>* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
+    const AnyPreconditioner<Scalar>* m =
+        m_method.precond_name == "none" && !m_options.scale ? nullptr : m_preconditioner.get();
     m_outcome.solve =
         m_solver->solve(m_space, m_problem.a.distributed->product(), m, m_problem.b, m_outcome.x,
                         m_options.stopping, monitor(), m_problem.a.distributed->reducer());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
+  }
+
+  void condition() {
+    m_progress.phase("eigenvalues with " + m_method.precond_name);
+    const AnyPreconditioner<Scalar>* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
+    const double most_rows = m_processes.max(static_cast<double>(m_problem.a.rows.num_rows));
+    m_outcome.condition = measure_condition<Scalar>(m_space, m_problem.a.distributed->product(), m,
+                                                    m_problem.a.distributed->reducer(), most_rows);
   }
 
   static void check_finite(SolveResult& result) {
@@ -264,6 +287,10 @@ ExitCode exit_code(const SolveResult& result) {
 double density(const ProblemFacts& problem, const Measurements& outcome) {
   const std::int64_t nnz = problem.source.nnz;
   return nnz > 0 ? static_cast<double>(outcome.setup.nnz) / static_cast<double>(nnz) : 0;
+}
+
+ScalingKind scaling_of(const Properties& solver) {
+  return solver.needs_spd ? ScalingKind::diagonal : ScalingKind::equilibrate;
 }
 
 template <class Scalar>

@@ -6,11 +6,14 @@
 #include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/precond/registry.hpp>
+#include <prekond/precond/scaled.hpp>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "condition.hpp"
 #include "problem.hpp"
 
 namespace prekond::driver {
@@ -65,6 +68,7 @@ struct Measurements {
   double first_setup_seconds = 0;
   double apply_seconds = 0;
   SolveResult solve;
+  std::optional<Condition> condition;
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
 };
 
@@ -76,11 +80,17 @@ struct Outcome : Measurements {
 /// Entries that the preconditioner stores for one of A; 0 where A has none.
 double density(const ProblemFacts& problem, const Measurements& outcome);
 
+/// How --scale does it for a solver: by the diagonal where that is for positive definite matrices, else by
+/// the largest entries.
+ScalingKind scaling_of(const Properties& solver);
+
 struct RunOptions {
   std::string x0 = "zero";
   StoppingOptions stopping;
   std::int64_t repeat = 1;
   bool history = false;
+  bool scale = false;
+  bool condition = false;
 };
 
 /// All processes: sets up and solves. A result with a value that is not finite is never a success: its reason

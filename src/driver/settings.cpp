@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <map>
 
+#include "ordering.hpp"
+#include "spmv_choice.hpp"
+
 namespace prekond::driver {
 namespace {
 
@@ -12,20 +15,24 @@ namespace {
 struct Numbers {
   StoppingOptions stopping;
   std::int64_t repeat = 1;
+  bool scale = false;
   bool quiet = false;
+  bool condition = false;
 
   template <class Visitor>
   void describe(Visitor& visit) {
     stopping.describe(visit);
     visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000), "times to set up and solve");
+    visit("scale", scale, "set the preconditioner up for the scaled matrix");
     visit("quiet", quiet, "print nothing but errors");
+    visit("condition", condition, "measure the extreme eigenvalues of M^-1 A");
   }
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix},   {"generate", &s.generate}, {"rhs", &s.rhs},   {"x0", &s.x0},
-          {"solver", &s.solver},   {"precond", &s.precond},   {"spmv", &s.spmv}, {"report", &s.report},
-          {"history", &s.history}, {"solution", &s.solution}};
+  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},          {"x0", &s.x0},
+          {"solver", &s.solver}, {"precond", &s.precond},   {"spmv", &s.spmv},        {"order", &s.order},
+          {"report", &s.report}, {"history", &s.history},   {"solution", &s.solution}};
 }
 
 /// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
@@ -45,10 +52,8 @@ void check_consistent(const Settings& settings, const std::string& command) {
                                 command + " --help')"
                           : "both a matrix file and --generate: leave one out");
   }
-  at_origin(settings.origins, "spmv", [&] {
-    if (settings.spmv != "native" && settings.spmv != "kokkoskernels")
-      throw OptionError("--spmv takes native or kokkoskernels, not '" + settings.spmv + "'");
-  });
+  at_origin(settings.origins, "spmv", [&] { check_spmv_name(settings.spmv); });
+  at_origin(settings.origins, "order", [&] { check_order(settings.order); });
   at_origin(settings.origins, "rhs", [&] {
     check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
   });
@@ -88,14 +93,25 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
        command == "compare" ? "preconditioners, one row of the table each; options behind colons, as in "
                               "none,jacobi,adaptive_fsai:max_steps=10:tolerance=0.01"
                             : "see 'prekond list preconditioners' (default none)"},
-      {"spmv", "native|kokkoskernels", "whose product with A (default native)"},
+      {"spmv", spmv_names(), "format and kernel of A's product (default auto)"},
       {"rtol", "NUMBER", "stop at ||b - A x|| <= max(rtol ||b||, atol) (default 1e-6)"},
       {"atol", "NUMBER", "(default 0)"},
       {"max_iters", "NUMBER", "(default 10000)"},
       {"repeat", "NUMBER", "set up and solve so many times, and report medians (default 1)"},
   };
   std::vector<SettingKey> keys = problem;
-  if (command != "info") keys.insert(keys.end(), method.begin(), method.end());
+  if (command == "info")
+    keys.push_back({"precond", "NAME", "M of --condition (default none)"});
+  else
+    keys.insert(keys.end(), method.begin(), method.end());
+  keys.push_back({"order", order_names(),
+                  command == "info"
+                      ? "measure the matrix in this order of its rows and columns too (default none)"
+                      : "order of the rows and columns of A, undone in x (default none)"});
+  if (command != "info")
+    keys.push_back({"scale", "", "scale rows and columns of A for the preconditioner, by powers of two"});
+  if (command != "compare")
+    keys.push_back({"condition", "", "also the extreme eigenvalues of M^-1 A, by Lanczos's method"});
   keys.push_back({"report", "FILE.json", "write what was done and measured"});
   if (command == "solve") {
     keys.push_back({"history", "FILE.csv", "write iteration, residual norm and relative residual"});
@@ -109,7 +125,7 @@ bool takes_solver_options(const std::string& command) {
   return command != "info";
 }
 bool takes_precond_options(const std::string& command) {
-  return command == "solve";
+  return command == "solve" || command == "info";
 }
 
 bool names_vector_file(const std::string& source) {
@@ -181,7 +197,9 @@ Settings to_settings(const RawSettings& raw, const std::string& command) {
   }
   settings.stopping = numbers.stopping;
   settings.repeat = numbers.repeat;
+  settings.scale = numbers.scale;
   settings.quiet = numbers.quiet;
+  settings.condition = numbers.condition;
   settings.solver_options = raw.solver_options;
   settings.precond_options = raw.precond_options;
   check_consistent(settings, command);

@@ -28,7 +28,9 @@ struct Settings {
   std::string x0 = "zero";
   std::string solver = "cg";
   std::string precond = "none";
-  std::string spmv = "native";  ///< whose product with A: "native" or "kokkoskernels"
+  std::string spmv = "auto";   ///< format and kernel of A's product, see spmv_choice.hpp
+  std::string order = "none";  ///< of the rows, see ordering.hpp
+  bool scale = false;          ///< is the preconditioner one of the scaled matrix?
   OptionMap solver_options;
   OptionMap precond_options;
   StoppingOptions stopping;
@@ -37,7 +39,8 @@ struct Settings {
   std::string history;
   std::string solution;
   bool quiet = false;
-  std::string config;  ///< the config file, empty without one
+  bool condition = false;  ///< measure the extreme eigenvalues of M^-1 A
+  std::string config;      ///< the config file, empty without one
   Origins origins;
 };
 
@@ -52,12 +55,12 @@ struct RawSettings {
 /// A key of the config file; the option of the command line is "--" and the key, with '-' for '_'.
 struct SettingKey {
   std::string name;
-  std::string placeholder;  ///< what stands for the value in --help
+  std::string placeholder;  ///< what stands for the value in --help; empty: a flag
   std::string doc;
 };
 
-/// The keys that a command knows, in the order of its --help. "quiet" is a flag; "matrix" is the positional
-/// argument.
+/// The keys that a command knows, in the order of its --help. A key without a placeholder
+/// is a flag; "matrix" is the positional argument.
 std::vector<SettingKey> setting_keys(const std::string& command);
 
 /// Does the command take -s and -p? (`compare` has options behind each name instead of -p)

@@ -37,6 +37,13 @@ void print_matrix(const ProblemFacts& problem) {
   print_line("matrix", format("%s: %lld rows, %lld entries, %s", source.name.c_str(),
                               static_cast<long long>(source.num_rows), static_cast<long long>(source.nnz),
                               symmetry_text(source.complex, problem.symmetric)));
+  if (problem.order.any()) print_line("order", order_text(problem.order));
+}
+
+void print_product(const ProductFacts& product) {
+  std::string text = "by " + product.format;
+  if (!product.reason.empty()) text += " (" + product.reason + ")";
+  print_line("product", text + format(", ready in %s", seconds_text(product.seconds).c_str()));
 }
 
 void print_breakdowns(const Breakdowns& b) {
@@ -51,6 +58,10 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
   const Report& report = outcome.setup;
   const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
+  if (settings.scale)
+    print_line("  scaled", scaling_of(method.solver_properties) == ScalingKind::diagonal
+                               ? "to a diagonal in [1, 4)"
+                               : "to a largest entry in [1, 4) of every row and column");
   print_line("  setup",
              format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
                     seconds_text(outcome.symbolic_seconds).c_str(),
@@ -199,26 +210,34 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
   processes.together([&] {
     method = chosen_method<Scalar>(settings);
     check_combination(method);
+    check_condition(settings, line.command, method.precond_properties);
   });
   const Space space;
-  const RunOptions options{settings.x0, settings.stopping, settings.repeat, !settings.history.empty()};
+  const RunOptions options{settings.x0,    settings.stopping, settings.repeat, !settings.history.empty(),
+                           settings.scale, settings.condition};
   Problem<Scalar> problem;
   Outcome<Scalar> outcome;
   {
     Progress progress(!settings.quiet && processes.first());
     problem = make_problem<Scalar>(space, processes, settings, input,
                                    method.needs_spd() ? SpdCheck::require : SpdCheck::none, progress);
+    processes.only_first([&] {
+      if (settings.condition) check_condition_of(problem.source.name, problem.symmetric);
+    });
     outcome = run_method<Scalar>(space, processes, problem, method, options, progress);
   }
   Vector<Scalar, Space> solution;
   if (has_solution(settings, outcome)) solution = all_parts<Scalar>(space, processes, problem.a, outcome.x);
   processes.only_first([&] {
+    if (solution.extent(0) > 0) solution = in_original_order<Scalar>(space, problem.ordering, solution);
     write_files<Scalar>(processes, problem, method, settings, outcome, solution, files);
     if (!settings.quiet) {
       print_matrix(problem);
+      print_product(problem.product);
       print_line("computed on", computed_on(processes));
       print_preconditioner(problem, method, settings, outcome);
       print_solver(method, settings, outcome);
+      if (outcome.condition) print_condition(*outcome.condition);
     }
     files.finish(failure_of_run(method, settings, outcome.solve));
   });
@@ -237,7 +256,10 @@ void solve_command(const CommandLine& line, const Processes& processes) {
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);
-    processes.together([&] { check_combination(method); });
+    processes.together([&] {
+      check_combination(method);
+      check_condition(settings, line.command, method.precond_properties);
+    });
     MatrixInput input = open_matrix(settings, processes);
     if (input.complex)
       solve<Complex>(line, processes, input, files);

@@ -107,7 +107,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     m_scalars.read(space, "prekond::gmres::residual_norm");
     this->for_each_running([&](int c) {
       const double rr = m_scalars.real_now(square, c, 0);
-      m_arnoldi[c].least_squares.start(std::sqrt(rr));
+      m_arnoldi[c].least_squares.start(std::sqrt(rr), this->operator_exponent());
       this->judge(c, rr, true, std::nullopt, shown);
     });
     if (m_delayed) return;
@@ -231,9 +231,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     const double rounding = 10 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
     const bool space_ends = !(beta > rounding * size);
     least_squares.next(least_squares.columns() + 1) = space_ends ? 0 : beta;
-    double norm_r = least_squares.push();
+    double norm_r = least_squares.push(rounding);
     std::optional<StopReason> breakdown;
-    if (space_ends && least_squares.last_is_singular()) {
+    if (least_squares.last_is_negligible()) {
       least_squares.pop();
       norm_r = least_squares.residual();
       breakdown = StopReason::breakdown_arnoldi;

@@ -3,8 +3,8 @@
 #pragma once
 #include <prekond/core/scalar.hpp>
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 namespace prekond::krylov {
@@ -22,7 +22,10 @@ class HessenbergLeastSquares {
         m_cosine(most_columns),
         m_rhs(most_columns + 1) {}
 
-  void start(double beta) {
+  /// `exponent`: the matrix's columns are in units of its power of two.
+  void start(double beta, int exponent) {
+    if (exponent != m_exponent) m_largest_norm = 0;
+    m_exponent = exponent;
     m_columns = 0;
     m_rhs[0] = beta;
   }
@@ -33,15 +36,20 @@ class HessenbergLeastSquares {
   /// H(i, j) as it was set.
   const Number& entry(int i, int j) const { return m_h[at(i, j)]; }
 
-  /// Takes the next column in; returns the norm of the least-squares residual.
-  double push() {
+  /// Takes the next column in; returns the norm of the least-squares residual. `rounding`: the entries'
+  /// errors, relative to the largest norm of a column in these units, of former cycles too; ten times that of
+  /// this column's norm where the entry below the diagonal is 0.
+  double push(double rounding) {
     const int j = m_columns++;
     for (int i = 0; i <= j + 1; ++i) m_r[at(i, j)] = m_h[at(i, j)];
     for (int i = 0; i < j; ++i) rotate(i, m_r[at(i, j)], m_r[at(i + 1, j)]);
     Number& a = m_r[at(j, j)];
     const double below = real_part(m_r[at(j + 1, j)]), size = std::sqrt(abs2(a));
-    m_singular = size <= 100 * std::numeric_limits<double>::epsilon() * column_norm(j);
     const double hypotenuse = std::hypot(size, below);
+    const double norm = column_norm(j);
+    if (std::isfinite(norm)) m_largest_norm = std::max(m_largest_norm, norm);
+    m_negligible =
+        hypotenuse <= rounding * (below == 0 ? std::max(m_largest_norm, 10 * norm) : m_largest_norm);
     m_cosine[j] = hypotenuse > 0 ? size / hypotenuse : 1;
     m_sine[j] = hypotenuse > 0 ? (size > 0 ? a / size : Number(1)) * (below / hypotenuse) : Number(0);
     m_rhs[j + 1] = 0;
@@ -51,8 +59,8 @@ class HessenbergLeastSquares {
   }
   double residual() const { return std::sqrt(abs2(m_rhs[m_columns])); }
 
-  /// Of the last column: does it add no direction, but for rounding, when the entry below the diagonal is 0?
-  bool last_is_singular() const { return m_singular; }
+  /// Is the last column in the others' span, but for rounding?
+  bool last_is_negligible() const { return m_negligible; }
   /// Leaves the last column out.
   void pop() {
     --m_columns;
@@ -86,7 +94,9 @@ class HessenbergLeastSquares {
 
   int m_most;
   int m_columns = 0;
-  bool m_singular = false;
+  int m_exponent = 0;
+  double m_largest_norm = 0;
+  bool m_negligible = false;
   std::vector<Number> m_h, m_r, m_sine;
   std::vector<double> m_cosine;
   std::vector<Number> m_rhs;

@@ -137,6 +137,8 @@ class KrylovRun {
     m_system.multiply_dot(from, to, dot, m_reduce);
     count_products();
   }
+  /// A M^-1 is in units of its power of two.
+  int operator_exponent() const { return m_system.matrix_exponent() + m_system.inverse_exponent(); }
   void precondition(const MultiVectorView<Scalar, Space>& from, const MultiVectorView<Scalar, Space>& to) {
     m_system.precondition(range(from), range(to), *m_workspace);
   }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/krylov/lanczos.hpp>
 #include <prekond/krylov/stopping.hpp>
 
 namespace prekond {
@@ -35,6 +36,22 @@ std::string to_string(StopReason reason) {
     case StopReason::stagnation:
       return "stagnation";
     case StopReason::nan:
+      return "nan";
+  }
+  return "";
+}
+
+std::string to_string(LanczosEnd end) {
+  switch (end) {
+    case LanczosEnd::steps:
+      return "steps";
+    case LanczosEnd::tolerance:
+      return "tolerance";
+    case LanczosEnd::invariant_subspace:
+      return "invariant_subspace";
+    case LanczosEnd::preconditioner_not_spd:
+      return "preconditioner_not_spd";
+    case LanczosEnd::nan:
       return "nan";
   }
   return "";

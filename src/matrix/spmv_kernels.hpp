@@ -1,288 +1,355 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Products with a matrix, for the units that instantiate them.
-#include <prekond/core/error.hpp>
+/// Products with a matrix by rows, for the units that instantiate them.
 #include <prekond/core/half.hpp>
-#include <prekond/core/levels.hpp>
-#include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/spmv.hpp>
 
-#include <algorithm>
 #include <stdexcept>
-#include <string>
+#include <type_traits>
+
+#include "core/packed.hpp"
+#include "matrix/product_teams.hpp"
+#include "matrix/row_update.hpp"
 
 namespace prekond {
 namespace impl::products {
 
 struct SpmvTuning {
-  // Entries that a lane asks for at a time: rows go to the fewest lanes that have room for a mean row. Half
-  // of 16 lanes or more do with larger batches: 8 with 6 entries read rows of 44 faster than 16 with 4
-  // (H200: 3.3 against 2.8 TB/s), while rows of 7 take 2 with 4 rather than 1 with 6, and rows of 31 take 8
-  // with 4 rather than with 6.
-  static constexpr int batch = 4;
-  static constexpr int large_batch = 6;
-  static constexpr int lanes_to_halve = 16;
-  static constexpr int team_threads = 256;
-  static constexpr int max_vectors = 4;
+  // On a device, rows of up to so many entries in the mean go to a thread each (H200, 7-point stencil: 3.58
+  // TB/s by threads, 3.21 by teams; 27 points: 3.6 by teams, at most 3.1 by threads or vectors of lanes).
+  static constexpr int mean_of_thread = 8;
+  static constexpr int batch = 8;  // entries that a thread asks for at a time
+  static constexpr int thread_team = 128;
+  // Longer rows: a team reads the entries of so many rows as one stream, and adds each row's products after.
+  static constexpr int stream_team = 128;
+  static constexpr int stream_entries = 2048;
+  // What is longer is added by the whole team.
+  static constexpr int longest_of_thread = 64;
+  static constexpr int longest_of_stream = 1024;
   // Sums a row is split into on the host: hides the latency of the additions.
   static constexpr int host_sums = 4;
+  static constexpr int host_rows = 512;  // of a team, where no sum over blocks depends on it
 };
 
-/// Rows in a block of `rows_per_team`, a vector of lanes a row, `NumVectors` right-hand sides at once. On a
-/// host every instantiation gives (A x)_i the same bits: the order of the sum depends on the row alone, its
-/// rounding is written down.
-template <class Value, class Scalar, class Space, int VectorLength, int Batch, int NumVectors, bool WithDot,
-          bool Stored>
+/// Who adds a row.
+enum class RowOwner { host_thread, thread, stream };
+
+template <class Value>
+struct PackedCsr {
+  std::int64_t num_rows;
+  PackedVector<const std::size_t> row_ptrs;
+  PackedVector<const int> col_idxs;
+  PackedVector<const Value> values;
+};
+
+/// Rows in a block of `rows_per_team`. Every instantiation for the same owner gives (A x)_i the same bits:
+/// the order of the sum depends on the row alone.
+///
+/// `Update` has x and what is done with a row's sum: RowUpdate, or another one of its shape.
+template <class Value, class Scalar, class Space, RowOwner Owner, bool WithDot,
+          template <class, class> class Update = RowUpdate>
 struct SpmvKernel {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, VectorLength>;
+  using Scratch = typename Space::scratch_memory_space;
+  using Products = Kokkos::View<Scalar*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using List = Kokkos::View<int*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Tuning = SpmvTuning;
 
-  CsrView<Value, Space> a;
-  MultiVectorView<const Scalar, Space> x;
-  MultiVectorView<Scalar, Space> y;
-  Scalar alpha;
-  Scalar beta;
+  PackedCsr<Value> a;
+  typename Update<Scalar, Space>::Packed update;
   std::int64_t rows_per_team;
+  int rows_at_once;  ///< of a stream
   FinishReduction<1, Scalar, Space> finish;
-  VectorView<const real_type_t<Scalar>, Space> row_scale;  ///< of a stored matrix; it has no alpha
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = team.league_rank() * rows_per_team;
-    const std::int64_t end = begin + rows_per_team < a.num_rows ? begin + rows_per_team : a.num_rows;
-    if constexpr (WithDot) {
-      Sums<Scalar, 1> dot;
-      Kokkos::parallel_reduce(
-          Kokkos::TeamThreadRange(team, begin, end),
-          [&](std::int64_t i, Sums<Scalar, 1>& sum) {
-            sum.value[0] += conjugate(x(i, 0)) * multiply_row(Level(team), i);
-          },
-          dot);
-      finish(team, dot);
-    } else {
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                           [&](std::int64_t i) { multiply_row(Level(team), i); });
-    }
+  static constexpr int team_threads = Owner == RowOwner::host_thread ? 1
+                                      : Owner == RowOwner::stream    ? Tuning::stream_team
+                                                                     : Tuning::thread_team;
+  static std::size_t scratch_bytes() {
+    if (Owner == RowOwner::host_thread) return 0;
+    return List::shmem_size(1 + team_threads) +
+           (Owner == RowOwner::stream ? Products::shmem_size(Tuning::stream_entries) : 0);
   }
 
-  /// y_i = alpha (A x)_i + beta y_i; returns (A x)_i of the first vector, to all lanes.
-  KOKKOS_FUNCTION Scalar multiply_row(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const RowRange rows = products::rows_of_team(team.league_rank(), rows_per_team, a.num_rows);
+    Scalar dot = 0;
+    if constexpr (Owner == RowOwner::host_thread)
+      for (std::int64_t i = rows.begin; i < rows.end; ++i)
+        for (int v = 0; v < num_vectors(); ++v) end_row(i, v, host_sum(i, v), dot);
+    else
+      add_on_device(team, rows, dot);
+    if constexpr (WithDot) finish_dot(team, finish, dot);
+  }
+
+ private:
+  KOKKOS_FUNCTION int num_vectors() const { return update.num_columns; }
+  KOKKOS_FUNCTION std::int64_t rows_of_pass() const {
+    return Owner == RowOwner::stream ? rows_at_once : Tuning::thread_team;
+  }
+  KOKKOS_FUNCTION const Scalar* column_of_x(int v) const { return update.x.column(v); }
+
+  KOKKOS_FUNCTION void end_row(std::int64_t i, int v, const Scalar& sum, Scalar& dot) const {
+    update(i, v, sum);
+    if constexpr (WithDot) dot += conjugate(update.x(i, v)) * sum;
+  }
+
+  KOKKOS_FUNCTION Scalar host_sum(std::int64_t i, int v) const {
+    constexpr int parts = Tuning::host_sums;
     const std::size_t begin = a.row_ptrs(i);
     const int length = static_cast<int>(a.row_ptrs(i + 1) - begin);
     const int* cols = a.col_idxs.data() + begin;
     const Value* values = a.values.data() + begin;
-    Scalar first = 0;
-    for (int v = 0; v < NumVectors; ++v) {
-      const Scalar* xv = x.data() + v * x.stride(1);
-      const Scalar sum =
-          level.template sum<Scalar>([&](int lane) { return lane_sum(lane, length, cols, values, xv); });
-      if (v == 0) first = sum;
-      level.region([&](int lane) {
-        if (lane > 0) return;
-        if constexpr (Stored) {
-          const Scalar product = row_scale.extent(0) > 0 ? row_scale(i) * sum : sum;
-          y(i, v) = beta == Scalar(0) ? product : multiply_add(beta, y(i, v), product);
-        } else {
-          y(i, v) =
-              beta == Scalar(0) ? multiply(alpha, sum) : multiply_add(beta, y(i, v), multiply(alpha, sum));
-        }
-      });
-    }
-    return first;
+    const Scalar* xv = column_of_x(v);
+    Scalar sums[parts] = {};
+    int k = 0;
+    for (; k + parts <= length; k += parts)
+      for (int p = 0; p < parts; ++p)
+        sums[p] = multiply_add(static_cast<Scalar>(values[k + p]), xv[cols[k + p]], sums[p]);
+    for (; k < length; ++k) sums[0] = multiply_add(static_cast<Scalar>(values[k]), xv[cols[k]], sums[0]);
+    return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
-  KOKKOS_FUNCTION static Scalar lane_sum(int lane, int length, const int* cols, const Value* values,
-                                         const Scalar* xv) {
-    if constexpr (Level::width == 1) {
-      constexpr int parts = SpmvTuning::host_sums;
-      Scalar sums[parts] = {};
-      int k = 0;
-      for (; k + parts <= length; k += parts)
-        for (int p = 0; p < parts; ++p)
-          sums[p] = multiply_add(static_cast<Scalar>(values[k + p]), xv[cols[k + p]], sums[p]);
-      for (; k < length; ++k) sums[0] = multiply_add(static_cast<Scalar>(values[k]), xv[cols[k]], sums[0]);
-      return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    } else {
-      // A batch's columns and values are all on their way before the first is needed: x waits for memory once
-      // a batch, also in the last, of which a row has a part.
+  KOKKOS_FUNCTION void add_on_device(const Member& team, const RowRange& rows, Scalar& dot) const {
+    // Once for all passes: each view takes more of the scratch memory.
+    const List long_rows(team.team_scratch(0), 1 + team_threads);  // their number, then they
+    const Products products(team.team_scratch(0), Owner == RowOwner::stream ? Tuning::stream_entries : 0);
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_pass()) {
+      const std::int64_t end = begin + rows_of_pass() < rows.end ? begin + rows_of_pass() : rows.end;
+      if constexpr (Owner == RowOwner::thread)
+        add_by_threads(team, begin, end, long_rows, dot);
+      else
+        add_by_stream(team, begin, end, long_rows, products, dot);
+    }
+  }
+
+  /// A thread a row; those that are too long for one afterwards.
+  KOKKOS_FUNCTION void add_by_threads(const Member& team, std::int64_t begin, std::int64_t end,
+                                      const List& long_rows, Scalar& dot) const {
+    clear(team, long_rows);
+    const std::int64_t i = begin + team.team_rank();
+    if (i < end) {
+      const std::size_t first = a.row_ptrs(i);
+      const std::size_t last = a.row_ptrs(i + 1);
+      if (last - first > Tuning::longest_of_thread)
+        append(long_rows, i - begin);
+      else
+        for (int v = 0; v < num_vectors(); ++v)
+          end_row(i, v, batched_sum<1>(first, last, column_of_x(v)), dot);
+    }
+    team.team_barrier();
+    add_long_rows(team, begin, long_rows, dot);
+    team.team_barrier();
+  }
+
+  /// The products of all entries, coalesced, by panels in scratch; then each thread adds its row's.
+  KOKKOS_FUNCTION void add_by_stream(const Member& team, std::int64_t begin, std::int64_t end,
+                                     const List& long_rows, const Products& products, Scalar& dot) const {
+    clear(team, long_rows);
+    const std::size_t first = a.row_ptrs(begin);
+    const std::size_t last = a.row_ptrs(end);
+    const std::int64_t i = begin + team.team_rank();
+    const std::size_t mine = i < end ? a.row_ptrs(i) : last;
+    const std::size_t next = i < end ? a.row_ptrs(i + 1) : last;
+    const bool is_long = next - mine > Tuning::longest_of_stream;
+    if (is_long) append(long_rows, i - begin);
+    for (int v = 0; v < num_vectors(); ++v) {
       Scalar sum = 0;
-      for (int k = lane; k < length; k += Batch * Level::width) {
-        int col[Batch];
-        Value value[Batch];
-#pragma unroll
-        for (int p = 0; p < Batch; ++p) {
-          const int place = k + p * Level::width;
-          col[p] = place < length ? cols[place] : -1;
-          if (place < length) value[p] = values[place];
-        }
-        Scalar factor[Batch];
-#pragma unroll
-        for (int p = 0; p < Batch; ++p)
-          if (col[p] >= 0) factor[p] = xv[col[p]];
-#pragma unroll
-        for (int p = 0; p < Batch; ++p)
-          // Not multiply_add: here nothing is promised between two kernels, and a call leaves branches where
-          // this is a selection.
-          if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
+      for (std::size_t from = first; from < last; from += Tuning::stream_entries) {
+        const std::size_t to = from + Tuning::stream_entries < last ? from + Tuning::stream_entries : last;
+        multiply_entries(team, from, to, column_of_x(v), products.data());
+        team.team_barrier();
+        const std::size_t low = mine > from ? mine : from;
+        const std::size_t high = next < to ? next : to;
+        if (!is_long)
+          for (std::size_t k = low; k < high; ++k) sum += products(k - from);
+        team.team_barrier();
       }
-      return sum;
+      if (i < end && !is_long) end_row(i, v, sum, dot);
+    }
+    team.team_barrier();
+    add_long_rows(team, begin, long_rows, dot);
+    team.team_barrier();
+  }
+
+  KOKKOS_FUNCTION void clear(const Member& team, const List& list) const {
+    if (team.team_rank() == 0) list(0) = 0;
+    team.team_barrier();
+  }
+  /// Their order does not matter: each row is added by itself, and ended by its own thread.
+  KOKKOS_FUNCTION void append(const List& list, std::int64_t row) const {
+    list(1 + Kokkos::atomic_fetch_add(&list(0), 1)) = static_cast<int>(row);
+  }
+
+  /// products[k - from] = a_k x_(column of k), from <= k < to
+  KOKKOS_FUNCTION void multiply_entries(const Member& team, std::size_t from, std::size_t to,
+                                        const Scalar* xv, Scalar* products) const {
+    constexpr int batch = Tuning::batch;
+    constexpr int threads = Tuning::stream_team;
+    for (std::size_t k = from + team.team_rank(); k < to; k += batch * threads) {
+      int col[batch];
+      Value value[batch];
+      load<threads>(k, to, col, value);
+      Scalar factor[batch];
+#pragma unroll
+      for (int p = 0; p < batch; ++p)
+        if (col[p] >= 0) factor[p] = xv[col[p]];
+#pragma unroll
+      for (int p = 0; p < batch; ++p)
+        if (col[p] >= 0) products[k + p * threads - from] = static_cast<Scalar>(value[p]) * factor[p];
+    }
+  }
+
+  /// A batch's columns and values are all on their way before the first is needed: x waits for memory once a
+  /// batch, also in the last, of which a row has a part (columns -1 where there is none).
+  template <int Stride>
+  KOKKOS_FORCEINLINE_FUNCTION void load(std::size_t k, std::size_t last, int* col, Value* value) const {
+#pragma unroll
+    for (int p = 0; p < Tuning::batch; ++p) {
+      const std::size_t place = k + p * Stride;
+      col[p] = place < last ? a.col_idxs(place) : -1;
+      if (place < last) value[p] = a.values(place);
+    }
+  }
+
+  /// Every `Stride`th product from `first` on.
+  template <int Stride>
+  KOKKOS_FUNCTION Scalar batched_sum(std::size_t first, std::size_t last, const Scalar* xv) const {
+    Scalar sum = 0;
+    for (std::size_t k = first; k < last; k += Tuning::batch * Stride) {
+      int col[Tuning::batch];
+      Value value[Tuning::batch];
+      load<Stride>(k, last, col, value);
+      Scalar factor[Tuning::batch];
+#pragma unroll
+      for (int p = 0; p < Tuning::batch; ++p)
+        if (col[p] >= 0) factor[p] = xv[col[p]];
+#pragma unroll
+      for (int p = 0; p < Tuning::batch; ++p)
+        // Not multiply_add: here nothing is promised between two kernels, and a call leaves branches where
+        // this is a selection.
+        if (col[p] >= 0) sum += static_cast<Scalar>(value[p]) * factor[p];
+    }
+    return sum;
+  }
+
+  /// The rows of a list, one after the other, by the whole team.
+  KOKKOS_FUNCTION void add_long_rows(const Member& team, std::int64_t begin, const List& rows,
+                                     Scalar& dot) const {
+    for (int k = 0; k < rows(0); ++k) {
+      const std::int64_t i = begin + rows(1 + k);
+      const std::size_t first = a.row_ptrs(i);
+      const std::size_t last = a.row_ptrs(i + 1);
+      for (int v = 0; v < num_vectors(); ++v) {
+        Sums<Scalar, 1> sum;
+        Kokkos::parallel_reduce(
+            Kokkos::TeamThreadRange(team, team_threads),
+            [&](int thread, Sums<Scalar, 1>& part) {
+              if (first + thread < last)
+                part.value[0] += batched_sum<team_threads>(first + thread, last, column_of_x(v));
+            },
+            sum);
+        if (team.team_rank() == rows(1 + k)) end_row(i, v, sum.value[0], dot);
+      }
     }
   }
 };
 
-inline std::int64_t mean_row(std::int64_t num_rows, std::int64_t nnz) {
-  return num_rows > 0 ? nnz / num_rows : 0;
+/// Does a thread add a row, on a device?
+template <class Matrix>
+bool has_short_rows(const Matrix& a) {
+  return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows;
 }
 
-template <int NumVectors, bool WithDot, bool Stored, int VectorLength, int Batch, class Value, class Scalar,
-          class Space>
-void launch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
-            MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
-            std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
-            VectorView<const real_type_t<Scalar>, Space> row_scale) {
-  // At least one team: a dot over no rows is zero, and somebody has to write it.
-  const std::int64_t teams = std::max<std::int64_t>(1, (a.num_rows + rows_per_team - 1) / rows_per_team);
-  const int threads = is_host_space<Space> ? 1 : SpmvTuning::team_threads / VectorLength;
-  Kokkos::parallel_for(label,
-                       Kokkos::TeamPolicy<Space>(space, static_cast<int>(teams), threads, VectorLength),
-                       SpmvKernel<Value, Scalar, Space, VectorLength, Batch, NumVectors, WithDot, Stored>{
-                           a, x, y, alpha, beta, rows_per_team, finish, row_scale});
-}
-
-template <int NumVectors, bool WithDot, bool Stored = false, class Value, class Scalar, class Space>
-void dispatch(const Space& space, const char* label, Scalar alpha, const CsrView<Value, Space>& a,
-              MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y,
-              std::int64_t rows_per_team, const FinishReduction<1, Scalar, Space>& finish,
-              VectorView<const real_type_t<Scalar>, Space> row_scale = {}) {
-  const auto go_with = [&](auto length, auto batch) {
-    launch<NumVectors, WithDot, Stored, decltype(length)::value, decltype(batch)::value>(
-        space, label, alpha, a, x, beta, y, rows_per_team, finish, row_scale);
-  };
-  const auto go = [&](auto length) {
-    // One right-hand side is what counts; several read the matrix from the cache.
-    if constexpr (NumVectors == 1)
-      if (decltype(length)::value * SpmvTuning::batch < mean_row(a.num_rows, a.nnz()))
-        return go_with(length, std::integral_constant<int, SpmvTuning::large_batch>{});
-    go_with(length, std::integral_constant<int, SpmvTuning::batch>{});
-  };
-  if constexpr (is_host_space<Space>) {
-    go_with(std::integral_constant<int, 1>{}, std::integral_constant<int, 1>{});
-  } else {
-    switch (spmv_vector_length<Space>(a.num_rows, a.nnz())) {
-      case 1:
-        return go(std::integral_constant<int, 1>{});
-      case 2:
-        return go(std::integral_constant<int, 2>{});
-      case 4:
-        return go(std::integral_constant<int, 4>{});
-      case 8:
-        return go(std::integral_constant<int, 8>{});
-      case 16:
-        return go(std::integral_constant<int, 16>{});
-      default:
-        return go(std::integral_constant<int, 32>{});
-    }
+/// rows_per_block: what a sum over blocks depends on; 0 where there is none.
+template <RowOwner Owner, bool WithDot, class Value, class Scalar, class Space,
+          template <class, class> class Update>
+void launch(const Space& space, const char* label, const CsrView<Value, Space>& a,
+            const Update<Scalar, Space>& update, std::int64_t rows_per_block,
+            const FinishReduction<1, Scalar, Space>& finish) {
+  using Kernel = SpmvKernel<Value, Scalar, Space, Owner, WithDot, Update>;
+  const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
+  const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
+  const int at_once = static_cast<int>(std::clamp<std::int64_t>(fit, 1, SpmvTuning::stream_team));
+  std::int64_t rows_per_team = rows_per_block;
+  if (rows_per_team == 0) {
+    if (Owner == RowOwner::host_thread) rows_per_team = SpmvTuning::host_rows;
+    if (Owner == RowOwner::thread) rows_per_team = SpmvTuning::thread_team;
+    if (Owner == RowOwner::stream) rows_per_team = at_once;
   }
+  auto policy = typename Kernel::Policy(space, num_teams(a.num_rows, rows_per_team), Kernel::team_threads, 1);
+  Kokkos::parallel_for(
+      label, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes()))),
+      Kernel{{a.num_rows, a.row_ptrs, a.col_idxs, a.values}, update, rows_per_team, at_once, finish});
 }
 
-inline void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,
-                        std::size_t x_cols, std::size_t y_cols) {
-  if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows &&
-      x_cols == y_cols)
-    return;
-  throw InputError("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) +
-                   ", x is " + std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " +
-                   std::to_string(y_rows) + " x " + std::to_string(y_cols));
+template <bool WithDot, class Value, class Scalar, class Space, template <class, class> class Update>
+void dispatch(const Space& space, const char* label, const CsrView<Value, Space>& a,
+              const Update<Scalar, Space>& update, std::int64_t rows_per_block = 0,
+              const FinishReduction<1, Scalar, Space>& finish = {}) {
+  if constexpr (is_host_space<Space>) {
+    launch<RowOwner::host_thread, WithDot>(space, label, a, update, rows_per_block, finish);
+  } else {
+    if (WithDot || has_short_rows(a))
+      launch<RowOwner::thread, WithDot>(space, label, a, update, rows_per_block, finish);
+    else
+      launch<RowOwner::stream, false>(space, label, a, update, rows_per_block, {});
+  }
 }
 
 }  // namespace impl::products
 
-template <class Space>
-int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz) {
-  if (is_host_space<Space>) return 1;
-  const std::int64_t mean = impl::products::mean_row(num_rows, nnz);
-  int length = 1;
-  while (length < 32 && length * impl::products::SpmvTuning::batch < mean) length *= 2;
-  const bool halved = length >= impl::products::SpmvTuning::lanes_to_halve &&
-                      length / 2 * impl::products::SpmvTuning::large_batch >= mean;
-  return halved ? length / 2 : length;
-}
-
-/// Rows of a team, where no sum over blocks depends on them.
-template <class Space>
-std::int64_t rows_of_team(std::int64_t num_rows, std::int64_t nnz) {
-  return is_host_space<Space>
-             ? 512
-             : impl::products::SpmvTuning::team_threads / spmv_vector_length<Space>(num_rows, nnz) * 2;
-}
-
 template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
           MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y) {
-  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
-  if (a.num_rows == 0) return;
-  const std::int64_t rows_per_team = rows_of_team<Space>(a.num_rows, a.nnz());
-  constexpr const char* label = "prekond::spmv::apply";
-  const std::size_t k = x.extent(1);
-  for (std::size_t v = 0; v < k; v += impl::products::SpmvTuning::max_vectors) {
-    const auto group = std::min<std::size_t>(impl::products::SpmvTuning::max_vectors, k - v);
-    const MultiVectorView<const Scalar, Space> xv =
-        Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + group));
-    const MultiVectorView<Scalar, Space> yv =
-        Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + group));
-    const FinishReduction<1, Scalar, Space> none{};
-    switch (group) {
-      case 1:
-        impl::products::dispatch<1, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
-        break;
-      case 2:
-        impl::products::dispatch<2, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
-        break;
-      case 3:
-        impl::products::dispatch<3, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
-        break;
-      default:
-        impl::products::dispatch<4, false>(space, label, alpha, a, xv, beta, yv, rows_per_team, none);
-        break;
-    }
-  }
+  impl::products::multiply(space, "prekond::spmv::apply", a,
+                           impl::products::RowUpdate<Scalar, Space>{
+                               RecurrenceStep<Scalar>{.product = alpha, .previous = beta}, x, y});
 }
 
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace) {
-  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
-  if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
-    throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
-  const FinishReduction<1, Scalar, Space> finish{workspace.partials(), workspace.arrived(), dot};
-  impl::products::dispatch<1, true>(space, "prekond::spmv::apply_dot", Scalar(1), a,
-                                    MultiVectorView<const Scalar, Space>(as_multivector(x)), Scalar(0),
-                                    MultiVectorView<Scalar, Space>(as_multivector(y)),
-                                    ReduceWorkspace<Scalar, Space>::block_size(a.num_rows), finish);
+  namespace products = impl::products;
+  if (is_host_space<Space> || products::has_short_rows(a))
+    return products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_dot", a, x, y, dot, workspace);
+  // Streams end a few rows at a time: a team that has a whole block of a sum would wait for each.
+  spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(x), Scalar(0), as_multivector(y));
+  block_reduce<1>(space, "prekond::spmv::apply_dot", a.num_rows, workspace, dot,
+                  impl::DotBody<Scalar, Space>{x, y});
 }
 
 template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
                  MultiVectorView<Scalar, Space> y, Scalar beta) {
-  impl::products::check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
-  if (a.num_rows == 0) return;
-  for (std::size_t v = 0; v < x.extent(1); ++v) {
-    const MultiVectorView<const Scalar, Space> xv =
-        Kokkos::subview(x, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
-    const MultiVectorView<Scalar, Space> yv = Kokkos::subview(y, Kokkos::ALL, Kokkos::make_pair(v, v + 1));
-    impl::products::dispatch<1, false, true>(space, "prekond::spmv::apply_stored", Scalar(1), a, xv, beta, yv,
-                                             rows_of_team<Space>(a.num_rows, a.nnz()),
-                                             FinishReduction<1, Scalar, Space>{}, row_scale);
-  }
+  impl::products::multiply(space, "prekond::spmv::apply_stored", a,
+                           impl::products::RowUpdate<Scalar, Space>{
+                               RecurrenceStep<Scalar>{.previous = beta}, x, y, {}, row_scale});
+}
+
+template <class Value, class Scalar, class Space>
+void spmv_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                     VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
+                     MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                     MultiVectorView<Scalar, Space> y) {
+  impl::products::multiply(space, "prekond::spmv::apply_recurrence", a,
+                           impl::products::RowUpdate<Scalar, Space>{step, x, y, b, row_scale});
 }
 
 #define PREKOND_SPMV_STORED(Value, Scalar, Space)                                               \
   template void spmv_stored<Value, Scalar, Space>(                                              \
       const Space&, VectorView<const real_type_t<Scalar>, Space>, const CsrView<Value, Space>&, \
-      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>, Scalar);
+      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>, Scalar);            \
+  PREKOND_SPMV_RECURRENCE(Value, Scalar, Space)
+
+#define PREKOND_SPMV_RECURRENCE(Value, Scalar, Space)                                            \
+  template void spmv_recurrence<Value, Scalar, Space>(                                           \
+      const Space&, const RecurrenceStep<Scalar>&, VectorView<const real_type_t<Scalar>, Space>, \
+      const CsrView<Value, Space>&, MultiVectorView<const Scalar, Space>,                        \
+      MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>);
 
 #define PREKOND_SPMV(Scalar, Space)                                                                 \
   template void spmv<Scalar, Space>(const Space&, Scalar, const CsrView<Scalar, Space>&,            \

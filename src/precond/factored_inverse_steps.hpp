@@ -130,7 +130,7 @@ void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
 
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const matrix_type& lower,
-                                                   const matrix_type& upper_transposed, Storage storage,
+                                                   const matrix_type& upper_transposed, StoredAs as,
                                                    Report& report, impl::MemoryMeter& meter) {
   using Stored = StoredMatrix<Scalar, Space>;
   impl::factored_inverse::check_finite<Scalar, Space>(space, lower, upper_transposed, report);
@@ -138,11 +138,11 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   const bool two = upper_transposed.values.data() != lower.values.data();
   // G_L = D_L H_L and G_U = H_U D_U, the roundings by rows of G_L and of G_U^T: H_L takes both scales.
-  Stored stored_lower(space, lower, storage, Nonzero::last);
+  Stored stored_lower(space, lower, as, Nonzero::last);
   VectorView<const real_type_t<Scalar>, Space> scale = stored_lower.row_scale();
   Vector<real_type_t<Scalar>, Space> own_scale;
-  if (two) scale = own_scale = Stored::scale_of_rows(space, upper_transposed, storage);
-  const auto stored_upper = Stored::with_columns_divided(space, upper, storage, scale, Nonzero::first);
+  if (two) scale = own_scale = Stored::scale_of_rows(space, upper_transposed, as.storage);
+  const auto stored_upper = Stored::with_columns_divided(space, upper, as, scale, Nonzero::first);
   stored_lower.multiply_rows(space, scale);
 
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
@@ -152,7 +152,7 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
   const std::int64_t values =
       impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
   meter.pass((lower.num_rows + 1) * of_place);  // of the transposition: the next place of each column
-  if (!stored_lower.is_full())
+  if (!stored_lower.is_full() || as.format != MatrixFormat::csr)
     meter.pass(report.bytes + values - lower.bytes() - upper.bytes() +
                impl::MemoryMeter::bytes_of(own_scale));
   report.setup_bytes = meter.peak();

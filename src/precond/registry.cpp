@@ -2,13 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/block_jacobi.hpp>
+#include <prekond/precond/chebyshev.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
+#include <prekond/precond/ls_polynomial.hpp>
+#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor_ssor.hpp>
+#include <prekond/precond/neumann.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/registry.hpp>
+#include <prekond/precond/schwarz.hpp>
 #include <prekond/precond/spai.hpp>
 
 #include "instantiate.hpp"
@@ -30,7 +38,15 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, Spai<Scalar, Space>>());
       lines.push_back(registry_line<Product, DynamicSpai<Scalar, Space>>());
       lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
+      lines.push_back(registry_line<Product, MulticolorGs<Scalar, Space>>());
+      lines.push_back(registry_line<Product, MulticolorSsor<Scalar, Space>>());
+      lines.push_back(registry_line<Product, MulticolorIlu0<Scalar, Space>>());
+      lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
     }
+    lines.push_back(registry_line<Product, LsPolynomial<Scalar, Space>>());
+    lines.push_back(registry_line<Product, Chebyshev<Scalar, Space>>());
+    lines.push_back(registry_line<Product, Neumann<Scalar, Space>>());
     return lines;
   }();
   return registry;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/half.hpp>
+#include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
@@ -11,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace prekond {
 namespace {
@@ -31,11 +33,56 @@ class StoredCsr : public impl::StoredFormat<Scalar, Space> {
     else
       spmv_stored<Value, Scalar, Space>(space, row_scale, m_h, x, y, beta);
   }
+  void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                           VectorView<const real_type_t<Scalar>, Space> row_scale,
+                           MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                           MultiVectorView<Scalar, Space> y) const override {
+    spmv_recurrence<Value, Scalar, Space>(space, step, row_scale, m_h, x, b, y);
+  }
   std::int64_t bytes() const override { return m_h.bytes(); }
 
  private:
   matrix_type m_h;
 };
+
+/// By another format.
+template <class Matrix, class View, class Scalar, class Space>
+class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
+ public:
+  explicit StoredFormatOf(Matrix h) : m_h(std::move(h)) {}
+
+  void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
+                MultiVectorView<const Scalar, Space> x, Scalar beta,
+                MultiVectorView<Scalar, Space> y) const override {
+    multiply_recurrence(space, RecurrenceStep<Scalar>{.previous = beta}, row_scale, x, {}, y);
+  }
+  void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                           VectorView<const real_type_t<Scalar>, Space> row_scale,
+                           MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                           MultiVectorView<Scalar, Space> y) const override {
+    format_recurrence<Scalar, Space, View>(space, step, row_scale, m_h, x, b, y);
+  }
+  std::int64_t bytes() const override { return m_h.bytes(); }
+
+ private:
+  Matrix m_h;
+};
+
+template <class Scalar, class Value, class Space>
+std::shared_ptr<const impl::StoredFormat<Scalar, Space>> store_as(
+    const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
+    MatrixFormat format) {
+  if (format == MatrixFormat::sell)
+    return std::make_shared<StoredFormatOf<SellMatrix<Value, Space>, SellView<Value, Space>, Scalar, Space>>(
+        make_sell<Value, Space>(space, h));
+  if (format == MatrixFormat::dia)
+    return std::make_shared<StoredFormatOf<DiaMatrix<Value, Space>, DiaView<Value, Space>, Scalar, Space>>(
+        make_dia<Value, Space>(space, h));
+  if (format == MatrixFormat::jad)
+    return std::make_shared<StoredFormatOf<JadMatrix<Value, Space>, JadView<Value, Space>, Scalar, Space>>(
+        make_jad<Value, Space>(space, h));
+  return std::make_shared<StoredCsr<Value, Scalar, Space>>(h);
+}
 
 /// Calls work(std::type_identity<Value>) with the type that a storage keeps entries in: Scalar itself where
 /// they stay as they are.
@@ -90,42 +137,51 @@ void store_divided(const Space& space, const CsrView<Scalar, Space>& a, VectorVi
 }  // namespace
 
 template <class Scalar, class Space>
-StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, Storage storage,
+template <class Value>
+void StoredMatrix<Scalar, Space>::keep(
+    const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
+    MatrixFormat format) {
+  m_as = format == MatrixFormat::automatic
+             ? advise_format<Space>(space, CsrView<Value, Space>(h), sizeof(Value)).format
+             : format;
+  m_format = store_as<Scalar, Value, Space>(space, h, m_as);
+  m_is_full = std::is_same_v<Value, Scalar>;
+  if (m_is_full && m_as == MatrixFormat::csr) return;
+  space.fence("prekond::stored_matrix::stored");
+  m_csr.values = {};
+}
+
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, StoredAs as,
                                           Nonzero nonzero)
     : m_csr(a) {
-  with_value_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) {
+  with_value_type<Scalar>(as.storage, [&]<class Value>(std::type_identity<Value>) {
     if constexpr (std::is_same_v<Value, Scalar>) {
-      m_format = std::make_shared<StoredCsr<Scalar, Scalar, Space>>(a);
+      keep<Scalar>(space, a, as.format);
     } else {
       const auto h = with_values_of<Value>(space, a);
       m_row_scale = store_rows<Value, Scalar, Space>(space, a, h.values, nonzero);
-      m_format = std::make_shared<StoredCsr<Value, Scalar, Space>>(h);
-      m_is_full = false;
-      space.fence("prekond::stored_matrix::stored");
-      m_csr.values = {};
+      keep<Value>(space, h, as.format);
     }
   });
 }
 
 template <class Scalar, class Space>
 StoredMatrix<Scalar, Space> StoredMatrix<Scalar, Space>::with_columns_divided(
-    const Space& space, const matrix_type& a, Storage storage, VectorView<const Real, Space> column_scale,
+    const Space& space, const matrix_type& a, StoredAs as, VectorView<const Real, Space> column_scale,
     Nonzero nonzero) {
-  if (column_scale.extent(0) == 0) return StoredMatrix(space, a, Storage::full);
+  if (column_scale.extent(0) == 0) return StoredMatrix(space, a, {Storage::full, as.format});
   StoredMatrix result;
   result.m_csr = a;
-  with_value_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) {
+  with_value_type<Scalar>(as.storage, [&]<class Value>(std::type_identity<Value>) {
     if constexpr (std::is_same_v<Value, Scalar>) {
       throw std::logic_error("prekond::StoredMatrix: a matrix stored in full has no scales");
     } else {
       const auto h = with_values_of<Value>(space, a);
       store_divided<Value, Scalar, Space>(space, a, h.values, column_scale, nonzero);
-      result.m_format = std::make_shared<StoredCsr<Value, Scalar, Space>>(h);
+      result.template keep<Value>(space, h, as.format);
     }
   });
-  result.m_is_full = false;
-  space.fence("prekond::stored_matrix::stored");
-  result.m_csr.values = {};
   return result;
 }
 
@@ -155,7 +211,9 @@ void StoredMatrix<Scalar, Space>::multiply_rows(const Space& space, VectorView<c
 
 template <class Scalar, class Space>
 std::int64_t StoredMatrix<Scalar, Space>::bytes() const {
-  return (m_format ? m_format->bytes() : 0) + static_cast<std::int64_t>(m_row_scale.span() * sizeof(Real));
+  const std::int64_t pattern = m_as == MatrixFormat::csr ? 0 : m_csr.bytes();
+  return pattern + (m_format ? m_format->bytes() : 0) +
+         static_cast<std::int64_t>(m_row_scale.span() * sizeof(Real));
 }
 
 #define PREKOND_STORED_MATRIX(Scalar, Space) template class StoredMatrix<Scalar, Space>;

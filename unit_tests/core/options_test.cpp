@@ -9,6 +9,7 @@
 #include <prekond/krylov/solver.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -510,7 +511,11 @@ void expect_sound(const SomeRegistry& registry) {
     const auto configurator = line.configure();
     const OptionFields fields = configurator->fields();
     const OptionMap defaults = fields.values();
-    EXPECT_EQ(defaults.size(), fields.list().size()) << line.name << " names two options alike";
+    const auto of_methods = std::count_if(defaults.begin(), defaults.end(), [&](const auto& value) {
+      return std::none_of(fields.list().begin(), fields.list().end(),
+                          [&](const OptionField& field) { return field.name == value.first; });
+    });
+    EXPECT_EQ(defaults.size() - of_methods, fields.list().size()) << line.name << " names two options alike";
     OptionMap texts;
     for (const auto& field : fields.list()) {
       EXPECT_FALSE(field.doc.empty()) << line.name << ' ' << field.name;

@@ -112,7 +112,10 @@ const std::vector<ErrorCase> command_line_errors = {
     {"rtol_nan", {"solve", "spd.mtx", "--rtol", "nan"}, 2, {"rtol"}},
     {"max_iters_fraction", {"solve", "spd.mtx", "--max-iters", "1.5"}, 2, {"max_iters"}},
     {"repeat_zero", {"solve", "spd.mtx", "--repeat", "0"}, 2, {"repeat"}},
-    {"spmv_slip", {"solve", "spd.mtx", "--spmv", "kokos"}, 2, {"native or kokkoskernels", "'kokos'"}},
+    {"spmv_slip",
+     {"solve", "spd.mtx", "--spmv", "kokos"},
+     2,
+     {"auto|csr|sell|dia|jad|native|kokkoskernels", "'kokos'"}},
     {"spmv_of_complex", {"solve", "hermitian.mtx", "--spmv", "kokkoskernels"}, 2, {"--spmv kokkoskernels"}},
     {"option_of_complex",
      {"solve", "hermitian.mtx", "--precond", "fsai", "-p", "powr=2"},
@@ -328,7 +331,10 @@ TEST_F(DriverTest, ReportHasAllKeysWithTheirTypes) {
     EXPECT_TRUE(prekond[key].is_string()) << key;
   EXPECT_TRUE(prekond["threads"].is_number_integer());
   EXPECT_EQ(prekond["processes"], 1);
-  EXPECT_EQ(report["spmv"], "native");
+  EXPECT_EQ(report["spmv"], "auto");
+  EXPECT_EQ(report["product"]["format"], "dia");
+  EXPECT_THAT(report["product"]["reason"].get<std::string>(), HasSubstr("5 diagonals take"));
+  EXPECT_TRUE(report["product"]["seconds"].is_number_float());
   const Json& matrix = report["matrix"];
   EXPECT_EQ(matrix["source"], "poisson2d:20");
   EXPECT_EQ(matrix["rows"], 400);
@@ -391,6 +397,39 @@ TEST_F(DriverTest, KokkosKernelsMultipliesOrIsNotThere) {
   EXPECT_EQ(theirs["spmv"], "kokkoskernels");
   EXPECT_NEAR(theirs["solver"]["iterations"].get<int>(), report_of(solve)["solver"]["iterations"].get<int>(),
               1);
+}
+
+TEST_F(DriverTest, EveryFormatSolves) {
+  const auto solved = [&](const std::string& spmv, const std::string& matrix) {
+    return report_of({"solve", "--generate", matrix, "--precond", "jacobi", "--spmv", spmv});
+  };
+  for (const std::string matrix : {"poisson2d:20", "magnetic3d:6"}) {
+    const Json by_rows = solved("native", matrix);
+    EXPECT_EQ(by_rows["product"]["format"], "csr");
+    for (const std::string spmv : {"auto", "csr", "sell", "dia", "jad"}) {
+      const Json report = solved(spmv, matrix);
+      EXPECT_EQ(report["spmv"], spmv);
+      if (spmv != "auto") {
+        EXPECT_EQ(report["product"]["format"], spmv);
+        EXPECT_EQ(report["product"]["reason"], "");
+      }
+      EXPECT_NEAR(report["solver"]["iterations"].get<int>(), by_rows["solver"]["iterations"].get<int>(), 1);
+    }
+  }
+  const Result refused = run({"solve", "--generate", "circuit:60", "--precond", "jacobi", "--spmv", "dia"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("make_dia:"));
+  EXPECT_THAT(refused.err, HasSubstr("take SELL or CSR"));
+}
+
+TEST_F(DriverTest, InfoTellsTheFormatOfTheProduct) {
+  const Result info = run({"info", "--generate", "poisson2d:20", "--report", "info.json"});
+  EXPECT_THAT(info.out, HasSubstr("--spmv auto"));
+  EXPECT_THAT(info.out, HasSubstr("dia: 5 diagonals take"));
+  const Json product = Json::parse(read_file(file("info.json")))["matrix"]["product"];
+  EXPECT_EQ(product["format"], "dia");
+  EXPECT_EQ(product["diagonals"], 5);
+  EXPECT_EQ(product["dia_bytes"], 5 * 400 * 8);
 }
 
 TEST_F(DriverTest, RepeatReportsMedians) {
@@ -495,8 +534,9 @@ TEST_F(DriverTest, CommandLineWinsOverConfig) {
 
   // The options in the file belong to the preconditioner in the file.
   const Json other = report_of({"solve", "--config", "config.json", "--precond", "jacobi"});
+  const Json without_config = report_of({"solve", "--generate", "poisson2d:12", "--precond", "jacobi"});
   EXPECT_EQ(other["preconditioner"]["name"], "jacobi");
-  EXPECT_TRUE(other["preconditioner"]["options"].empty());
+  EXPECT_EQ(other["preconditioner"]["options"], without_config["preconditioner"]["options"]);
 }
 
 // ------------------------------------------------------------------------------------------------ the others

@@ -66,13 +66,23 @@ std::vector<Case<Scalar>> make_cases() {
   add("more columns than rows", random_lengths(513, 0, 9), 900);
   add("more rows than columns", random_lengths(777, 0, 3), 5);
   add("0 to 600", random_lengths(601, 0, 600), 601);
-  // Mean lengths on both sides of each bound between two vector lengths, and between two sizes of batches.
-  for (int mean : {1, 2, 4, 5, 8, 9, 16, 17, 32, 33, 42, 48, 49, 56, 64, 65, 84, 96, 97, 110, 150})
+  // Mean lengths on both sides of the bound between rows for threads and for streams.
+  for (int mean : {1, 2, 4, 7, 8, 9, 16, 33, 64, 97, 150})
     add(("mean " + std::to_string(mean)).c_str(), random_lengths(1031, 0, 2 * mean), 1031);
   std::vector<int> one_long(1500, 1);
   one_long[1499] = 600;
   one_long[0] = 0;
   add("one long row", one_long, 1500);
+  // On a device: rows for a thread, a stream and a team, more entries in a block than a stream has at once.
+  std::vector<int> mixed = random_lengths(700, 5, 40);
+  mixed[0] = mixed[350] = 1025;
+  mixed[351] = 1024;
+  mixed[699] = 4100;
+  add("streams and long rows", mixed, 5000);
+  std::vector<int> short_rows(400, 4);
+  short_rows[3] = 128;
+  short_rows[255] = 129;
+  add("threads and long rows", short_rows, 500);
   return all;
 }
 
@@ -205,24 +215,61 @@ TYPED_TEST(SpmvTest, NoVectorAndNoRowAreNoWork) {
   space.fence();
 }
 
-TYPED_TEST(SpmvTest, TheVectorLengthFollowsTheMeanRowLength) {
-  std::set<std::pair<int, bool>> kernels;  // lengths, and whether rows have more than 4 entries a lane
-  for (const auto& test : cases<double>()) {
-    const std::int64_t mean = static_cast<std::int64_t>(test.matrix.nnz()) / test.matrix.num_rows;
-    const int length =
-        spmv_vector_length<TypeParam>(test.matrix.num_rows, static_cast<std::int64_t>(test.matrix.nnz()));
-    kernels.insert({length, !is_host_space<TypeParam> && 4 * length < mean});
-    if (is_host_space<TypeParam>) continue;
-    EXPECT_TRUE(length == 32 || 6 * length >= mean) << test.name;
-    EXPECT_TRUE(length == 1 || 2 * length < mean) << test.name;
+/// product A x + direct x + previous y + source b to rounding, in long double. What has the coefficient 0 is
+/// NaN in the run.
+template <class Scalar, class Space>
+void check_recurrence(const Case<Scalar>& test, int k, const RecurrenceStep<Scalar>& step, int extra) {
+  const Space space;
+  const HostMatrix<Scalar>& a = test.matrix;
+  if (a.num_cols < a.num_rows) return;
+  constexpr Scalar nan = std::numeric_limits<Scalar>::quiet_NaN();
+  Strided<Scalar, Space> x(a.num_cols, k, extra), y(a.num_rows, k, extra), b(a.num_rows, k, extra);
+  std::vector<std::vector<Scalar>> x_values, y_values, b_values;
+  for (int v = 0; v < k; ++v) {
+    x_values.push_back(values_at<Scalar>(a.num_cols, 100u + v));
+    y_values.push_back(step.previous == Scalar(0) ? std::vector<Scalar>(a.num_rows, nan)
+                                                  : values_at<Scalar>(a.num_rows, 200u + v));
+    b_values.push_back(step.source == Scalar(0) ? std::vector<Scalar>(a.num_rows, nan)
+                                                : values_at<Scalar>(a.num_rows, 300u + v));
   }
-  // So that the tests above, which use the same matrices, have run every kernel there is.
-  const std::set<std::pair<int, bool>> on_host{{1, false}};
-  const std::set<std::pair<int, bool>> on_device{{1, false},  {2, false}, {4, false},  {8, false}, {8, true},
-                                                 {16, false}, {16, true}, {32, false}, {32, true}};
-  EXPECT_EQ(kernels, is_host_space<TypeParam> ? on_host : on_device);
-  EXPECT_EQ(spmv_vector_length<TypeParam>(0, 0), 1);
-  EXPECT_GE(spmv_vector_length<TypeParam>(1000000000, std::int64_t(1000000000) * 100), 1);
+  x.fill(x_values);
+  y.fill(y_values);
+  b.fill(b_values);
+  const CsrOperator<Scalar, Space> op(to_device<Space>(a));
+  const MultiVectorView<const Scalar, Space> no_b;
+  op.apply_recurrence(space, step, x.part, step.source == Scalar(0) && a.num_rows % 2 == 0 ? no_b : b.part,
+                      y.part);
+  space.fence();
+  const auto found = y.columns();
+  for (int v = 0; v < k; ++v)
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      long double sum = 0, size = 0;
+      const auto add = [&](Scalar factor, long double value) {
+        if (factor == Scalar(0)) return;
+        sum += factor * value;
+        size += std::abs(factor * value);
+      };
+      for (std::size_t e = a.row_ptrs[i]; e < a.row_ptrs[i + 1]; ++e)
+        add(step.product, static_cast<long double>(a.values[e]) * x_values[v][a.col_idxs[e]]);
+      add(step.direct, x_values[v][i]);
+      add(step.previous, y_values[v][i]);
+      add(step.source, b_values[v][i]);
+      ASSERT_NEAR(found[v][i], double(sum), double(30 * size * std::numeric_limits<Scalar>::epsilon()))
+          << test.name << " row " << i << " vector " << v;
+    }
+}
+
+TYPED_TEST(SpmvTest, TheStepOfARecurrence) {
+  const RecurrenceStep<double> steps[] = {{},
+                                          {.product = -1.5},
+                                          {.product = 0.3, .direct = 1.25},
+                                          {.product = 0.3, .previous = -0.5},
+                                          {.product = 0.3, .source = 2},
+                                          {.product = 2, .direct = -0.75, .previous = 1.5, .source = 0.125}};
+  for (const auto& step : steps)
+    for (const auto& test : cases<double>()) check_recurrence<double, TypeParam>(test, 1, step, 0);
+  const RecurrenceStep<float> single{2, -0.75f, 1.5f, 0.125f};
+  for (const auto& test : cases<float>()) check_recurrence<float, TypeParam>(test, 6, single, 5);
 }
 
 template <class Scalar, class Space>
@@ -352,7 +399,7 @@ TYPED_TEST(SpmvTest, NoAllocationNoFenceAndOneKernelForFourVectors) {
   EXPECT_THAT(events.kernels(),
               ::testing::ElementsAre("prekond::spmv::apply", "prekond::spmv::apply", "prekond::spmv::apply"));
   spmv_dot<double, TypeParam>(space, a, column(x, 0), column(y, 0), dot, workspace);
-  EXPECT_EQ(events.kernels().size(), 4u);
+  EXPECT_EQ(events.kernels().size(), is_host_space<TypeParam> ? 4u : 5u);
   EXPECT_EQ(events.kernels().back(), "prekond::spmv::apply_dot");
   EXPECT_THAT(events.fences(), ::testing::IsEmpty());
   EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
@@ -383,6 +430,25 @@ TYPED_TEST(SpmvTest, WrongSizesThrow) {
   EXPECT_THROW(
       (spmv_dot<double, TypeParam>(space, large, x, y, dot, ReduceWorkspace<double, TypeParam>(space, 512))),
       std::logic_error);
+}
+
+TYPED_TEST(SpmvTest, ARecurrenceNeedsWhatItReads) {
+  const TypeParam space;
+  const CsrOperator<double, TypeParam> op(to_device<TypeParam>(matrix_of<double>({1, 2, 3}, 2)));
+  const auto step = [&](const RecurrenceStep<double>& coefficients, int b_rows, int b_cols) {
+    return message_of<InputError>([&] {
+      op.apply_recurrence(space, coefficients, MultiVector<double, TypeParam>("x", 2, 1),
+                          MultiVector<double, TypeParam>("b", b_rows, b_cols),
+                          MultiVector<double, TypeParam>("y", 3, 1));
+    });
+  };
+  EXPECT_THAT(step({.direct = 1}, 3, 1), ::testing::HasSubstr("adds x, which has 2 rows, to y, which has 3"));
+  EXPECT_THAT(step({.source = 1}, 2, 1), ::testing::HasSubstr("y is 2 x 1"));
+  EXPECT_THAT(step({.source = 1}, 3, 2), ::testing::HasSubstr("x is 3 x 2, y is 3 x 1"));
+  const Vector<double, TypeParam> x("x", 2), y("y", 3);
+  EXPECT_NO_THROW(
+      op.apply_recurrence(space, {}, as_multivector(x), MultiVector<double, TypeParam>(), as_multivector(y)));
+  space.fence();
 }
 
 /// An operator of a user who overrides nothing that need not be.
@@ -428,6 +494,15 @@ TYPED_TEST(SpmvTest, TheOperatorOfAMatrix) {
   double expected = 0;
   for (int i = 0; i < 1111; ++i) expected += x_values[i] * to_vector(y)[i];
   EXPECT_NEAR(found[1], expected, 1e-11);
+  const RecurrenceStep<double> step{2, -0.75, 1.5, 0.125};
+  Vector<double, TypeParam> by_plain("by_plain", 1111);
+  Kokkos::deep_copy(by_plain, y);
+  fused.apply_recurrence(space, step, as_multivector(x_view), as_multivector(y_plain), as_multivector(y));
+  plain.apply_recurrence(space, step, as_multivector(x_view), as_multivector(y_plain),
+                         as_multivector(by_plain));
+  space.fence();
+  const auto in_one = to_vector(y), in_two = to_vector(by_plain);
+  for (int i = 0; i < 1111; ++i) ASSERT_NEAR(in_one[i], in_two[i], 1e-13);
 }
 
 }  // namespace

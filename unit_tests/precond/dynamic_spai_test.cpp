@@ -342,7 +342,8 @@ TYPED_TEST(DynamicSpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"pattern_bytes", std::int64_t(1) << 30},
                              {"slab_bytes", std::int64_t(1) << 20},
                              {"column_bytes", std::int64_t(1) << 20},
-                             {"storage", std::string("half")}};
+                             {"storage", std::string("half")},
+                             {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("dynamic_spai", options);
   EXPECT_EQ(built->name(), "dynamic_spai");
   EXPECT_TRUE(built->is_nonsymmetric());

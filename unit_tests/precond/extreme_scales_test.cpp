@@ -128,7 +128,13 @@ std::vector<Setting> settings() {
   add("dynamic_spai",
       {single, full, {{"side", Text("left")}, {"epsilon", 0.1}}, {{"initial_power", 1}, {"epsilon", 0.2}}},
       false);
-  for (const char* name : {"fsai", "adaptive_fsai", "nonsymmetric_fsai"}) add(name, stored, true);
+  const OptionMap unscaled = {{"scaling", Text("none")}};
+  for (const char* name : {"ls_polynomial", "chebyshev", "neumann"})
+    add(name, {{}, unscaled, {{"bounds", Text("gershgorin")}}}, true);
+  add("chebyshev", {{{"kind", Text("fourth")}}, {{"kind", Text("fourth_optimized")}, {"degree", 5}}}, true);
+  for (const char* name :
+       {"fsai", "adaptive_fsai", "nonsymmetric_fsai", "ls_polynomial", "chebyshev", "neumann"})
+    add(name, stored, true);
   for (const char* name : {"isai", "spai", "dynamic_spai"}) add(name, stored, false);
   return all;
 }
@@ -138,6 +144,26 @@ std::vector<Setting> real_settings() {
   auto all = settings();
   all.push_back({"adaptive_fsai", {{"block_size", 3}}, true});
   all.push_back({"adaptive_fsai", {{"block_size", 0}, {"setup_scalar", std::string("double")}}, true});
+  for (const char* name : {"multicolor_gs", "multicolor_ssor", "multicolor_ilu0"}) {
+    all.push_back({name, {}, true});
+    all.push_back({name, {{"storage", std::string("single")}}, true});
+  }
+  all.push_back({"multicolor_ssor", {{"sweeps", 2}, {"omega", 1.5}}, true});
+  all.push_back({"multicolor_ilu0", {{"kind", std::string("ic")}}, true});
+  const auto add_blocks = [&](const char* name, OptionMap options, const std::string& local, bool factored) {
+    options["local"] = local;
+    all.push_back({name, options, factored});
+  };
+  add_blocks("block_jacobi", {}, "dense", false);
+  add_blocks("block_jacobi", {{"partition", std::string("supervariables")}}, "dense", false);
+  for (const char* storage : {"single", "half", "bfloat16"})
+    add_blocks("block_jacobi", {{"block_size", 7}, {"local.storage", std::string(storage)}}, "dense", false);
+  for (const char* name : {"block_jacobi", "schwarz"}) {
+    for (const char* local : {"dense", "ilu0", "ilut", "isai"})
+      add_blocks(name, {{"block_size", 11}}, local, false);
+    add_blocks(name, {{"block_size", 11}}, "ic0", true);
+  }
+  add_blocks("schwarz", {{"block_size", 9}, {"combine", std::string("additive")}}, "dense", false);
   return all;
 }
 
@@ -213,10 +239,15 @@ bool has(const Setting& setting, const char* key, const char* value) {
 }
 
 /// In half precision what is applied in between is up to 2^-28 of M^-1, and a step of the relaxation adds
-/// products that are as much smaller than M^-1 as the residual is.
+/// products that are as much smaller than M^-1 as the residual is. The inverses of blocks have entries far
+/// below their largest one.
 template <class Scalar>
 std::vector<int> exponents(const Setting& setting) {
-  const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0;
+  const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0 ||
+                    setting.options.count("local") > 0;
+  // A polynomial's last step adds terms that are smaller than M^-1.
+  const std::set<std::string> polynomials = {"ls_polynomial", "chebyshev", "neumann"};
+  if (sizeof(Real<Scalar>) == 4 && polynomials.count(setting.name) > 0) return {-100, -61, -1, 1, 2, 61};
   if (sizeof(Real<Scalar>) == 4) return {-100, -61, -1, 1, 2, 61, less ? 80 : 100};
   return {-1000, -565, -100, -1, 1, 2, 100, 565, less ? 970 : 1000};
 }
@@ -260,9 +291,10 @@ void check_scaling(const std::vector<Setting>& chosen, const HostMatrix<Scalar>&
 
 std::vector<Setting> only(const std::vector<Setting>& all, bool spd) {
   std::vector<Setting> result;
-  const std::set<std::string> of_spd = {"fsai", "adaptive_fsai"};
+  const std::set<std::string> of_spd = {"fsai", "adaptive_fsai", "ls_polynomial", "chebyshev", "neumann"};
   for (const Setting& setting : all) {
-    const bool needs_spd = of_spd.count(setting.name) > 0 || has(setting, "kind", "spd");
+    const bool needs_spd = of_spd.count(setting.name) > 0 || has(setting, "kind", "spd") ||
+                           has(setting, "local", "ic0") || has(setting, "kind", "ic");
     if (spd || !needs_spd) result.push_back(setting);
   }
   return result;

@@ -965,6 +965,7 @@ TYPED_TEST(FsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"pattern_bytes", std::int64_t(1) << 30},
                              {"slab_bytes", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
+                             {"storage_format", std::string("jad")},
                              {"block_size", std::int64_t(0)},
                              {"block_similarity", 0.7},
                              {"block_limit", std::int64_t(8)}};
@@ -1023,9 +1024,9 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
     options[name] = value;
     return run(options);
   };
-  std::set<std::string> tested = {"power",      "prefilter",        "postfilter", "setup_scalar",
-                                  "reuse",      "pattern_bytes",    "slab_bytes", "storage",
-                                  "block_size", "block_similarity", "block_limit"};
+  std::set<std::string> tested = {"power",      "prefilter",        "postfilter",  "setup_scalar",
+                                  "reuse",      "pattern_bytes",    "slab_bytes",  "storage",
+                                  "block_size", "block_similarity", "block_limit", "storage_format"};
   FsaiOptions all;
   for (const auto& field : OptionFields::of(all).list())
     EXPECT_EQ(tested.erase(field.name), 1u) << field.name;
@@ -1035,6 +1036,7 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_LT(with("postfilter", 0.1).first.nnz(), plain.first.nnz());
   EXPECT_NE(with("setup_scalar", std::string("double")).first.values, plain.first.values);
   EXPECT_TRUE(with("storage", std::string("single")).first.values.empty());
+  EXPECT_TRUE(with("storage_format", std::string("jad")).first.values.empty());
   EXPECT_NE(with("reuse", std::string("none")).second.col_idxs, plain.second.col_idxs);
   EXPECT_EQ(with("reuse", std::string("pattern")).second.col_idxs, plain.second.col_idxs);
   EXPECT_THAT(with("pattern_bytes", std::int64_t(1) << 10).error, HasSubstr("1024"));

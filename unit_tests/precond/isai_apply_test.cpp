@@ -305,7 +305,8 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
                              {"reuse", std::string("none")},
                              {"pattern_bytes", std::int64_t(1) << 30},
                              {"slab_bytes", std::int64_t(1) << 20},
-                             {"storage", std::string("half")}};
+                             {"storage", std::string("half")},
+                             {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("isai", options);
   EXPECT_EQ(built->name(), "isai");
   const auto* isai = dynamic_cast<const Isai<double, TypeParam>*>(built.get());

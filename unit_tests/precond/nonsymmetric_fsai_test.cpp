@@ -731,7 +731,8 @@ TYPED_TEST(NonsymmetricFsaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"reuse", std::string("none")},
                              {"pattern_bytes", std::int64_t(1) << 30},
                              {"slab_bytes", std::int64_t(1) << 20},
-                             {"storage", std::string("half")}};
+                             {"storage", std::string("half")},
+                             {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("nonsymmetric_fsai", options);
   EXPECT_EQ(built->name(), "nonsymmetric_fsai");
   EXPECT_FALSE(built->is_symmetric());

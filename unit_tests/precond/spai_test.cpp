@@ -784,7 +784,8 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"pattern_bytes", std::int64_t(1) << 30},
                              {"slab_bytes", std::int64_t(1) << 20},
                              {"column_bytes", std::int64_t(1) << 20},
-                             {"storage", std::string("half")}};
+                             {"storage", std::string("half")},
+                             {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("spai", options);
   EXPECT_EQ(built->name(), "spai");
   EXPECT_FALSE(built->is_symmetric());

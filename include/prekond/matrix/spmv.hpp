@@ -7,21 +7,20 @@
 
 namespace prekond {
 
-/// Lanes that share a row in the product, chosen from the mean row length: 4 entries a lane, or 6 in longer
-/// rows, so that a row's loads are coalesced, all of them on their way at once, and few lanes idle on its
-/// end. 1 on the host.
-template <class Space>
-int spmv_vector_length(std::int64_t num_rows, std::int64_t nnz);
-
 /// y = alpha A x + beta y, for x of num_cols x k and y of num_rows x k. With beta = 0, y is not read. On a
 /// host a column has the bits that it has alone. One kernel for each group of up to four: the matrix is read
 /// once. No allocation, no fence.
+///
+/// On a device, rows of up to 8 entries in the mean are added by a thread each; longer ones by teams, which
+/// read the entries of a block of rows as one stream, multiply them, and add each row's products from
+/// scratch. A row that is too long for a thread is added by its team.
 template <class Scalar, class Space>
 void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
           MultiVectorView<const Scalar, Space> x, Scalar beta, MultiVectorView<Scalar, Space> y);
 
-/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass. `workspace` is made for num_rows. Same
-/// bits for any number of threads; y has those of `spmv`.
+/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass; on a device in two where rows have
+/// more than 8 entries. `workspace` is made for num_rows. Same bits for any number of threads; y has those of
+/// `spmv`.
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
@@ -36,6 +35,15 @@ template <class Value, class Scalar, class Space>
 void spmv_stored(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                  const CsrView<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
                  MultiVectorView<Scalar, Space> y, Scalar beta = Scalar(0));
+
+/// y = product D A x + direct x + previous y + source b for a stored matrix, see spmv_stored and
+/// RecurrenceStep, in one pass. Compiled for what spmv_stored is compiled for, and for values of the vectors'
+/// own type. \throws InputError where the sizes do not fit \pre y shares no memory with x and b
+template <class Value, class Scalar, class Space>
+void spmv_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                     VectorView<const real_type_t<Scalar>, Space> row_scale, const CsrView<Value, Space>& a,
+                     MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                     MultiVectorView<Scalar, Space> y);
 
 /// A CSR matrix as an operator. It keeps the matrix's views (not a copy of what they point to).
 template <class Scalar, class Space>
@@ -57,6 +65,11 @@ class CsrOperator : public Operator<Scalar, Space> {
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
     spmv_dot<Scalar, Space>(space, m_a, x, y, dot, workspace);
+  }
+  void apply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                        MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                        MultiVectorView<Scalar, Space> y) const override {
+    spmv_recurrence<Scalar, Scalar, Space>(space, step, {}, m_a, x, b, y);
   }
 
  private:

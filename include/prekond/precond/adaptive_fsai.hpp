@@ -45,6 +45,7 @@ struct AdaptiveFsaiOptions {
   double candidate_floor = -1;
   Precision setup_scalar = Precision::single_precision;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   Gradient gradient = Gradient::list;
   int block_size = 1;
@@ -112,6 +113,7 @@ struct AdaptiveFsaiOptions {
     visit("storage", storage, storage_choices(),
           "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of "
           "its row's largest entry");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, growing_reuse_choices(),
           "what a second numeric phase does: solves on the pattern found, finds it anew, or begins with it "
           "and takes "

@@ -22,6 +22,7 @@ struct DynamicSpaiOptions {
   Side side = Side::right;
   Precision setup_scalar = Precision::double_precision;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -43,6 +44,7 @@ struct DynamicSpaiOptions {
           "precision of the local systems; a column that breaks down in single is done in double");
     visit("storage", storage, storage_choices(),
           "precision in which M is kept and applied; full: the matrix's");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,

@@ -21,7 +21,7 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
   using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
-  /// M: sorted rows. Its values are gone where they are stored in another precision.
+  /// M: sorted rows. Its values are gone where they are stored in another precision or format.
   const matrix_type& inverse() const { return m_stored.csr(); }
   bool can_apply_add() const override { return true; }
 
@@ -36,7 +36,7 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
 
   /// Takes a finished M, stores it, and fills what the report says of it. Changes nothing where it throws.
   /// `meter` has what the setup held.
-  void store_inverse(const Space& space, const matrix_type& m, Storage storage, Report& report,
+  void store_inverse(const Space& space, const matrix_type& m, StoredAs as, Report& report,
                      impl::MemoryMeter& meter);
   /// Of a graph of the user's, the part that M has: all of it, and the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {

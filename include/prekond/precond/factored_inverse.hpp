@@ -38,7 +38,8 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   bool can_apply_add() const override { return true; }
 
-  /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision.
+  /// G: sorted rows, the diagonal last. Its values are gone where they are stored in another precision or
+  /// format.
   const matrix_type& factor() const { return m_lower.csr(); }
   const matrix_type& factor_transposed() const { return m_upper.csr(); }  ///< G^H or G_U, likewise
 
@@ -54,14 +55,14 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
 
   /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
   /// Fences, changes nothing where it throws. `meter` has what the setup held before.
-  void store_factor(const Space& space, const matrix_type& g, Storage storage, Report& report,
+  void store_factor(const Space& space, const matrix_type& g, StoredAs as, Report& report,
                     impl::MemoryMeter& meter) {
-    store_factors(space, g, g, storage, report, meter);
+    store_factors(space, g, g, as, report, meter);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
   /// two.
   void store_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
-                     Storage storage, Report& report, impl::MemoryMeter& meter);
+                     StoredAs as, Report& report, impl::MemoryMeter& meter);
   /// Of a graph of the user's, the part that G has: the lower triangle, with the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return lower_triangle<Space>(space, graph);

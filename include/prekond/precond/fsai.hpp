@@ -21,6 +21,7 @@ struct FsaiOptions {
   double postfilter = 0;
   Precision setup_scalar = Precision::single_precision;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   int block_size = 1;
   double block_similarity = 0.8;
@@ -45,6 +46,7 @@ struct FsaiOptions {
     visit("storage", storage, storage_choices(),
           "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of "
           "its row's largest entry");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on G's pattern, or finds it anew");
     visit("block_size", block_size, 0, 32,

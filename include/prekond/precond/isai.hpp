@@ -36,6 +36,7 @@ struct IsaiOptions {
   int relaxation_steps = 0;
   Precision setup_scalar = Precision::double_precision;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -72,6 +73,7 @@ struct IsaiOptions {
     visit("storage", storage, storage_choices(),
           "precision in which the inverse is kept and applied; full: the matrix's; half loses what is below "
           "2^-28 of its row's largest entry");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,

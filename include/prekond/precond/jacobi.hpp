@@ -1,24 +1,70 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/stored_matrix.hpp>
+
+#include <memory>
 
 namespace prekond {
 
+/// What is inverted: the diagonal, the diagonal with the sizes of the row's other entries, blocks on it.
+enum class JacobiType { point, l1, block };
+
+/// Parameters of the Jacobi preconditioner.
 struct JacobiOptions {
   static constexpr const char* name = "jacobi";
-  static constexpr const char* summary = "the inverse of the diagonal, M = diag(A)";
+  static constexpr const char* summary =
+      "the inverse of the diagonal, M = diag(A), or of blocks on it; sweeps";
   static constexpr const char* paper = "";
+
+  JacobiType type = JacobiType::point;
+  int block_size = 4;
+  int sweeps = 1;
+  double omega = 1;
+
+  /// \throws OptionError for omega = 0
+  void resolve() const {
+    if (!(omega > 0)) throw OptionError("jacobi: omega has to be above 0");
+  }
   Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
 
   template <class Visitor>
-  void describe(Visitor&) {}
+  void describe(Visitor& visit) {
+    visit("type", type, {{"point", JacobiType::point}, {"l1", JacobiType::l1}, {"block", JacobiType::block}},
+          "what is inverted: the diagonal; |a_ii| with the sizes of the row's other entries added; blocks");
+    visit("block_size", block_size, 1, 32, "of type block: rows and columns of a block");
+    visit("sweeps", sweeps, 1, 1000000, "k, from zero; more than one keep a copy of A");
+    visit("omega", omega, 0.0, 2.0, "damping of each sweep, above 0");
+  }
 };
 
-/// y_i = x_i / a_ii. Cost: one pass over A's pattern, n values.
-/// A diagonal entry that is zero, missing or not finite breaks down: that row is left unscaled and reported.
+/// y = x_k of k damped Jacobi sweeps for A x = b from x_0 = 0,
+///
+///   x <- x + omega D^-1 (b - A x),
+///
+/// with one sweep, the default, y = omega D^-1 b. D by type:
+/// - `point`: diag(A).
+/// - `l1`: d_i = a_ii + sign(a_ii) sum_(j != i) |a_ij|, columns of other ranks included. Of SPD A, D - A is
+///   positive semidefinite, so that the sweeps converge for omega < 2 and M is positive definite.
+/// - `block`: A's blocks of `block_size` rows from the first row on (the last may be smaller), inverted by
+///   Gauss-Jordan elimination with row pivoting.
+///
+/// Cost: numeric one pass over A's pattern (over A, for `l1` and `block`, and 2 n block_size^2 operations);
+/// an application n values, n block_size for `block`, and for each further sweep a product with A. Memory: n
+/// values, or n block_size; of more sweeps a copy of A, and two vectors a column in a workspace.
+///
+/// Breakdown: a diagonal entry (of `l1`, with what is added) that is zero, missing or not finite: that row is
+/// left unscaled. A block with a pivot not above 16 epsilon times the largest entry of its column, or whose
+/// inverse is not finite: its rows are scaled as `point`'s. Both are counted.
+///
+/// Columns >= num_rows (of other ranks) are skipped but for the sizes of `l1`. Complex matrices too.
+///
+/// Source: for `l1`, Baker, Falgout, Kolev, Yang, SIAM J. Sci. Comput. 33 (2011). \throws OptionError for
+/// omega = 0
 template <class Scalar, class Space>
 class Jacobi : public MatrixPreconditioner<Scalar, Space> {
  public:
@@ -26,15 +72,17 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
   using typename MatrixPreconditioner<Scalar, Space>::matrix_view;
 
-  explicit Jacobi(const JacobiOptions& = {}) {}
+  explicit Jacobi(const JacobiOptions& options = {});
   /// Written in a source file, for the host: an implicit one is compiled for a device too by HIP's compiler,
   /// and frees memory there.
   ~Jacobi() override;
   std::string name() const override { return JacobiOptions::name; }
   /// Not symmetric where an a_ii has an imaginary part: then A is not Hermitian.
   Properties properties() const override {
-    return m_hermitian ? JacobiOptions().properties() : Properties{.symmetry = Symmetry::unknown};
+    return m_hermitian ? m_options.properties() : Properties{.symmetry = Symmetry::unknown};
   }
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  const JacobiOptions& options() const { return m_options; }
 
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
@@ -43,7 +91,16 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
-  Vector<Scalar, Space> m_inverse;
+  void invert_point(const Space& space, const matrix_view& a, Report& report);
+  void invert_l1(const Space& space, const matrix_view& a, Report& report);
+  void invert_blocks(const Space& space, const matrix_view& a, Report& report);
+  /// The copy of A that further sweeps multiply by, of type point and l1 as omega D^-1 A.
+  void keep_matrix(const Space& space, const matrix_view& a);
+  bool is_block() const { return m_options.type == JacobiType::block; }
+
+  JacobiOptions m_options;
+  Vector<Scalar, Space> m_inverse;  ///< of D, times omega; of blocks row by row
+  StoredMatrix<Scalar, Space> m_matrix;
   bool m_hermitian = true;
 };
 

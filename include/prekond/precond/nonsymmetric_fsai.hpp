@@ -20,6 +20,7 @@ struct NonsymmetricFsaiOptions {
   double postfilter = 0;
   Precision setup_scalar = Precision::single_precision;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -41,6 +42,7 @@ struct NonsymmetricFsaiOptions {
     visit("storage", storage, storage_choices(),
           "precision in which the factors are kept and applied; full: the matrix's; half loses what is below "
           "2^-28 of the largest entry in G_L's row or G_U's column");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the factors' pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,

@@ -3,6 +3,7 @@
 #pragma once
 /// Options that several preconditioners have.
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/matrix_format.hpp>
 
 #include <string>
 #include <utility>
@@ -39,6 +40,12 @@ inline std::vector<std::pair<std::string, Storage>> storage_choices() {
           {"single", Storage::single_precision},
           {"half", Storage::half},
           {"bfloat16", Storage::bfloat16}};
+}
+
+template <class Visitor>
+void describe_storage_format(Visitor& visit, MatrixFormat& format) {
+  visit("storage_format", format, matrix_format_choices(),
+        "format in which it is kept and applied; auto: by its pattern, which is read once more for that");
 }
 
 }  // namespace prekond

@@ -31,6 +31,7 @@ struct SpaiOptions {
   Precision setup_scalar = Precision::double_precision;
   Strategy strategy = Strategy::automatic;
   Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::csr;
   Reuse reuse = Reuse::pattern;
   std::int64_t pattern_bytes = std::int64_t(16) << 30;
   std::int64_t slab_bytes = std::int64_t(1) << 30;
@@ -58,6 +59,7 @@ struct SpaiOptions {
           "own length; auto: sorted where columns are streamed, else by the paper's rule");
     visit("storage", storage, storage_choices(),
           "precision in which M is kept and applied; full: the matrix's");
+    describe_storage_format(visit, storage_format);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: solves on the inverse's pattern, or finds it anew");
     visit("pattern_bytes", pattern_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/operator.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/matrix_format.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdint>
@@ -21,10 +23,24 @@ class StoredFormat {
   virtual void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                         MultiVectorView<const Scalar, Space> x, Scalar beta,
                         MultiVectorView<Scalar, Space> y) const = 0;
+  /// y = product diag(row_scale) H x + direct x + previous y + source b
+  virtual void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                                   VectorView<const real_type_t<Scalar>, Space> row_scale,
+                                   MultiVectorView<const Scalar, Space> x,
+                                   MultiVectorView<const Scalar, Space> b,
+                                   MultiVectorView<Scalar, Space> y) const = 0;
   virtual std::int64_t bytes() const = 0;
 };
 
 }  // namespace impl
+
+/// The precision and the format in which a matrix is kept.
+struct StoredAs {
+  StoredAs(Storage precision, MatrixFormat its_format = MatrixFormat::csr)
+      : storage(precision), format(its_format) {}
+  Storage storage;
+  MatrixFormat format;  ///< `automatic`: see advise_format
+};
 
 /// Of each row, the entry that rounding does not take to zero. A triangular factor without its diagonal would
 /// be singular.
@@ -43,8 +59,9 @@ enum class Nonzero { none, first, last };
 /// serves all of them.
 ///
 /// Cost of a product: 2 nnz operations a vector (8 of complex numbers), the matrix read once for every four
-/// vectors, or for each where it is stored in a lower precision. Memory: A's columns and rows, which are
-/// shared with the A given, nnz stored values, and n numbers d_i where they are not full.
+/// vectors. Memory: A's columns and rows, which are
+/// shared with the A given, nnz stored values, and n numbers d_i where they are not full; in another format
+/// than CSR what that takes beside A's columns and rows.
 ///
 /// Copies share what they keep.
 template <class Scalar, class Space>
@@ -56,15 +73,16 @@ class StoredMatrix {
   /// 0 x 0.
   StoredMatrix() = default;
 
-  /// A, its rows scaled one by one. Rows may be empty. Fences where it stores values of its own. \pre A's
-  /// entries are finite, where they are not stored in full
-  StoredMatrix(const Space& space, const matrix_type& a, Storage storage, Nonzero nonzero = Nonzero::none);
+  /// A, its rows scaled one by one. Rows may be empty. Fences where it stores values of its own. \throws
+  /// InputError where a format refuses the pattern, see make_sell, make_dia \pre A's entries are finite,
+  /// where they are not stored in full
+  StoredMatrix(const Space& space, const matrix_type& a, StoredAs as, Nonzero nonzero = Nonzero::none);
 
   /// A C^-1 for C = diag(column_scale) of powers of two, each entry rounded as it is, without scales of the
   /// rows: with C = `row_scale` of StoredMatrix(A^T) that is H^T, to the last bit. A itself for an empty
   /// column_scale, which is what `full` storage has. Fences where it stores values of its own. \throws
   /// std::logic_error for scales of a matrix that is stored in full
-  static StoredMatrix with_columns_divided(const Space& space, const matrix_type& a, Storage storage,
+  static StoredMatrix with_columns_divided(const Space& space, const matrix_type& a, StoredAs as,
                                            VectorView<const Real, Space> column_scale,
                                            Nonzero nonzero = Nonzero::none);
 
@@ -88,6 +106,13 @@ class StoredMatrix {
                    MultiVectorView<Scalar, Space> y) const {
     if (m_format) m_format->multiply(space, m_row_scale, x, Scalar(1), y);
   }
+  /// y = product A x + direct x + previous y + source b in one pass, see RecurrenceStep. No allocation, no
+  /// fence. \throws InputError where the sizes do not fit \pre y shares no memory with x and b
+  void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                           MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                           MultiVectorView<Scalar, Space> y) const {
+    if (m_format) m_format->multiply_recurrence(space, step, m_row_scale, x, b, y);
+  }
 
   std::int64_t num_rows() const { return m_csr.num_rows; }
   std::int64_t num_cols() const { return m_csr.num_cols; }
@@ -97,7 +122,9 @@ class StoredMatrix {
   /// Are the entries those of the matrix that was given?
   bool is_full() const { return m_is_full; }
 
-  /// A by rows. Its values are gone where they are stored in another precision.
+  MatrixFormat format() const { return m_as; }  ///< never `automatic`
+
+  /// A by rows. Its values are gone where they are stored in another precision or format.
   const matrix_type& csr() const { return m_csr; }
   /// D; empty where it is the identity.
   VectorView<const Real, Space> row_scale() const { return m_row_scale; }
@@ -107,6 +134,12 @@ class StoredMatrix {
   std::shared_ptr<const impl::StoredFormat<Scalar, Space>> m_format;  ///< null of 0 x 0
   Vector<Real, Space> m_row_scale;
   bool m_is_full = true;
+  MatrixFormat m_as = MatrixFormat::csr;
+
+  /// Keeps H in a format. \pre m_csr is A
+  template <class Value>
+  void keep(const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
+            MatrixFormat format);
 };
 
 }  // namespace prekond

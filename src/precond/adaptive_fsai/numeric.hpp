@@ -360,7 +360,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (m_options.prefilter > 0 || sources.filtered)
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
-  this->store_factor(space, g, m_options.storage, report, meter);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
   if (m_options.reuse == Reuse::pattern) {  // G has its pattern
     m_work.start = {};
     m_work.supernodes = {};

@@ -47,10 +47,11 @@ inline void check_slab(const std::string& name, const LongestRow& longest, std::
                        std::int64_t slab_bytes) {
   if (bytes <= static_cast<std::size_t>(slab_bytes)) return;
   throw InputError(name + ": row " + std::to_string(longest.row) + " (from 0) of the pattern has " +
-                   std::to_string(longest.length) + " entries, and its system takes " +
-                   std::to_string(bytes) + " bytes; slab_bytes = " + std::to_string(slab_bytes) +
-                   " are allowed. Set slab_bytes = " + std::to_string(bytes) +
-                   ", or choose a prefilter, a smaller power or a pattern without that row");
+                       std::to_string(longest.length) + " entries, and its system takes " +
+                       std::to_string(bytes) + " bytes; slab_bytes = " + std::to_string(slab_bytes) +
+                       " are allowed. Set slab_bytes = " + std::to_string(bytes) +
+                       ", or choose a prefilter, a smaller power or a pattern without that row",
+                   longest.row);
 }
 
 /// Where a setup of rows is long, a sentence that says so. `largest`: the operations of the longest one.

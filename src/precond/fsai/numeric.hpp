@@ -85,7 +85,7 @@ void Fsai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& 
   scaled.undo(space, g, g.values);
   const impl::BreakdownCounter outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
-  this->store_factor(space, g, m_options.storage, report, meter);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
 }
 
 }  // namespace prekond

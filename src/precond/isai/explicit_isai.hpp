@@ -54,7 +54,7 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
         allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));
     report.breakdowns =
         breakdowns_of(solve(space, a, m, report, meter), "fewer columns, without those of bad pivots");
-    this->store_inverse(space, m, m_options.storage, report, meter);
+    this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
   }
 
   IsaiOptions m_options;

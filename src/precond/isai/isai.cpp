@@ -29,6 +29,7 @@ FsaiOptions factored_options(const IsaiOptions& options) {
   result.prefilter = options.prefilter;
   result.setup_scalar = options.setup_scalar;
   result.storage = options.storage;
+  result.storage_format = options.storage_format;
   result.reuse = options.reuse;
   result.pattern_bytes = options.pattern_bytes;
   result.slab_bytes = options.slab_bytes;

@@ -56,7 +56,7 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
     setup.scale(lower, upper);
     report.breakdowns = impl::breakdowns_of(setup.outcome(), "fewer columns, without those of bad pivots");
   }
-  this->store_factors(space, lower, upper, m_options.storage, report, meter);
+  this->store_factors(space, lower, upper, {m_options.storage, m_options.storage_format}, report, meter);
 }
 
 }  // namespace prekond

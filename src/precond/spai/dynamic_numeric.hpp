@@ -80,7 +80,7 @@ void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_s
   } else {
     m = impl::dynamic_spai::grow_from<Scalar, Space>(space, a, pattern, m_options, report, meter);
   }
-  this->store_inverse(space, m, m_options.storage, report, meter);
+  this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
 }
 
 }  // namespace prekond

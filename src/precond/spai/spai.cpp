@@ -28,7 +28,7 @@ void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& 
   const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
       space, a, pattern, m_options, name(), [&](const std::string& note) { this->tell(note, report); },
       report, meter);
-  this->store_inverse(space, m, m_options.storage, report, meter);
+  this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
 }
 
 #define PREKOND_SPAI(Scalar, Space) template class Spai<Scalar, Space>;

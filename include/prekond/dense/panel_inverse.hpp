@@ -1,0 +1,352 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/levels.hpp>
+#include <prekond/core/version.hpp>
+#include <prekond/dense/panel_cholesky.hpp>
+#include <prekond/dense/panel_lu.hpp>
+
+#include <cstddef>
+
+namespace prekond {
+
+/// The inverse of a dense matrix B of order m in its own place, by a level: Gauss-Jordan elimination in
+/// panels of `Panel` columns.
+///
+/// A panel's columns are eliminated among themselves first. They then are the columns T of the transformation
+/// that its pivots are, and all other columns v become T v[J] + v, with v[J] = 0 in the second term for the
+/// panel's rows J: a product of 2 m^2 Panel operations.
+///
+/// Pivoting::rows: the largest entry of a column in the rows that had no pivot; of equal ones the first. What
+/// the exchanges did is undone in the end. Pivoting::none is for symmetric positive definite B: its pivots
+/// are the squares of Cholesky's, and a pivot that is not positive says that B is not.
+///
+/// A pivot is too small where it is not above `floor` times the largest entry of its column of B
+/// (Pivoting::none: times its diagonal entry), or its reciprocal is not finite. The elimination ends there.
+///
+/// Storage: column-major, leading dimension m; behind it m + 32 numbers, Panel m numbers, m + 32 + 2 ints.
+/// Cost: 2 m^3 operations, 3 barriers a column and 2 a panel.
+///
+/// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 14.4; for small blocks
+/// Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019).
+template <class Real, int Panel>
+class PanelInverse {
+ public:
+  static constexpr int max_searchers = 32;
+
+  /// Of all arrays, a multiple of 16.
+  KOKKOS_FUNCTION static std::size_t bytes(int m) { return PanelInverse(nullptr, m).m_bytes; }
+
+  /// \pre `base` is aligned to 16 bytes
+  KOKKOS_FUNCTION PanelInverse(char* base, int m) : m_order(m) {
+    const auto order = static_cast<std::size_t>(m);
+    std::size_t end = 0;
+    m_entries = place<Real>(base, end, order * order);
+    m_rows = place<Real>(base, end, Panel * order);
+    m_largest = place<Real>(base, end, order);
+    m_found = place<Real>(base, end, max_searchers);
+    m_found_at = place<int>(base, end, max_searchers);
+    m_exchanges = place<int>(base, end, order);
+    m_state = place<int>(base, end, 2);
+    m_bytes = end;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int order() const { return m_order; }
+  /// Entry (i, j) of B before `invert`, of B^-1 afterwards.
+  KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
+
+  /// B = 0
+  template <class Level>
+  KOKKOS_FUNCTION void clear(const Level& level) const {
+    const std::size_t n = static_cast<std::size_t>(m_order) * m_order;
+    level.region([&](int lane) {
+      for (std::size_t k = lane; k < n; k += level.size()) m_entries[k] = 0;
+    });
+  }
+
+  /// Is |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries, with positive b_ii?
+  template <class Level>
+  KOKKOS_FUNCTION bool is_symmetric(const Level& level, Real tolerance) const {
+    level.once([&] { m_state[0] = 0; });
+    level.region([&](int lane) {
+      for (int j = lane; j < m_order; j += level.size())
+        if (!symmetric_column(j, tolerance)) Kokkos::atomic_inc(m_state);
+    });
+    const bool result = m_state[0] == 0;
+    level.region([](int) {});
+    return result;
+  }
+
+  /// \returns -1, or the index whose pivot was too small, where B is lost; see `pivot()`
+  template <class Level>
+  KOKKOS_FUNCTION int invert(const Level& level, Real floor, Pivoting pivoting) const {
+    measure_columns(level, pivoting);
+    for (int j0 = 0; j0 < m_order; j0 += Panel) {
+      const int columns = m_order - j0 < Panel ? m_order - j0 : Panel;
+      for (int c = 0; c < columns; ++c) {
+        take_pivot(level, j0, columns, j0 + c, floor, pivoting);
+        if (m_state[0] >= 0) return m_state[0];
+        eliminate(level, j0, columns, j0 + c);
+      }
+      if (columns == m_order) break;
+      exchange_rows(level, j0, columns);
+      update_rest(level, j0, columns);
+    }
+    if (pivoting == Pivoting::rows) exchange_columns(level);
+    return -1;
+  }
+
+  /// Where `invert` gave up, the pivot relative to what it was compared with.
+  KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(m_found[0]); }
+
+  /// (B + B^T) / 2
+  template <class Level>
+  KOKKOS_FUNCTION void symmetrize(const Level& level) const {
+    level.region([&](int lane) {
+      for (int j = lane; j < m_order; j += level.size())
+        for (int i = j + 1; i < m_order; ++i)
+          (*this)(i, j) = (*this)(j, i) = ((*this)(i, j) + (*this)(j, i)) / 2;
+    });
+  }
+
+  /// The largest magnitude of all entries; not finite where one of them is not. The same for all lanes.
+  template <class Level>
+  KOKKOS_FUNCTION Real largest(const Level& level) const {
+    const std::size_t n = static_cast<std::size_t>(m_order) * m_order;
+    const int searchers = num_searchers(level);
+    level.region([&](int lane) {
+      if (lane >= searchers) return;
+      Real most = 0;
+      for (std::size_t k = lane; k < n; k += searchers) {
+        const Real size = Kokkos::abs(m_entries[k]);
+        if (size > most || !Kokkos::isfinite(size)) most = size;
+        if (!Kokkos::isfinite(most)) break;
+      }
+      m_found[lane] = most;
+    });
+    Real most = 0;
+    for (int k = 0; k < searchers; ++k)
+      if (m_found[k] > most || !Kokkos::isfinite(m_found[k])) {
+        most = m_found[k];
+        if (!Kokkos::isfinite(most)) break;
+      }
+    level.region([](int) {});
+    return most;
+  }
+
+ private:
+  template <class T>
+  KOKKOS_FORCEINLINE_FUNCTION static T* place(char* base, std::size_t& end, std::size_t n) {
+    const std::size_t begin = end;
+    end += (n * sizeof(T) + 15) / 16 * 16;
+    return base ? reinterpret_cast<T*>(base + begin) : nullptr;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {
+    return m_entries + static_cast<std::size_t>(j) * m_order;
+  }
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const Level& level) {
+    return level.size() < max_searchers ? level.size() : max_searchers;
+  }
+
+  KOKKOS_FUNCTION bool symmetric_column(int j, Real tolerance) const {
+    const Real diagonal = (*this)(j, j);
+    if (!(diagonal > 0)) return false;
+    for (int i = j + 1; i < m_order; ++i) {
+      const Real lower = (*this)(i, j), upper = (*this)(j, i);
+      if (lower == upper) continue;
+      if (!(Kokkos::abs(lower - upper) <=
+            tolerance * Kokkos::sqrt(diagonal) * Kokkos::sqrt(Kokkos::abs((*this)(i, i)))))
+        return false;
+    }
+    return true;
+  }
+
+  /// What pivots are compared with.
+  template <class Level>
+  KOKKOS_FUNCTION void measure_columns(const Level& level, Pivoting pivoting) const {
+    level.region([&](int lane) {
+      if (lane == 0) m_state[0] = -1;
+      for (int j = lane; j < m_order; j += level.size()) {
+        Real most = 0;
+        for (int i = 0; i < m_order; ++i) most = Kokkos::fmax(most, Kokkos::abs(column(j)[i]));
+        m_largest[j] = pivoting == Pivoting::none ? Kokkos::abs(column(j)[j]) : most;
+      }
+    });
+  }
+
+  /// Finds the pivot of column j and brings it to the diagonal, within the panel.
+  template <class Level>
+  KOKKOS_FUNCTION void take_pivot(const Level& level, int j0, int columns, int j, Real floor,
+                                  Pivoting pivoting) const {
+    const int searchers = pivoting == Pivoting::rows ? num_searchers(level) : 0;
+    if (searchers > 0)
+      level.region([&](int lane) {
+        if (lane < searchers) search(lane, searchers, j);
+      });
+    level.once([&] {
+      const int row = searchers > 0 ? best_of(searchers, j) : j;
+      const Real pivot = column(j)[row], size = pivoting == Pivoting::rows ? Kokkos::abs(pivot) : pivot;
+      m_exchanges[j] = row;
+      // Not a number is not above the floor either.
+      if (!(size > floor * m_largest[j]) || !Kokkos::isfinite(pivot) || !Kokkos::isfinite(1 / pivot)) {
+        m_state[0] = j;
+        m_found[0] = m_largest[j] > 0 ? pivot / m_largest[j] : Real(0);
+        return;
+      }
+      if (row == j) return;
+      for (int k = j0; k < j0 + columns; ++k) {
+        const Real moved = column(k)[row];
+        column(k)[row] = column(k)[j];
+        column(k)[j] = moved;
+      }
+    });
+  }
+
+  KOKKOS_FUNCTION void search(int lane, int searchers, int j) const {
+    Real best = -1;  // what is not a number is never taken
+    int row = m_order;
+    for (int i = j + lane; i < m_order; i += searchers) {
+      const Real size = Kokkos::abs(column(j)[i]);
+      if (size > best) {
+        best = size;
+        row = i;
+      }
+    }
+    m_found[lane] = best;
+    m_found_at[lane] = row;
+  }
+
+  KOKKOS_FUNCTION int best_of(int searchers, int j) const {
+    Real best = -1;
+    int row = m_order;
+    for (int k = 0; k < searchers; ++k) {
+      if (!(m_found[k] > best || (m_found[k] == best && m_found_at[k] < row))) continue;
+      best = m_found[k];
+      row = m_found_at[k];
+    }
+    return row < m_order ? row : j;
+  }
+
+  /// The pivot's step in the panel's columns: first those beside it, then its own, which they read.
+  template <class Level>
+  KOKKOS_FUNCTION void eliminate(const Level& level, int j0, int columns, int j) const {
+    Real* const own = column(j);
+    const Real reciprocal = 1 / own[j];
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size()) {
+        if (i == j) continue;
+        const Real multiplier = own[i] * reciprocal;
+        for (int k = j0; k < j0 + columns; ++k)
+          if (k != j) column(k)[i] -= multiplier * column(k)[j];
+      }
+    });
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size()) own[i] = i == j ? reciprocal : -own[i] * reciprocal;
+      for (int k = j0 + lane; k < j0 + columns; k += level.size())
+        if (k != j) column(k)[j] *= reciprocal;
+    });
+  }
+
+  /// The panel's exchanges in the other columns, and a copy of the panel's rows, which the update overwrites.
+  template <class Level>
+  KOKKOS_FUNCTION void exchange_rows(const Level& level, int j0, int columns) const {
+    level.region([&](int lane) {
+      for (int k = lane; k < m_order; k += level.size()) {
+        if (k >= j0 && k < j0 + columns) continue;
+        Real* const entries = column(k);
+        for (int j = j0; j < j0 + columns; ++j) {
+          const int row = m_exchanges[j];
+          const Real moved = entries[row];
+          entries[row] = entries[j];
+          entries[j] = moved;
+        }
+        for (int c = 0; c < columns; ++c) {
+          m_rows[static_cast<std::size_t>(k) * Panel + c] = entries[j0 + c];
+          entries[j0 + c] = 0;
+        }
+        for (int c = columns; c < Panel; ++c) m_rows[static_cast<std::size_t>(k) * Panel + c] = 0;
+      }
+    });
+  }
+
+  /// Columns that a lane updates with a row of T in its registers.
+  static constexpr int columns_at_once = 8;
+
+  /// B[:, k] += T B[J, k] for the columns k beside the panel.
+  template <class Level>
+  KOKKOS_FUNCTION void update_rest(const Level& level, int j0, int columns) const {
+    if constexpr (Level::width == 1) {
+      for (int k = 0; k < m_order; ++k)
+        if (k < j0 || k >= j0 + columns) update_column(j0, columns, k);
+    } else {
+      const int groups = (m_order + columns_at_once - 1) / columns_at_once;
+      level.region([&](int lane) {
+        for (int t = lane; t < groups * m_order; t += level.size())
+          update_row(j0, columns, t % m_order, t / m_order * columns_at_once);
+      });
+    }
+  }
+
+  KOKKOS_FUNCTION void update_column(int j0, int columns, int k) const {
+    Real* const to = column(k);
+    const Real* const row = m_rows + static_cast<std::size_t>(k) * Panel;
+    if (columns == Panel) {
+      const Real* const from = column(j0);
+      const std::size_t ld = static_cast<std::size_t>(m_order);
+      for (int i = 0; i < m_order; ++i) {
+        Real sum = to[i];
+#pragma unroll
+        for (int c = 0; c < Panel; ++c) sum += from[c * ld + i] * row[c];
+        to[i] = sum;
+      }
+    } else {
+      for (int c = 0; c < columns; ++c)
+        for (int i = 0; i < m_order; ++i) to[i] += column(j0 + c)[i] * row[c];
+    }
+  }
+
+  KOKKOS_FUNCTION void update_row(int j0, int columns, int i, int first) const {
+    Real factor[Panel];
+#pragma unroll
+    for (int c = 0; c < Panel; ++c) factor[c] = c < columns ? column(j0 + c)[i] : Real(0);
+    const int end = first + columns_at_once < m_order ? first + columns_at_once : m_order;
+    for (int k = first; k < end; ++k) {
+      if (k >= j0 && k < j0 + columns) continue;
+      const Real* const row = m_rows + static_cast<std::size_t>(k) * Panel;
+      Real sum = column(k)[i];
+#pragma unroll
+      for (int c = 0; c < Panel; ++c) sum += factor[c] * row[c];
+      column(k)[i] = sum;
+    }
+  }
+
+  /// B^-1 = X P for the X that the elimination ends with.
+  template <class Level>
+  KOKKOS_FUNCTION void exchange_columns(const Level& level) const {
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size())
+        for (int j = m_order - 1; j >= 0; --j) {
+          const int other = m_exchanges[j];
+          if (other == j) continue;
+          const Real moved = column(j)[i];
+          column(j)[i] = column(other)[i];
+          column(other)[i] = moved;
+        }
+    });
+  }
+
+  int m_order;
+  std::size_t m_bytes;
+  Real* m_entries;
+  Real* m_rows;     ///< a panel's rows, one behind the other by columns
+  Real* m_largest;  ///< of each column of B
+  Real* m_found;    ///< by searchers
+  int* m_found_at;
+  int* m_exchanges;
+  int* m_state;
+};
+
+}  // namespace prekond

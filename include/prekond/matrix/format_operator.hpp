@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/operator.hpp>
+#include <prekond/matrix/dia_matrix.hpp>
+#include <prekond/matrix/jad_matrix.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
+
+#include <utility>
+
+namespace prekond {
+
+/// y = product D A x + direct x + previous y + source b for a matrix A = H stored by SELL, DIA or JAD, with
+/// entries of the vectors' type or a shorter one, D = diag(row_scale), or I where that is empty; see
+/// RecurrenceStep. Entries are converted, and summed in the vectors' precision, in the order of their
+/// columns. One kernel for up to four columns. No allocation, no fence. \throws InputError where the sizes do
+/// not fit \pre y shares no memory with x and b
+template <class Scalar, class Space, class FormatView>
+void format_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                       VectorView<const real_type_t<Scalar>, Space> row_scale, const FormatView& a,
+                       MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                       MultiVectorView<Scalar, Space> y);
+
+/// y = A x and dot(0) = x^H y over the rows, in one pass. Same bits for any number of threads.
+template <class Scalar, class Space, class FormatView>
+void format_dot(const Space& space, const FormatView& a, VectorView<const Scalar, Space> x,
+                VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
+                const ReduceWorkspace<Scalar, Space>& workspace);
+
+/// A matrix of one of these formats as an operator, which shares its views.
+template <class Matrix, class View, class Scalar, class Space>
+class FormatOperator : public Operator<Scalar, Space> {
+ public:
+  explicit FormatOperator(Matrix a) : m_a(std::move(a)) {}
+
+  std::int64_t num_rows() const override { return m_a.num_rows; }
+  std::int64_t num_cols() const override { return m_a.num_cols; }
+  const Matrix& matrix() const { return m_a; }
+
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Scalar alpha = 1, Scalar beta = 0) const override {
+    format_recurrence<Scalar, Space, View>(space, RecurrenceStep<Scalar>{.product = alpha, .previous = beta},
+                                           {}, m_a, x, {}, y);
+  }
+  void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
+                 VectorView<Scalar, Space> dot,
+                 const ReduceWorkspace<Scalar, Space>& workspace) const override {
+    format_dot<Scalar, Space, View>(space, m_a, x, y, dot, workspace);
+  }
+  void apply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                        MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                        MultiVectorView<Scalar, Space> y) const override {
+    format_recurrence<Scalar, Space, View>(space, step, {}, m_a, x, b, y);
+  }
+
+ private:
+  Matrix m_a;
+};
+
+template <class Scalar, class Space>
+using SellOperator = FormatOperator<SellMatrix<Scalar, Space>, SellView<Scalar, Space>, Scalar, Space>;
+template <class Scalar, class Space>
+using DiaOperator = FormatOperator<DiaMatrix<Scalar, Space>, DiaView<Scalar, Space>, Scalar, Space>;
+template <class Scalar, class Space>
+using JadOperator = FormatOperator<JadMatrix<Scalar, Space>, JadView<Scalar, Space>, Scalar, Space>;
+
+}  // namespace prekond

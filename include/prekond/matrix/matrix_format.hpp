@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/operator.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prekond {
+
+/// How a matrix is stored for its products; \see CsrMatrix, SellMatrix, DiaMatrix, JadMatrix.
+enum class MatrixFormat { automatic, csr, sell, dia, jad };
+
+std::vector<std::pair<std::string, MatrixFormat>> matrix_format_choices();
+std::string to_string(MatrixFormat format);
+
+/// What the choice of a format goes by.
+struct FormatAdvice {
+  MatrixFormat format = MatrixFormat::csr;  ///< never `automatic`
+  std::string reason;                       ///< a sentence with the numbers that decided
+  std::int64_t csr_bytes = 0;               ///< of the matrix by each format; of SELL about
+  std::int64_t sell_bytes = 0;
+  std::int64_t dia_bytes = 0;
+  std::int64_t num_diagonals = 0;
+  std::int64_t longest_row = 0;
+};
+
+/// The format in which products are expected to be fastest, for values of so many bytes. It depends on the
+/// pattern alone, so that the same input gives the same bits:
+///
+/// - DIA, where its values take less than 95 % of CSR's bytes and, on a device, less than 1.1 times SELL's;
+/// - SELL on a device, where it takes less than 95 % of CSR's bytes, and no row is so long that its thread
+///   would be late: 100 ns an entry against the time in which the memory gives the whole matrix;
+/// - else CSR.
+///
+/// Measured: perf_tests/results, `spmv_*`. Cost: the row pointers and columns are read once each; rows may be
+/// sorted. Fences.
+template <class Space>
+FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes);
+
+/// A as an operator in a format, chosen by advise_format where `format` is `automatic`. CSR shares A's views;
+/// the others are copies. Fences. \throws InputError where padding is refused, see make_sell, make_dia
+template <class Scalar, class Space>
+std::unique_ptr<Operator<Scalar, Space>> make_operator(
+    const Space& space,
+    const CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>& a,
+    MatrixFormat format = MatrixFormat::automatic);
+
+}  // namespace prekond

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+
+namespace prekond {
+
+struct SellOptions {
+  /// sigma: rows are sorted by length, longest first, within windows of so many. 1: as they are. 0: 1024
+  /// where that saves a twentieth of the places, else 1.
+  int sigma = 0;
+  /// Most places for each entry. \see make_sell
+  double max_padding = 3;
+};
+
+/// Where a SELL matrix has its entries; \see SellMatrix.
+template <class Space>
+struct SellStructure {
+  static constexpr int chunk_rows = 32;  ///< C
+
+  std::int64_t num_chunks() const { return (num_rows + chunk_rows - 1) / chunk_rows; }
+  /// Of values, padding included.
+  std::int64_t num_places() const { return static_cast<std::int64_t>(bases.extent(0)) * chunk_rows; }
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>((chunk_ptrs.span() + delta_ptrs.span()) * sizeof(std::size_t) +
+                                     (bases.span() + rows.span()) * sizeof(int) + deltas.span());
+  }
+
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t nnz = 0;
+  int sigma = 1;
+  Vector<std::size_t, Space>
+      chunk_ptrs;  ///< chunk c has the chunk columns chunk_ptrs(c) .. chunk_ptrs(c + 1) - 1
+  Vector<std::size_t, Space>
+      delta_ptrs;            ///< of chunk c: first byte of its deltas, plus the bytes of each: 1, 2 or 4
+  Vector<int, Space> bases;  ///< smallest column of a chunk column
+  Vector<unsigned char, Space> deltas;  ///< columns above the base, unsigned, chunk column by chunk column
+  Vector<int, Space> rows;              ///< the row at a position; empty where that is the position itself
+};
+
+/// A sparse matrix as SELL-C-sigma, C = 32, with short columns.
+///
+/// Rows are sorted by length within windows of sigma, and C of them in a row are a chunk. The k-th entries of
+/// a chunk's rows are a chunk column: C values one after the other, so that lanes that have a row each read
+/// them together, and their columns as one base and C distances from it, of one byte, two or four, whatever a
+/// chunk needs. Shorter rows are padded with zeros: an entry that is 0 adds nothing to a product, whatever x
+/// has there.
+///
+/// Memory: 8 bytes a place in double precision and 1, 2 or 4 for its column; 4 bytes a chunk column, 16 a
+/// chunk. Source: Kreutzer, Hager, Wellein, Fehske, Bishop, SIAM J. Sci. Comput. 36 (2014).
+template <class Value, class Space>
+struct SellMatrix : SellStructure<Space> {
+  using value_type = Value;
+  std::int64_t bytes() const {
+    return SellStructure<Space>::bytes() + static_cast<std::int64_t>(values.span() * sizeof(Value));
+  }
+  Vector<Value, Space> values;  ///< num_places()
+};
+
+/// What kernels take: nothing owned.
+template <class Value, class Space>
+struct SellView {
+  SellView() = default;
+  SellView(const SellMatrix<Value, Space>& a)
+      : num_rows(a.num_rows),
+        num_cols(a.num_cols),
+        num_places(a.num_places()),
+        chunk_ptrs(a.chunk_ptrs),
+        delta_ptrs(a.delta_ptrs),
+        bases(a.bases),
+        deltas(a.deltas),
+        rows(a.rows),
+        values(a.values) {}
+
+  std::int64_t num_rows = 0;
+  std::int64_t num_cols = 0;
+  std::int64_t num_places = 0;
+  VectorView<const std::size_t, Space> chunk_ptrs;
+  VectorView<const std::size_t, Space> delta_ptrs;
+  VectorView<const int, Space> bases;
+  VectorView<const unsigned char, Space> deltas;
+  VectorView<const int, Space> rows;
+  VectorView<const Value, Space> values;
+};
+
+/// The places that make_sell would have, padding included. Reads the row pointers, and sorts. Fences.
+template <class Space>
+std::int64_t count_sell_places(const Space& space, const CsrGraphView<Space>& pattern,
+                               const SellOptions& options = {});
+
+/// The structure of a pattern. Cost: about three readings of the columns and one writing; a sort of each
+/// window by a team. Fences. \throws InputError where padding would take more than max_padding places for
+/// each entry and row (one row far longer than the others of its window does that): it names the bytes
+template <class Space>
+SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
+                                         const SellOptions& options = {});
+
+/// The matrix, its values in their places. \throws InputError as make_sell_structure
+template <class Value, class Space>
+SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a,
+                                   const SellOptions& options = {});
+
+}  // namespace prekond

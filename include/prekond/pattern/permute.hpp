@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/pattern/reordering.hpp>
+
+namespace prekond {
+
+/// The pattern of P A P^T, sorted, and where its entries come from: entry k is entry `source(k)` of A.
+template <class Space>
+struct PermutedPattern {
+  CsrGraph<Space> graph;
+  Vector<std::int64_t, Space> source;
+};
+
+/// Permutes a pattern, on `space`. Columns >= num_rows, which are other ranks', keep their numbers. One
+/// reading of the pattern by rows, and sort_rows. Memory: the result, 12 bytes an entry. Fences once, inside
+/// the scan.
+///
+/// \pre the ordering has a row for each of A's. \throws InputError where it has another number
+template <class Space>
+PermutedPattern<Space> permute_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                                       const Ordering<Space>& ordering);
+
+/// result(k) = values(source(k)): the values of P A P^T once more, for a numeric phase on a pattern that was
+/// permuted before.
+template <class Scalar, class Space>
+void permute_values(const Space& space, const VectorView<const std::int64_t, Space>& source,
+                    const VectorView<const Scalar, Space>& values, const VectorView<Scalar, Space>& result);
+
+/// P A P^T, with sorted rows: permute_pattern and permute_values.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_symmetric(
+    const Space& space, const CsrView<Scalar, Space>& a, const Ordering<Space>& ordering);
+
+/// y = P x: y_i is entry `permutation(i)` of x. x and y may not overlap.
+template <class Scalar, class Space>
+void permute_vector(const Space& space, const Ordering<Space>& ordering,
+                    const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y);
+
+/// y = P^T x, which undoes permute_vector.
+template <class Scalar, class Space>
+void restore_vector(const Space& space, const Ordering<Space>& ordering,
+                    const MultiVectorView<const Scalar, Space>& x, const MultiVectorView<Scalar, Space>& y);
+
+}  // namespace prekond

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/pattern/coloring.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+namespace impl::relaxation {
+template <class Space>
+struct ColorPattern;
+template <class Scalar, class Space>
+struct Factors;
+template <class Scalar, class Space>
+class ColorSweeps;
+struct HalfSweep;
+}  // namespace impl::relaxation
+
+/// What all multicolour preconditioners let choose: the colouring, and how the result is kept.
+struct MulticolorOptions {
+  ColoringOrder order = ColoringOrder::natural;
+  bool two_colors = true;
+  double sparsify = 0;
+  int max_colors = 2;
+  int sparsify_rounds = 10;
+  Storage storage = Storage::full;
+  Reuse reuse = Reuse::pattern;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("order", order, coloring_orders(),
+          "the rows' order in the greedy colouring: by index, most neighbours first, or random");
+    visit("two_colors", two_colors, "looks first whether two colours do, as of 5- and 7-point stencils");
+    visit("sparsify", sparsify, 0.0, 1.0,
+          "theta: rows with many neighbours do without those below theta times their largest entry, in the "
+          "colouring and in the preconditioner, where rows of one colour meet; 0: no entry");
+    visit("max_colors", max_colors, 1, 1 << 30, "of the sparsification: it ends with so few colours");
+    visit("sparsify_rounds", sparsify_rounds, 0, 1000, "of the sparsification: colourings beside the first");
+    visit("storage", storage, storage_choices(),
+          "precision in which the triangles are kept and applied, scaled to a unit diagonal; full: the "
+          "matrix's");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: keeps the colours, or finds them anew");
+  }
+};
+
+/// What the multicolour preconditioners have in common: A's rows and columns in the order of the colours,
+///
+///   P A P^T = L + D + U,
+///
+/// by colours strictly lower, diagonal and strictly upper. The rows of a colour do not depend on each other,
+/// so that a triangular solve is one product a colour, with the rows of L or of U alone. Colours are those of
+/// A + A^T; columns >= num_rows (of other ranks) are skipped.
+///
+/// A copy of the matrix is kept, scaled from both sides to the unit diagonal, sign(a_ii) / sqrt|a_ii| and
+/// 1 / sqrt|a_jj|: the diagonal need not be read, and of an SPD matrix all entries fit into every `storage`,
+/// L and U in lower precisions being transposes of each other to the last bit. Half's and bfloat16's entries
+/// are cut to their largest number. Sums are those of the vectors' precision.
+///
+/// With sparsified colouring rows of one colour may be connected: these entries are left out of D, which the
+/// report notes. Such colours depend on the values, and are found by the first `numeric`; others by
+/// `symbolic`.
+///
+/// An application is one launch a colour; colours next to each other that are small make one launch of one
+/// team. The first pass over a colour gathers the vector, the last one scatters the result. A host's result
+/// has the same bits for any number of threads, and each column those that it has alone.
+///
+/// Memory: L and U by rows, with a number of 4 bytes an entry of where it comes from; 2 numbers of 4 bytes
+/// and one value a row. A workspace has one vector a column or two.
+///
+/// Breakdown: a row whose diagonal entry is zero, missing or not finite takes its largest entry in its place;
+/// entries that are not finite when scaled count as 0. Both are counted.
+template <class Scalar, class Space>
+class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)
+ public:
+  using Method = MatrixPreconditioner<Scalar, Space>;
+  using typename Method::matrix_source;
+  using typename Method::matrix_view;
+
+  ~Multicolor() override;
+
+  /// Colours of the user's, of another library's say (see coloring_of), in place of those by the options.
+  /// Shared, not copied. Takes effect with the next `symbolic`, which throws InputError where there are not
+  /// as many as rows. Entries between rows of one colour are left out.
+  void set_coloring(const Coloring<Space>& coloring) { m_given = coloring; }
+  /// The one in use; that of no rows before there is one.
+  const Coloring<Space>& coloring() const { return m_coloring; }
+  /// Without sparsification.
+  int num_colors_before() const { return m_num_colors_before; }
+  /// Entries between rows of one colour.
+  std::int64_t entries_within_colors() const;
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+
+ protected:
+  /// \throws OptionError for `Reuse::extend`
+  Multicolor(const std::string& name, const MulticolorOptions& options);
+
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+
+  using Pattern = impl::relaxation::ColorPattern<Space>;
+  using Factors = impl::relaxation::Factors<Scalar, Space>;
+
+  /// The triangles' values, with what that counts for the report.
+  virtual Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
+                               Report& report) const = 0;
+  /// What an application does, in turn.
+  virtual std::vector<impl::relaxation::HalfSweep> half_sweeps() const = 0;
+
+ private:
+  struct Colored;
+  Colored color(const Space& space, const matrix_view& a, const Coloring<Space>& user) const;
+
+  MulticolorOptions m_options;
+  Coloring<Space> m_given;     ///< by set_coloring, for the next symbolic
+  Coloring<Space> m_user;      ///< of the last symbolic
+  Coloring<Space> m_coloring;  ///< in use
+  int m_num_colors_before = 0;
+  std::shared_ptr<const Pattern> m_pattern;                                      ///< null: numeric finds it
+  std::shared_ptr<const impl::relaxation::ColorSweeps<Scalar, Space>> m_sweeps;  ///< of a numeric phase
+};
+
+}  // namespace prekond

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/polynomial.hpp>
+#include <prekond/precond/setup_options.hpp>
+#include <prekond/precond/stored_matrix.hpp>
+
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// What the polynomial is one of: D^-1 A with D = diag(A), or A.
+enum class PolynomialScaling { diagonal, none };
+/// Where the bounds of the spectrum come from that are not given.
+enum class SpectrumBounds { lanczos, gershgorin };
+
+/// What all polynomial preconditioners have to choose.
+struct PolynomialSetup {
+  int degree = 0;
+  PolynomialScaling scaling = PolynomialScaling::diagonal;
+  SpectrumBounds bounds = SpectrumBounds::lanczos;
+  int lanczos_steps = 0;
+  double lambda_min = 0;
+  double lambda_max = 0;
+  Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::automatic;
+};
+
+/// M^-1 = p(B) D^-1 with a polynomial p and B = D^-1 A, D = diag(A) or a power of two times the identity.
+///
+/// The frame of `ls_polynomial`, `chebyshev` and `neumann`, which choose p from the spectrum of B. For a
+/// Hermitian A M^-1 is Hermitian, as p(D^-1 A) D^-1 = D^-1/2 p(D^-1/2 A D^-1/2) D^-1/2; this form takes one
+/// pass over a vector, D^-1 x, where the one with square roots takes two. It is positive definite where p is
+/// positive on the spectrum.
+///
+/// An application: b = D^-1 x, and k steps y = product B y' + direct y' + previous y + source b, one product
+/// each with the updates fused, whose last one writes into y. Cost: k (2 nnz + 6 n) + n operations and,
+/// beside k products, 4 n numbers a step. Memory: a copy of A's own columns in the precision of `storage`
+/// and the format of `storage_format`, 1 / d_i; a workspace has two vectors a column. In lower precisions A
+/// itself is rounded, and D^-1 stands in the scales of the rows, so that M^-1 is as symmetric as A is.
+///
+/// Columns of other ranks are left out: the polynomial is one of a rank's own block.
+///
+/// Breakdown: a row with a_ii that is not positive and finite is scaled by its largest magnitude instead;
+/// one with an entry that is not finite becomes a row of the identity. Both are counted. Where the spectrum
+/// cannot be what p is made for (no positive Ritz value, or none at all), p = 1, which a note says.
+template <class Scalar, class Space>
+class PolynomialPreconditioner : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)
+ public:
+  using Base = MatrixPreconditioner<Scalar, Space>;
+  using typename Base::matrix_source;
+  using typename Base::matrix_view;
+  using Real = real_type_t<Scalar>;
+
+  /// Written in a source file, for the host.
+  ~PolynomialPreconditioner() override;
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+
+  /// p, of the last numeric phase.
+  const Polynomial& polynomial() const { return m_polynomial; }
+  /// What it was made from.
+  const Spectrum& spectrum() const { return m_spectrum; }
+
+ protected:
+  explicit PolynomialPreconditioner(const PolynomialSetup& setup) : m_setup(setup) {}
+
+  /// p for the spectrum, of degree `setup.degree`. \pre 0 < spectrum.max < infinity; `notes` is where
+  /// anything else is said
+  virtual Polynomial make_polynomial(const Spectrum& spectrum, std::vector<std::string>& notes) const = 0;
+
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+
+ private:
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  struct Rows;  ///< of the copy: what the scaling needs to know
+
+  int bring_to_range(const Space& space, const Matrix& a, const Rows& rows) const;
+  Rows measure_rows(const Space& space, const Matrix& a, Report& report) const;
+  Spectrum find_spectrum(const Space& space, const Matrix& a, const Rows& rows, Report& report) const;
+  Spectrum by_lanczos(const Space& space, const Matrix& a, const Rows& rows, Report& report) const;
+
+  PolynomialSetup m_setup;
+  Polynomial m_polynomial;
+  Spectrum m_spectrum;
+  StoredMatrix<Scalar, Space> m_b;
+  Vector<Real, Space> m_inverse_diagonal;
+  int m_exponent = 0;  ///< e: B and D^-1 are those of 2^-e A, where A is out of the ordinary
+};
+
+namespace impl {
+
+/// The fields that the options of all polynomial preconditioners have.
+template <class Options, class Visitor>
+void describe_polynomial(Options& options, Visitor& visit) {
+  visit("scaling", options.scaling,
+        {{"diagonal", PolynomialScaling::diagonal}, {"none", PolynomialScaling::none}},
+        "the polynomial is one of D^-1 A with D = diag(A), or of A");
+  visit("bounds", options.bounds,
+        {{"lanczos", SpectrumBounds::lanczos}, {"gershgorin", SpectrumBounds::gershgorin}},
+        "where the bounds of the spectrum come from that are not given; lanczos is for symmetric positive "
+        "definite matrices");
+  visit("lanczos_steps", options.lanczos_steps, 1, 1000, "Lanczos steps of the setup, a product each");
+  visit("lambda_min", options.lambda_min, 0.0, 1e300,
+        "a lower bound of the spectrum of D^-1 A (scaling none: of A); 0: see bounds");
+  visit("lambda_max", options.lambda_max, 0.0, 1e300,
+        "an upper bound of the spectrum of D^-1 A (scaling none: of A); 0: see bounds");
+  visit("storage", options.storage, storage_choices(),
+        "precision in which the matrix is kept and applied; full: the matrix's");
+  describe_storage_format(visit, options.storage_format);
+}
+
+template <class Options>
+PolynomialSetup polynomial_setup(const Options& options) {
+  return {options.degree,     options.scaling,    options.bounds,  options.lanczos_steps,
+          options.lambda_min, options.lambda_max, options.storage, options.storage_format};
+}
+
+/// Lanczos's method needs a Hermitian positive definite matrix; with bounds from elsewhere others are
+/// welcome.
+template <class Options>
+Properties polynomial_properties(const Options& options) {
+  if (options.bounds == SpectrumBounds::gershgorin || options.lambda_max)
+    return {.symmetry = Symmetry::unknown};
+  return {.needs_spd = true, .symmetry = Symmetry::symmetric};
+}
+
+/// \throws OptionError for two that are given and are no interval
+void check_bounds(const char* name, double lambda_min, double lambda_max);
+
+}  // namespace impl
+}  // namespace prekond

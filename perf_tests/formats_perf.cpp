@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "benchmark_main.hpp"
+#include "peers/cusparse_sell.hpp"
+
+#include <prekond/matrix/format_operator.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
+#include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <sstream>
+
+/// Products by every format: perf_formats --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz;FOLDER
+/// [--repetitions=5] [--seconds=0.02 a measurement]. Cases, each NAME/MATRIX:
+/// copy, triad    of as many bytes as the matrix has by CSR
+/// csr, sell, dia, jad          y = A x; `bytes_per_second` counts what must move: the matrix, x and y once;
+///                `of_copy`: that beside the copy's rate
+/// step_FORMAT    the step of a three-term recurrence; `over_product`: beside the product's time
+/// dot_FORMAT     product and inner product in one pass
+/// make_FORMAT    the conversion from CSR; `products`: in products by CSR
+/// cusparse_*     with CUDA, its two CSR algorithms and SELL
+/// auto           the time of the format that `auto` picks; `over_best`: beside the fastest format's;
+///                `cusparse_over`: cuSPARSE's fastest beside it
+namespace {
+
+using namespace prekond;
+using perf::Space;
+using Matrix = CsrMatrix<const double, const int, const std::size_t, Space::memory_space>;
+
+double wanted_seconds = 0.02;
+
+struct Data {
+  std::string spec;
+  Matrix a;
+  Vector<double, Space> x, y, b, dot;
+  ReduceWorkspace<double, Space> workspace;
+  std::map<std::string, double> best;  ///< seconds, by case
+  std::map<std::string, double> bytes;
+  std::map<MatrixFormat, std::shared_ptr<Operator<double, Space>>> ops;  ///< those made, with this matrix
+  bool is_loaded = false;
+
+  /// When the first of its cases runs: all matrices at once would not fit.
+  void load() {
+    if (is_loaded) return;
+    const Space space;
+    const bool is_file = std::filesystem::exists(spec);
+    if (is_file)
+      a = copy_to<Space>(read_matrix_market<double>(spec));
+    else
+      a = generate<double>(space, spec);
+    x = Vector<double, Space>("x", a.num_cols);
+    y = Vector<double, Space>("y", a.num_rows);
+    b = Vector<double, Space>("b", a.num_rows);
+    dot = Vector<double, Space>("dot", 1);
+    Kokkos::deep_copy(x, 1.0 / 3);
+    Kokkos::deep_copy(b, 0.1);
+    workspace = ReduceWorkspace<double, Space>(space, a.num_rows);
+    is_loaded = true;
+  }
+  void unload() {
+    Data empty;
+    empty.spec = spec;
+    *this = std::move(empty);
+  }
+};
+using Shared = std::shared_ptr<Data>;
+
+/// Seconds of one `work`, by as many as take `wanted_seconds`.
+template <class Work>
+double time_of(const Work& work) {
+  const Space space;
+  work();
+  const double once = perf::seconds(space, work);
+  const int count = static_cast<int>(std::clamp(wanted_seconds / once, 1.0, 2000.0));
+  return perf::seconds(space,
+                       [&] {
+                         for (int k = 0; k < count; ++k) work();
+                       }) /
+         count;
+}
+
+double record(Data& data, const std::string& name, benchmark::State& state, double seconds, double bytes) {
+  const auto at = data.best.try_emplace(name, seconds).first;
+  at->second = std::min(at->second, seconds);
+  data.bytes[name] = bytes;
+  if (bytes > 0) state.counters["bytes_per_second"] = bytes / seconds;
+  if (bytes > 0 && data.best.count("copy") > 0)
+    state.counters["of_copy"] = bytes / seconds / (data.bytes["copy"] / data.best["copy"]);
+  return seconds;
+}
+
+void add_streams(const Shared& data, int repetitions) {
+  const auto vectors = [=](std::size_t arrays) {
+    const std::size_t n = static_cast<std::size_t>(data->a.bytes()) / 8 / arrays + 1;
+    return MultiVector<double, Space>("streams", n, arrays);
+  };
+  perf::add("copy/" + data->spec, repetitions, [=](benchmark::State& state) {
+    data->load();
+    const auto v = vectors(2);
+    const double time = time_of([&] { Kokkos::deep_copy(Space(), column(v, 1), column(v, 0)); });
+    return record(*data, "copy", state, time, 16.0 * double(v.extent(0)));
+  });
+  perf::add("triad/" + data->spec, repetitions, [=](benchmark::State& state) {
+    const auto v = vectors(3);
+    const double time = time_of([&] {
+      Kokkos::parallel_for(
+          "prekond::perf::triad", Kokkos::RangePolicy<Space>(0, v.extent(0)),
+          KOKKOS_LAMBDA(std::int64_t i) { v(i, 2) = v(i, 0) + 0.5 * v(i, 1); });
+    });
+    return record(*data, "triad", state, time, 24.0 * double(v.extent(0)));
+  });
+}
+
+std::int64_t bytes_of(const Operator<double, Space>& op) {
+  if (const auto* sell = dynamic_cast<const SellOperator<double, Space>*>(&op)) return sell->matrix().bytes();
+  if (const auto* dia = dynamic_cast<const DiaOperator<double, Space>*>(&op)) return dia->matrix().bytes();
+  if (const auto* jad = dynamic_cast<const JadOperator<double, Space>*>(&op)) return jad->matrix().bytes();
+  return dynamic_cast<const CsrOperator<double, Space>&>(op).matrix().bytes();
+}
+
+struct FormatCase {
+  Shared data;
+  MatrixFormat format;
+  std::string name() const { return to_string(format); }
+
+  /// Null where the format refuses the matrix.
+  const Operator<double, Space>* get() const {
+    auto& op = data->ops[format];
+    try {
+      if (!op) op = make_operator<double, Space>(Space(), data->a, format);
+    } catch (const InputError&) {
+      return nullptr;
+    }
+    return op.get();
+  }
+};
+
+template <class Work>
+void add_case(const FormatCase& of, const std::string& prefix, int repetitions, const Work& work) {
+  perf::add(prefix + of.name() + "/" + of.data->spec, repetitions, [=](benchmark::State& state) {
+    const auto* op = of.get();
+    if (op == nullptr) {
+      state.counters["refused"] = 1;
+      return 0.0;
+    }
+    return work(state, *op);
+  });
+}
+
+void add_format(const Shared& data, MatrixFormat format, int repetitions) {
+  const FormatCase of{data, format};
+  const std::string name = of.name();
+  const double vectors = 8;
+  const auto xs = [=] { return as_multivector(VectorView<const double, Space>(data->x)); };
+  const auto bs = [=] { return as_multivector(VectorView<const double, Space>(data->b)); };
+  const auto moved = [=](const Operator<double, Space>& op) {
+    return double(bytes_of(op)) + vectors * double(data->a.num_rows + data->a.num_cols);
+  };
+  add_case(of, "", repetitions, [=](benchmark::State& state, const Operator<double, Space>& op) {
+    const double time = time_of([&] { op.apply(Space(), xs(), as_multivector(data->y)); });
+    return record(*data, name, state, time, moved(op));
+  });
+  if (format == MatrixFormat::jad) return;
+  add_case(of, "step_", repetitions, [=](benchmark::State& state, const Operator<double, Space>& op) {
+    if (data->a.num_cols != data->a.num_rows) return 0.0;
+    const RecurrenceStep<double> step{-0.01, 0.4, 0.3, 0.2};
+    const double time =
+        time_of([&] { op.apply_recurrence(Space(), step, xs(), bs(), as_multivector(data->y)); });
+    state.counters["over_product"] = time / data->best[name];
+    return record(*data, "step_" + name, state, time, moved(op) + 2 * vectors * double(data->a.num_rows));
+  });
+  add_case(of, "dot_", repetitions, [=](benchmark::State& state, const Operator<double, Space>& op) {
+    if (data->a.num_cols < data->a.num_rows) return 0.0;
+    const double time = time_of([&] { op.apply_dot(Space(), data->x, data->y, data->dot, data->workspace); });
+    return record(*data, "dot_" + name, state, time, moved(op));
+  });
+  perf::add("make_" + name + "/" + data->spec, 1, [=](benchmark::State& state) {
+    const bool refused = of.get() == nullptr;
+    data->ops[format] = nullptr;
+    if (refused || format == MatrixFormat::csr) return 0.0;
+    const double time =
+        perf::seconds(Space(), [&] { make_operator<double, Space>(Space(), data->a, format); });
+    state.counters["products"] = time / data->best["csr"];
+    return time;
+  });
+}
+
+void add_cusparse(const Shared& data, int repetitions) {
+#ifdef KOKKOS_ENABLE_CUDA
+  using Values = CsrMatrix<double, int, std::size_t, Kokkos::CudaSpace>;
+  for (const bool second : {false, true}) {
+    const std::string name = second ? "cusparse_csr_2" : "cusparse_csr_1";
+    perf::add(name + "/" + data->spec, repetitions, [=](benchmark::State& state) {
+      const Matrix& a = data->a;
+      Values copy(a.num_rows, a.num_cols, decltype(Values::row_ptrs)("row_ptrs", a.row_ptrs.extent(0)),
+                  decltype(Values::col_idxs)("col_idxs", a.nnz()),
+                  decltype(Values::values)("values", a.nnz()));
+      Kokkos::deep_copy(copy.row_ptrs, a.row_ptrs);
+      Kokkos::deep_copy(copy.col_idxs, a.col_idxs);
+      Kokkos::deep_copy(copy.values, a.values);
+      const perf::CusparseMatrix m(Space(), copy, second ? CUSPARSE_SPMV_CSR_ALG2 : CUSPARSE_SPMV_CSR_ALG1);
+      const double time = time_of([&] { m.multiply(1, data->x.data(), 0, data->y.data()); });
+      return record(*data, name, state, time,
+                    double(a.bytes()) - 4.0 * double(a.num_rows) + 8.0 * double(a.num_rows + a.num_cols));
+    });
+  }
+  // Once: the host fills it.
+  perf::add("cusparse_sell/" + data->spec, 1, [=](benchmark::State& state) {
+    const perf::CusparseSell m(Space(), data->a);
+    if (!m.fits()) return 0.0;
+    const double time = time_of([&] { m.multiply(data->x.data(), data->y.data()); });
+    return record(*data, "cusparse_sell", state, time, 0);
+  });
+#else
+  (void)data;
+  (void)repetitions;
+#endif
+}
+
+double fastest(const Data& data, const std::vector<std::string>& names) {
+  double best = 0;
+  for (const auto& name : names)
+    if (data.best.count(name) > 0 && (best == 0 || data.best.at(name) < best)) best = data.best.at(name);
+  return best;
+}
+
+void add_auto(const Shared& data) {
+  perf::add("auto/" + data->spec, 1, [=](benchmark::State& state) {
+    const FormatAdvice advice =
+        advise_format<Space>(Space(), CsrView<double, Space>(data->a), sizeof(double));
+    const double own = data->best[to_string(advice.format)];
+    state.counters["format"] = static_cast<double>(advice.format);
+    state.counters["rows"] = static_cast<double>(data->a.num_rows);
+    state.counters["nnz"] = static_cast<double>(data->a.nnz());
+    state.counters["longest_row"] = static_cast<double>(advice.longest_row);
+    state.counters["over_best"] = own / fastest(*data, {"csr", "sell", "dia", "jad"});
+    const double cusparse = fastest(*data, {"cusparse_csr_1", "cusparse_csr_2", "cusparse_sell"});
+    if (cusparse > 0) state.counters["cusparse_over"] = cusparse / own;
+    state.SetLabel(to_string(advice.format) + ": " + advice.reason);
+    data->unload();
+    return own;
+  });
+}
+
+/// FILE, or the matrices in FOLDER, or a generator's specification.
+std::vector<std::string> matrices_of(const std::string& list) {
+  std::vector<std::string> specs;
+  std::istringstream stream(list);
+  for (std::string spec; std::getline(stream, spec, ';');) {
+    if (!std::filesystem::is_directory(spec)) {
+      specs.push_back(spec);
+      continue;
+    }
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(spec)) files.push_back(entry.path());
+    std::sort(files.begin(), files.end());
+    specs.insert(specs.end(), files.begin(), files.end());
+  }
+  return specs;
+}
+
+void register_all(int& argc, char** argv) {
+  const std::string list = perf::take_flag(argc, argv, "matrices", "elasticity3d:30;poisson3d:60");
+  const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
+  wanted_seconds = std::stod(perf::take_flag(argc, argv, "seconds", "0.02"));
+  for (const std::string& spec : matrices_of(list)) {
+    const auto data = std::make_shared<Data>();
+    data->spec = spec;
+    add_streams(data, repetitions);
+    for (const MatrixFormat format :
+         {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad})
+      add_format(data, format, repetitions);
+    add_cusparse(data, repetitions);
+    add_auto(data);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

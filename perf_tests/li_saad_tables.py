@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables of Li and Saad, J. Supercomput. 63 (2013), repeated by the command `prekond solve`.
+
+    li_saad_tables.py measure --tables 8,12 --out li_saad.json [--only lap3d,thermal2] [--matrices FOLDER]
+    li_saad_tables.py render --in li_saad.json --out li_saad.md
+
+Relative residual 1e-6, b = A 1 (the paper does not say its own). The paper's matrix is taken where a file of its name
+is in the folder or one below it; else what stands for it, a real matrix of the folder or a generated one, of whose
+iterations the paper's say nothing. A table is a function that gives its cases (`TABLES`)."""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections import namedtuple
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(HERE)
+
+# A row: the paper's matrix; what stands for it, "name" of a file or "NAME:SIZE"; is that the paper's matrix itself?
+# `runs` in the order of the columns.
+Case = namedtuple("Case", "name stand_in exact runs")
+# label: of the column; arguments: of the command; paper: its iterations, None where it has none
+Run = namedtuple("Run", "label arguments paper")
+
+
+def ls_polynomial(degree, paper=None):
+    return Run(f"ls_polynomial, degree {degree}", ["--precond", "ls_polynomial", "-p", f"degree={degree}"], paper)
+
+
+JACOBI = Run("jacobi", ["--precond", "jacobi"], None)
+
+
+def table_8():
+    """L-S polynomial preconditioner: the paper's degree and iterations."""
+    paper = [("Dubcova2", "poisson2d:255", 10, 17), ("bcsstk36", "bcsstk17", 60, 66), ("cfd2", "poisson3d:50", 80, 20),
+             ("boneS01", "elasticity3d:35,contrast=1", 10, 235), ("parabolic_fem", "poisson2d:725", 30, 41),
+             ("msc23052", "s3rmt3m1", 40, 98), ("thermal2", "jnlbrng1", 20, 147), ("af_shell8", "s3rmq4m1", 20, 68),
+             ("ecology2", "G2_circuit", 20, 323), ("cfd1", "poisson3d:41", 30, 58)]
+    return [Case(name, stand_in, False, [ls_polynomial(degree, iterations), JACOBI])
+            for name, stand_in, degree, iterations in paper]
+
+
+def table_12():
+    """Laplacians; the paper does not say the polynomial's degree there."""
+    return [Case("lap2d", "poisson2d:1000", True, [ls_polynomial(30, 55), ls_polynomial(40, 55), JACOBI]),
+            Case("lap3d", "poisson3d:100", True, [ls_polynomial(10, 16), ls_polynomial(15, 16), ls_polynomial(20, 16), JACOBI])]
+
+
+TABLES = {"8": table_8, "12": table_12}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    measure = commands.add_parser("measure")
+    measure.add_argument("--tables", default=",".join(TABLES), help="numbers; default: all")
+    measure.add_argument("--prekond", default=os.path.join(ROOT, "scripts", "prekond"), help="the command")
+    measure.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices"), help="folder")
+    measure.add_argument("--only", default="", help="the paper's names; default: all")
+    measure.add_argument("--threads", default="2", help="OpenMP threads; empty: not set")
+    measure.add_argument("--timeout", type=float, default=600, help="seconds a run")
+    measure.add_argument("--out", required=True, help="the JSON file; what it has of other rows stays")
+    render = commands.add_parser("render")
+    render.add_argument("--in", dest="source", required=True)
+    render.add_argument("--out", required=True)
+    return parser.parse_args()
+
+
+def load(path):
+    if not os.path.exists(path):
+        return {"machine": {}, "tables": {}}
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def store(path, content):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.write("\n")
+
+
+# ------------------------------------------------------------------------------------------------------- measuring
+
+
+def files_by_name(folder):
+    found = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            for ending in (".mtx.gz", ".mtx"):
+                if name.endswith(ending):
+                    found.setdefault(name[: -len(ending)], os.path.join(place, name))
+    return found
+
+
+def source_of(case, files):
+    """(arguments of the matrix, what it is called, is it the paper's?), or None where there is none."""
+    if case.name in files:
+        return [os.path.abspath(files[case.name])], case.name, True
+    if ":" in case.stand_in:
+        return ["--generate", case.stand_in], case.stand_in, case.exact
+    if case.stand_in in files:
+        return [os.path.abspath(files[case.stand_in])], case.stand_in, False
+    return None
+
+
+def solve(arguments, matrix, run):
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "report.json")
+        command = [arguments.prekond, "solve", *matrix, *run.arguments, "--rtol", "1e-6", "--max-iters", "20000", "--quiet",
+                   "--report", file]
+        if arguments.threads:
+            command.append(f"--kokkos-num-threads={arguments.threads}")
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  text=True, check=False, timeout=arguments.timeout)
+        except subprocess.TimeoutExpired:
+            return None, {"error": f"more than {arguments.timeout:g} s"}
+        if not os.path.exists(file):
+            return None, {"error": done.stderr.strip() or f"exit code {done.returncode}"}
+        return load(file), None
+
+
+def kept(report):
+    if "solver" not in report or "iterations" not in report["solver"]:
+        return {"error": report.get("error", "no result")}
+    precond, solver = report["preconditioner"], report["solver"]
+    return {"iterations": solver["iterations"], "converged": solver["converged"], "end": solver["reason"],
+            "setup": precond["setup_seconds"], "solve": solver["seconds"], "notes": precond["notes"],
+            "breakdowns": precond["breakdowns"]["count"]}
+
+
+def run_measure(arguments):
+    wanted = {name for name in arguments.only.split(",") if name}
+    content = load(arguments.out)
+    files = files_by_name(arguments.matrices)
+    failed = 0
+    for number in arguments.tables.split(","):
+        if number not in TABLES:
+            sys.exit(f"li_saad_tables.py: there is no table {number}; there are {', '.join(TABLES)}")
+        rows = content["tables"].setdefault(number, {})
+        for case in TABLES[number]():
+            if wanted and case.name not in wanted:
+                continue
+            source = source_of(case, files)
+            if source is None:
+                print(f"table {number}: {case.name}: skipped, neither it nor {case.stand_in} is in {arguments.matrices}", flush=True)
+                continue
+            matrix, name, exact = source
+            row = rows[case.name] = {"matrix": name, "is_the_papers": exact, "runs": {}}
+            for run in case.runs:
+                report, error = solve(arguments, matrix, run)
+                result = error or kept(report)
+                if run.paper is not None:
+                    result["paper"] = run.paper
+                row["runs"][run.label] = result
+                if report and "matrix" in report and "rows" in report["matrix"]:
+                    row.update(rows=report["matrix"]["rows"], nnz=report["matrix"]["nnz"])
+                    content["machine"] = {key: report["prekond"][key] for key in ("backend", "device", "threads", "kokkos")}
+                failed += "error" in result
+                print(f"table {number}: {case.name} by {name}, {run.label}: {result.get('iterations', result.get('error'))}", flush=True)
+                store(arguments.out, content)
+    return 1 if failed else 0
+
+
+# ------------------------------------------------------------------------------------------------------- rendering
+
+
+def seconds(value):
+    return f"{value:.4f}" if value < 1 else f"{value:.2f}"
+
+
+def cells(label, result, exact):
+    if "error" in result:
+        return [label, result["error"], "", "", ""]
+    iterations = str(result["iterations"]) + ("" if result["converged"] else f" ({result['end']})")
+    paper = result.get("paper")
+    ratio = f" ({result['iterations'] / paper:.2f})" if paper and exact else ""
+    return [label, iterations, f"{paper}{ratio}" if paper else "", seconds(result["setup"]), seconds(result["solve"])]
+
+
+def run_render(arguments):
+    content = load(arguments.source)
+    machine = content["machine"]
+    device = machine.get("device") or f"{machine.get('backend')}, {machine.get('threads')} threads"
+    text = ["# The tables of Li and Saad (2013)", "",
+            f"Written by `perf_tests/li_saad_tables.py`. {device}; relative residual 1e-6, b = A 1. The paper's iterations stand "
+            "beside, with the ratio to them where the matrix is the paper's; the others are stand-ins.", ""]
+    for number in sorted(content["tables"], key=int):
+        title = (TABLES[number].__doc__ or "").strip() if number in TABLES else ""
+        text += [f"## Table {number}", "", title, "",
+                 "| the paper's matrix | here | rows | method | iterations | the paper's | setup s | solve s |", "|---|---|---:|---|---:|---:|---:|---:|"]
+        for name, row in content["tables"][number].items():
+            first = [name, "the same" if row["is_the_papers"] and ":" not in row["matrix"] else f"`{row['matrix']}`", f"{row.get('rows', 0):,}"]
+            for label, result in row["runs"].items():
+                text.append("| " + " | ".join(first + cells(label, result, row["is_the_papers"])) + " |")
+                first = ["", "", ""]
+        text.append("")
+    with open(arguments.out, "w", encoding="utf-8") as file:
+        file.write("\n".join(text).rstrip() + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    selected = parse_arguments()
+    sys.exit(run_measure(selected) if selected.command == "measure" else run_render(selected))

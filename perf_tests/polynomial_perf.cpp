@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "fsai_setup.hpp"
+
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/ls_polynomial.hpp>
+#include <prekond/precond/neumann.hpp>
+
+#include <algorithm>
+
+/// Setup and application of the polynomial preconditioners: perf_polynomial --matrix=poisson3d:100
+/// [--degrees=2,10,30] [--storages=full,single,half] [--repetitions=5]. The time of a setup is that of
+/// symbolic and numeric, fenced, Lanczos's steps included. That of an application is of one vector, the mean
+/// of `applications`. step_over_product: the time of one step of the recurrence, which is the difference of
+/// two degrees' applications by that of the degrees, over the time of y = A x; both the best of several.
+namespace {
+
+using namespace prekond;
+using perf::Space;
+
+constexpr int applications = 10;
+constexpr int tries = 7;
+
+/// The least of several means.
+template <class Work>
+double best_seconds(const Space& space, const Work& work) {
+  work();
+  double best = 1e300;
+  for (int k = 0; k < tries; ++k)
+    best = std::min(best, perf::seconds(space, [&] {
+                            for (int i = 0; i < applications; ++i) work();
+                          }) / applications);
+  return best;
+}
+
+template <class Method>
+double application_seconds(const perf::Matrix& a, const typename Method::options_type& options) {
+  const Space space;
+  Method m(options);
+  m.numeric(space, a);
+  const Vector<double, Space> x("x", a.num_rows), y("y", a.num_rows);
+  Kokkos::deep_copy(x, 1.0);
+  const auto workspace = m.make_workspace(space, 1);
+  return best_seconds(space, [&] { m.apply(space, as_multivector(x), as_multivector(y), *workspace); });
+}
+
+template <class Method>
+double setup_seconds(benchmark::State& state, const perf::Matrix& a,
+                     const typename Method::options_type& options) {
+  const Space space;
+  Method m(options);
+  const double time = perf::seconds(space, [&] { m.numeric(space, a); });
+  state.counters["bytes"] = double(m.report().bytes);
+  state.counters["flops"] = m.report().apply_flops;
+  return time;
+}
+
+double product_seconds(const perf::Matrix& a) {
+  const Space space;
+  const Vector<double, Space> x("x", a.num_cols), y("y", a.num_rows);
+  Kokkos::deep_copy(x, 1.0);
+  const CsrOperator<double, Space> product(a);
+  return best_seconds(space, [&] { product.apply(space, as_multivector(x), as_multivector(y)); });
+}
+
+template <class Method>
+double step_seconds(benchmark::State& state, const perf::Matrix& a, typename Method::options_type options) {
+  options.degree = 4;
+  const double few = application_seconds<Method>(a, options);
+  options.degree = 24;
+  const double step = (application_seconds<Method>(a, options) - few) / 20;
+  const double product = product_seconds(a);
+  state.counters["product_ms"] = 1e3 * product;
+  state.counters["step_over_product"] = step / product;
+  return step;
+}
+
+template <class Method>
+void register_method(const std::string& name, const perf::Matrix* a, typename Method::options_type options,
+                     const std::vector<int>& degrees, int repetitions) {
+  perf::add("step/" + name, repetitions,
+            [=](benchmark::State& state) { return step_seconds<Method>(state, *a, options); });
+  for (const int degree : degrees) {
+    options.degree = degree;
+    const std::string of_degree = name + "/degree:" + std::to_string(degree);
+    perf::add("setup/" + of_degree, repetitions,
+              [=](benchmark::State& state) { return setup_seconds<Method>(state, *a, options); });
+    perf::add("apply/" + of_degree, repetitions,
+              [=](benchmark::State&) { return application_seconds<Method>(*a, options); });
+  }
+}
+
+void register_all(int& argc, char** argv) {
+  const std::string spec = perf::take_flag(argc, argv, "matrix", "poisson3d:60");
+  const auto degrees = perf::numbers(perf::take_flag(argc, argv, "degrees", "2,10,30"));
+  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full,half"));
+  const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "3"));
+  const auto* a = &*perf::lasting_matrix(spec);
+  for (const std::string& word : storages) {
+    LsPolynomialOptions ls;
+    ChebyshevOptions chebyshev;
+    NeumannOptions neumann;
+    const OptionMap storage = {{"storage", word}};
+    OptionFields::of(ls).set(storage, "perf_polynomial");
+    OptionFields::of(chebyshev).set(storage, "perf_polynomial");
+    OptionFields::of(neumann).set(storage, "perf_polynomial");
+    const auto name = [&](const std::string& method) { return spec + "/" + method + "/" + word; };
+    register_method<LsPolynomial<double, Space>>(name("ls_polynomial"), a, ls, degrees, repetitions);
+    register_method<Chebyshev<double, Space>>(name("chebyshev"), a, chebyshev, degrees, repetitions);
+    register_method<Neumann<double, Space>>(name("neumann"), a, neumann, degrees, repetitions);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// --condition: the extreme eigenvalues of M^-1 A.
+#include <prekond/krylov/lanczos.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "session.hpp"
+#include "settings.hpp"
+
+namespace prekond::driver {
+
+/// What Lanczos's method found, and how.
+struct Condition {
+  LanczosResult found;
+  std::string precond;  ///< "none" for A itself
+  bool full = false;    ///< with full reorthogonalisation
+  double seconds = 0;
+
+  bool converged() const {
+    return found.reason == LanczosEnd::tolerance || found.reason == LanczosEnd::invariant_subspace;
+  }
+};
+
+/// Is there a condition number to be asked for? \throws OptionError for a preconditioner that is not
+/// symmetric, and for --precond of `info` without --condition
+void check_condition(const Settings& settings, const std::string& command, const Properties& precond);
+
+/// \throws InputError for a matrix that is not symmetric (Hermitian)
+void check_condition_of(const std::string& matrix, bool symmetric);
+
+/// Of M^-1 A, or of A where `m` is null. All processes; `most_rows`: the rows of the one that has most.
+template <class Scalar>
+Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a,
+                            const MatrixPreconditioner<Scalar, Space>* m,
+                            const Reducer<Scalar, Space>& reducer, double most_rows);
+
+void print_condition(const Condition& condition);
+nlohmann::ordered_json condition_json(const Condition& condition);
+
+}  // namespace prekond::driver

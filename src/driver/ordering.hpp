@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// --order: the rows and columns of a problem in another order, which its solution does not show.
+#include <prekond/pattern/order_statistics.hpp>
+#include <prekond/pattern/permute.hpp>
+
+#include <functional>
+#include <string>
+
+#include "problem_matrix.hpp"
+
+namespace prekond::driver {
+
+/// What --order did. Of "none" nothing is measured.
+struct OrderFacts {
+  std::string name = "none";
+  double seconds = 0;  ///< to find the order and to permute the matrix, fenced
+  OrderStatistics before;
+  OrderStatistics after;
+
+  bool any() const { return name != "none"; }
+};
+
+/// What --order takes, with '|' between.
+std::string order_names();
+
+/// \throws OptionError for a name that is no order's, and where the order needs a library that the build does
+/// not have
+void check_order(const std::string& name);
+
+/// A matrix in another order, and what leads back from it.
+template <class Scalar>
+struct Reordered {
+  Matrix<Scalar> a;
+  Ordering<Space> ordering;
+  OrderFacts facts;
+};
+
+/// P A P^T. \pre check_order(name) passed, the name is not "none", and A is square
+template <class Scalar>
+Reordered<Scalar> reorder(const Space& space, const Matrix<Scalar>& a, const std::string& name);
+
+/// P x; x itself where the ordering has no rows, which is that of "none".
+template <class Scalar>
+Vector<Scalar, Space> in_order(const Space& space, const Ordering<Space>& ordering,
+                               const Vector<Scalar, Space>& x);
+/// P^T x, likewise.
+template <class Scalar>
+Vector<Scalar, Space> in_original_order(const Space& space, const Ordering<Space>& ordering,
+                                        const Vector<Scalar, Space>& x);
+
+/// The row that was at `row` before, likewise; -1 stays -1.
+std::int64_t original_row(const Ordering<Space>& ordering, std::int64_t row);
+
+/// Does `work`, in which rows are counted in the new order: an InputError that names one says so.
+void telling_order(const OrderFacts& facts, const std::function<void()>& work);
+
+/// "rcm in 0.0123 s: bandwidth 9 -> 5, profile 90 -> 60, levels 9 -> 12"
+std::string order_text(const OrderFacts& facts);
+
+}  // namespace prekond::driver

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Values into the places of other formats, for the units that instantiate them.
+#include <prekond/core/error.hpp>
+#include <prekond/core/options.hpp>
+#include <prekond/core/scalar.hpp>
+#include <prekond/matrix/dia_matrix.hpp>
+#include <prekond/matrix/jad_matrix.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
+
+#include <string>
+
+#include "matrix/format_layouts.hpp"
+
+namespace prekond {
+namespace impl::formats {
+
+template <class Space>
+using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+template <class Value, class Space>
+struct FillSell {
+  static constexpr int chunk = SellStructure<Space>::chunk_rows;
+  CsrView<Value, Space> a;
+  VectorView<const std::size_t, Space> chunk_ptrs;
+  VectorView<const int, Space> rows;
+  VectorView<Value, Space> values;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t position) const {
+    const std::int64_t c = position / chunk;
+    const std::size_t first = chunk_ptrs(c);
+    const int width = static_cast<int>(chunk_ptrs(c + 1) - first);
+    const bool is_row = position < a.num_rows;
+    const std::int64_t i = is_row && rows.extent(0) > 0 ? rows(position) : position;
+    const std::size_t begin = is_row ? a.row_ptrs(i) : 0;
+    const int length = is_row ? static_cast<int>(a.row_ptrs(i + 1) - begin) : 0;
+    Value* places = values.data() + first * chunk + position % chunk;
+    for (int k = 0; k < width; ++k)
+      places[std::size_t(k) * chunk] = k < length ? a.values(begin + k) : zero_of<Value>();
+  }
+};
+
+template <class Value, class Space>
+struct FillDia {
+  CsrView<Value, Space> a;
+  VectorView<const int, Space> offsets;
+  std::int64_t stride;
+  VectorView<Value, Space> values;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    std::size_t k = i < a.num_rows ? a.row_ptrs(i) : 0;
+    const std::size_t end = i < a.num_rows ? a.row_ptrs(i + 1) : 0;
+    for (std::size_t d = 0; d < offsets.extent(0); ++d) {
+      const bool here = k < end && a.col_idxs(k) == i + offsets(d);
+      values(d * stride + i) = here ? a.values(k) : zero_of<Value>();
+      if (here) ++k;
+    }
+  }
+};
+
+template <class Value, class Space>
+struct FillJad {
+  CsrView<Value, Space> a;
+  VectorView<const std::size_t, Space> diagonal_ptrs;
+  VectorView<const int, Space> rows;
+  VectorView<int, Space> col_idxs;
+  VectorView<Value, Space> values;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t position) const {
+    const std::int64_t i = rows(position);
+    const std::size_t begin = a.row_ptrs(i);
+    const std::size_t length = a.row_ptrs(i + 1) - begin;
+    for (std::size_t k = 0; k < length; ++k) {
+      const std::size_t place = diagonal_ptrs(k) + position;
+      col_idxs(place) = a.col_idxs(begin + k);
+      values(place) = a.values(begin + k);
+    }
+  }
+};
+
+}  // namespace impl::formats
+
+template <class Value, class Space>
+SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a,
+                                   const SellOptions& options) {
+  SellMatrix<Value, Space> result{make_sell_structure<Space>(space, a, options), {}};
+  result.values = allocate<Vector<Value, Space>>(space, "prekond::sell::values", result.num_places());
+  Kokkos::parallel_for(
+      "prekond::sell::fill_values",
+      impl::formats::Range<Space>(space, 0, result.num_chunks() * result.chunk_rows),
+      impl::formats::FillSell<Value, Space>{a, result.chunk_ptrs, result.rows, result.values});
+  return result;
+}
+
+template <class Value, class Space>
+DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a,
+                                 const DiaOptions& options) {
+  DiaMatrix<Value, Space> result;
+  result.num_rows = a.num_rows;
+  result.num_cols = a.num_cols;
+  result.nnz = a.nnz();
+  result.stride = (a.num_rows + 31) / 32 * 32;
+  result.offsets = impl::formats::diagonal_offsets<Space>(space, a, sizeof(Value), options);
+  result.values =
+      allocate<Vector<Value, Space>>(space, "prekond::dia::values", result.stride * result.num_diagonals());
+  Kokkos::parallel_for("prekond::dia::fill_values", impl::formats::Range<Space>(space, 0, result.stride),
+                       impl::formats::FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
+  return result;
+}
+
+template <class Value, class Space>
+JadMatrix<Value, Space> make_jad(const Space& space, const CsrView<Value, Space>& a) {
+  JadMatrix<Value, Space> result;
+  result.num_rows = a.num_rows;
+  result.num_cols = a.num_cols;
+  const auto layout = impl::formats::jagged_diagonals<Space>(space, a);
+  result.rows = layout.rows;
+  result.diagonal_ptrs = layout.diagonal_ptrs;
+  result.col_idxs = allocate<Vector<int, Space>>(space, "prekond::jad::col_idxs", a.nnz());
+  result.values = allocate<Vector<Value, Space>>(space, "prekond::jad::values", a.nnz());
+  Kokkos::parallel_for("prekond::jad::fill", impl::formats::Range<Space>(space, 0, a.num_rows),
+                       impl::formats::FillJad<Value, Space>{a, result.diagonal_ptrs, result.rows,
+                                                            result.col_idxs, result.values});
+  return result;
+}
+
+#define PREKOND_MAKE_FORMATS(Value, Space)                                                                  \
+  template SellMatrix<Value, Space> make_sell(const Space&, const CsrView<Value, Space>&,                   \
+                                              const SellOptions&);                                          \
+  template DiaMatrix<Value, Space> make_dia(const Space&, const CsrView<Value, Space>&, const DiaOptions&); \
+  template JadMatrix<Value, Space> make_jad(const Space&, const CsrView<Value, Space>&);
+
+}  // namespace prekond

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/format_operator.hpp>
+#include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include "instantiate.hpp"
+
+namespace prekond {
+
+template <class Scalar, class Space>
+std::unique_ptr<Operator<Scalar, Space>> make_operator(
+    const Space& space,
+    const CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>& a,
+    MatrixFormat format) {
+  if (format == MatrixFormat::automatic)
+    format = advise_format<Space>(space, CsrView<Scalar, Space>(a), sizeof(Scalar)).format;
+  switch (format) {
+    case MatrixFormat::sell:
+      return std::make_unique<SellOperator<Scalar, Space>>(make_sell<Scalar, Space>(space, a));
+    case MatrixFormat::dia:
+      return std::make_unique<DiaOperator<Scalar, Space>>(make_dia<Scalar, Space>(space, a));
+    case MatrixFormat::jad:
+      return std::make_unique<JadOperator<Scalar, Space>>(make_jad<Scalar, Space>(space, a));
+    default:
+      return std::make_unique<CsrOperator<Scalar, Space>>(a);
+  }
+}
+
+#define PREKOND_MAKE_OPERATOR(Scalar, Space)                                                           \
+  template std::unique_ptr<Operator<Scalar, Space>> make_operator<Scalar, Space>(                      \
+      const Space&, const CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>&, \
+      MatrixFormat);
+PREKOND_INSTANTIATE(PREKOND_MAKE_OPERATOR)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_MAKE_OPERATOR)
+
+}  // namespace prekond

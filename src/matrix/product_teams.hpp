@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What the products of all formats have in common: a team's block of rows, the sum of an inner product over
+/// all blocks, groups of columns.
+#include <prekond/core/block_reduce.hpp>
+#include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "matrix/row_update.hpp"
+
+namespace prekond::impl::products {
+
+inline constexpr int columns_at_once = 4;  // of x and y, of which one kernel multiplies the matrix by
+
+/// The rows (or positions) begin <= i < end of a team.
+struct RowRange {
+  std::int64_t begin;
+  std::int64_t end;
+};
+
+KOKKOS_FORCEINLINE_FUNCTION RowRange rows_of_team(int team, std::int64_t rows_per_team,
+                                                  std::int64_t num_rows) {
+  const std::int64_t begin = team * rows_per_team;
+  return {begin, begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows};
+}
+
+/// Teams of a launch. At least one: a dot over no rows is zero, and somebody has to write it.
+inline int num_teams(std::int64_t num_rows, std::int64_t rows_per_team) {
+  return static_cast<int>(std::max<std::int64_t>(1, (num_rows + rows_per_team - 1) / rows_per_team));
+}
+
+/// Ends a product with x^H A x: each thread's sum over its own rows, added in the order of the threads.
+template <class Scalar, class Space, class Team>
+KOKKOS_FUNCTION void finish_dot(const Team& team, const FinishReduction<1, Scalar, Space>& finish,
+                                const Scalar& of_thread) {
+  Sums<Scalar, 1> dot;
+  Kokkos::parallel_reduce(
+      Kokkos::TeamThreadRange(team, team.team_size()),
+      [&](int, Sums<Scalar, 1>& sum) { sum.value[0] += of_thread; }, dot);
+  finish(team, dot);
+}
+
+inline void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,
+                        std::size_t x_cols, std::size_t y_cols) {
+  if (static_cast<std::int64_t>(x_rows) >= cols && static_cast<std::int64_t>(y_rows) >= rows &&
+      x_cols == y_cols)
+    return;
+  throw InputError("prekond::spmv: the matrix is " + std::to_string(rows) + " x " + std::to_string(cols) +
+                   ", x is " + std::to_string(x_rows) + " x " + std::to_string(x_cols) + ", y is " +
+                   std::to_string(y_rows) + " x " + std::to_string(y_cols));
+}
+
+/// What a recurrence reads of x and b has to be there.
+template <class Matrix, class Scalar, class Space>
+void check_update(const Matrix& a, const RowUpdate<Scalar, Space>& update) {
+  const auto& [step, x, y, b, row_scale] = update;
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
+  if (step.direct != Scalar(0) && static_cast<std::int64_t>(x.extent(0)) < a.num_rows)
+    throw InputError("prekond::spmv: a recurrence adds x, which has " + std::to_string(x.extent(0)) +
+                     " rows, to y, which has " + std::to_string(a.num_rows));
+  if (step.source != Scalar(0))
+    check_sizes(a.num_rows, 0, b.extent(0), b.extent(0), b.extent(1), y.extent(1));
+}
+
+/// Columns first .. first + count - 1; no columns of a view without any.
+template <class Vectors>
+Vectors columns(const Vectors& vectors, std::size_t first, std::size_t count) {
+  if (vectors.extent(1) < first + count) return vectors;
+  return Kokkos::subview(vectors, Kokkos::ALL, Kokkos::make_pair(first, first + count));
+}
+
+/// The product with a matrix of any format, which its `dispatch` launches, by groups of columns.
+template <class Matrix, class Scalar, class Space>
+void multiply(const Space& space, const char* label, const Matrix& a,
+              const RowUpdate<Scalar, Space>& update) {
+  check_update(a, update);
+  if (a.num_rows == 0) return;
+  const std::size_t num_columns = update.y.extent(1);
+  for (std::size_t v = 0; v < num_columns; v += columns_at_once) {
+    const auto count = std::min<std::size_t>(columns_at_once, num_columns - v);
+    RowUpdate<Scalar, Space> group = update;
+    group.x = columns(update.x, v, count);
+    group.y = columns(update.y, v, count);
+    group.b = columns(update.b, v, count);
+    dispatch<false>(space, label, a, group);
+  }
+}
+
+/// y = A x and dot(0) = x^H y of one vector, likewise.
+template <class Scalar, class Space, class Matrix>
+void multiply_dot(const Space& space, const char* label, const Matrix& a, VectorView<const Scalar, Space> x,
+                  VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
+                  const ReduceWorkspace<Scalar, Space>& workspace) {
+  using Reduce = ReduceWorkspace<Scalar, Space>;
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
+  if (!workspace.fits(Reduce::num_blocks(a.num_rows)))
+    throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
+  dispatch<true>(space, label, a, RowUpdate<Scalar, Space>{{}, as_multivector(x), as_multivector(y)},
+                 Reduce::block_size(a.num_rows),
+                 FinishReduction<1, Scalar, Space>{workspace.partials(), workspace.arrived(), dot});
+}
+
+}  // namespace prekond::impl::products

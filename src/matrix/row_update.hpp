@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/operator.hpp>
+#include <prekond/core/scalar.hpp>
+#include <prekond/core/views.hpp>
+
+#include "core/packed.hpp"
+
+namespace prekond::impl::products {
+
+/// What a product does with a row's sum, the last line of every format's kernels:
+/// y_i = product d_i (H x)_i + direct x_i + previous y_i + source b_i for A = D H, D = I where it is empty.
+/// What has the coefficient 0 is not read. The rounding is written down.
+template <class Scalar, class Space>
+struct RowUpdate {
+  RecurrenceStep<Scalar> step;
+  MultiVectorView<const Scalar, Space> x;
+  MultiVectorView<Scalar, Space> y;
+  MultiVectorView<const Scalar, Space> b = {};
+  VectorView<const real_type_t<Scalar>, Space> row_scale = {};
+
+  struct Packed;  ///< what kernels have of it
+};
+
+template <class Scalar, class Space>
+struct RowUpdate<Scalar, Space>::Packed {
+  RecurrenceStep<Scalar> step;
+  PackedColumns<const Scalar> x, b;
+  PackedColumns<Scalar> y;
+  PackedVector<const real_type_t<Scalar>> row_scale;
+  int num_columns;
+
+  Packed(const RowUpdate& from)
+      : step(from.step),
+        x(from.x),
+        b(from.b),
+        y(from.y),
+        row_scale(from.row_scale),
+        num_columns(static_cast<int>(from.y.extent(1))) {}
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int v, const Scalar& sum) const {
+    Scalar result = multiply(step.product, row_scale.is_empty() ? sum : row_scale(i) * sum);
+    if (step.direct != Scalar(0)) result = multiply_add(step.direct, x(i, v), result);
+    if (step.previous != Scalar(0)) result = multiply_add(step.previous, y(i, v), result);
+    if (step.source != Scalar(0)) result = multiply_add(step.source, b(i, v), result);
+    y(i, v) = result;
+  }
+};
+
+}  // namespace prekond::impl::products

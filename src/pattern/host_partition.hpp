@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Partitions of a graph on the host.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace prekond::impl {
+
+/// A symmetric pattern; diagonal entries are not edges.
+struct HostGraph {
+  std::int64_t num_rows;
+  const std::size_t* row_ptrs;
+  const int* col_idxs;
+};
+
+/// The part of each row, below num_parts. Parts may be empty.
+std::vector<int> partition_by_bisection(const HostGraph& graph, std::int64_t num_parts);
+
+/// Likewise. \throws InputError in a build without METIS, or for a graph that it cannot count
+std::vector<int> partition_by_metis(const HostGraph& graph, std::int64_t num_parts);
+
+}  // namespace prekond::impl

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/reordering/sorted_rows.hpp"
+
+#include <Kokkos_Sort.hpp>
+#include <prekond/matrix/impl/counter_hash.hpp>
+#include <prekond/pattern/reordering.hpp>
+
+#include "instantiate.hpp"
+
+#include <algorithm>
+
+namespace prekond {
+namespace reordering {
+namespace {
+
+template <class Space>
+using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// Kokkos's own sort takes a host's keys into bins, which equal numbers would fill.
+template <class Space>
+void sort_keys(const Space& space, const Vector<std::uint64_t, Space>& keys) {
+  if constexpr (is_host_space<Space>) {
+    space.fence("prekond::reordering::sort_keys");
+    std::sort(keys.data(), keys.data() + keys.extent(0));
+  } else {
+    Kokkos::sort(space, keys);
+  }
+}
+
+template <class Space>
+struct TakeRows {
+  VectorView<const std::uint64_t, Space> keys;
+  VectorView<int, Space> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { rows(i) = static_cast<int>(keys(i) & 0xffffffffu); }
+};
+
+template <class Space>
+struct KeyOfHash {
+  std::uint64_t seed;
+  VectorView<std::uint64_t, Space> keys;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const auto row = static_cast<std::uint64_t>(i);
+    keys(i) = sort_key(impl::counter_hash(seed, row) >> 32, row);
+  }
+};
+
+}  // namespace
+
+template <class Space>
+Vector<int, Space> sorted_rows(const Space& space, const Vector<std::uint64_t, Space>& keys) {
+  sort_keys<Space>(space, keys);
+  const auto rows = allocate<Vector<int, Space>>(space, "prekond::reordering::rows", keys.extent(0));
+  Kokkos::parallel_for("prekond::reordering::take_rows", Rows<Space>(space, 0, keys.extent(0)),
+                       TakeRows<Space>{keys, rows});
+  return rows;
+}
+
+}  // namespace reordering
+
+template <class Space>
+Ordering<Space> random_order(const Space& space, std::int64_t num_rows, std::uint64_t seed) {
+  const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::reordering::keys", num_rows);
+  Kokkos::parallel_for("prekond::reordering::key_of_hash", reordering::Rows<Space>(space, 0, num_rows),
+                       reordering::KeyOfHash<Space>{seed, keys});
+  return make_ordering<Space>(space, reordering::sorted_rows<Space>(space, keys));
+}
+
+#define PREKOND_SORTED_ROWS(Space)                                                                 \
+  template Vector<int, Space> reordering::sorted_rows<Space>(const Space&,                         \
+                                                             const Vector<std::uint64_t, Space>&); \
+  template Ordering<Space> random_order<Space>(const Space&, std::int64_t, std::uint64_t);
+PREKOND_INSTANTIATE_SPACES(PREKOND_SORTED_ROWS)
+
+}  // namespace prekond

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/precond/local_methods.hpp>
+
+#include "precond/block/local_method.hpp"
+#include "precond/common/breakdown_counter.hpp"
+
+namespace prekond::impl::block {
+
+/// The inverses of the blocks, dense: applied as products, which have no order among their rows.
+///
+/// A symmetric block (to the tolerance of `validate`) with positive pivots is inverted without exchanges, and
+/// its inverse made symmetric to the last bit; any other with row pivoting. A singular one falls back to the
+/// inverse of its diagonal, with ones where that has none.
+///
+/// Stored in slices of rows, see SlicedRows; in a lower precision with one power of two a block, which brings
+/// its largest entry to the top of the type's range.
+template <class Scalar, class Space>
+class DenseInverse : public LocalMethod<Scalar, Space> {
+ public:
+  using options_type = DenseBlockOptions;
+  explicit DenseInverse(const DenseBlockOptions& options = {});
+  ~DenseInverse() override;
+
+  void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) override;
+  void numeric(const Space& space, const BlockValues<Scalar, Space>& values, Report& report) override;
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  void apply(const Space& space, const Transfer<Space>& transfer, MultiVectorView<const Scalar, Space> x,
+             MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  Properties properties() const override;
+
+ private:
+  struct State {
+    Vector<unsigned char, Space> values;
+    Vector<Scalar, Space> scale;
+    bool is_symmetric = true;
+    std::int64_t setup_bytes = 0;
+  };
+
+  template <int Panel>
+  void invert(const Space& space, const BlockValues<Scalar, Space>& values, State& next,
+              VectorView<BreakdownCounter, Space> outcome, VectorView<int, Space> nonsymmetric) const;
+  template <class Value>
+  void apply_as(const Space& space, const Transfer<Space>& transfer, MultiVectorView<const Scalar, Space> x,
+                MultiVectorView<Scalar, Space> y) const;
+
+  DenseBlockOptions m_options;
+  Subdomains<Space> m_subdomains;
+  Vector<std::size_t, Space> m_slice_ptrs;
+  std::size_t m_bytes = 0;
+  double m_squares = 0;
+  double m_cubes = 0;
+  State m_state;
+};
+
+}  // namespace prekond::impl::block

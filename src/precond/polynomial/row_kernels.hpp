@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What the scaling of a polynomial's matrix does with its rows.
+#include <prekond/core/scalar.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/find_entry.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::polynomial {
+
+template <class Scalar, class Space>
+struct IsOwnColumn {
+  CsrView<Scalar, Space> a;
+  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
+};
+
+/// A team's rows, a vector of lanes each.
+template <class Space>
+struct RowsOfTeams {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
+  static constexpr int team_threads = 256;
+
+  static Policy policy(const Space& space, std::int64_t num_rows, std::int64_t nnz) {
+    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
+    if (is_host_space<Space>) return Policy(space, teams, 1, 1);
+    int lanes = 2;
+    while (lanes < 32 && lanes * 4 * num_rows < nnz) lanes *= 2;
+    return Policy(space, teams, team_threads / lanes, lanes);
+  }
+  template <class Work>
+  KOKKOS_FUNCTION static void for_rows(const Member& team, std::int64_t num_rows, const Work& work) {
+    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), work);
+  }
+};
+
+/// diagonal_i = Re a_ii and reach_i = max_j |a_ij|; a row with an entry that is not finite becomes one of the
+/// identity, or of zeros where its diagonal is not stored, and has reach -1.
+template <class Scalar, class Space>
+struct MeasureRows {
+  using Real = real_type_t<Scalar>;
+  using Member = typename RowsOfTeams<Space>::Member;
+  CsrView<Scalar, Space> a;
+  VectorView<Scalar, Space> values;  ///< a's
+  VectorView<Real, Space> diagonal, reach;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    RowsOfTeams<Space>::for_rows(team, a.num_rows, [&](std::int64_t i) { measure(team, i); });
+  }
+  KOKKOS_FUNCTION void measure(const Member& team, std::int64_t i) const {
+    const auto row = Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1));
+    Real largest = 0;
+    Kokkos::parallel_reduce(
+        row,
+        [&](std::size_t k, Real& most) {
+          const Real size = is_finite(values(k)) ? Real(Kokkos::abs(values(k))) : Real(0);
+          if (size > most) most = size;
+        },
+        Kokkos::Max<Real>(largest));
+    int bad = 0;
+    Kokkos::parallel_reduce(
+        row, [&](std::size_t k, int& count) { count += is_finite(values(k)) ? 0 : 1; }, bad);
+    std::size_t place = 0;
+    const Real own = real_part(find_entry(a, i, i, place));
+    Kokkos::single(Kokkos::PerThread(team), [&] {
+      diagonal(i) = bad > 0 ? Real(1) : own;
+      reach(i) = bad > 0 ? Real(-1) : largest;
+    });
+    if (bad > 0)
+      Kokkos::parallel_for(row,
+                           [&](std::size_t k) { values(k) = a.col_idxs(k) == i ? Scalar(1) : Scalar(0); });
+  }
+};
+
+/// inverse_i = 1 / d_i: d_i = a_ii where that is positive and has an inverse, else the row's sum of
+/// magnitudes, else 1. Counts the rows that have no such a_ii; `first` is the smallest.
+template <class Real, class Space>
+struct InvertDiagonal {
+  VectorView<const Real, Space> diagonal, reach;
+  VectorView<Real, Space> inverse;
+
+  KOKKOS_FUNCTION static bool is_usable(Real value) {
+    return value > Real(0) && Kokkos::isfinite(value) && Kokkos::isfinite(Real(1) / value);
+  }
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& first, std::int64_t& count) const {
+    const bool sound = is_usable(diagonal(i)) && reach(i) >= Real(0);
+    const Real other = is_usable(reach(i)) ? Real(1) / reach(i) : Real(1);
+    inverse(i) = sound ? Real(1) / diagonal(i) : other;
+    if (sound) return;
+    ++count;
+    if (i < first) first = i;
+  }
+};
+
+/// root_i = sqrt(inverse_i)
+template <class Real, class Space>
+struct Roots {
+  VectorView<const Real, Space> inverse;
+  VectorView<Real, Space> root;
+  KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(inverse(i)); }
+};
+
+/// The rows that became rows of the identity, and the largest reach.
+template <class Real, class Space>
+struct CountReplaced {
+  VectorView<const Real, Space> reach;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& first, std::int64_t& count, Real& largest) const {
+    if (reach(i) > largest) largest = reach(i);
+    if (reach(i) >= Real(0)) return;
+    ++count;
+    if (i < first) first = i;
+  }
+};
+
+/// The least and the largest reach that is positive.
+template <class Real, class Space>
+struct RangeOfReach {
+  VectorView<const Real, Space> reach;
+  KOKKOS_FUNCTION void operator()(int i, Real& least, Real& most) const {
+    if (!(reach(i) > Real(0))) return;
+    if (reach(i) < least) least = reach(i);
+    if (reach(i) > most) most = reach(i);
+  }
+};
+
+/// x_k = factor x_k
+template <class Scalar, class Space>
+struct TimesFactor {
+  VectorView<Scalar, Space> x;
+  real_type_t<Scalar> factor;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { x(k) = factor * x(k); }
+};
+
+/// The ends of Gershgorin's disc of each row of D^-1 A.
+template <class Scalar, class Space>
+struct GershgorinDiscs {
+  using Real = real_type_t<Scalar>;
+  using Member = typename RowsOfTeams<Space>::Member;
+  CsrView<Scalar, Space> a;
+  VectorView<const Real, Space> inverse;
+  VectorView<Real, Space> low, high;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    RowsOfTeams<Space>::for_rows(team, a.num_rows, [&](std::int64_t i) {
+      const Real scale = inverse(i);
+      Real radius = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+          [&](std::size_t k, Real& sum) {
+            sum += a.col_idxs(k) == i ? Real(0) : scale * Kokkos::abs(a.values(k));
+          },
+          radius);
+      std::size_t place = 0;
+      const Real center = scale * real_part(find_entry(a, i, i, place));
+      Kokkos::single(Kokkos::PerThread(team), [&] {
+        low(i) = center - radius;
+        high(i) = center + radius;
+      });
+    });
+  }
+};
+
+template <class Real, class Space>
+struct RangeOfDiscs {
+  VectorView<const Real, Space> low, high;
+  KOKKOS_FUNCTION void operator()(int i, Real& least, Real& most) const {
+    if (low(i) < least) least = low(i);
+    if (high(i) > most) most = high(i);
+  }
+};
+
+/// a_ij = a_ij / d_i
+template <class Scalar, class Space>
+struct ScaleRows {
+  using Real = real_type_t<Scalar>;
+  using Member = typename RowsOfTeams<Space>::Member;
+  std::int64_t num_rows;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<Scalar, Space> values;
+  VectorView<const Real, Space> inverse;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    RowsOfTeams<Space>::for_rows(team, num_rows, [&](std::int64_t i) {
+      const Real factor = inverse(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row_ptrs(i), row_ptrs(i + 1)),
+                           [&](std::size_t k) { values(k) = factor * values(k); });
+    });
+  }
+};
+
+/// y = factor D^-1 x, for k columns
+template <class Scalar, class Space>
+struct ApplyDiagonal {
+  using Real = real_type_t<Scalar>;
+  VectorView<const Real, Space> inverse;
+  MultiVectorView<const Scalar, Space> x;
+  MultiVectorView<Scalar, Space> y;
+  Real factor;
+  KOKKOS_FUNCTION void operator()(int i) const {
+    const Real scale = factor * inverse(i);
+    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) = scale * x(i, v);
+  }
+};
+
+}  // namespace prekond::impl::polynomial

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/multicolor_ilu0.hpp>
+
+#include "instantiate.hpp"
+#include "precond/common/diagonal.hpp"
+#include "precond/relaxation/color_sweeps.hpp"
+#include "precond/relaxation/factor.hpp"
+
+#include <string>
+
+namespace prekond {
+namespace {
+
+using namespace impl::relaxation;
+
+template <class Scalar, class Space>
+FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
+                                          const Vector<Scalar, Space>& values) {
+  return {pattern.row_ptrs, pattern.col_idxs, values};
+}
+
+/// Colour by colour; `Row` over vectors of `lanes`.
+template <template <class, class, class> class Row, int lanes, class Scalar, class Space>
+void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
+                   const Factors<Scalar, Space>& factors, bool positive,
+                   const Vector<impl::BreakdownCounter, Space>& outcome) {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  using Level = NativeVectorLevel<Space, Member, lanes>;
+  Row<Scalar, Space, Level> row{};
+  row.lower = triangle_of<Scalar, Space>(pattern.lower, factors.lower);
+  row.upper = triangle_of<Scalar, Space>(pattern.upper, factors.upper);
+  row.pivots = factors.pivots;
+  row.permutation = pattern.permutation;
+  row.outcome = outcome;
+  row.positive = positive;
+  constexpr int threads = is_host_space<Space> ? 1 : FactorTuning::team_threads / lanes;
+  constexpr std::int64_t rows_per_team = is_host_space<Space> ? 64 : threads;
+  for (int color = 0; color < pattern.num_colors; ++color) {
+    const std::int64_t begin = pattern.color_ptrs[color], end = pattern.color_ptrs[color + 1];
+    if (begin == end) continue;
+    const int teams = static_cast<int>((end - begin + rows_per_team - 1) / rows_per_team);
+    Kokkos::parallel_for("prekond::multicolor_ilu0::numeric::factor_color",
+                         Kokkos::TeamPolicy<Space>(space, teams, threads, lanes),
+                         FactorColor<Row<Scalar, Space, Level>, Space>{row, begin, end, rows_per_team});
+  }
+}
+
+template <template <class, class, class> class Row, class Scalar, class Space>
+void factor(const Space& space, const ColorPattern<Space>& pattern, const Factors<Scalar, Space>& factors,
+            bool positive, const Vector<impl::BreakdownCounter, Space>& outcome) {
+  if constexpr (is_host_space<Space>) {
+    factor_colors<Row, 1>(space, pattern, factors, positive, outcome);
+  } else {
+    if (pattern.lower.nnz() <= FactorTuning::short_rows * pattern.num_rows())
+      factor_colors<Row, FactorTuning::short_lanes>(space, pattern, factors, positive, outcome);
+    else
+      factor_colors<Row, FactorTuning::long_lanes>(space, pattern, factors, positive, outcome);
+  }
+}
+
+template <class Scalar, class Space>
+void transpose_lower(const Space& space, const ColorPattern<Space>& pattern,
+                     const Factors<Scalar, Space>& factors, const std::string& name) {
+  std::int64_t missing = 0;
+  Kokkos::parallel_reduce(
+      "prekond::multicolor_ilu0::numeric::transpose_lower",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows()),
+      TransposeLower<Scalar, Space>{triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+                                    triangle_of<Scalar, Space>(pattern.upper, factors.upper)},
+      missing);
+  if (missing > 0 || pattern.lower.nnz() != pattern.upper.nnz())
+    throw InputError(name + ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
+}
+
+/// Those of the scaling, and of the factorisation. A row may be counted by both.
+void add_breakdowns(const impl::BreakdownCounter& counted, Breakdowns& breakdowns) {
+  Breakdowns own = impl::breakdowns_of(counted, "");
+  if (own.count == 0) return;
+  own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";
+  if (breakdowns.count == 0) {
+    breakdowns = own;
+    return;
+  }
+  if (own.first_row < breakdowns.first_row) {
+    breakdowns.first_row = own.first_row;
+    breakdowns.first_pivot = own.first_pivot;
+  }
+  breakdowns.count += own.count;
+  breakdowns.action += "; " + own.action;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+MulticolorIlu0<Scalar, Space>::MulticolorIlu0(const MulticolorIlu0Options& options)
+    : Multicolor<Scalar, Space>(MulticolorIlu0Options::name, options), m_options(resolved(options)) {}
+
+template <class Scalar, class Space>
+typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::find_factors(
+    const Space& space, const matrix_view& a, const Pattern& pattern, Report& report) const {
+  const bool is_ic = m_options.kind == IncompleteKind::ic;
+  if (is_ic) {
+    const auto diagonal =
+        allocate<Vector<Scalar, Space>>(space, "prekond::multicolor_ilu0::diagonal", a.num_rows);
+    impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
+  }
+  Factors factors = fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+  factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::multicolor_ilu0::pivots", a.num_rows);
+  const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
+  if (is_ic) {
+    factor<IcRow, Scalar, Space>(space, pattern, factors, true, outcome);
+    transpose_lower<Scalar, Space>(space, pattern, factors, this->name());
+  } else {
+    factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
+  }
+  add_breakdowns(impl::fetch(space, outcome), report.breakdowns);
+  // Each entry of L meets a row of a triangle.
+  report.numeric_flops = 2.0 * double(pattern.lower.nnz()) * double(pattern.upper.nnz()) / double(a.num_rows);
+  return factors;
+}
+
+template <class Scalar, class Space>
+std::vector<impl::relaxation::HalfSweep> MulticolorIlu0<Scalar, Space>::half_sweeps() const {
+  return triangular_solves();
+}
+
+#define PREKOND_MULTICOLOR_ILU0(Scalar, Space) template class MulticolorIlu0<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_MULTICOLOR_ILU0)
+
+}  // namespace prekond

@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/driver_fixture.hpp"
+
+#include <gmock/gmock.h>
+#include <prekond/pattern/reordering.hpp>
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// --order and --scale: what they are given in, and what comes back.
+class OrderTest : public DriverTest {
+ protected:
+  static std::vector<std::string> orders() {
+    std::vector<std::string> names = {"rcm", "color", "random"};
+    if (has_minimum_degree()) names.push_back("amd");
+    if (has_nested_dissection()) names.push_back("nd");
+    return names;
+  }
+
+  static std::vector<double> vector_of(const std::string& name) {
+    std::vector<double> x;
+    const auto lines = lines_of(read_file(file(name)));
+    std::size_t first = 0;
+    while (first < lines.size() && lines[first][0] == '%') ++first;
+    for (std::size_t k = first + 1; k < lines.size(); ++k) {
+      std::istringstream numbers(lines[k]);
+      for (double value = 0; numbers >> value;) x.push_back(value);
+    }
+    return x;
+  }
+
+  static void expect_near(const std::vector<double>& x, const std::vector<double>& y, double tolerance) {
+    ASSERT_EQ(x.size(), y.size());
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], tolerance) << "row " << i;
+  }
+};
+
+TEST_F(OrderTest, TheSolutionDoesNotShowIt) {
+  ASSERT_EQ(run({"generate", "convection_diffusion3d:7", "-o", "a.mtx"}).code, 0);
+  for (const std::string rhs : {"random", "a_ones"}) {
+    const std::vector<std::string> solve = {"solve",    "a.mtx",     "--rhs",  rhs,
+                                            "--solver", "gmres",     "--rtol", "1e-12",
+                                            "-q",       "--precond", "isai",   "--solution"};
+    const auto solve_to = [&](const std::string& x, const std::vector<std::string>& more) {
+      auto arguments = solve;
+      arguments.push_back(x);
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      return report_of(arguments);
+    };
+    const Json plain = solve_to("x.mtx", {});
+    EXPECT_EQ(plain["order"], (Json{{"name", "none"}}));
+    const auto x = vector_of("x.mtx");
+    ASSERT_EQ(x.size(), 343u);
+    for (const std::string& order : orders()) {
+      SCOPED_TRACE(order);
+      const Json report = solve_to("y.mtx", {"--order", order});
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1.01e-12);
+      expect_near(vector_of("y.mtx"), x, 1e-9);
+      // A vector of a file is one of the matrix as it is: from the solution there is nothing to do.
+      const Json again = report_of({"solve", "a.mtx", "--rhs", rhs, "--solver", "gmres", "--order", order,
+                                    "--x0", "x.mtx", "--solution", "z.mtx", "--rtol", "1e-10"});
+      EXPECT_EQ(again["solver"]["iterations"], 0);
+      expect_near(vector_of("z.mtx"), x, 1e-12);
+    }
+  }
+}
+
+TEST_F(OrderTest, AFileOfARightHandSideIsPermutedToo) {
+  ASSERT_EQ(run({"generate", "poisson2d:9", "-o", "a.mtx"}).code, 0);
+  ASSERT_EQ(run({"solve", "a.mtx", "--rhs", "random", "--rtol", "1e-13", "--solution", "b.mtx"}).code, 0);
+  ASSERT_EQ(run({"solve", "a.mtx", "--rhs", "b.mtx", "--rtol", "1e-13", "--solution", "x.mtx"}).code, 0);
+  for (const std::string& order : orders()) {
+    const Result result =
+        run({"solve", "a.mtx", "--rhs", "b.mtx", "--rtol", "1e-13", "--solution", "y.mtx", "--order", order});
+    EXPECT_EQ(result.code, 0) << result.err;
+    expect_near(vector_of("y.mtx"), vector_of("x.mtx"), 1e-9);
+  }
+}
+
+TEST_F(OrderTest, ComplexMatricesAndTheirVectors) {
+  ASSERT_EQ(run({"generate", "magnetic3d:5", "-o", "magnetic.mtx"}).code, 0);
+  const std::vector<std::string> solve = {"solve",  "magnetic.mtx", "--rhs",     "random",
+                                          "--rtol", "1e-12",        "--precond", "fsai"};
+  auto plain = solve, ordered = solve;
+  plain.insert(plain.end(), {"--solution", "x.mtx"});
+  ordered.insert(ordered.end(), {"--solution", "y.mtx", "--order", "rcm"});
+  ASSERT_EQ(run(plain).code, 0);
+  ASSERT_EQ(run(ordered).code, 0);
+  ASSERT_EQ(vector_of("x.mtx").size(), 250u);
+  expect_near(vector_of("y.mtx"), vector_of("x.mtx"), 1e-9);
+}
+
+TEST_F(OrderTest, ReportOfARun) {
+  const Json report = report_of({"solve", "--generate", "tridiagonal:60", "--order", "random"});
+  const Json& order = report["order"];
+  EXPECT_EQ(order["name"], "random");
+  EXPECT_GT(order["seconds"].get<double>(), 0);
+  EXPECT_EQ(order["before"], (Json{{"bandwidth", 1}, {"profile", 59}, {"levels", 60}}));
+  EXPECT_GT(order["after"]["bandwidth"].get<int>(), 20);
+  EXPECT_GT(order["after"]["profile"].get<int>(), 59);
+  EXPECT_LT(order["after"]["levels"].get<int>(), 20);
+  const Json rows =
+      report_of({"compare", "--generate", "tridiagonal:60", "--precond", "none,jacobi", "--order", "rcm"});
+  ASSERT_EQ(rows.size(), 2u);
+  for (const Json& row : rows) EXPECT_EQ(row["order"]["after"]["bandwidth"], 1);
+}
+
+TEST_F(OrderTest, WhatIsPrinted) {
+  const std::string pattern = "rcm in ";
+  EXPECT_THAT(run({"solve", "spd.mtx", "--order", "rcm"}).out, HasSubstr("order           rcm in "));
+  EXPECT_THAT(run({"compare", "spd.mtx", "--precond", "none", "--order", "rcm"}).out,
+              HasSubstr("\norder rcm in "));
+  EXPECT_THAT(run({"info", "spd.mtx", "--order", "rcm"}).out, HasSubstr("order           rcm in "));
+  for (const char* command : {"solve", "info"})
+    EXPECT_THAT(run({command, "spd.mtx"}).out, Not(HasSubstr("order")));
+  EXPECT_THAT(run({"compare", "spd.mtx", "--precond", "none"}).out, Not(HasSubstr("order")));
+  for (const char* command : {"solve", "compare", "info"})
+    EXPECT_THAT(run({command, "--help"}).out, HasSubstr("--order none|rcm|amd|nd|"));
+}
+
+TEST_F(OrderTest, InfoMeasuresBeforeAndAfter) {
+  const Json plain = report_of({"info", "--generate", "poisson3d:6"});
+  EXPECT_EQ(plain["matrix"]["levels"], 16);
+  EXPECT_EQ(plain["matrix"]["profile"].get<int>(), 6665);
+  EXPECT_EQ(plain["order"], (Json{{"name", "none"}}));
+  for (const std::string& order : orders()) {
+    const Json report = report_of({"info", "--generate", "poisson3d:6", "--order", order});
+    EXPECT_EQ(report["matrix"], [&] {
+      Json same = plain["matrix"];
+      same["seconds"] = report["matrix"]["seconds"];
+      return same;
+    }());
+    EXPECT_EQ(report["order"]["before"], (Json{{"bandwidth", 36}, {"profile", 6665}, {"levels", 16}}));
+    EXPECT_GT(report["order"]["after"]["levels"].get<int>(), 1);
+  }
+  EXPECT_THAT(run({"info", "--generate", "poisson3d:6"}).out,
+              HasSubstr("levels          16 of the lower triangle"));
+  EXPECT_EQ(report_of({"info", "rectangular.mtx"})["matrix"]["levels"], 1);
+}
+
+TEST_F(OrderTest, SlipsAndWhatHasNoOrder) {
+  for (const std::string command : {"solve", "compare", "info"}) {
+    const Result slip = run({command, "spd.mtx", "--order", "rmc"});
+    EXPECT_EQ(slip.code, 2);
+    EXPECT_THAT(slip.err, HasSubstr("--order takes none|rcm|amd|nd|"));
+    EXPECT_THAT(slip.err, HasSubstr(", not 'rmc'"));
+  }
+  const Result rectangular = run({"info", "rectangular.mtx", "--order", "rcm"});
+  EXPECT_EQ(rectangular.code, 3);
+  EXPECT_EQ(
+      rectangular.err,
+      "prekond: error: rectangular.mtx: an order is for a square matrix, this one has 2 rows and 3 columns; "
+      "leave --order out\n");
+  write("order.json", "{\"matrix\": \"spd.mtx\",\n \"order\": \"rmc\"}");
+  const Result config = run({"solve", "--config", "order.json"});
+  EXPECT_EQ(config.code, 2);
+  EXPECT_THAT(config.err, StartsWith("prekond: error: order.json:2:2: --order takes"));
+  write("order.json", "{\"matrix\": \"spd.mtx\", \"order\": \"random\"}");
+  EXPECT_EQ(report_of({"solve", "--config", "order.json"})["order"]["name"], "random");
+  EXPECT_EQ(report_of({"solve", "--config", "order.json", "--order", "rcm"})["order"]["name"], "rcm");
+}
+
+TEST_F(OrderTest, AnOrderThatTheBuildHasNotSaysWhatToInstall) {
+  const auto check = [](bool available, const std::string& order, const std::string& package) {
+    const Result result = run({"solve", "spd.mtx", "--order", order});
+    EXPECT_EQ(result.code, available ? 0 : 2) << result.err;
+    if (!available) {
+      EXPECT_THAT(result.err, HasSubstr(package));
+    }
+  };
+  check(has_minimum_degree(), "amd", "libsuitesparse-dev");
+  check(has_nested_dissection(), "nd", "libmetis-dev");
+}
+
+TEST_F(OrderTest, RowsOfMessagesAndReports) {
+  // Row 3, from 1, has nothing that could be its diagonal; the order is another one.
+  write("no_diagonal.mtx",
+        "%%MatrixMarket matrix coordinate real general\n5 5 6\n1 1 1\n2 2 1\n3 1 1\n1 3 1\n4 4 1\n5 5 1\n");
+  const Json plain = report_of({"solve", "no_diagonal.mtx", "--solver", "gmres", "--precond", "jacobi"});
+  const Json& broken = plain["preconditioner"]["breakdowns"];
+  ASSERT_EQ(broken["count"], 1);
+  ASSERT_EQ(broken["first_row"], 2);
+  for (const std::string& order : orders()) {
+    const Json report =
+        report_of({"solve", "no_diagonal.mtx", "--solver", "gmres", "--precond", "jacobi", "--order", order});
+    EXPECT_EQ(report["preconditioner"]["breakdowns"]["first_row"], 2) << order;
+  }
+}
+
+TEST_F(OrderTest, AnErrorOfASetupSaysWhichRowsItCounts) {
+  const std::vector<std::string> plain = {"solve", "--generate", "circuit:30", "--precond",
+                                          "fsai",  "-p",         "power=2",    "slab_bytes=65536"};
+  auto ordered = plain;
+  ordered.insert(ordered.end(), {"--order", "rcm"});
+  const std::string counted = "(rows are counted in the order of --order rcm)\n";
+  EXPECT_EQ(run(plain).code, 3);
+  EXPECT_THAT(run(plain).err, AllOf(HasSubstr("slab_bytes"), Not(HasSubstr("--order"))));
+  EXPECT_EQ(run(ordered).code, 3);
+  EXPECT_THAT(run(ordered).err, AllOf(HasSubstr("slab_bytes"), ::testing::EndsWith(counted)));
+}
+
+TEST_F(OrderTest, SameBitsOnAnyNumberOfThreads) {
+  for (const std::string& order : orders()) {
+    std::vector<std::string> solutions;
+    for (const char* threads : {"1", "2", "3"}) {
+      const Result result =
+          run({"solve", "--generate", "circuit:20", "--precond", "jacobi", "--rhs", "random", "--order",
+               order, "--solution", "x.mtx", std::string("--kokkos-num-threads=") + threads});
+      EXPECT_EQ(result.code, 0) << result.err;
+      solutions.push_back(read_file(file("x.mtx")));
+    }
+    EXPECT_EQ(solutions[0], solutions[1]) << order;
+    EXPECT_EQ(solutions[0], solutions[2]) << order;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ --scale
+
+/// A chain of springs whose unknowns have units from 1 to 10^5: D T D.
+std::string badly_scaled_chain(int n) {
+  std::ostringstream text;
+  text << "%%MatrixMarket matrix coordinate real symmetric\n" << n << ' ' << n << ' ' << 2 * n - 1 << '\n';
+  const auto unit = [](int i) { return std::pow(10.0, (i * 37) % 101 / 20.0); };
+  for (int i = 0; i < n; ++i) {
+    text << i + 1 << ' ' << i + 1 << ' ' << 2.5 * unit(i) * unit(i) << '\n';
+    if (i > 0) text << i + 1 << ' ' << i << ' ' << -unit(i) * unit(i - 1) << '\n';
+  }
+  return text.str();
+}
+
+TEST_F(OrderTest, ScalingTakesTheUnitsOutOfAnIteration) {
+  write("chain.mtx", badly_scaled_chain(200));
+  for (const std::string solver : {"cg", "gmres", "bicgstab"}) {
+    SCOPED_TRACE(solver);
+    std::vector<std::string> arguments = {"solve",  "chain.mtx", "--solver", solver,        "--rhs",
+                                          "random", "--rtol",    "1e-8",     "--max-iters", "150"};
+    EXPECT_EQ(run(arguments).code, 4);
+    arguments.push_back("--scale");
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{}, {"--order", "rcm", "--precond", "jacobi"}}) {
+      arguments.insert(arguments.end(), more.begin(), more.end());
+      const Json report = report_of(arguments);
+      EXPECT_EQ(report["scale"], true);
+      EXPECT_LT(report["solver"]["iterations"].get<int>(), 100);
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1.01e-8);
+    }
+  }
+  EXPECT_EQ(report_of({"solve", "spd.mtx"})["scale"], false);
+}
+
+TEST_F(OrderTest, ScalingIsSaidAndSetInAFile) {
+  EXPECT_THAT(run({"solve", "spd.mtx", "--scale"}).out, HasSubstr("  scaled        to a diagonal in [1, 4)"));
+  EXPECT_THAT(run({"solve", "spd.mtx", "--scale", "--solver", "gmres"}).out,
+              HasSubstr("  scaled        to a largest entry in [1, 4) of every row and column"));
+  EXPECT_THAT(run({"solve", "spd.mtx"}).out, Not(HasSubstr("scaled")));
+  write("scale.json", R"({"matrix": "spd.mtx", "scale": true})");
+  EXPECT_EQ(report_of({"solve", "--config", "scale.json"})["scale"], true);
+  write("scale.json", "{\"matrix\": \"spd.mtx\",\n \"scale\": \"very\"}");
+  const Result slip = run({"solve", "--config", "scale.json"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("scale.json:2:2: "));
+  EXPECT_THAT(run({"solve", "--help"}).out, HasSubstr("--scale"));
+  EXPECT_EQ(run({"info", "spd.mtx", "--scale"}).code, 2);
+  const Json rows =
+      report_of({"compare", "spd.mtx", "--precond", "none,jacobi,fsai,adaptive_fsai", "--scale"});
+  for (const Json& row : rows) {
+    EXPECT_EQ(row["scale"], true);
+    EXPECT_EQ(row["solver"]["converged"], true);
+  }
+  EXPECT_EQ(run({"solve", "hermitian.mtx", "--scale", "--x0", "precond"}).code, 0);
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,457 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_matrix.hpp"
+#include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/core/half.hpp>
+#include <prekond/matrix/format_operator.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+namespace prekond::testing {
+namespace {
+
+constexpr MatrixFormat all_formats[] = {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia,
+                                        MatrixFormat::jad};
+
+double random_value(std::mt19937& random) {
+  return double(random()) / double(1u << 31) - 1;
+}
+
+/// Rows of the given lengths; columns `step` apart from the diagonal on, those beyond the end
+/// wrapped.
+HostMatrix<double> band_of(const std::vector<int>& lengths, int num_cols, int step) {
+  std::mt19937 random(unsigned(lengths.size()) + unsigned(step));
+  HostMatrix<double> a;
+  a.num_rows = static_cast<std::int64_t>(lengths.size());
+  a.num_cols = num_cols;
+  for (int i = 0; i < int(lengths.size()); ++i) {
+    std::vector<int> cols;
+    for (int k = 0; k < lengths[i]; ++k)
+      cols.push_back(int((std::int64_t(i) + std::int64_t(k) * step) % num_cols));
+    std::sort(cols.begin(), cols.end());
+    cols.erase(std::unique(cols.begin(), cols.end()), cols.end());
+    for (const int j : cols) {
+      a.col_idxs.push_back(j);
+      a.values.push_back(random_value(random));
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  return a;
+}
+
+std::vector<int> random_lengths(int num_rows, int low, int high) {
+  std::mt19937 random(unsigned(num_rows) * 31u + unsigned(high));
+  std::vector<int> lengths(num_rows);
+  for (int& length : lengths) length = low + int(random() % unsigned(high - low + 1));
+  return lengths;
+}
+
+struct Case {
+  std::string name;
+  HostMatrix<double> matrix;
+};
+
+/// Deltas of one byte, of two and of four; rows that have to be sorted and rows that need not; sizes around a
+/// chunk's 32 rows and a window's 1024.
+const std::vector<Case>& cases() {
+  static const std::vector<Case> all = [] {
+    std::vector<Case> list;
+    const auto add = [&](const char* name, const HostMatrix<double>& a) { list.push_back({name, a}); };
+    add("1 x 1", band_of({1}, 1, 1));
+    add("1 x 1, empty", band_of({0}, 1, 1));
+    add("no entries", band_of(std::vector<int>(37, 0), 37, 1));
+    add("31 rows", band_of(std::vector<int>(31, 3), 31, 2));
+    add("32 rows", band_of(random_lengths(32, 0, 5), 40, 3));
+    add("33 rows", band_of(random_lengths(33, 1, 5), 33, 3));
+    add("band of 5", band_of(std::vector<int>(1000, 5), 1000, 1));
+    add("wide band", band_of(std::vector<int>(1500, 9), 1500, 150));
+    add("irregular", band_of(random_lengths(2500, 0, 40), 2600, 61));
+    add("irregular and short", band_of(random_lengths(3001, 0, 9), 3001, 7));
+    add("far columns", band_of(random_lengths(2100, 2, 30), 300000, 9001));
+    add("more rows than columns", band_of(random_lengths(777, 0, 3), 5, 1));
+    std::vector<int> one_long(1500, 3);
+    one_long[700] = 400;
+    add("one long row", band_of(one_long, 1500, 3));
+    return list;
+  }();
+  return all;
+}
+
+template <class Scalar, class Space>
+Vector<Scalar, Space> vector_of(std::int64_t n, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<Scalar> values(n);
+  for (Scalar& value : values) value = Scalar(random_value(random));
+  return to_device<Space>(values);
+}
+
+template <class Scalar>
+HostMatrix<Scalar> in_precision(const HostMatrix<double>& a) {
+  return {a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs,
+          std::vector<Scalar>(a.values.begin(), a.values.end())};
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<Operator<Scalar, Space>> padded_operator(const HostMatrix<Scalar>& a, MatrixFormat format) {
+  const Space space;
+  const auto device = to_device<Space>(a);
+  if (format == MatrixFormat::sell)
+    return std::make_unique<SellOperator<Scalar, Space>>(
+        make_sell<Scalar, Space>(space, device, {.max_padding = 1e9}));
+  if (format == MatrixFormat::dia)
+    return std::make_unique<DiaOperator<Scalar, Space>>(make_dia<Scalar, Space>(space, device, {1e9}));
+  return make_operator<Scalar, Space>(space, device, format);
+}
+
+/// y = product A x + direct x + previous y + source b of one column, in long double, and how far rounding may
+/// take it.
+template <class Scalar>
+void expect_step(const HostMatrix<Scalar>& a, const RecurrenceStep<Scalar>& step,
+                 const std::vector<Scalar>& x, const std::vector<Scalar>& b,
+                 const std::vector<Scalar>& before, const std::vector<Scalar>& y) {
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    long double sum = 0, size = 0;
+    const auto add = [&](long double term) {
+      sum += term;
+      size += std::abs(term);
+    };
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      add(static_cast<long double>(step.product) * a.values[k] * x[a.col_idxs[k]]);
+    if (step.direct != 0) add(static_cast<long double>(step.direct) * x[i]);
+    if (step.previous != 0) add(static_cast<long double>(step.previous) * before[i]);
+    if (step.source != 0) add(static_cast<long double>(step.source) * b[i]);
+    const double allowed = double(20 * size * std::numeric_limits<Scalar>::epsilon());
+    ASSERT_NEAR(y[i], double(sum), allowed) << "row " << i;
+  }
+}
+
+template <class Scalar, class Space>
+void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k) {
+  const Space space;
+  const auto op = padded_operator<Scalar, Space>(a, format);
+  ASSERT_EQ(op->num_rows(), a.num_rows);
+  ASSERT_EQ(op->num_cols(), a.num_cols);
+  const bool square = a.num_cols >= a.num_rows;
+  const RecurrenceStep<Scalar> step{Scalar(1.5), square ? Scalar(-0.75) : Scalar(0), Scalar(0.5), Scalar(2)};
+  MultiVector<Scalar, Space> x("x", a.num_cols, k), b("b", a.num_rows, k), y("y", a.num_rows, k),
+      z("z", a.num_rows, k);
+  for (int v = 0; v < k; ++v) {
+    Kokkos::deep_copy(column(x, v), vector_of<Scalar, Space>(a.num_cols, 10 + v));
+    Kokkos::deep_copy(column(b, v), vector_of<Scalar, Space>(a.num_rows, 20 + v));
+    Kokkos::deep_copy(column(y, v), vector_of<Scalar, Space>(a.num_rows, 30 + v));
+  }
+  Kokkos::deep_copy(z, std::numeric_limits<Scalar>::quiet_NaN());  // not read
+  MultiVector<Scalar, Space> before("before", a.num_rows, k);
+  Kokkos::deep_copy(before, y);
+  op->apply_recurrence(space, step, x, b, y);
+  op->apply(space, x, z, Scalar(-2));
+  space.fence();
+  const std::vector<Scalar> none(a.num_rows);
+  for (int v = 0; v < k; ++v) {
+    expect_step(a, step, to_vector(column(x, v)), to_vector(column(b, v)), to_vector(column(before, v)),
+                to_vector(column(y, v)));
+    expect_step(a, RecurrenceStep<Scalar>{-2}, to_vector(column(x, v)), none, none, to_vector(column(z, v)));
+  }
+}
+
+template <class Space>
+class FormatsTest : public ::testing::Test {};
+TYPED_TEST_SUITE(FormatsTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(FormatsTest, EveryProductOfEveryShape) {
+  for (const auto& test : cases())
+    for (const MatrixFormat format : all_formats) {
+      SCOPED_TRACE(test.name + " as " + to_string(format));
+      check_columns<double, TypeParam>(test.matrix, format, 1);
+      check_columns<float, TypeParam>(in_precision<float>(test.matrix), format, 1);
+    }
+}
+
+TYPED_TEST(FormatsTest, SeveralColumns) {
+  for (const int k : {2, 4, 7})
+    for (const MatrixFormat format : all_formats) {
+      SCOPED_TRACE(to_string(format));
+      check_columns<double, TypeParam>(cases()[8].matrix, format, k);
+    }
+}
+
+TYPED_TEST(FormatsTest, ProductAndDotInOnePass) {
+  const TypeParam space;
+  for (const auto& test : cases()) {
+    const HostMatrix<double>& a = test.matrix;
+    if (a.num_cols < a.num_rows) continue;
+    for (const MatrixFormat format : all_formats) {
+      SCOPED_TRACE(test.name + " as " + to_string(format));
+      const auto op = padded_operator<double, TypeParam>(a, format);
+      const auto x = vector_of<double, TypeParam>(a.num_cols, 3);
+      Vector<double, TypeParam> y("y", a.num_rows), plain("plain", a.num_rows), dots("dots", 2);
+      const ReduceWorkspace<double, TypeParam> workspace(space, a.num_rows);
+      for (int k = 0; k < 2; ++k)
+        op->apply_dot(space, x, y, VectorView<double, TypeParam>(dots.data() + k, 1), workspace);
+      op->apply(space, as_multivector(VectorView<const double, TypeParam>(x)), as_multivector(plain));
+      space.fence();
+      EXPECT_EQ(to_vector(y), to_vector(plain));
+      long double expected = 0, size = 0;
+      const auto y_values = to_vector(y), x_values = to_vector(x);
+      for (std::int64_t i = 0; i < a.num_rows; ++i) {
+        expected += static_cast<long double>(x_values[i]) * y_values[i];
+        size += std::abs(static_cast<long double>(x_values[i]) * y_values[i]);
+      }
+      const auto found = to_vector(dots);
+      EXPECT_NEAR(found[0], double(expected), double(30 * size) * std::numeric_limits<double>::epsilon());
+      EXPECT_EQ(found[0], found[1]);
+    }
+  }
+}
+
+TYPED_TEST(FormatsTest, ComplexEntries) {
+  using Scalar = Kokkos::complex<double>;
+  const TypeParam space;
+  const HostMatrix<double>& real = cases()[8].matrix;
+  HostMatrix<Scalar> a{real.num_rows, real.num_cols, real.row_ptrs, real.col_idxs, {}};
+  for (std::size_t k = 0; k < real.nnz(); ++k)
+    a.values.emplace_back(real.values[k], real.values[real.nnz() - 1 - k]);
+  std::vector<Scalar> x_values(a.num_cols);
+  for (std::int64_t j = 0; j < a.num_cols; ++j)
+    x_values[j] = Scalar(std::sin(double(j)), std::cos(double(j)));
+  const auto x = to_device<TypeParam>(x_values);
+  for (const MatrixFormat format : all_formats) {
+    const auto op = padded_operator<Scalar, TypeParam>(a, format);
+    Vector<Scalar, TypeParam> y("y", a.num_rows), dot("dot", 1);
+    op->apply_dot(space, x, y, dot, ReduceWorkspace<Scalar, TypeParam>(space, a.num_rows));
+    space.fence();
+    const auto found = to_vector(y);
+    Scalar expected_dot = 0;
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      Scalar sum = 0;
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        sum += a.values[k] * x_values[a.col_idxs[k]];
+      ASSERT_NEAR(Kokkos::abs(found[i] - sum), 0, 1e-13) << to_string(format) << " row " << i;
+      expected_dot += Kokkos::conj(x_values[i]) * found[i];
+    }
+    EXPECT_NEAR(Kokkos::abs(to_vector(dot)[0] - expected_dot), 0, 1e-10) << to_string(format);
+  }
+}
+
+/// Entries of a shorter type, scaled by rows: what stored factors do.
+template <class Value, class Space>
+void check_stored() {
+  const Space space;
+  const HostMatrix<double>& host = cases()[8].matrix;
+  CsrMatrix<Value, int, std::size_t, typename Space::memory_space> a;
+  const auto full = to_device<Space>(host);
+  a.num_rows = full.num_rows;
+  a.num_cols = full.num_cols;
+  a.row_ptrs = decltype(a.row_ptrs)("row_ptrs", full.row_ptrs.extent(0));
+  a.col_idxs = decltype(a.col_idxs)("col_idxs", full.col_idxs.extent(0));
+  Kokkos::deep_copy(a.row_ptrs, full.row_ptrs);
+  Kokkos::deep_copy(a.col_idxs, full.col_idxs);
+  a.values = decltype(a.values)("values", full.values.extent(0));
+  const auto mirror = Kokkos::create_mirror_view(a.values);
+  HostMatrix<double> rounded = host;
+  for (std::size_t k = 0; k < host.nnz(); ++k) {
+    mirror(k) = Value(float(host.values[k]));
+    rounded.values[k] = double(float(mirror(k)));
+  }
+  Kokkos::deep_copy(a.values, mirror);
+  std::vector<double> scales(host.num_rows);
+  for (std::int64_t i = 0; i < host.num_rows; ++i) scales[i] = std::ldexp(1.0, int(i % 5) - 2);
+  HostMatrix<double> scaled = rounded;
+  for (std::int64_t i = 0; i < host.num_rows; ++i)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k) scaled.values[k] *= scales[i];
+  const auto row_scale = to_device<Space>(scales);
+  const auto x = vector_of<double, Space>(host.num_cols, 5), b = vector_of<double, Space>(host.num_rows, 6);
+  const RecurrenceStep<double> step{1.5, -0.75, 0.5, 2};
+  const auto check = [&](const auto& matrix, auto view) {
+    using View = decltype(view);
+    for (const bool with_scale : {true, false}) {
+      const auto y = vector_of<double, Space>(host.num_rows, 7);
+      const auto before = to_vector(y);
+      format_recurrence<double, Space, View>(
+          space, step,
+          with_scale ? VectorView<const double, Space>(row_scale) : VectorView<const double, Space>(), matrix,
+          as_multivector(VectorView<const double, Space>(x)),
+          as_multivector(VectorView<const double, Space>(b)), as_multivector(y));
+      space.fence();
+      expect_step(with_scale ? scaled : rounded, step, to_vector(x), to_vector(b), before, to_vector(y));
+    }
+  };
+  check(make_sell<Value, Space>(space, a), SellView<Value, Space>());
+  check(make_dia<Value, Space>(space, a, {1e9}), DiaView<Value, Space>());
+  check(make_jad<Value, Space>(space, a), JadView<Value, Space>());
+}
+
+TYPED_TEST(FormatsTest, EntriesOfAShorterType) {
+  check_stored<float, TypeParam>();
+  check_stored<Half, TypeParam>();
+  check_stored<BFloat16, TypeParam>();
+}
+
+TYPED_TEST(FormatsTest, PaddingDoesNotSpreadWhatIsNotFinite) {
+  const TypeParam space;
+  const HostMatrix<double>& a = cases()[9].matrix;
+  auto x_values = to_vector(vector_of<double, TypeParam>(a.num_cols, 8));
+  x_values[0] = x_values[77] = std::numeric_limits<double>::infinity();
+  const auto x = to_device<TypeParam>(x_values);
+  for (const MatrixFormat format : all_formats) {
+    const auto op = padded_operator<double, TypeParam>(a, format);
+    Vector<double, TypeParam> y("y", a.num_rows);
+    op->apply(space, as_multivector(VectorView<const double, TypeParam>(x)), as_multivector(y));
+    space.fence();
+    const auto found = to_vector(y);
+    for (std::int64_t i = 0; i < a.num_rows; ++i) {
+      bool has_it = false;
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        has_it = has_it || a.col_idxs[k] == 0 || a.col_idxs[k] == 77;
+      ASSERT_EQ(std::isfinite(found[i]), !has_it) << to_string(format) << " row " << i;
+    }
+  }
+}
+
+TYPED_TEST(FormatsTest, SellSortsAndShortensColumns) {
+  const TypeParam space;
+  const auto structure = [&](const HostMatrix<double>& a, const SellOptions& options = {}) {
+    const auto device = to_device<TypeParam>(a);
+    return make_sell_structure<TypeParam>(space, CsrView<double, TypeParam>(device), options);
+  };
+  const auto bytes_of_deltas = [&](const SellStructure<TypeParam>& s) {
+    std::vector<int> bytes;
+    for (const std::size_t code : to_vector(s.delta_ptrs)) bytes.push_back(int(code & 7));
+    bytes.pop_back();  // the end's
+    return bytes;
+  };
+  // A band: chunk columns spread over 32 columns, but for rows that wrap around at the end.
+  const auto band = structure(band_of(std::vector<int>(1000, 5), 2000, 1));
+  EXPECT_EQ(band.sigma, 1);
+  EXPECT_EQ(band.rows.extent(0), 0u);
+  EXPECT_EQ(band.num_places(), 32 * 32 * 5);
+  EXPECT_THAT(bytes_of_deltas(band), ::testing::Each(1));
+  // Exactly 255 apart, and 256.
+  const auto pair = [&](int distance) {
+    HostMatrix<double> a{2, 70000, {0, 1, 2}, {0, distance}, {1, 1}};
+    return bytes_of_deltas(structure(a, {.max_padding = 100}))[0];
+  };
+  EXPECT_EQ(pair(255), 1);
+  EXPECT_EQ(pair(256), 2);
+  EXPECT_EQ(pair(65535), 2);
+  EXPECT_EQ(pair(65536), 4);
+  // Sorting pays: rows of a window by length, the longest first, equals in their order.
+  const HostMatrix<double>& irregular = cases()[8].matrix;
+  const auto sorted = structure(irregular);
+  EXPECT_EQ(sorted.sigma, 1024);
+  const auto rows = to_vector(sorted.rows);
+  const auto length = [&](int i) { return irregular.row_ptrs[i + 1] - irregular.row_ptrs[i]; };
+  for (int p = 0; p + 1 < int(rows.size()); ++p) {
+    EXPECT_EQ(rows[p] / 1024, p / 1024);
+    if ((p + 1) % 1024 == 0) continue;
+    ASSERT_GE(length(rows[p]), length(rows[p + 1])) << p;
+    if (length(rows[p]) == length(rows[p + 1])) {
+      ASSERT_LT(rows[p], rows[p + 1]) << p;
+    }
+  }
+  EXPECT_LT(double(sorted.num_places()), 1.1 * double(irregular.nnz()));
+  const auto device = to_device<TypeParam>(irregular);
+  EXPECT_EQ((count_sell_places<TypeParam>(space, CsrView<double, TypeParam>(device))), sorted.num_places());
+  const auto as_given = structure(irregular, {.sigma = 1});
+  EXPECT_EQ(as_given.sigma, 1);
+  EXPECT_GT(as_given.num_places(), sorted.num_places());
+  EXPECT_EQ(structure(irregular, {.sigma = 64}).sigma, 64);
+}
+
+TYPED_TEST(FormatsTest, OneHugeRowIsRefusedWithItsSize) {
+  const TypeParam space;
+  std::vector<int> lengths(20000, 3);
+  lengths[123] = 20000;
+  const auto a = to_device<TypeParam>(band_of(lengths, 20000, 1));
+  const auto dia = message_of<InputError>([&] { make_dia<double, TypeParam>(space, a); });
+  EXPECT_THAT(dia, ::testing::HasSubstr("20000 rows take"));
+  EXPECT_THAT(dia, ::testing::HasSubstr("bytes"));
+  const auto sell = message_of<InputError>([&] { make_sell<double, TypeParam>(space, a); });
+  EXPECT_THAT(sell, ::testing::HasSubstr("places for 79997 entries"));
+  EXPECT_THAT(sell, ::testing::HasSubstr("bytes in double precision; take CSR"));
+  // Jagged diagonals are not padded.
+  EXPECT_EQ((make_jad<double, TypeParam>(space, a).nnz()), 79997);
+  EXPECT_EQ((advise_format<TypeParam>(space, CsrView<double, TypeParam>(a), 8).format), MatrixFormat::csr);
+  EXPECT_THAT(message_of<OptionError>([&] { make_dia<double, TypeParam>(space, a, {0.5}); }),
+              ::testing::HasSubstr("max_padding = 0.5; it is at least 1"));
+  EXPECT_THAT(message_of<OptionError>([&] { make_sell<double, TypeParam>(space, a, {.max_padding = 0}); }),
+              ::testing::HasSubstr("max_padding = 0; it is at least 1"));
+  EXPECT_THAT(message_of<OptionError>([&] { make_sell<double, TypeParam>(space, a, {.sigma = -1}); }),
+              ::testing::HasSubstr("sigma = -1; it is in 0 .. 4096"));
+}
+
+TYPED_TEST(FormatsTest, DiagonalsOfAStencil) {
+  const TypeParam space;
+  const auto a = generate<double>(space, "poisson3d:7");
+  const auto dia = make_dia<double, TypeParam>(space, a);
+  EXPECT_THAT(to_vector(dia.offsets), ::testing::ElementsAre(-49, -7, -1, 0, 1, 7, 49));
+  EXPECT_EQ(dia.stride, 352);
+  EXPECT_EQ((count_diagonals<TypeParam>(space, CsrView<double, TypeParam>(a))), 7);
+  EXPECT_EQ(dia.bytes(), 7 * 4 + 7 * 352 * 8);
+}
+
+TYPED_TEST(FormatsTest, JaggedDiagonalsAsInTheBook) {
+  const TypeParam space;
+  // The example of Li and Saad, section 3.2, its rows in the stable order.
+  const HostMatrix<double> a{5,
+                             5,
+                             {0, 2, 5, 8, 10, 12},
+                             {0, 2, 0, 1, 3, 1, 2, 4, 2, 3, 3, 4},
+                             {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}};
+  const auto jad = make_jad<double, TypeParam>(space, to_device<TypeParam>(a));
+  EXPECT_THAT(to_vector(jad.rows), ::testing::ElementsAre(1, 2, 0, 3, 4));
+  EXPECT_THAT(to_vector(jad.diagonal_ptrs), ::testing::ElementsAre(0, 5, 10, 12));
+  EXPECT_THAT(to_vector(jad.col_idxs), ::testing::ElementsAre(0, 1, 0, 2, 3, 1, 2, 2, 3, 4, 3, 4));
+  EXPECT_THAT(to_vector(jad.values), ::testing::ElementsAre(3, 6, 1, 9, 11, 4, 7, 2, 10, 12, 5, 8));
+}
+
+TYPED_TEST(FormatsTest, TheAdviceFollowsTheRule) {
+  const TypeParam space;
+  constexpr bool on_device = !is_host_space<TypeParam>;
+  const auto advice = [&](const std::string& what) {
+    const auto a = generate<double>(space, what);
+    return advise_format<TypeParam>(space, CsrView<double, TypeParam>(a), 8);
+  };
+  const FormatAdvice poisson = advice("poisson3d:20");
+  EXPECT_EQ(poisson.format, MatrixFormat::dia);
+  EXPECT_EQ(poisson.num_diagonals, 7);
+  EXPECT_EQ(poisson.dia_bytes, 7 * 8000 * 8);
+  EXPECT_EQ(poisson.longest_row, 7);
+  EXPECT_THAT(poisson.reason, ::testing::HasSubstr("7 diagonals take"));
+  const FormatAdvice elasticity = advice("elasticity3d:20");
+  EXPECT_EQ(elasticity.format, on_device ? MatrixFormat::sell : MatrixFormat::dia) << elasticity.reason;
+  EXPECT_LT(elasticity.sell_bytes, elasticity.csr_bytes);
+  const FormatAdvice circuit = advice("circuit:100");
+  EXPECT_EQ(circuit.format, MatrixFormat::csr) << circuit.reason;
+  const auto none = to_device<TypeParam>(HostMatrix<double>{0, 3, {0}, {}, {}});
+  EXPECT_EQ((advise_format<TypeParam>(space, CsrView<double, TypeParam>(none), 8).format), MatrixFormat::csr);
+}
+
+TYPED_TEST(FormatsTest, NoAllocationNoFenceAndOneKernelForFourColumns) {
+  const TypeParam space;
+  const HostMatrix<double>& a = cases()[8].matrix;
+  for (const MatrixFormat format : {MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad}) {
+    const auto op = padded_operator<double, TypeParam>(a, format);
+    const MultiVector<double, TypeParam> x("x", a.num_cols, 9), y("y", a.num_rows, 9);
+    space.fence();
+    const ToolEvents events;
+    op->apply(space, x, y);
+    EXPECT_EQ(events.kernels().size(), 3u);
+    EXPECT_EQ(events.kernels().back(), "prekond::spmv::apply_format");
+    EXPECT_THAT(events.fences(), ::testing::IsEmpty());
+    EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing

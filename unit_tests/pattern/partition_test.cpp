@@ -1,0 +1,252 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_graph.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/pattern/partition.hpp>
+#include <prekond/pattern/symmetrize.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Parts {
+  std::vector<int> ptrs, rows, part;
+  int largest;
+  bool is_consecutive;
+  bool operator==(const Parts&) const = default;
+};
+
+template <class Space>
+Parts on_host(const Partition<Space>& p) {
+  return {to_vector(p.ptrs), to_vector(p.rows), to_vector(p.part), p.largest, p.is_consecutive};
+}
+
+/// What every partition has to be.
+template <class Space>
+void expect_sound(const Partition<Space>& partition, std::int64_t num_rows) {
+  const Parts p = on_host(partition);
+  ASSERT_EQ(partition.num_rows, num_rows);
+  ASSERT_EQ(std::int64_t(p.rows.size()), num_rows);
+  ASSERT_EQ(std::int64_t(p.part.size()), num_rows);
+  ASSERT_EQ(partition.count() + 1, std::int64_t(std::max<std::size_t>(p.ptrs.size(), 1)));
+  if (num_rows == 0) {
+    EXPECT_EQ(partition.count(), 0);
+    return;
+  }
+  EXPECT_EQ(p.ptrs.front(), 0);
+  EXPECT_EQ(p.ptrs.back(), num_rows);
+  int largest = 0;
+  bool consecutive = true;
+  std::vector<bool> seen(num_rows, false);
+  for (std::size_t d = 0; d + 1 < p.ptrs.size(); ++d) {
+    ASSERT_LT(p.ptrs[d], p.ptrs[d + 1]) << "an empty part";
+    largest = std::max(largest, p.ptrs[d + 1] - p.ptrs[d]);
+    for (int k = p.ptrs[d]; k < p.ptrs[d + 1]; ++k) {
+      ASSERT_FALSE(seen[p.rows[k]]);
+      seen[p.rows[k]] = true;
+      ASSERT_EQ(p.part[p.rows[k]], int(d));
+      ASSERT_TRUE(k == p.ptrs[d] || p.rows[k - 1] < p.rows[k]);
+      consecutive = consecutive && p.rows[k] == k;
+    }
+  }
+  EXPECT_EQ(p.largest, largest);
+  EXPECT_EQ(p.is_consecutive, consecutive);
+}
+
+std::int64_t reference_cut(const HostGraph& graph, const std::vector<int>& part) {
+  std::int64_t cut = 0;
+  for (std::size_t i = 0; i < graph.size(); ++i)
+    for (const int j : graph[i])
+      if (std::size_t(j) > i) cut += part[i] != part[j];
+  return cut;
+}
+
+template <class Space>
+CsrGraph<Space> graph_of_matrix(const HostMatrix<double>& a) {
+  return symmetrize<Space>(Space(), CsrGraphView<Space>(to_device<Space>(a)));
+}
+
+template <class Space>
+CsrGraph<Space> generated_graph(const std::string& spec) {
+  return symmetrize<Space>(Space(), CsrGraphView<Space>(generate<double>(Space(), spec)));
+}
+
+std::vector<PartitionMethod> methods() {
+  std::vector<PartitionMethod> all = {PartitionMethod::automatic, PartitionMethod::bisection,
+                                      PartitionMethod::rows};
+  if (has_metis()) all.push_back(PartitionMethod::metis);
+  return all;
+}
+
+template <class Space>
+class PartitionTest : public ::testing::Test {};
+TYPED_TEST_SUITE(PartitionTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(PartitionTest, EveryRowIsInOnePart) {
+  const TypeParam space;
+  for (const auto& [name, a] : awkward_patterns<double>()) {
+    const auto graph = graph_of_matrix<TypeParam>(a);
+    for (const PartitionMethod method : methods())
+      for (const std::int64_t parts : {1, 2, 3, 7, 16, 1000}) {
+        SCOPED_TRACE(name + ", " + std::to_string(parts) + " parts, method " + std::to_string(int(method)));
+        const auto partition = partition_graph<TypeParam>(space, graph, parts, method);
+        expect_sound(partition, a.num_rows);
+        EXPECT_LE(partition.count(), std::min<std::int64_t>(parts, a.num_rows));
+        if (method == PartitionMethod::rows || method == PartitionMethod::bisection) {
+          EXPECT_EQ(partition.count(), std::min<std::int64_t>(parts, a.num_rows));
+        }
+        const auto edges = count_edges<TypeParam>(space, graph, partition);
+        EXPECT_EQ(edges.cut, reference_cut(to_host(graph), to_vector(partition.part)));
+        std::vector<int> alone(a.num_rows);
+        std::iota(alone.begin(), alone.end(), 0);
+        EXPECT_EQ(edges.all, reference_cut(to_host(graph), alone));
+        EXPECT_EQ(on_host(partition), on_host(partition_graph<TypeParam>(space, graph, parts, method)));
+      }
+  }
+}
+
+TYPED_TEST(PartitionTest, PartsOfRowsDifferByOne) {
+  const TypeParam space;
+  const auto partition = partition_graph<TypeParam>(space, generated_graph<TypeParam>("tridiagonal:23"), 5,
+                                                    PartitionMethod::rows);
+  EXPECT_EQ(to_vector(partition.ptrs), (std::vector<int>{0, 4, 9, 13, 18, 23}));
+  EXPECT_TRUE(partition.is_consecutive);
+  EXPECT_EQ(partition.largest, 5);
+}
+
+TYPED_TEST(PartitionTest, GridsAreCutAlongShortLines) {
+  const TypeParam space;
+  // 16 squares of 16 x 16 vertices cut 2 * 3 * 64 edges.
+  const auto graph = generated_graph<TypeParam>("poisson2d:64");
+  for (const PartitionMethod method : methods()) {
+    if (method == PartitionMethod::rows) continue;
+    const auto partition = partition_graph<TypeParam>(space, graph, 16, method);
+    // Searches find diagonal borders: the bisection cuts more than METIS.
+    const double allowed = method == PartitionMethod::bisection ? 1.8 : 1.3;
+    EXPECT_LT((count_edges<TypeParam>(space, graph, partition).cut), 384 * allowed) << int(method);
+    EXPECT_LE(partition.largest, 256 * 1.1) << int(method);
+  }
+}
+
+TYPED_TEST(PartitionTest, ManyParts) {
+  const TypeParam space;
+  const auto graph = generated_graph<TypeParam>("poisson3d:20");
+  for (const PartitionMethod method : methods())
+    for (const std::int64_t parts : {257, 500, 2000}) {
+      SCOPED_TRACE(std::to_string(parts) + " parts, method " + std::to_string(int(method)));
+      const auto partition = partition_graph<TypeParam>(space, graph, parts, method);
+      expect_sound(partition, 8000);
+      EXPECT_GE(partition.count(), parts * 95 / 100);
+      EXPECT_LE(partition.count(), parts);
+      EXPECT_LE(partition.largest, 1.35 * 8000.0 / double(parts) + 1);
+    }
+}
+
+TYPED_TEST(PartitionTest, APathIsCutOnceAPart) {
+  const TypeParam space;
+  const auto graph = generated_graph<TypeParam>("tridiagonal:1000");
+  const auto partition = partition_graph<TypeParam>(space, graph, 8, PartitionMethod::bisection);
+  EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 7);
+  EXPECT_EQ(partition.largest, 125);
+}
+
+TYPED_TEST(PartitionTest, SmoothingMovesWhatHasMoreNeighboursBeyond) {
+  const TypeParam space;
+  // Two cliques of 40 joined by one edge, numbered alternately: a search that begins anywhere finds one of
+  // them first, and the cut is the edge.
+  HostGraph rows(80);
+  for (int i = 0; i < 80; ++i)
+    for (int j = 0; j < 80; ++j)
+      if (i != j && (i % 2 == j % 2 || i + j == 1)) rows[i].push_back(j);
+  const auto graph = graph_of<TypeParam>(rows, 80);
+  const auto partition = partition_graph<TypeParam>(space, graph, 2, PartitionMethod::bisection);
+  EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 1);
+}
+
+TYPED_TEST(PartitionTest, SupervariablesAreNodes) {
+  const TypeParam space;
+  const auto a = generate<double>(space, "elasticity3d:4");
+  const CsrGraphView<TypeParam> pattern(a);
+  for (const int most : {1, 2, 3, 5, 6, 7, 32, 1000}) {
+    const auto found = partition_supervariables<TypeParam>(space, pattern, most);
+    expect_sound(found, a.num_rows);
+    EXPECT_TRUE(found.is_consecutive);
+    EXPECT_LE(found.largest, most);
+    const auto ptrs = to_vector(found.ptrs);
+    for (const int begin : ptrs) EXPECT_TRUE(most < 3 || begin % 3 == 0) << most;
+    // Whole nodes by what the user says.
+    const auto told = partition_supervariables<TypeParam>(space, pattern, most, 3);
+    expect_sound(told, a.num_rows);
+    EXPECT_LE(told.largest, most);
+    EXPECT_TRUE(most < 3 || told.largest == std::min(most / 3 * 3, int(a.num_rows))) << most;
+  }
+  EXPECT_EQ(to_vector(partition_supervariables<TypeParam>(space, pattern, 3).ptrs)[1], 3);
+}
+
+TYPED_TEST(PartitionTest, SupervariablesOfAwkwardPatterns) {
+  const TypeParam space;
+  for (const auto& [name, a] : awkward_patterns<double>()) {
+    SCOPED_TRACE(name);
+    const auto device = to_device<TypeParam>(a);
+    for (const int most : {1, 4, 32}) {
+      const auto found = partition_supervariables<TypeParam>(space, CsrGraphView<TypeParam>(device), most);
+      expect_sound(found, a.num_rows);
+      EXPECT_LE(found.largest, most);
+    }
+  }
+  // Pieces of 2, 3, 1, 4 rows put together to at most 5.
+  std::vector<std::vector<double>> dense(10, std::vector<double>(10, 0));
+  const auto block = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i)
+      for (int j = begin; j < end; ++j) dense[i][j] = 1;
+  };
+  block(0, 2), block(2, 5), block(5, 6), block(6, 10);
+  const auto found = partition_supervariables<TypeParam>(
+      space, CsrGraphView<TypeParam>(to_device<TypeParam>(sparse(dense))), 5);
+  EXPECT_EQ(to_vector(found.ptrs), (std::vector<int>{0, 5, 10}));
+}
+
+TYPED_TEST(PartitionTest, TheUsersNumbers) {
+  const TypeParam space;
+  const auto given = [&](const std::vector<int>& part) {
+    return partition_by_numbers<TypeParam>(space, to_device<TypeParam>(part));
+  };
+  const auto partition = given({7, 2, 7, std::numeric_limits<int>::max(), 2, 2});
+  expect_sound(partition, 6);
+  EXPECT_EQ(to_vector(partition.ptrs), (std::vector<int>{0, 3, 5, 6}));
+  EXPECT_EQ(to_vector(partition.rows), (std::vector<int>{1, 4, 5, 0, 2, 3}));
+  EXPECT_EQ(to_vector(partition.part), (std::vector<int>{1, 0, 1, 2, 0, 0}));
+  EXPECT_TRUE(given({0, 0, 4, 5}).is_consecutive);
+  expect_sound(given({}), 0);
+  EXPECT_EQ(message_of<InputError>([&] {
+              given({0, 3, -2});
+            }),
+            "partition: row 3 is in part -2; parts are numbered from 0");
+}
+
+TYPED_TEST(PartitionTest, SupervariablesAreNotAGraphsPartition) {
+  const TypeParam space;
+  EXPECT_THAT(message_of<std::logic_error>([&] {
+                partition_graph<TypeParam>(space, generated_graph<TypeParam>("tridiagonal:4"), 2,
+                                           PartitionMethod::supervariables);
+              }),
+              HasSubstr("partition_supervariables"));
+  if (has_metis()) return;
+  EXPECT_THAT(message_of<InputError>([&] {
+                partition_graph<TypeParam>(space, generated_graph<TypeParam>("tridiagonal:4"), 2,
+                                           PartitionMethod::metis);
+              }),
+              HasSubstr("built without METIS"));
+}
+
+}  // namespace
+}  // namespace prekond::testing

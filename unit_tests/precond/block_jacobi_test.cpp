@@ -1,0 +1,445 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/block_cases.hpp"
+
+#include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+template <class Space>
+class BlockJacobiTest : public ::testing::Test {};
+TYPED_TEST_SUITE(BlockJacobiTest, TestSpaces, SpaceNames);
+
+// ------------------------------------------------------------------------------------------------- dense
+
+TYPED_TEST(BlockJacobiTest, DenseBlocksAreSolvedExactly) {
+  for (const auto& matrices : {small_matrices(), general_matrices()})
+    for (const auto& [name, a] : matrices)
+      for (const std::string& partition : partitions)
+        for (const std::int64_t size : {1, 3, 8, 17, 40, 129}) {
+          SCOPED_TRACE(name + ", " + partition + ", blocks of " + std::to_string(size));
+          const OptionMap options = with_size(size, {{"partition", partition}});
+          // The circuit is nearly singular as a whole.
+          const bool is_circuit = name.rfind("circuit", 0) == 0;
+          check_block_jacobi<double, TypeParam>(a, options, "dense", is_circuit ? 1e-9 : 1e-12);
+          if (name.rfind("scaled", 0) != 0 && !is_circuit)
+            check_block_jacobi<float, TypeParam>(a, options, "dense", 1e-3);
+        }
+}
+
+TYPED_TEST(BlockJacobiTest, LargeBlocksWithPivoting) {
+  for (const int n : {33, 65, 130}) {
+    SCOPED_TRACE(n);
+    check_block_jacobi<double, TypeParam>(random_dense(n, 5), with_size(200, {}), "dense", 1e-10);
+    check_block_jacobi<double, TypeParam>(random_gram(n, 2 * n, 0.1, 7), with_size(200, {}), "dense", 1e-12);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, OneBlockIsADirectSolver) {
+  const TypeParam space;
+  const auto a = generated("poisson2d:15");
+  const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+  m->numeric(space, to_device<TypeParam>(a));
+  const auto x = waves<double>(225, 1);
+  const auto y = applied<double, TypeParam>(*m, x);
+  for (int i = 0; i < 225; ++i) {
+    double sum = 0;
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) sum += a.values[k] * y[0][a.col_idxs[k]];
+    ASSERT_NEAR(sum, x[0][i], 1e-13);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, BlocksOfOneRowAreJacobi) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_general(70, 0.1, 3));
+  const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(1)}});
+  m->numeric(space, a);
+  const auto jacobi = create_preconditioner<double, TypeParam>("jacobi");
+  jacobi->numeric(space, a);
+  const auto x = waves<double>(70, 2);
+  EXPECT_EQ((applied<double, TypeParam>(*m, x)), (applied<double, TypeParam>(*jacobi, x)));
+}
+
+TYPED_TEST(BlockJacobiTest, SmallBlocksAreFoundAsSupervariables) {
+  const auto a = generated("elasticity3d:5");
+  for (const std::int64_t most : {1, 2, 3, 4, 6, 16, 32, 33, 60}) {
+    SCOPED_TRACE(most);
+    const OptionMap options = {{"partition", std::string("supervariables")}, {"max_block_size", most}};
+    check_block_jacobi<double, TypeParam>(a, options, "dense", 1e-12);
+    check_block_jacobi<float, TypeParam>(a, options, "dense", 1e-4);
+  }
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(a);
+  MatrixSource<double, TypeParam> source(device);
+  source.set_unknowns_per_node(3);
+  const auto m = made_block_jacobi<double, TypeParam>(
+      {{"partition", std::string("supervariables")}, {"max_block_size", std::int64_t(4)}});
+  m->symbolic(space, source);
+  EXPECT_EQ(m->partition().largest, 3);
+}
+
+TYPED_TEST(BlockJacobiTest, InversesInLowerPrecision) {
+  const TypeParam space;
+  const auto a = random_spd(97, 0.1, 3, 4);
+  const auto device = to_device<TypeParam>(a);
+  const auto x = waves<double>(97, 2);
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  const std::vector<std::pair<std::string, double>> storages = {
+      {"full", 1e-13}, {"single", 1e-6}, {"half", 3e-3}, {"bfloat16", 3e-2}};
+  for (const std::int64_t size : {5, 48}) {
+    last = std::numeric_limits<std::int64_t>::max();
+    for (const auto& [storage, tolerance] : storages) {
+      SCOPED_TRACE(storage);
+      const auto m = made_block_jacobi<double, TypeParam>(with_size(size, {{"local.storage", storage}}));
+      m->numeric(space, device);
+      const auto sets = sets_of(m->partition());
+      const auto y = applied<double, TypeParam>(*m, x);
+      const double distance = relative_distance(y[1], reference_schwarz(a, sets, 0, false, "dense", x[1]));
+      EXPECT_LT(distance, tolerance);
+      EXPECT_TRUE(storage == "full" || distance > 1e-3 * tolerance);
+      EXPECT_LE(m->report().bytes, last);
+      last = m->report().bytes;
+      const auto of_floats =
+          made_block_jacobi<float, TypeParam>(with_size(size, {{"local.storage", storage}}));
+      const auto b = convert<float>(a);
+      of_floats->numeric(space, to_device<TypeParam>(b));
+      const auto z = applied<float, TypeParam>(*of_floats, waves<float>(97, 1));
+      EXPECT_LT(relative_distance(z[0], reference_schwarz(b, sets_of(of_floats->partition()), 0, false,
+                                                          "dense", waves<float>(97, 1)[0])),
+                std::max(tolerance, 1e-4));
+    }
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, InversesOfSymmetricBlocksAreSymmetric) {
+  const TypeParam space;
+  const auto a = random_spd(60, 0.3, 11);
+  const auto m = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(20)}});
+  m->numeric(space, to_device<TypeParam>(a));
+  EXPECT_TRUE(m->is_symmetric());
+  // By the columns of M^-1, the products with unit vectors.
+  Vectors<double> unit(60, std::vector<double>(60, 0));
+  for (int i = 0; i < 60; ++i) unit[i][i] = 1;
+  const auto columns = applied<double, TypeParam>(*m, unit);
+  for (int i = 0; i < 60; ++i)
+    for (int j = 0; j < i; ++j) ASSERT_EQ(columns[i][j], columns[j][i]);
+  const auto other = made_block_jacobi<double, TypeParam>({{"block_size", std::int64_t(20)}});
+  EXPECT_TRUE(other->is_symmetric()) << "as far as is known";
+  other->numeric(space, to_device<TypeParam>(random_general(60, 0.3, 11)));
+  EXPECT_FALSE(other->is_symmetric());
+  EXPECT_FALSE(other->is_nonsymmetric());
+}
+
+TYPED_TEST(BlockJacobiTest, SymmetricIndefiniteBlocksArePivoted) {
+  auto a = random_spd(40, 0.4, 5);
+  for (int i = 0; i < 40; i += 3)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) a.values[k] = 1e-14;
+  check_block_jacobi<double, TypeParam>(a, {{"block_size", std::int64_t(40)}}, "dense", 1e-9);
+}
+
+TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
+  const TypeParam space;
+  std::vector<std::vector<double>> dense(12, std::vector<double>(12, 0));
+  for (int i = 0; i < 12; ++i) dense[i][i] = i + 2;
+  // Rows 4 and 5 are the same, and 8 has a NaN.
+  dense[4][5] = 6, dense[5][4] = 6, dense[4][4] = 6, dense[5][5] = 6;
+  dense[8][9] = std::nan("");
+  for (const std::string storage : {"full", "half"}) {
+    const auto m = made_block_jacobi<double, TypeParam>(
+        {{"partition", std::string("rows")}, {"block_size", std::int64_t(4)}, {"local.storage", storage}});
+    m->numeric(space, to_device<TypeParam>(sparse(dense)));
+    EXPECT_EQ(m->report().breakdowns.count, 2);
+    EXPECT_EQ(m->report().breakdowns.first_row, 5);
+    EXPECT_EQ(m->report().breakdowns.first_pivot, 0);
+    EXPECT_EQ(m->report().breakdowns.action, "2 singular blocks fell back to their diagonals");
+    const auto y = applied<double, TypeParam>(*m, {std::vector<double>(12, 1)})[0];
+    for (int i = 0; i < 12; ++i) EXPECT_NEAR(y[i] * dense[i][i], 1, storage == "full" ? 1e-15 : 1e-3) << i;
+  }
+  // Of rank one, to rounding; the second is not symmetric.
+  for (const double other : {0.1, 0.3}) {
+    const std::vector<double> u = {0.1, 0.7, 0.3}, v = {other, 0.7, 0.3};
+    dense.assign(3, std::vector<double>(3, 0));
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) dense[i][j] = u[i] * v[j];
+    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    m->numeric(space, to_device<TypeParam>(sparse(dense)));
+    EXPECT_EQ(m->report().breakdowns.count, 1) << other;
+    EXPECT_LT(std::abs(m->report().breakdowns.first_pivot), 1e-14);
+  }
+  // No diagonal entry at all, and one that has no inverse.
+  dense.assign(4, std::vector<double>(4, 0));
+  dense[0][0] = 1e-320, dense[1][1] = 4;
+  const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+  m->numeric(space, to_device<TypeParam>(sparse(dense)));
+  EXPECT_EQ(m->report().breakdowns.count, 1);
+  EXPECT_EQ((applied<double, TypeParam>(*m, {{8, 8, 8, 8}})[0]), (std::vector<double>{8, 2, 8, 8}));
+}
+
+TYPED_TEST(BlockJacobiTest, ScalesDoNotMatter) {
+  for (const double scale : {1e-200, 1e-30, 1e30, 1e200}) {
+    auto a = random_spd(50, 0.3, 9);
+    for (double& value : a.values) value *= scale;
+    for (const char* method : {"dense", "ilu0", "ic0", "ilut"})
+      check_block_jacobi<double, TypeParam>(a, with_size(16, local_is(method)), method, 1e-12);
+  }
+}
+
+// ------------------------------------------------------------------------------------------- other methods
+
+TYPED_TEST(BlockJacobiTest, AnyPreconditionerOfTheBlocks) {
+  const TypeParam space;
+  const auto a = random_spd(90, 0.1, 3);
+  const auto device = to_device<TypeParam>(a);
+  const auto x = waves<double>(90, 3);
+  // Those that are exact for diagonal blocks of one row, and jacobi whatever the blocks are.
+  for (const char* name :
+       {"jacobi", "fsai", "isai", "spai", "nonsymmetric_fsai", "adaptive_fsai", "block_jacobi", "schwarz"})
+    for (const std::int64_t size : {1, 11}) {
+      if (size > 1 && std::string(name) != "jacobi") continue;
+      SCOPED_TRACE(name);
+      const auto m = made_block_jacobi<double, TypeParam>(with_size(size, local_is(name)));
+      m->numeric(space, device);
+      const auto y = applied<double, TypeParam>(*m, x);
+      const auto jacobi = create_preconditioner<double, TypeParam>("jacobi");
+      jacobi->numeric(space, device);
+      const auto expected = applied<double, TypeParam>(*jacobi, x);
+      for (int v = 0; v < 3; ++v)
+        ASSERT_LT(relative_distance(y[v], {expected[v].begin(), expected[v].end()}), 1e-14);
+    }
+  // A method in itself: blocks of blocks. The inner ones are those of the outer layout.
+  const auto nested = made_block_jacobi<double, TypeParam>(
+      local_is("block_jacobi", {{"block_size", std::int64_t(30)},
+                                {"partition", std::string("rows")},
+                                {"local.partition", std::string("rows")},
+                                {"local.block_size", std::int64_t(10)}}));
+  const auto direct = made_block_jacobi<double, TypeParam>(
+      {{"block_size", std::int64_t(10)}, {"partition", std::string("rows")}});
+  nested->numeric(space, device);
+  direct->numeric(space, device);
+  EXPECT_EQ((applied<double, TypeParam>(*nested, x)), (applied<double, TypeParam>(*direct, x)));
+}
+
+TYPED_TEST(BlockJacobiTest, APreconditionersErrorNamesTheMatrixsRow) {
+  const TypeParam space;
+  auto a = random_spd(30, 0.2, 1);
+  for (std::size_t k = a.row_ptrs[12]; k < a.row_ptrs[13]; ++k)
+    if (a.col_idxs[k] == 12) a.values[k] = -1;
+  const auto m = made_block_jacobi<double, TypeParam>(with_size(7, local_is("fsai")));
+  // The rows in reverse, in one block each.
+  std::vector<int> part(30);
+  for (int i = 0; i < 30; ++i) part[i] = 29 - i;
+  m->set_partition(space, to_device<TypeParam>(part));
+  try {
+    m->numeric(space, to_device<TypeParam>(a));
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.row(), 12);
+    EXPECT_THAT(error.what(), HasSubstr("the diagonal entry of row 18"));
+    EXPECT_THAT(error.what(), HasSubstr("in the matrix it is row 13)"));
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, PropertiesAreTheLocalMethods) {
+  const auto of = [](const OptionMap& options) {
+    return made_block_jacobi<double, TypeParam>(options)->properties();
+  };
+  EXPECT_EQ(of({}).symmetry, Symmetry::symmetric);
+  EXPECT_FALSE(of({}).needs_spd);
+  EXPECT_EQ(of(local_is("ic0")).symmetry, Symmetry::symmetric);
+  EXPECT_TRUE(of(local_is("ic0")).needs_spd);
+  EXPECT_EQ(of(local_is("ilu0")).symmetry, Symmetry::unknown);
+  EXPECT_EQ(of(local_is("ilut")).symmetry, Symmetry::unknown);
+  EXPECT_EQ(of(local_is("isai")).symmetry, Symmetry::nonsymmetric);
+  EXPECT_TRUE(of(local_is("isai", {{"local.kind", std::string("spd")}})).needs_spd);
+}
+
+// ---------------------------------------------------------------------------------------------- the frame
+
+TYPED_TEST(BlockJacobiTest, ASecondNumericTakesTheNewValues) {
+  const TypeParam space;
+  const auto a = random_spd(80, 0.1, 3);
+  const auto b = with_larger_diagonal(a, 5);
+  for (const char* method : {"dense", "ilu0", "ic0", "ilut", "jacobi"}) {
+    SCOPED_TRACE(method);
+    const auto m = made_block_jacobi<double, TypeParam>(with_size(12, local_is(method)));
+    const auto fresh = made_block_jacobi<double, TypeParam>(with_size(12, local_is(method)));
+    m->symbolic(space, to_device<TypeParam>(a));
+    m->numeric(space, to_device<TypeParam>(a));
+    const auto x = waves<double>(80, 1);
+    const auto before = applied<double, TypeParam>(*m, x);
+    m->numeric(space, to_device<TypeParam>(b));
+    fresh->numeric(space, to_device<TypeParam>(b));
+    EXPECT_EQ((applied<double, TypeParam>(*m, x)), (applied<double, TypeParam>(*fresh, x)));
+    EXPECT_NE((applied<double, TypeParam>(*m, x)), before);
+    m->numeric(space, to_device<TypeParam>(a));
+    EXPECT_EQ((applied<double, TypeParam>(*m, x)), before);
+    auto other = random_spd(80, 0.2, 4);
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(space, to_device<TypeParam>(other)); }),
+                HasSubstr("call symbolic again"));
+    EXPECT_EQ((applied<double, TypeParam>(*m, x)), before);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, ThreadsDoNotChangeABit) {
+  if constexpr (is_host_space<TypeParam>) {
+    const TypeParam all;
+    const TypeParam half = Kokkos::Experimental::partition_space(all, 1, 1)[0];
+    const auto a = generated("elasticity3d:5");
+    const auto device = to_device<TypeParam>(a);
+    for (const char* method : {"dense", "ilu0", "ic0", "ilut"}) {
+      Vectors<double> results;
+      for (const TypeParam& space : {all, half}) {
+        const auto m = made_block_jacobi<double, TypeParam>(with_size(40, local_is(method)));
+        m->symbolic(space, device);
+        m->numeric(space, device);
+        results.push_back(applied<double, TypeParam>(*m, waves<double>(a.num_rows, 1))[0]);
+      }
+      EXPECT_EQ(results[0], results[1]) << method;
+    }
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, ColumnsOfOtherRanksAreLeftOut) {
+  const TypeParam space;
+  const auto a = random_spd(61, 0.1, 3);
+  const auto wide = with_columns_of_other_ranks(a);
+  for (const char* method : {"dense", "ilu0", "ic0", "ilut", "jacobi"})
+    for (const std::string& partition : partitions) {
+      const OptionMap options = with_size(10, local_is(method, {{"partition", partition}}));
+      const auto m = made_block_jacobi<double, TypeParam>(options),
+                 own = made_block_jacobi<double, TypeParam>(options);
+      m->numeric(space, to_device<TypeParam>(wide));
+      own->numeric(space, to_device<TypeParam>(a));
+      const auto x = waves<double>(61, 1);
+      EXPECT_EQ((applied<double, TypeParam>(*m, x)), (applied<double, TypeParam>(*own, x))) << method;
+    }
+}
+
+TYPED_TEST(BlockJacobiTest, ARankWithoutRows) {
+  const TypeParam space;
+  HostMatrix<double> none;
+  none.num_cols = 3;
+  for (const char* method : {"dense", "ilu0", "ic0", "ilut", "fsai"})
+    for (const std::string partition : {"auto", "rows", "supervariables"}) {
+      const auto m = made_block_jacobi<double, TypeParam>(local_is(method, {{"partition", partition}}));
+      for (int i = 0; i < 2; ++i) m->numeric(space, to_device<TypeParam>(none));
+      EXPECT_EQ(m->num_rows(), 0);
+      EXPECT_EQ(m->partition().count(), 0);
+      EXPECT_THAT((applied<double, TypeParam>(*m, {{}})[0]), IsEmpty());
+      m->symbolic(space, to_device<TypeParam>(random_spd(20, 0.2, 1)));
+      m->numeric(space, to_device<TypeParam>(random_spd(20, 0.2, 1)));
+      EXPECT_EQ((applied<double, TypeParam>(*m, waves<double>(20, 1))[0].size()), 20u);
+    }
+}
+
+TYPED_TEST(BlockJacobiTest, TheUsersPartition) {
+  const TypeParam space;
+  const auto a = random_spd(50, 0.2, 3);
+  const auto m = made_block_jacobi<double, TypeParam>({});
+  EXPECT_THAT(message_of<std::logic_error>([&] { m->partition(); }),
+              HasSubstr("no partition before symbolic"));
+  std::vector<int> part(50);
+  for (int i = 0; i < 50; ++i) part[i] = 3 * (i % 7);
+  m->set_partition(space, to_device<TypeParam>(part));
+  m->numeric(space, to_device<TypeParam>(a));
+  EXPECT_EQ(m->partition().count(), 7);
+  EXPECT_EQ(sets_of(m->partition())[1], (std::vector<int>{1, 8, 15, 22, 29, 36, 43}));
+  const auto x = waves<double>(50, 1);
+  EXPECT_LT(relative_distance((applied<double, TypeParam>(*m, x)[0]),
+                              reference_schwarz(a, sets_of(m->partition()), 0, false, "dense", x[0])),
+            1e-13);
+  part.push_back(0);
+  m->set_partition(space, to_device<TypeParam>(part));
+  EXPECT_EQ(message_of<InputError>([&] { m->symbolic(space, to_device<TypeParam>(a)); }),
+            "block_jacobi: the partition given has 51 rows, the matrix 50");
+  EXPECT_EQ(m->partition().count(), 7) << "as it was";
+  m->set_partition(space, {});
+  m->symbolic(space, to_device<TypeParam>(a));
+  EXPECT_EQ(m->partition().count(), 1) << "64 rows a block";
+}
+
+TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
+  const auto refusal = [](const OptionMap& options) {
+    return message_of<OptionError>([&] { made_block_jacobi<double, TypeParam>(options); });
+  };
+  EXPECT_EQ(refusal({{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(2)}}),
+            "block_jacobi: num_blocks and block_size say the same; set one of them");
+  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(2)}}),
+              HasSubstr("bounded by max_block_size, not by block_size"));
+  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"num_blocks", std::int64_t(2)}}),
+              HasSubstr("not by num_blocks"));
+  EXPECT_THAT(refusal(local_is("ilu")), HasSubstr("there is no local method 'ilu'; did you mean 'ilu0'?"));
+  EXPECT_THAT(refusal(local_is("ilut", {{"local.fil", std::int64_t(2)}})),
+              HasSubstr("'ilut' has no option 'fil'; did you mean 'fill'?"));
+  EXPECT_THAT(refusal(local_is("ilut", {{"local.drop_tolerance", 2.0}})), HasSubstr("out of its range"));
+  BlockJacobiOptions options;
+  options.local.name = "nothing";
+  EXPECT_THAT(message_of<OptionError>([&] { BlockJacobi<double, TypeParam> m(options); }),
+              HasSubstr("no local method 'nothing'"));
+}
+
+TYPED_TEST(BlockJacobiTest, ValuesInForce) {
+  BlockJacobiOptions options;
+  EXPECT_EQ(OptionFields::of(options).values().at("block_size"), OptionValue(std::string("auto")));
+  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 64);
+  options.local = {"ilu0", {}};
+  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 512);
+  options.num_blocks = 3;
+  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 512);
+  options = BlockJacobi<double, TypeParam>(options).options();  // what is in force is accepted
+  OptionFields::of(options).set({{"local.name", std::string("block_jacobi")},
+                                 {"local.local.name", std::string("ilut")},
+                                 {"local.local.fill", std::int64_t(3)}},
+                                "test");
+  const OptionMap values = OptionFields::of(options).values();
+  EXPECT_EQ(values.at("local.local.fill"), OptionValue(std::int64_t(3)));
+  EXPECT_EQ(values.at("local.block_size"), OptionValue(std::int64_t(512)));
+  const TypeParam space;
+  BlockJacobi<double, TypeParam> m(options);
+  m.numeric(space, to_device<TypeParam>(random_spd(20, 0.2, 1)));
+  EXPECT_EQ(m.partition().count(), 3);
+}
+
+TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(100, 0.2, 1));
+  EXPECT_THAT(message_of<InputError>([&] {
+                made_block_jacobi<double, TypeParam>(
+                    {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
+                    ->symbolic(space, a);
+              }),
+              HasSubstr("blocks of up to 100 rows take"));
+}
+
+TYPED_TEST(BlockJacobiTest, CgTakesFewerIterationsWithLargerBlocks) {
+  const TypeParam space;
+  const auto a = generate<double>(space, "poisson2d:40");
+  const auto operator_of_a = CsrOperator<double, TypeParam>(a);
+  const auto iterations = [&](const OptionMap& options) {
+    const auto m = made_block_jacobi<double, TypeParam>(options);
+    m->numeric(space, a);
+    const Vector<double, TypeParam> x("x", a.num_rows);
+    const auto b = to_device<TypeParam>(waves<double>(a.num_rows, 1)[0]);
+    Cg<double, TypeParam> cg;
+    const auto result = cg.solve(space, operator_of_a, m.get(), b, x, {});
+    EXPECT_TRUE(result.converged);
+    return result.iterations;
+  };
+  int last = 1000;
+  for (const std::int64_t size : {1, 16, 100, 400}) {
+    const auto count = iterations({{"block_size", size}});
+    EXPECT_LT(count, last) << size;
+    last = static_cast<int>(count);
+  }
+  EXPECT_LT(iterations(with_size(400, local_is("ic0"))), iterations(with_size(25, local_is("ic0"))));
+}
+
+}  // namespace
+}  // namespace prekond::testing

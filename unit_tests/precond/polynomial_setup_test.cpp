@@ -1,0 +1,324 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// How polynomial preconditioners find their intervals, and what they do with matrices that are not for them.
+#include "testing/general_matrices.hpp"
+#include "testing/krylov_problems.hpp"
+#include "testing/reference_eigenvalues.hpp"
+#include "testing/reference_polynomial.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/krylov/bicgstab.hpp>
+#include <prekond/krylov/cg.hpp>
+#include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/ls_polynomial.hpp>
+#include <prekond/precond/neumann.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+template <class Space>
+std::vector<double> applied(const Preconditioner<double, Space>& m, const std::vector<double>& x) {
+  const Space space;
+  const auto from = to_device<Space>(x);
+  const Vector<double, Space> to("to", x.size());
+  Kokkos::deep_copy(to, std::nan(""));
+  m.apply(space, as_multivector(VectorView<const double, Space>(from)), as_multivector(to),
+          *m.make_workspace(space, 1));
+  space.fence();
+  return to_vector(to);
+}
+
+template <class Method, class Space>
+Method made(const typename Method::options_type& options, const HostMatrix<double>& a) {
+  Method m(options);
+  m.numeric(Space(), to_device<Space>(a));
+  return m;
+}
+
+template <class Space>
+std::int64_t cg_iterations(const HostMatrix<double>& a, const Preconditioner<double, Space>* m,
+                           double rtol = 1e-8) {
+  const auto b = to_device<Space>(random_vector(a.num_rows));
+  const Vector<double, Space> x("x", a.num_rows);
+  const auto result = Cg<double, Space>().solve(Space(), operator_of<Space>(a), m, b, x, stop_at(rtol, 5000));
+  EXPECT_TRUE(result.converged) << to_string(result.reason);
+  return result.iterations;
+}
+
+template <class Space>
+class PolynomialSetupTest : public ::testing::Test {};
+TYPED_TEST_SUITE(PolynomialSetupTest, TestSpaces, SpaceNames);
+
+// ---------------------------------------------------------------------------------------------- the interval
+
+TYPED_TEST(PolynomialSetupTest, LanczosFindsTheUpperEnd) {
+  for (const char* spec : {"poisson2d:9", "poisson3d:4", "elasticity3d:3", "anisotropic2d:8", "circuit:8"}) {
+    SCOPED_TRACE(spec);
+    const HostMatrix<double> a = generated(spec);
+    const auto eigenvalues = symmetric_eigenvalues(a, true);
+    const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({}, a);
+    const Spectrum& found = m.spectrum();
+    EXPECT_LE(found.max, eigenvalues.back() * (1 + 1e-12));
+    EXPECT_GE(found.max + found.max_bound, eigenvalues.back() * (1 - 1e-3));
+    EXPECT_LE(found.max + found.max_bound, eigenvalues.back() * 1.1);
+    EXPECT_GE(found.min, eigenvalues.front() * (1 - 1e-10));
+    EXPECT_THAT(m.report().notes, Contains(HasSubstr("Lanczos steps")));
+  }
+}
+
+TYPED_TEST(PolynomialSetupTest, IterationsFallWithTheDegree) {
+  const HostMatrix<double> a = generated("poisson2d:40");
+  const std::int64_t alone = cg_iterations<TypeParam>(a, nullptr);
+  std::int64_t before = alone;
+  for (const int k : {2, 5, 10, 20}) {
+    const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = k}, a);
+    const std::int64_t iterations = cg_iterations<TypeParam>(a, &m);
+    EXPECT_LT(iterations, before);
+    EXPECT_LE(double(iterations * (k + 1)), 1.8 * double(alone) + k);
+    before = iterations;
+  }
+  for (const auto kind : {ChebyshevKind::first, ChebyshevKind::fourth, ChebyshevKind::fourth_optimized}) {
+    const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({.kind = kind, .degree = 4}, a);
+    EXPECT_LT(cg_iterations<TypeParam>(a, &m), alone / 2);
+  }
+  const auto neumann = made<Neumann<double, TypeParam>, TypeParam>({.degree = 4}, a);
+  EXPECT_LT(cg_iterations<TypeParam>(a, &neumann), alone / 2 + 3);
+}
+
+TYPED_TEST(PolynomialSetupTest, AKnownSmallestEigenvalueIsUsed) {
+  // Lanczos ends with all three eigenvalues of D^-1 A: the interval is theirs, and one CG iteration is
+  // enough.
+  HostMatrix<double> a = generated("tridiagonal:3");
+  const auto eigenvalues = symmetric_eigenvalues(a, true);
+  const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 40}, a);
+  EXPECT_NEAR(m.spectrum().min, eigenvalues.front(), 1e-12);
+  EXPECT_EQ(m.spectrum().min_bound, 0);
+  EXPECT_LE(cg_iterations<TypeParam>(a, &m), 1);
+}
+
+TYPED_TEST(PolynomialSetupTest, BoundsMayBeGiven) {
+  const HostMatrix<double> a = generated("poisson2d:9");
+  const auto m =
+      made<Chebyshev<double, TypeParam>, TypeParam>({.degree = 2, .lambda_min = 0.25, .lambda_max = 2.0}, a);
+  EXPECT_TRUE(m.spectrum().min_given && m.spectrum().max_given);
+  for (const double t : {0.1, 0.7, 1.9}) {
+    EXPECT_NEAR(t * m.polynomial()(t), double(1 - first_kind_residual(3, 0.25, 2, t)), 1e-14);
+  }
+  const auto by_ratio = made<Chebyshev<double, TypeParam>, TypeParam>(
+      {.degree = 2, .lambda_max = 2.0, .eigenvalue_ratio = 8}, a);
+  EXPECT_NEAR(by_ratio.polynomial()(0.7), m.polynomial()(0.7), 1e-14);
+  EXPECT_THAT(m.report().notes,
+              Contains(HasSubstr("the interval is [0.25, 2], by lambda_max and lambda_min")));
+  // The boost is for estimates.
+  const auto boosted = made<Chebyshev<double, TypeParam>, TypeParam>(
+      {.kind = ChebyshevKind::fourth, .degree = 0, .boost = 2}, a);
+  EXPECT_NEAR(boosted.polynomial().constant, 4 / (3 * 2 * boosted.spectrum().max), 1e-15);
+  // One that is above the spectrum is not taken.
+  const auto odd = made<LsPolynomial<double, TypeParam>, TypeParam>({.lambda_min = 50}, a);
+  EXPECT_GT(odd.polynomial()(1.0), 0);
+  EXPECT_THAT(odd.report().notes, Contains(HasSubstr("lambda_min is not below")));
+}
+
+TYPED_TEST(PolynomialSetupTest, GershgorinsDiscs) {
+  const HostMatrix<double> a = generated("convection_diffusion3d:8,peclet=1");
+  const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({.bounds = SpectrumBounds::gershgorin}, a);
+  double low = 1e300, high = 0;
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    double radius = 0;
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] != i) radius += std::abs(a.values[k]);
+    low = std::min(low, 1 - radius / a(i, i));
+    high = std::max(high, 1 + radius / a(i, i));
+  }
+  EXPECT_NEAR(m.spectrum().max, high, 1e-14);
+  EXPECT_NEAR(m.spectrum().min, low, 1e-14);
+  EXPECT_FALSE(m.is_symmetric());
+  const auto b = to_device<TypeParam>(random_vector(a.num_rows));
+  std::vector<std::int64_t> iterations;
+  for (const Preconditioner<double, TypeParam>* inverse :
+       {static_cast<const Preconditioner<double, TypeParam>*>(nullptr),
+        static_cast<const Preconditioner<double, TypeParam>*>(&m)}) {
+    const Vector<double, TypeParam> x("x", a.num_rows);
+    iterations.push_back(Bicgstab<double, TypeParam>()
+                             .solve(TypeParam(), operator_of<TypeParam>(a), inverse, b, x, stop_at(1e-8))
+                             .iterations);
+  }
+  EXPECT_LT(iterations[1], iterations[0]);
+}
+
+TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
+  const HostMatrix<double> a = generated("poisson2d:9");  // a diagonal of 4
+  for (const double factor : {1.0, 0x1p600, 0x1p-600}) {
+    HostMatrix<double> scaled = a;
+    for (double& value : scaled.values) value *= factor;
+    const auto none = made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 6,
+                                                                        .scaling = PolynomialScaling::none,
+                                                                        .lambda_min = 0.4 * factor,
+                                                                        .lambda_max = 8 * factor},
+                                                                       scaled);
+    const auto diagonal = made<LsPolynomial<double, TypeParam>, TypeParam>(
+        {.degree = 6, .lambda_min = 0.1, .lambda_max = 2.0}, scaled);
+    const std::vector<double> x = random_vector(81), y = applied<TypeParam>(none, x),
+                              z = applied<TypeParam>(diagonal, x);
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i] * factor, z[i] * factor, 1e-12);
+  }
+  const auto neumann = made<Neumann<double, TypeParam>, TypeParam>(
+      {.degree = 0, .omega = 0.3, .scaling = PolynomialScaling::none}, a);
+  EXPECT_NEAR(applied<TypeParam>(neumann, std::vector<double>(81, 1.0))[5], 0.3, 1e-15);
+  const auto automatic =
+      made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = PolynomialScaling::none}, a);
+  EXPECT_LT(cg_iterations<TypeParam>(a, &automatic), 15);
+}
+
+TYPED_TEST(PolynomialSetupTest, AnIntervalWithoutLength) {
+  const HostMatrix<double> a = diagonal_matrix({2, 5, 1e-9, 4e8});  // D^-1 A = I
+  const std::vector<double> x = {1, 2, 3, 4};
+  const auto check = [&](const Preconditioner<double, TypeParam>& m, double tolerance) {
+    const auto y = applied<TypeParam>(m, x);
+    for (int i = 0; i < 4; ++i) EXPECT_NEAR(y[i] * a.values[i] / x[i], 1, tolerance);
+  };
+  check(made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 12}, a), 1e-12);
+  check(
+      made<Chebyshev<double, TypeParam>, TypeParam>({.degree = 14, .eigenvalue_ratio = 1.001, .boost = 1}, a),
+      1e-12);
+  check(made<LsPolynomial<double, TypeParam>, TypeParam>({.degree = 100}, diagonal_matrix({2, 5, 1e-9, 4e8})),
+        1e-12);
+  const auto one = made<LsPolynomial<double, TypeParam>, TypeParam>({}, diagonal_matrix({8}));
+  EXPECT_NEAR(applied<TypeParam>(one, {1})[0], 0.125, 1e-9);
+}
+
+// ----------------------------------------------------------------------------------------------- breakdowns
+
+TYPED_TEST(PolynomialSetupTest, RowsWithoutAUsableDiagonalAreCounted) {
+  for (const double unusable : {0.0, -3.0, std::nan(""), std::numeric_limits<double>::infinity(), 1e-320}) {
+    HostMatrix<double> a = generated("poisson2d:8");
+    for (const int row : {13, 40})
+      for (std::size_t k = a.row_ptrs[row]; k < a.row_ptrs[row + 1]; ++k)
+        if (a.col_idxs[k] == row) a.values[k] = unusable;
+    const auto m = made<Chebyshev<double, TypeParam>, TypeParam>({}, a);
+    EXPECT_EQ(m.report().breakdowns.count, 2) << unusable;
+    EXPECT_EQ(m.report().breakdowns.first_row, 13);
+    EXPECT_THAT(m.report().breakdowns.action, HasSubstr("largest magnitude"));
+    EXPECT_TRUE(all_finite(applied<TypeParam>(m, random_vector(64)))) << unusable;
+  }
+  // Not stored, and a row without entries.
+  const HostMatrix<double> missing = sparse<double>({{0, 3, 1, 0}, {0, 0, 0, 0}, {1, 1, 4, 0}, {1, 1, 1, 0}});
+  const auto m = made<Neumann<double, TypeParam>, TypeParam>({.degree = 1, .omega = 0.5}, missing);
+  EXPECT_EQ(m.report().breakdowns.count, 3);
+  EXPECT_EQ(m.report().breakdowns.first_row, 0);
+  EXPECT_EQ(m.report().breakdowns.first_pivot, 0);
+  const auto y = applied<TypeParam>(m, {4, 1, 4, 3});  // D = (4, 1, 4, 3)
+  EXPECT_NEAR(y[1], 0.75 + 0.25, 1e-15);
+}
+
+TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
+  for (const Storage storage : {Storage::full, Storage::half}) {
+    HostMatrix<double> a = generated("poisson2d:8");
+    a.values[a.row_ptrs[20]] = std::nan("");
+    for (const auto scaling : {PolynomialScaling::diagonal, PolynomialScaling::none}) {
+      const auto m =
+          made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = scaling, .storage = storage}, a);
+      EXPECT_EQ(m.report().breakdowns.count, 1);
+      EXPECT_EQ(m.report().breakdowns.first_row, 20);
+      EXPECT_TRUE(all_finite(applied<TypeParam>(m, random_vector(64))));
+    }
+  }
+}
+
+TYPED_TEST(PolynomialSetupTest, IndefiniteAndNegativeMatrices) {
+  const HostMatrix<double> indefinite = shifted(generated("poisson2d:9"), 1.0);
+  const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({}, indefinite);
+  EXPECT_THAT(m.report().notes, Contains(HasSubstr("not positive definite: Lanczos found the Ritz value -")));
+  EXPECT_TRUE(all_finite(applied<TypeParam>(m, random_vector(81))));
+  HostMatrix<double> negative = generated("poisson2d:9");
+  for (std::int64_t i = 0; i < 81; ++i)
+    for (std::size_t k = negative.row_ptrs[i]; k < negative.row_ptrs[i + 1]; ++k)
+      negative.values[k] = negative.col_idxs[k] == i ? -negative.values[k] : 0;
+  const auto none = made<LsPolynomial<double, TypeParam>, TypeParam>({}, negative);
+  EXPECT_EQ(none.report().breakdowns.count, 81);
+  EXPECT_THAT(none.report().notes, Contains(HasSubstr("what is left is the diagonal")));
+  EXPECT_EQ(none.polynomial().degree(), 0);
+  EXPECT_EQ(applied<TypeParam>(none, std::vector<double>(81, 1.0))[3], 0.25);
+}
+
+// ---------------------------------------------------------------------------------------- phases and options
+
+TYPED_TEST(PolynomialSetupTest, ASecondNumericTakesTheNewValues) {
+  const HostMatrix<double> a = generated("poisson2d:9"), b = with_larger_diagonal(a, 3);
+  const std::vector<double> x = random_vector(81);
+  LsPolynomial<double, TypeParam> m;
+  m.symbolic(TypeParam(), to_device<TypeParam>(a));
+  m.numeric(TypeParam(), to_device<TypeParam>(a));
+  const auto first = applied<TypeParam>(m, x);
+  m.numeric(TypeParam(), to_device<TypeParam>(b));
+  EXPECT_EQ(applied<TypeParam>(m, x),
+            (applied<TypeParam>(made<LsPolynomial<double, TypeParam>, TypeParam>({}, b), x)));
+  m.numeric(TypeParam(), to_device<TypeParam>(a));
+  EXPECT_EQ(applied<TypeParam>(m, x), first);
+  EXPECT_EQ(m.report().nnz, std::int64_t(a.nnz()));
+  EXPECT_GT(m.report().bytes, std::int64_t(12 * a.nnz()));
+  EXPECT_EQ(m.report().apply_flops, 81 + 10 * (2.0 * double(a.nnz()) + 6 * 81));
+}
+
+TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
+  Chebyshev<double, TypeParam> m;
+  m.numeric(TypeParam(), to_device<TypeParam>(HostMatrix<double>{}));
+  EXPECT_EQ(m.num_rows(), 0);
+  EXPECT_TRUE(applied<TypeParam>(m, {}).empty());
+  m.symbolic(TypeParam(), to_device<TypeParam>(generated("poisson2d:5")));
+  m.numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:5")));
+  const MultiVector<double, TypeParam> x("x", 25, 2), y("y", 25, 2);
+  const auto small = m.make_workspace(TypeParam(), 1);
+  EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(TypeParam(), x, y, *small); }),
+              HasSubstr("fewer vectors"));
+  const auto other = made<Chebyshev<double, TypeParam>, TypeParam>({}, generated("poisson2d:6"))
+                         .make_workspace(TypeParam(), 2);
+  EXPECT_THAT(message_of<std::logic_error>([&] { m.apply(TypeParam(), x, y, *other); }),
+              HasSubstr("for 36 rows"));
+}
+
+TYPED_TEST(PolynomialSetupTest, OptionsByName) {
+  const auto ls =
+      create_preconditioner<double, TypeParam>("ls_polynomial", {{"degree", std::int64_t(4)},
+                                                                 {"bounds", std::string("gershgorin")},
+                                                                 {"scaling", std::string("none")},
+                                                                 {"lanczos_steps", std::int64_t(3)},
+                                                                 {"lambda_min", 0.5},
+                                                                 {"lower_fraction", 1.0},
+                                                                 {"storage", std::string("single")}});
+  ls->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:5")));
+  EXPECT_FALSE(ls->is_symmetric());
+  EXPECT_FALSE(ls->is_nonsymmetric());
+  const auto fourth =
+      create_preconditioner<float, TypeParam>("chebyshev", {{"kind", std::string("fourth_optimized")}});
+  EXPECT_TRUE(fourth->is_symmetric());
+  EXPECT_TRUE(NeumannOptions().properties().needs_spd);
+  EXPECT_FALSE(NeumannOptions{.omega = 1}.properties().needs_spd);
+  EXPECT_FALSE(ChebyshevOptions{.lambda_max = 1}.properties().needs_spd);
+  const auto refused = [](const std::string& name, const OptionMap& options) {
+    return message_of<OptionError>([&] { create_preconditioner<double, TypeParam>(name, options); });
+  };
+  for (const char* name : {"ls_polynomial", "chebyshev", "neumann"}) {
+    EXPECT_THAT(refused(name, {{"lambda_min", 2.0}, {"lambda_max", 2.0}}),
+                HasSubstr(std::string(name) + ": lambda_min = 2 is not below lambda_max = 2"));
+    EXPECT_THAT(refused(name, {{"degree", std::int64_t(101)}}), HasSubstr("degree"));
+    EXPECT_THAT(refused(name, {{"lanczos_steps", std::int64_t(0)}}), HasSubstr("lanczos_steps"));
+  }
+  EXPECT_THAT(refused("ls_polynomial", {{"degree", std::int64_t(0)}}), HasSubstr("degree"));
+  EXPECT_THAT(refused("chebyshev", {{"boost", 0.5}}), HasSubstr("boost"));
+  EXPECT_THAT(refused("chebyshev", {{"eigenvalue_ratio", 1.0}}), HasSubstr("eigenvalue_ratio"));
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/block_cases.hpp"
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+template <class Scalar, class Space>
+std::unique_ptr<Schwarz<Scalar, Space>> made(const OptionMap& options) {
+  SchwarzOptions own;
+  OptionFields::of(own).set(options, own.name);
+  return std::make_unique<Schwarz<Scalar, Space>>(own);
+}
+
+OptionMap schwarz_is(const std::string& method, int overlap, const std::string& combine, std::int64_t size) {
+  return with_size(size, local_is(method, {{"overlap", std::int64_t(overlap)}, {"combine", combine}}));
+}
+
+template <class Scalar, class Space>
+void check(const HostMatrix<double>& matrix, const std::string& method, int overlap, bool additive,
+           const std::string& partition, std::int64_t size, double tolerance) {
+  const Space space;
+  const auto a = convert<Scalar>(matrix);
+  OptionMap options = schwarz_is(method, overlap, additive ? "additive" : "restricted", size);
+  options["partition"] = partition;
+  const auto m = made<Scalar, Space>(options);
+  m->symbolic(space, to_device<Space>(a));
+  m->numeric(space, to_device<Space>(a));
+  const auto sets = sets_of(m->partition());
+  std::size_t rows = 0;
+  for (const auto& set : with_neighbours(a, sets, overlap)) rows += set.size();
+  EXPECT_EQ(m->num_overlapping_rows(), std::int64_t(rows));
+  for (const int count : {1, 3}) {
+    const auto x = waves<Scalar>(a.num_rows, count);
+    const auto y = applied<Scalar, Space>(*m, x, count + 1);
+    for (int k = 0; k < count; ++k)
+      ASSERT_LT(relative_distance(y[k], reference_schwarz(a, sets, overlap, additive, method, x[k])),
+                tolerance);
+  }
+}
+
+template <class Space>
+class SchwarzTest : public ::testing::Test {};
+TYPED_TEST_SUITE(SchwarzTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(SchwarzTest, RestrictedAndAdditiveAsTheTextbooks) {
+  for (const auto& matrices : {small_matrices(), general_matrices()})
+    for (const auto& [name, a] : matrices)
+      for (const int overlap : {0, 1, 2})
+        for (const bool additive : {false, true}) {
+          SCOPED_TRACE(name + ", overlap " + std::to_string(overlap) + (additive ? ", additive" : ""));
+          // The circuit is nearly singular as a whole, which subdomains come near to.
+          const bool is_circuit = name.rfind("circuit", 0) == 0;
+          const double tolerance = is_circuit ? 1e-9 : 1e-12;
+          check<double, TypeParam>(a, "dense", overlap, additive, "bisection", 7, tolerance);
+          check<double, TypeParam>(a, "dense", overlap, additive, "rows", 40, tolerance);
+          check<double, TypeParam>(a, "ilu0", overlap, additive, "auto", 13, 1e-12);
+          if (name.rfind("scaled", 0) != 0 && !is_circuit)
+            check<float, TypeParam>(a, "dense", overlap, additive, "bisection", 7, 1e-3);
+        }
+}
+
+TYPED_TEST(SchwarzTest, WithTheOtherMethodsOfATeamABlock) {
+  for (const int overlap : {0, 1, 2})
+    for (const bool additive : {false, true})
+      for (const int n : {5, 67, 129}) {
+        check<double, TypeParam>(random_spd(n, 0.1, 7u + n), "ic0", overlap, additive, "bisection", 9, 1e-12);
+        check<double, TypeParam>(random_general(n, 0.1, 7u + n), "ilut", overlap, additive, "auto", 9, 1e-12);
+      }
+}
+
+TYPED_TEST(SchwarzTest, AnyPreconditionerOfTheSubdomains) {
+  const TypeParam space;
+  const auto a = generated("poisson2d:13");
+  for (const bool additive : {false, true}) {
+    // jacobi knows no neighbours: restricted it is itself, additive once a copy.
+    OptionMap options = schwarz_is("jacobi", 2, additive ? "additive" : "restricted", 20);
+    const auto m = made<double, TypeParam>(options);
+    m->numeric(space, to_device<TypeParam>(a));
+    const Sets sets = with_neighbours(a, sets_of(m->partition()), 2);
+    std::vector<int> copies(169, 0);
+    for (const auto& set : sets)
+      for (const int i : set) ++copies[i];
+    const auto x = waves<double>(169, 2);
+    const auto y = applied<double, TypeParam>(*m, x, 3);
+    for (int v = 0; v < 2; ++v)
+      for (int i = 0; i < 169; ++i)
+        ASSERT_NEAR(y[v][i], x[v][i] / a(i, i) * (additive ? copies[i] : 1), 1e-14) << i;
+  }
+  const auto fsai = made<double, TypeParam>(schwarz_is("fsai", 1, "additive", 20));
+  fsai->numeric(space, to_device<TypeParam>(a));
+  EXPECT_TRUE(fsai->is_symmetric());
+}
+
+TYPED_TEST(SchwarzTest, WithoutOverlapItIsBlockJacobi) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_general(97, 0.1, 3));
+  for (const char* method : {"dense", "ilu0", "ilut", "isai"})
+    for (const char* combine : {"restricted", "additive"}) {
+      const auto schwarz = made<double, TypeParam>(schwarz_is(method, 0, combine, 20));
+      const auto jacobi =
+          create_preconditioner<double, TypeParam>("block_jacobi", with_size(20, local_is(method)));
+      schwarz->numeric(space, a);
+      jacobi->numeric(space, a);
+      const auto x = waves<double>(97, 2);
+      EXPECT_EQ((applied<double, TypeParam>(*schwarz, x)), (applied<double, TypeParam>(*jacobi, x)));
+      EXPECT_EQ(schwarz->properties().symmetry, jacobi->properties().symmetry);
+    }
+}
+
+TYPED_TEST(SchwarzTest, SupervariablesOverlapToo) {
+  const auto a = generated("elasticity3d:3");
+  const TypeParam space;
+  OptionMap options = local_is("dense", {{"partition", std::string("supervariables")},
+                                         {"max_block_size", std::int64_t(6)},
+                                         {"overlap", std::int64_t(1)}});
+  const auto m = made<double, TypeParam>(options);
+  m->numeric(space, to_device<TypeParam>(a));
+  const auto x = waves<double>(a.num_rows, 1);
+  EXPECT_LT(relative_distance((applied<double, TypeParam>(*m, x)[0]),
+                              reference_schwarz(a, sets_of(m->partition()), 1, false, "dense", x[0])),
+            1e-11);
+}
+
+TYPED_TEST(SchwarzTest, AdditiveIsSymmetricRestrictedIsNot) {
+  const auto of = [](const OptionMap& options) { return made<double, TypeParam>(options)->properties(); };
+  EXPECT_EQ(of(schwarz_is("dense", 1, "additive", 9)).symmetry, Symmetry::symmetric);
+  EXPECT_EQ(of(schwarz_is("dense", 1, "restricted", 9)).symmetry, Symmetry::nonsymmetric);
+  EXPECT_EQ(of(schwarz_is("dense", 0, "restricted", 9)).symmetry, Symmetry::symmetric);
+  EXPECT_EQ(of(schwarz_is("ilu0", 2, "additive", 9)).symmetry, Symmetry::unknown);
+  EXPECT_EQ(of(schwarz_is("isai", 2, "additive", 9)).symmetry, Symmetry::nonsymmetric);
+  EXPECT_TRUE(of(schwarz_is("ic0", 1, "additive", 9)).needs_spd);
+  const TypeParam space;
+  const auto m = made<double, TypeParam>(schwarz_is("ic0", 2, "additive", 9));
+  m->numeric(space, to_device<TypeParam>(random_spd(40, 0.1, 5)));
+  EXPECT_TRUE(m->is_symmetric());
+  Vectors<double> unit(40, std::vector<double>(40, 0));
+  for (int i = 0; i < 40; ++i) unit[i][i] = 1;
+  const auto columns = applied<double, TypeParam>(*m, unit);
+  for (int i = 0; i < 40; ++i)
+    for (int j = 0; j < i; ++j)
+      ASSERT_NEAR(columns[i][j], columns[j][i], 1e-14 * std::sqrt(columns[i][i] * columns[j][j]));
+}
+
+TYPED_TEST(SchwarzTest, ASecondNumericTakesTheNewValues) {
+  const TypeParam space;
+  const auto a = random_spd(80, 0.1, 3);
+  const auto b = with_larger_diagonal(a, 5);
+  for (const char* method : {"dense", "ic0", "ilut", "fsai"})
+    for (const char* combine : {"restricted", "additive"}) {
+      const OptionMap options = schwarz_is(method, 1, combine, 11);
+      const auto m = made<double, TypeParam>(options), fresh = made<double, TypeParam>(options);
+      m->symbolic(space, to_device<TypeParam>(a));
+      m->numeric(space, to_device<TypeParam>(a));
+      m->numeric(space, to_device<TypeParam>(b));
+      fresh->numeric(space, to_device<TypeParam>(b));
+      const auto x = waves<double>(80, 1);
+      EXPECT_EQ((applied<double, TypeParam>(*m, x)), (applied<double, TypeParam>(*fresh, x))) << method;
+      EXPECT_THAT(
+          message_of<InputError>([&] { m->numeric(space, to_device<TypeParam>(random_spd(80, 0.2, 4))); }),
+          HasSubstr("schwarz: numeric was given"));
+    }
+}
+
+TYPED_TEST(SchwarzTest, BreakdownsNameTheMatrixsRow) {
+  const TypeParam space;
+  std::vector<std::vector<double>> dense(9, std::vector<double>(9, 0));
+  for (int i = 0; i < 9; ++i) dense[i][i] = 2;
+  dense[7][7] = 0;
+  const auto m =
+      made<double, TypeParam>({{"block_size", std::int64_t(3)}, {"partition", std::string("rows")}});
+  m->numeric(space, to_device<TypeParam>(sparse(dense)));
+  EXPECT_EQ(m->report().breakdowns.count, 1);
+  EXPECT_EQ(m->report().breakdowns.first_row, 7);
+  EXPECT_THAT(m->report().notes, Contains(HasSubstr("schwarz: 3 blocks of up to 3 rows, with 100 %")));
+}
+
+TYPED_TEST(SchwarzTest, NotesSayWhatOverlaps) {
+  const TypeParam space;
+  const auto m = made<double, TypeParam>(schwarz_is("dense", 1, "restricted", 10));
+  m->numeric(space, to_device<TypeParam>(generated("tridiagonal:100")));
+  EXPECT_THAT(m->report().notes, Contains(HasSubstr("each row in 1.18 of them")));
+  EXPECT_THAT(m->report().notes, Contains(HasSubstr("the partition cuts 9 edges of 99")));
+}
+
+TYPED_TEST(SchwarzTest, ColumnsOfOtherRanksAreLeftOut) {
+  const TypeParam space;
+  const auto a = random_spd(61, 0.1, 3);
+  const auto wide = with_columns_of_other_ranks(a);
+  for (const char* combine : {"restricted", "additive"}) {
+    const OptionMap options = schwarz_is("dense", 2, combine, 10);
+    const auto m = made<double, TypeParam>(options), own = made<double, TypeParam>(options);
+    m->numeric(space, to_device<TypeParam>(wide));
+    own->numeric(space, to_device<TypeParam>(a));
+    const auto x = waves<double>(61, 1);
+    EXPECT_EQ((applied<double, TypeParam>(*m, x)), (applied<double, TypeParam>(*own, x)));
+  }
+}
+
+TYPED_TEST(SchwarzTest, ARankWithoutRows) {
+  const TypeParam space;
+  HostMatrix<double> none;
+  none.num_cols = 3;
+  for (const char* combine : {"restricted", "additive"}) {
+    const auto m = made<double, TypeParam>(schwarz_is("ilu0", 1, combine, 10));
+    EXPECT_EQ(m->num_overlapping_rows(), 0);
+    for (int i = 0; i < 2; ++i) m->numeric(space, to_device<TypeParam>(none));
+    EXPECT_EQ(m->num_rows(), 0);
+    EXPECT_THAT((applied<double, TypeParam>(*m, {{}})[0]), IsEmpty());
+  }
+}
+
+TYPED_TEST(SchwarzTest, AWorkspaceForFewerVectorsIsRefused) {
+  const TypeParam space;
+  for (const char* method : {"dense", "jacobi"}) {
+    const auto m = made<double, TypeParam>(schwarz_is(method, 1, "additive", 4));
+    m->numeric(space, to_device<TypeParam>(random_spd(10, 0.3, 1)));
+    const auto workspace = m->make_workspace(space, 1);
+    const MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
+    EXPECT_EQ(message_of<std::logic_error>([&] { m->apply(space, x, y, *workspace); }),
+              "schwarz: the workspace was made for fewer vectors");
+  }
+  const auto m = made<double, TypeParam>(schwarz_is("jacobi", 1, "restricted", 4));
+  m->numeric(space, to_device<TypeParam>(random_spd(10, 0.3, 1)));
+  const auto workspace = m->make_workspace(space, 1);
+  const MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
+  EXPECT_EQ(message_of<std::logic_error>([&] { m->apply(space, x, y, *workspace); }),
+            "jacobi: the workspace was made for fewer vectors");
+}
+
+TYPED_TEST(SchwarzTest, TheRegistryBuildsIt) {
+  const TypeParam space;
+  const auto m =
+      create_preconditioner<double, TypeParam>("schwarz", {{"overlap", std::int64_t(2)},
+                                                           {"local.name", std::string("schwarz")},
+                                                           {"local.overlap", std::int64_t(0)},
+                                                           {"local.local.name", std::string("ilu0")}});
+  m->numeric(space, to_device<TypeParam>(generated("poisson2d:9")));
+  EXPECT_EQ(m->name(), "schwarz");
+  EXPECT_THAT(message_of<OptionError>([] {
+                create_preconditioner<double, TypeParam>(
+                    "schwarz", {{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(2)}});
+              }),
+              HasSubstr("schwarz: num_blocks and block_size"));
+  EXPECT_THAT(message_of<std::logic_error>([] { Schwarz<double, TypeParam>().partition(); }),
+              HasSubstr("schwarz: there is no partition before symbolic"));
+}
+
+TYPED_TEST(SchwarzTest, TheUsersPartition) {
+  const TypeParam space;
+  const auto a = random_spd(50, 0.1, 3);
+  std::vector<int> part(50);
+  for (int i = 0; i < 50; ++i) part[i] = i % 4;
+  const auto m = made<double, TypeParam>({{"combine", std::string("additive")}});
+  m->set_partition(space, to_device<TypeParam>(part));
+  m->numeric(space, to_device<TypeParam>(a));
+  EXPECT_EQ(m->partition().count(), 4);
+  const auto x = waves<double>(50, 1);
+  EXPECT_LT(relative_distance((applied<double, TypeParam>(*m, x)[0]),
+                              reference_schwarz(a, sets_of(m->partition()), 1, true, "dense", x[0])),
+            1e-13);
+}
+
+}  // namespace
+}  // namespace prekond::testing
