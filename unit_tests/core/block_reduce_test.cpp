@@ -124,18 +124,46 @@ TYPED_TEST(BlockReduceTest, EqualsASequentialSumInBlocks) {
 
 TYPED_TEST(BlockReduceTest, BlocksDependOnTheSizeAlone) {
   using Workspace = ReduceWorkspace<double, TypeParam>;
+  constexpr bool on_device = !is_host_space<TypeParam>;
+  constexpr std::int64_t smallest = on_device ? 128 : 512, most = on_device ? 2048 : 8192;
   EXPECT_EQ(Workspace::num_blocks(0), 1);
   EXPECT_EQ(Workspace::num_blocks(1), 1);
-  EXPECT_EQ(Workspace::num_blocks(512), 1);
-  EXPECT_EQ(Workspace::num_blocks(513), 2);
-  EXPECT_EQ(Workspace::block_size(512 * 8192), 512);
-  EXPECT_EQ(Workspace::block_size(512 * 8192 + 1), 513);
+  EXPECT_EQ(Workspace::num_blocks(smallest), 1);
+  EXPECT_EQ(Workspace::num_blocks(smallest + 1), 2);
+  EXPECT_EQ(Workspace::num_blocks(512), on_device ? 4 : 1);
+  EXPECT_EQ(Workspace::num_blocks(513), on_device ? 5 : 2);
+  EXPECT_EQ(Workspace::block_size(smallest * most), smallest);
+  EXPECT_EQ(Workspace::block_size(smallest * most + 1), on_device ? 256 : 513);
+  EXPECT_EQ(Workspace::block_size(256 * 2048 + 1), 512);
   for (std::int64_t n :
        {std::int64_t(100003), std::int64_t(4300001), std::int64_t(3) << 31, (std::int64_t(1) << 40) + 1}) {
-    EXPECT_LE(Workspace::num_blocks(n), 8192);
+    EXPECT_LE(Workspace::num_blocks(n), most);
     EXPECT_GE(Workspace::num_blocks(n) * Workspace::block_size(n), n);
     EXPECT_LT((Workspace::num_blocks(n) - 1) * Workspace::block_size(n), n);
   }
+}
+
+/// Where blocks get longer, their number falls: 8192 of 512 elements, and 8177 of 513.
+TYPED_TEST(BlockReduceTest, AWorkspaceFitsWhateverIsShorter) {
+  using Workspace = ReduceWorkspace<double, TypeParam>;
+  const TypeParam space;
+  for (const std::int64_t full : {std::int64_t(128) * 2048, std::int64_t(512) * 8192}) {
+    const Workspace workspace(space, full + 1);
+    for (const std::int64_t n : {full + 1, full, full - 1, full / 2, std::int64_t(0)})
+      EXPECT_TRUE(workspace.fits(Workspace::num_blocks(n))) << n << " of " << full + 1;
+    Vector<double, TypeParam> result("result", 2);
+    EXPECT_NO_THROW((block_reduce<2, double, TypeParam>(space, "prekond::testing::count", full, workspace,
+                                                        result, CountElements())));
+    space.fence();
+    EXPECT_EQ(to_vector(result), (std::vector<double>{double(full), double((full + 2) / 3)}));
+  }
+  EXPECT_EQ(Workspace::most_blocks(0), 1);
+  std::int64_t most = 1;
+  for (std::int64_t n = 1; n < std::int64_t(600) * 8192; n += 127) {
+    most = std::max(most, Workspace::num_blocks(n));
+    ASSERT_GE(Workspace::most_blocks(n), most) << n;
+  }
+  EXPECT_EQ(Workspace::most_blocks(std::int64_t(1) << 40), is_host_space<TypeParam> ? 8192 : 2048);
 }
 
 TYPED_TEST(BlockReduceTest, LongBlocks) {

@@ -19,8 +19,8 @@ struct Sums {
   }
 };
 
-/// Working memory of the reductions over n elements (or rows), made once, so that an iteration allocates
-/// nothing.
+/// Working memory of the reductions over up to n elements (or rows), made once, so that an iteration
+/// allocates nothing: four sums for each block, and a counter.
 ///
 /// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the
 /// blocks: the result has the same bits whatever the number of threads.
@@ -32,19 +32,23 @@ class ReduceWorkspace {
   ReduceWorkspace() = default;
   ReduceWorkspace(const Space& space, std::int64_t n)
       : m_partials(
-            allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * num_blocks(n))),
+            allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * most_blocks(n))),
         m_arrived(allocate_zero<Vector<unsigned, Space>>(space, "prekond::reduce::arrived", 1)) {}
 
   /// Elements of a block: 512, or what keeps the number of blocks at 8192 for very long vectors. On a device
   /// 128, or what keeps it at 2048, in multiples of 256: enough for all multiprocessors, and few enough that
-  /// the team which adds their sums does not take longer than they did (H200: 8192 take 50 us).
+  /// the team which adds their sums does not take longer than they did.
   static std::int64_t block_size(std::int64_t n) {
-    if (is_host_space<Space>) return std::max<std::int64_t>(512, (n + 8191) / 8192);
-    const std::int64_t share = (n + 2047) / 2048;
-    return share <= 128 ? 128 : (share + 255) / 256 * 256;
+    const std::int64_t share = (n + block_limit - 1) / block_limit;
+    if (share <= smallest_block) return smallest_block;
+    return is_host_space<Space> ? share : (share + 255) / 256 * 256;
   }
   static std::int64_t num_blocks(std::int64_t n) {
     return std::max<std::int64_t>(1, (n + block_size(n) - 1) / block_size(n));
+  }
+  /// The largest num_blocks of all lengths up to n: where blocks grow with n, their number falls.
+  static std::int64_t most_blocks(std::int64_t n) {
+    return std::clamp<std::int64_t>((n + smallest_block - 1) / smallest_block, 1, block_limit);
   }
 
   VectorView<Scalar, Space> partials() const { return m_partials; }
@@ -54,6 +58,9 @@ class ReduceWorkspace {
   }
 
  private:
+  static constexpr std::int64_t smallest_block = is_host_space<Space> ? 512 : 128;
+  static constexpr std::int64_t block_limit = is_host_space<Space> ? 8192 : 2048;
+
   Vector<Scalar, Space> m_partials;
   Vector<unsigned, Space> m_arrived;
 };
