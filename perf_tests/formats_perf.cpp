@@ -21,7 +21,7 @@
 /// csr, sell, dia, jad          y = A x; `bytes_per_second` counts what must move: the matrix, x and y once;
 ///                `of_copy`: that beside the copy's rate
 /// step_FORMAT    the step of a three-term recurrence; `over_product`: beside the product's time
-/// dot_FORMAT     product and inner product in one pass
+/// dot_FORMAT     product and inner product
 /// make_FORMAT    the conversion from CSR; `products`: in products by CSR
 /// cusparse_*     with CUDA, its two CSR algorithms and SELL
 /// auto           the time of the format that `auto` picks; `over_best`: beside the fastest format's;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Views as bare pointers, for kernels with many of them: Kokkos hands functors of more than 512 bytes to
-/// CUDA through constant memory, which it waits for (H200: 14 us a launch).
+/// CUDA through constant memory, which it waits for (H200: 13 us a launch more,
+/// perf_tests/results/h200/toolbox/results.md).
 #include <cstdint>
 
 #include <Kokkos_Core.hpp>

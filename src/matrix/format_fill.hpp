@@ -35,9 +35,8 @@ struct FillSell {
     const std::int64_t i = is_row && rows.extent(0) > 0 ? rows(position) : position;
     const std::size_t begin = is_row ? a.row_ptrs(i) : 0;
     const int length = is_row ? static_cast<int>(a.row_ptrs(i + 1) - begin) : 0;
-    Value* places = values.data() + first * chunk + position % chunk;
     for (int k = 0; k < width; ++k)
-      places[std::size_t(k) * chunk] = k < length ? a.values(begin + k) : zero_of<Value>();
+      values((first + k) * chunk + position % chunk) = k < length ? a.values(begin + k) : zero_of<Value>();
   }
 };
 
@@ -79,34 +78,64 @@ struct FillJad {
   }
 };
 
-}  // namespace impl::formats
-
 template <class Value, class Space>
-SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a,
-                                   const SellOptions& options) {
-  SellMatrix<Value, Space> result{make_sell_structure<Space>(space, a, options), {}};
+SellMatrix<Value, Space> fill_sell(const Space& space, const CsrView<Value, Space>& a,
+                                   const SellStructure<Space>& structure) {
+  SellMatrix<Value, Space> result{structure, {}};
   result.values = allocate<Vector<Value, Space>>(space, "prekond::sell::values", result.num_places());
-  Kokkos::parallel_for(
-      "prekond::sell::fill_values",
-      impl::formats::Range<Space>(space, 0, result.num_chunks() * result.chunk_rows),
-      impl::formats::FillSell<Value, Space>{a, result.chunk_ptrs, result.rows, result.values});
+  Kokkos::parallel_for("prekond::sell::fill_values",
+                       Range<Space>(space, 0, result.num_chunks() * result.chunk_rows),
+                       FillSell<Value, Space>{a, result.chunk_ptrs, result.rows, result.values});
   return result;
 }
 
 template <class Value, class Space>
-DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a,
-                                 const DiaOptions& options) {
+DiaMatrix<Value, Space> fill_dia(const Space& space, const CsrView<Value, Space>& a,
+                                 const Vector<int, Space>& offsets) {
   DiaMatrix<Value, Space> result;
   result.num_rows = a.num_rows;
   result.num_cols = a.num_cols;
   result.nnz = a.nnz();
   result.stride = (a.num_rows + 31) / 32 * 32;
-  result.offsets = impl::formats::diagonal_offsets<Space>(space, a, sizeof(Value), options);
+  result.offsets = offsets;
   result.values =
       allocate<Vector<Value, Space>>(space, "prekond::dia::values", result.stride * result.num_diagonals());
-  Kokkos::parallel_for("prekond::dia::fill_values", impl::formats::Range<Space>(space, 0, result.stride),
-                       impl::formats::FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
+  Kokkos::parallel_for("prekond::dia::fill_values", Range<Space>(space, 0, result.stride),
+                       FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
   return result;
+}
+
+template <class Value, class Space>
+SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a, Found<Space>& found) {
+  if (!found.chunks) found.chunks = choose_chunks<Space>(space, a, SellOptions());
+  const auto structure = make_sell_structure<Space>(space, a, SellOptions(), *found.chunks);
+  found = {};
+  return fill_sell<Value, Space>(space, a, structure);
+}
+
+template <class Value, class Space>
+DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a, Found<Space>& found) {
+  if (!found.diagonals) found.diagonals = mark_diagonals<Space>(space, a);
+  const auto offsets = diagonal_offsets<Space>(space, a, *found.diagonals, sizeof(Value), DiaOptions());
+  found = {};
+  return fill_dia<Value, Space>(space, a, offsets);
+}
+
+}  // namespace impl::formats
+
+template <class Value, class Space>
+SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a,
+                                   const SellOptions& options) {
+  return impl::formats::fill_sell<Value, Space>(space, a, make_sell_structure<Space>(space, a, options));
+}
+
+template <class Value, class Space>
+DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a,
+                                 const DiaOptions& options) {
+  namespace formats = impl::formats;
+  const auto offsets = formats::diagonal_offsets<Space>(space, a, formats::mark_diagonals<Space>(space, a),
+                                                        sizeof(Value), options);
+  return formats::fill_dia<Value, Space>(space, a, offsets);
 }
 
 template <class Value, class Space>
@@ -129,6 +158,10 @@ JadMatrix<Value, Space> make_jad(const Space& space, const CsrView<Value, Space>
   template SellMatrix<Value, Space> make_sell(const Space&, const CsrView<Value, Space>&,                   \
                                               const SellOptions&);                                          \
   template DiaMatrix<Value, Space> make_dia(const Space&, const CsrView<Value, Space>&, const DiaOptions&); \
-  template JadMatrix<Value, Space> make_jad(const Space&, const CsrView<Value, Space>&);
+  template JadMatrix<Value, Space> make_jad(const Space&, const CsrView<Value, Space>&);                    \
+  template SellMatrix<Value, Space> impl::formats::make_sell(const Space&, const CsrView<Value, Space>&,    \
+                                                             impl::formats::Found<Space>&);                 \
+  template DiaMatrix<Value, Space> impl::formats::make_dia(const Space&, const CsrView<Value, Space>&,      \
+                                                           impl::formats::Found<Space>&);
 
 }  // namespace prekond

@@ -12,13 +12,11 @@
 
 namespace prekond::impl::products {
 
+// Chosen on an H200.
 struct FormatTuning {
   static constexpr int team = 256;
-  // Of sorted rows, so that most of a window is in one team's cache (H200, 46 and 16 scattered entries a row:
-  // 490 -> 398 us, 401 -> 350; near the diagonal 256 -> 272).
-  static constexpr int sorted_team = 512;
-  // Entries that a thread asks for at a time (H200, TB/s of 4 and 8: 7 entries a row 3.6 and 3.4, 44 entries
-  // 3.5 and 4.0).
+  static constexpr int sorted_team = 512;  // of sorted rows: most of a window is in one team's cache
+  // Entries that a thread asks for at a time; the fewer where rows are short.
   static constexpr int short_batch = 4;
   static constexpr int batch = 8;
   static constexpr int mean_of_short_batch = 8;
@@ -106,6 +104,9 @@ struct PackedJad {
 template <class Value, class Scalar, class Space>
 struct SellRows {
   using View = SellView<Value, Space>;
+  static constexpr const char* label = "prekond::spmv::apply_sell";
+  static constexpr const char* dot_label = "prekond::spmv::apply_sell_dot";
+  static constexpr int largest_team = FormatTuning::sorted_team;
   static constexpr int chunk = SellStructure<Space>::chunk_rows;
   static constexpr int side_by_side = chunk;
   PackedSell<Value> a;
@@ -140,14 +141,13 @@ struct SellRows {
     const int width = static_cast<int>(a.chunk_ptrs(c + 1) - first);
     const int lane = static_cast<int>(position % chunk);
     const int* bases = a.bases.data() + first;
-    const Value* values = a.values.data() + first * chunk + lane;
+    const Value* values = a.values.data() + first * chunk;
     Scalar result = 0;
     with_deltas(c, [&](const auto* deltas) {
-      const auto* own = deltas + lane;
       int k = 0;
       const auto get = [&](int p, int& col, Value& value) {
-        const std::int64_t place = std::int64_t(k + p) * chunk;
-        col = bases[k + p] + static_cast<int>(own[place]);
+        const std::int64_t place = std::int64_t(k + p) * chunk + lane;
+        col = bases[k + p] + static_cast<int>(deltas[place]);
         value = values[place];
       };
       for (; k + Batch <= width; k += Batch) add_batch<Batch, Value>(xv, get, result);
@@ -164,7 +164,9 @@ struct SellRows {
     return result;
   }
 
-  /// Of the chunk of `position`, a multiple of its rows.
+  /// Where `sums` begins that has `position` among its rows.
+  KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position / chunk * chunk; }
+  /// Of the chunk that begins at `position`.
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     const std::int64_t c = position / chunk;
     const std::size_t first = a.chunk_ptrs(c);
@@ -184,6 +186,9 @@ struct SellRows {
 template <class Value, class Scalar, class Space>
 struct DiaRows {
   using View = DiaView<Value, Space>;
+  static constexpr const char* label = "prekond::spmv::apply_dia";
+  static constexpr const char* dot_label = "prekond::spmv::apply_dia_dot";
+  static constexpr int largest_team = FormatTuning::team;
   static constexpr int side_by_side = 128;
   PackedDia<Value> a;
 
@@ -211,6 +216,8 @@ struct DiaRows {
     return result;
   }
 
+  KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
+  /// Of rows from any `position` on.
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     for (int r = 0; r < side_by_side; ++r) results[r] = 0;
     const std::int64_t end = position + side_by_side < a.num_rows ? position + side_by_side : a.num_rows;
@@ -219,8 +226,8 @@ struct DiaRows {
       const int low = static_cast<int>((position + offset < 0 ? -offset : position) - position);
       const int high = static_cast<int>((end + offset > a.num_cols ? a.num_cols - offset : end) - position);
       const Value* values = a.values.data() + d * a.stride + position;
-      const Scalar* from = xv + position + offset;
-      for (int r = low; r < high; ++r) add_entry(static_cast<Scalar>(values[r]), from[r], results[r]);
+      const std::int64_t first = position + offset;  // a column, where x has it
+      for (int r = low; r < high; ++r) add_entry(static_cast<Scalar>(values[r]), xv[first + r], results[r]);
     }
   }
 };
@@ -228,6 +235,9 @@ struct DiaRows {
 template <class Value, class Scalar, class Space>
 struct JadRows {
   using View = JadView<Value, Space>;
+  static constexpr const char* label = "prekond::spmv::apply_jad";
+  static constexpr const char* dot_label = "prekond::spmv::apply_jad_dot";
+  static constexpr int largest_team = FormatTuning::sorted_team;
   static constexpr int side_by_side = 32;
   PackedJad<Value> a;
 
@@ -258,6 +268,8 @@ struct JadRows {
     return result;
   }
 
+  KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
+  /// Of rows from any `position` on.
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     for (int r = 0; r < side_by_side; ++r) results[r] = 0;
     for (int k = 0; k < a.num_diagonals; ++k) {
@@ -274,7 +286,8 @@ struct JadRows {
 
 template <class Rows, class Scalar, class Space, int Batch, bool WithDot>
 struct FormatKernel {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  static_assert(is_host_space<Space> || !WithDot, "a device's product and inner product are two kernels");
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Rows::largest_team, 1>>;
   using Member = typename Policy::member_type;
 
   Rows rows;
@@ -287,7 +300,7 @@ struct FormatKernel {
     Scalar dot = 0;
     if constexpr (is_host_space<Space>) {
       constexpr int count = Rows::side_by_side;
-      for (std::int64_t first = range.begin / count * count; first < range.end; first += count)
+      for (std::int64_t first = Rows::first_of(range.begin); first < range.end; first += count)
         for (int v = 0; v < num_vectors(); ++v) {
           Scalar sums[count];
           rows.sums(first, column_of_x(v), sums);
@@ -332,7 +345,7 @@ struct RowsOf<JadView<Value, Space>> {
   using type = JadRows<Value, Scalar, Space>;
 };
 
-/// rows_per_block: what a sum over blocks depends on; 0 where there is none.
+/// rows_per_block: what a host's sum over blocks depends on; 0 where there is none.
 template <bool WithDot, class View, class Scalar, class Space>
 void dispatch(const Space& space, const char* label, const View& a, const RowUpdate<Scalar, Space>& update,
               std::int64_t rows_per_block = 0, const FinishReduction<1, Scalar, Space>& finish = {}) {
@@ -342,13 +355,10 @@ void dispatch(const Space& space, const char* label, const View& a, const RowUpd
                                            : FormatTuning::team;
   const std::int64_t per_launch = is_host_space<Space> ? FormatTuning::host_positions : threads;
   const std::int64_t per_team = rows_per_block > 0 ? rows_per_block : per_launch;
-  const Kokkos::TeamPolicy<Space> policy(
-      space, num_teams(a.num_rows, per_team),
-      static_cast<int>(std::min<std::int64_t>(threads, (per_team + 31) / 32 * 32)), 1);
   const auto launch = [&](auto batch) {
-    Kokkos::parallel_for(
-        label, policy,
-        FormatKernel<Rows, Scalar, Space, decltype(batch)::value, WithDot>{{a}, update, per_team, finish});
+    using Kernel = FormatKernel<Rows, Scalar, Space, decltype(batch)::value, WithDot>;
+    Kokkos::parallel_for(label, typename Kernel::Policy(space, num_teams(a.num_rows, per_team), threads, 1),
+                         Kernel{{a}, update, per_team, finish});
   };
   if constexpr (!is_host_space<Space>)
     if (Rows::is_short(a)) return launch(std::integral_constant<int, FormatTuning::short_batch>{});
@@ -364,7 +374,8 @@ void format_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                        VectorView<const real_type_t<Scalar>, Space> row_scale, const FormatView& a,
                        MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
                        MultiVectorView<Scalar, Space> y) {
-  impl::products::multiply(space, "prekond::spmv::apply_format", a,
+  using Rows = typename impl::products::RowsOf<FormatView>::template type<Scalar>;
+  impl::products::multiply(space, Rows::label, a,
                            impl::products::RowUpdate<Scalar, Space>{step, x, y, b, row_scale});
 }
 
@@ -372,8 +383,17 @@ template <class Scalar, class Space, class FormatView>
 void format_dot(const Space& space, const FormatView& a, VectorView<const Scalar, Space> x,
                 VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
                 const ReduceWorkspace<Scalar, Space>& workspace) {
-  impl::products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_format_dot", a, x, y, dot,
-                                              workspace);
+  namespace products = impl::products;
+  using Rows = typename products::RowsOf<FormatView>::template type<Scalar>;
+  products::check_dot<FormatView, Scalar, Space>(a, x, y, workspace);
+  if constexpr (is_host_space<Space>) {
+    products::multiply_dot<Scalar, Space>(space, Rows::dot_label, a, x, y, dot, workspace);
+  } else {
+    // In one pass the teams would be the sum's blocks: too few, of too many rows, for the product.
+    products::multiply(space, Rows::label, a,
+                       products::RowUpdate<Scalar, Space>{{}, as_multivector(x), as_multivector(y)});
+    products::dot_of_product<Scalar, Space>(space, Rows::dot_label, a.num_rows, x, y, dot, workspace);
+  }
 }
 
 #define PREKOND_FORMAT_RECURRENCE(View, Value, Scalar, Space)                                                \

@@ -46,24 +46,6 @@ struct ListDiagonals {
   }
 };
 
-template <class Space>
-struct Marked {
-  Vector<int, Space> marks;
-  Vector<std::size_t, Space> places;
-  std::size_t count;
-};
-
-template <class Space>
-Marked<Space> mark_diagonals(const Space& space, const CsrGraphView<Space>& pattern) {
-  const std::int64_t possible = pattern.num_rows + pattern.num_cols;
-  const auto marks = allocate_zero<Vector<int, Space>>(space, "prekond::dia::marks", possible);
-  Kokkos::parallel_for("prekond::dia::mark_diagonals", Range<Space>(space, 0, pattern.num_rows),
-                       MarkDiagonals<Space>{pattern, marks});
-  const auto [places, count] =
-      scan_row_lengths(space, "prekond::dia::places", possible, VectorView<const int, Space>(marks));
-  return {marks, places, count};
-}
-
 /// What is sorted: entries that the row lacks of 2^32, then the row.
 using Key = unsigned long long;
 
@@ -97,23 +79,34 @@ struct ReadKeys {
 }  // namespace
 
 template <class Space>
+Diagonals<Space> mark_diagonals(const Space& space, const CsrGraphView<Space>& pattern) {
+  const std::int64_t possible = pattern.num_rows + pattern.num_cols;
+  const auto marks = allocate_zero<Vector<int, Space>>(space, "prekond::dia::marks", possible);
+  Kokkos::parallel_for("prekond::dia::mark_diagonals", Range<Space>(space, 0, pattern.num_rows),
+                       MarkDiagonals<Space>{pattern, marks});
+  const auto [places, count] =
+      scan_row_lengths(space, "prekond::dia::places", possible, VectorView<const int, Space>(marks));
+  return {marks, places, count};
+}
+
+template <class Space>
 Vector<int, Space> diagonal_offsets(const Space& space, const CsrGraphView<Space>& pattern,
-                                    std::size_t value_bytes, const DiaOptions& options) {
+                                    const Diagonals<Space>& diagonals, std::size_t value_bytes,
+                                    const DiaOptions& options) {
   if (!(options.max_padding >= 1))
     throw OptionError("make_dia: max_padding = " + to_string(OptionValue(options.max_padding)) +
                       "; it is at least 1");
-  const Marked<Space> marked = mark_diagonals(space, pattern);
-  const double places = double(marked.count) * double(pattern.num_rows);
-  if (places > options.max_padding * double(pattern.nnz() + pattern.num_rows))
-    throw InputError("make_dia: " + std::to_string(marked.count) + " diagonals of " +
+  const double places = double(diagonals.count) * double(pattern.num_rows);
+  if (!fits_padding(places, pattern.nnz(), pattern.num_rows, options.max_padding))
+    throw InputError("make_dia: " + std::to_string(diagonals.count) + " diagonals of " +
                      std::to_string(pattern.num_rows) + " rows take " +
                      to_string(OptionValue(places * double(value_bytes))) + " bytes, " +
                      to_string(OptionValue(places)) + " places for " + std::to_string(pattern.nnz()) +
                      " entries; take SELL or CSR, or raise max_padding (" +
                      to_string(OptionValue(options.max_padding)) + " places an entry and row)");
-  const auto offsets = allocate<Vector<int, Space>>(space, "prekond::dia::offsets", marked.count);
-  Kokkos::parallel_for("prekond::dia::list_diagonals", Range<Space>(space, 0, marked.marks.extent(0)),
-                       ListDiagonals<Space>{marked.marks, marked.places, offsets, pattern.num_rows});
+  const auto offsets = allocate<Vector<int, Space>>(space, "prekond::dia::offsets", diagonals.count);
+  Kokkos::parallel_for("prekond::dia::list_diagonals", Range<Space>(space, 0, diagonals.marks.extent(0)),
+                       ListDiagonals<Space>{diagonals.marks, diagonals.places, offsets, pattern.num_rows});
   space.fence("prekond::dia::offsets");  // before the marks go away
   return offsets;
 }
@@ -140,9 +133,10 @@ JaggedDiagonals<Space> jagged_diagonals(const Space& space, const CsrGraphView<S
   return result;
 }
 
-#define PREKOND_FORMAT_LAYOUTS(Space)                                                                 \
-  template Vector<int, Space> diagonal_offsets(const Space&, const CsrGraphView<Space>&, std::size_t, \
-                                               const DiaOptions&);                                    \
+#define PREKOND_FORMAT_LAYOUTS(Space)                                                                    \
+  template Diagonals<Space> mark_diagonals(const Space&, const CsrGraphView<Space>&);                    \
+  template Vector<int, Space> diagonal_offsets(const Space&, const CsrGraphView<Space>&,                 \
+                                               const Diagonals<Space>&, std::size_t, const DiaOptions&); \
   template JaggedDiagonals<Space> jagged_diagonals(const Space&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_FORMAT_LAYOUTS)
 

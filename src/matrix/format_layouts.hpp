@@ -1,10 +1,15 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+/// What advice and makers of formats find out about a pattern.
 #include <prekond/core/half.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/dia_matrix.hpp>
+#include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
+
+#include <optional>
 
 namespace prekond::impl::formats {
 
@@ -17,11 +22,71 @@ KOKKOS_FORCEINLINE_FUNCTION Value zero_of() {
     return Value(0.0f);
 }
 
-/// The offsets of the diagonals that have an entry. Fences. \throws InputError where they are too many, with
-/// values of value_bytes
+/// At most max_padding places for each entry and row? What a maker refuses, advice does not choose.
+inline bool fits_padding(double places, std::int64_t nnz, std::int64_t num_rows, double max_padding) {
+  return places <= max_padding * (double(nnz) + double(num_rows));
+}
+
+/// Which of the num_rows + num_cols diagonals that there could be have an entry.
+template <class Space>
+struct Diagonals {
+  Vector<int, Space> marks;
+  Vector<std::size_t, Space> places;
+  std::size_t count = 0;
+};
+
+/// Fences.
+template <class Space>
+Diagonals<Space> mark_diagonals(const Space& space, const CsrGraphView<Space>& pattern);
+
+/// The offsets of the marked ones. Fences. \throws InputError where they are too many, with values of
+/// value_bytes
 template <class Space>
 Vector<int, Space> diagonal_offsets(const Space& space, const CsrGraphView<Space>& pattern,
-                                    std::size_t value_bytes, const DiaOptions& options);
+                                    const Diagonals<Space>& diagonals, std::size_t value_bytes,
+                                    const DiaOptions& options);
+
+/// The rows of SELL's chunks, and how many chunk columns each chunk has.
+template <class Space>
+struct Chunks {
+  Vector<int, Space> rows;  ///< by position; empty where that is the row
+  Vector<std::size_t, Space> chunk_ptrs;
+  std::size_t columns = 0;
+  int sigma = 1;
+  double places() const { return double(columns) * SellStructure<Space>::chunk_rows; }
+};
+
+/// By the sigma of the options, or the one that they leave open. Fences.
+template <class Space>
+Chunks<Space> choose_chunks(const Space& space, const CsrGraphView<Space>& pattern,
+                            const SellOptions& options);
+
+/// As prekond::make_sell_structure, which chooses the chunks first.
+template <class Space>
+SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
+                                         const SellOptions& options, const Chunks<Space>& chunks);
+
+/// What advice has found out about a pattern and its maker needs again; empty without advice.
+template <class Space>
+struct Found {
+  std::optional<Diagonals<Space>> diagonals;
+  std::optional<Chunks<Space>> chunks;
+};
+
+/// prekond::advise_format, which leaves in `found` what the maker of the format goes on from.
+template <class Space>
+FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
+                           Found<Space>& found);
+
+/// The rule of advise_format, for bytes and counts that stand in the advice; which formats would be refused.
+void choose_format(FormatAdvice& advice, bool on_device, bool sell_is_refused, bool dia_is_refused);
+
+/// prekond::make_sell and make_dia with their options' defaults, from what advice has found out, which is
+/// released.
+template <class Value, class Space>
+SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a, Found<Space>& found);
+template <class Value, class Space>
+DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a, Found<Space>& found);
 
 template <class Space>
 struct JaggedDiagonals {

@@ -5,6 +5,7 @@
 #include <prekond/matrix/spmv.hpp>
 
 #include "instantiate.hpp"
+#include "matrix/format_layouts.hpp"
 
 namespace prekond {
 
@@ -12,14 +13,20 @@ template <class Scalar, class Space>
 std::unique_ptr<Operator<Scalar, Space>> make_operator(
     const Space& space,
     const CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>& a,
-    MatrixFormat format) {
-  if (format == MatrixFormat::automatic)
-    format = advise_format<Space>(space, CsrView<Scalar, Space>(a), sizeof(Scalar)).format;
+    MatrixFormat format, FormatAdvice* advice) {
+  impl::formats::Found<Space> found;
+  if (format == MatrixFormat::automatic) {
+    const FormatAdvice given = impl::formats::advise_format<Space>(space, a, sizeof(Scalar), found);
+    if (advice != nullptr) *advice = given;
+    format = given.format;
+  }
   switch (format) {
     case MatrixFormat::sell:
-      return std::make_unique<SellOperator<Scalar, Space>>(make_sell<Scalar, Space>(space, a));
+      return std::make_unique<SellOperator<Scalar, Space>>(
+          impl::formats::make_sell<Scalar, Space>(space, a, found));
     case MatrixFormat::dia:
-      return std::make_unique<DiaOperator<Scalar, Space>>(make_dia<Scalar, Space>(space, a));
+      return std::make_unique<DiaOperator<Scalar, Space>>(
+          impl::formats::make_dia<Scalar, Space>(space, a, found));
     case MatrixFormat::jad:
       return std::make_unique<JadOperator<Scalar, Space>>(make_jad<Scalar, Space>(space, a));
     default:
@@ -30,7 +37,7 @@ std::unique_ptr<Operator<Scalar, Space>> make_operator(
 #define PREKOND_MAKE_OPERATOR(Scalar, Space)                                                           \
   template std::unique_ptr<Operator<Scalar, Space>> make_operator<Scalar, Space>(                      \
       const Space&, const CsrMatrix<const Scalar, const int, const std::size_t, Space::memory_space>&, \
-      MatrixFormat);
+      MatrixFormat, FormatAdvice*);
 PREKOND_INSTANTIATE(PREKOND_MAKE_OPERATOR)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_MAKE_OPERATOR)
 

@@ -1,12 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/dia_matrix.hpp>
-#include <prekond/matrix/matrix_format.hpp>
-#include <prekond/matrix/sell_matrix.hpp>
+#include "matrix/format_layouts.hpp"
 
 #include "instantiate.hpp"
 
-#include <algorithm>
 #include <cstdio>
 
 namespace prekond {
@@ -28,14 +25,15 @@ std::string to_string(MatrixFormat format) {
 namespace {
 
 struct AdviceTuning {
-  // H200: what a thread that adds a row alone takes for an entry, and what memory gives.
+  // Assumed, of any device: what a thread that adds a row alone takes for an entry, and a launch.
   static constexpr double seconds_of_entry = 1e-7;
-  static constexpr double bytes_per_second = 4e12;
   static constexpr double seconds_of_launch = 3e-6;
-  // Before CSR is left for another format, that has to be so much smaller.
+  // About a copy's rate on an H200, perf_tests/results/h200/toolbox/formats.json.
+  static constexpr double bytes_per_second = 4e12;
+  // Before CSR is left for another format, that has to be so much smaller: assumed.
   static constexpr double advantage = 0.95;
-  // DIA reads nothing but what it adds: it is the faster one up to so many times the bytes of SELL (H200, 59
-  // diagonals of elasticity: 348 us with 1.05 times the bytes, against 397).
+  // DIA reads nothing but what it adds: it is the faster one up to so many times the bytes of SELL (H200,
+  // elasticity3d:100: 348 us with 1.05 times the bytes, against 397, in the same file).
   static constexpr double dia_over_sell = 1.1;
 };
 
@@ -69,14 +67,20 @@ bool fits_threads(const FormatAdvice& advice) {
          double(advice.csr_bytes) / AdviceTuning::bytes_per_second + AdviceTuning::seconds_of_launch;
 }
 
-void choose(FormatAdvice& advice, bool on_device) {
+}  // namespace
+
+namespace impl::formats {
+
+void choose_format(FormatAdvice& advice, bool on_device, bool sell_is_refused, bool dia_is_refused) {
   const auto csr = double(advice.csr_bytes), sell = double(advice.sell_bytes), dia = double(advice.dia_bytes);
-  const bool sell_pays = on_device && sell < AdviceTuning::advantage * csr;
+  const bool sell_pays = on_device && !sell_is_refused && sell < AdviceTuning::advantage * csr;
   const bool sell_fits = sell_pays && fits_threads(advice);
-  const std::string diagonals =
-      std::to_string(advice.num_diagonals) + " diagonals take " + percent(dia, csr) + " of CSR's bytes";
+  const bool dia_is_small = dia < AdviceTuning::advantage * csr;
+  const std::string diagonals = std::to_string(advice.num_diagonals) + " diagonals take " +
+                                percent(dia, csr) + " of CSR's bytes" +
+                                (dia_is_small && dia_is_refused ? ", but too much of it is padding" : "");
   const std::string chunks = "chunks of rows take about " + percent(sell, csr) + " of CSR's bytes";
-  if (dia < AdviceTuning::advantage * csr && (!sell_fits || dia < AdviceTuning::dia_over_sell * sell)) {
+  if (dia_is_small && !dia_is_refused && (!sell_fits || dia < AdviceTuning::dia_over_sell * sell)) {
     advice.format = MatrixFormat::dia;
     advice.reason = diagonals;
   } else if (sell_fits) {
@@ -90,25 +94,43 @@ void choose(FormatAdvice& advice, bool on_device) {
   }
 }
 
-}  // namespace
-
 template <class Space>
-FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes) {
+FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
+                           Found<Space>& found) {
   FormatAdvice advice;
   const auto entry = static_cast<std::int64_t>(value_bytes);
   advice.csr_bytes = pattern.nnz() * (entry + 4) + 8 * pattern.num_rows;
   advice.longest_row = longest_row(space, pattern);
-  advice.num_diagonals = count_diagonals(space, pattern);
+  found.diagonals = mark_diagonals(space, pattern);
+  advice.num_diagonals = static_cast<std::int64_t>(found.diagonals->count);
   advice.dia_bytes = advice.num_diagonals * pattern.num_rows * entry;
+  found.chunks = choose_chunks(space, pattern, SellOptions());
+  const double sell_places = found.chunks->places();
   // Most deltas have one byte or two, and a chunk column of 32 places has a base.
-  advice.sell_bytes =
-      static_cast<std::int64_t>(double(count_sell_places(space, pattern)) * (double(entry) + 2 + 4.0 / 32));
-  choose(advice, !is_host_space<Space>);
+  advice.sell_bytes = static_cast<std::int64_t>(sell_places * (double(entry) + 2 + 4.0 / 32));
+  const auto is_refused = [&](double places, double max_padding) {
+    return !fits_padding(places, pattern.nnz(), pattern.num_rows, max_padding);
+  };
+  choose_format(
+      advice, !is_host_space<Space>, is_refused(sell_places, SellOptions().max_padding),
+      is_refused(double(advice.num_diagonals) * double(pattern.num_rows), DiaOptions().max_padding));
+  if (advice.format != MatrixFormat::dia) found.diagonals.reset();
+  if (advice.format != MatrixFormat::sell) found.chunks.reset();
   return advice;
 }
 
-#define PREKOND_ADVISE_FORMAT(Space) \
-  template FormatAdvice advise_format(const Space&, const CsrGraphView<Space>&, std::size_t);
+}  // namespace impl::formats
+
+template <class Space>
+FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes) {
+  impl::formats::Found<Space> found;
+  return impl::formats::advise_format(space, pattern, value_bytes, found);
+}
+
+#define PREKOND_ADVISE_FORMAT(Space)                                                                        \
+  template FormatAdvice advise_format(const Space&, const CsrGraphView<Space>&, std::size_t);               \
+  template FormatAdvice impl::formats::advise_format(const Space&, const CsrGraphView<Space>&, std::size_t, \
+                                                     impl::formats::Found<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ADVISE_FORMAT)
 
 }  // namespace prekond

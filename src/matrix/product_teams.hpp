@@ -55,16 +55,38 @@ inline void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows
                    std::to_string(y_rows) + " x " + std::to_string(y_cols));
 }
 
-/// What a recurrence reads of x and b has to be there.
+template <class View>
+bool has_rows(const View& x, std::int64_t num_rows) {
+  return static_cast<std::int64_t>(x.extent(0)) >= num_rows;
+}
+
+/// What a recurrence reads of x and b, and the rows' scales, have to be there.
 template <class Matrix, class Scalar, class Space>
 void check_update(const Matrix& a, const RowUpdate<Scalar, Space>& update) {
   const auto& [step, x, y, b, row_scale] = update;
   check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), x.extent(1), y.extent(1));
-  if (step.direct != Scalar(0) && static_cast<std::int64_t>(x.extent(0)) < a.num_rows)
+  if (step.direct != Scalar(0) && !has_rows(x, a.num_rows))
     throw InputError("prekond::spmv: a recurrence adds x, which has " + std::to_string(x.extent(0)) +
                      " rows, to y, which has " + std::to_string(a.num_rows));
-  if (step.source != Scalar(0))
-    check_sizes(a.num_rows, 0, b.extent(0), b.extent(0), b.extent(1), y.extent(1));
+  if (step.source != Scalar(0) && (!has_rows(b, a.num_rows) || b.extent(1) != y.extent(1)))
+    throw InputError("prekond::spmv: a recurrence adds b, which is " + std::to_string(b.extent(0)) + " x " +
+                     std::to_string(b.extent(1)) + ", to y, which is " + std::to_string(a.num_rows) + " x " +
+                     std::to_string(y.extent(1)));
+  if (row_scale.extent(0) > 0 && !has_rows(row_scale, a.num_rows))
+    throw InputError("prekond::spmv: " + std::to_string(row_scale.extent(0)) + " scales for " +
+                     std::to_string(a.num_rows) + " rows");
+}
+
+/// x^H A x reads x in the rows of A too.
+template <class Matrix, class Scalar, class Space>
+void check_dot(const Matrix& a, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
+               const ReduceWorkspace<Scalar, Space>& workspace) {
+  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
+  if (!has_rows(x, a.num_rows))
+    throw InputError("prekond::spmv_dot: x^H A x takes the first " + std::to_string(a.num_rows) +
+                     " rows of x, which has " + std::to_string(x.extent(0)));
+  if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
+    throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
 }
 
 /// Columns first .. first + count - 1; no columns of a view without any.
@@ -91,18 +113,23 @@ void multiply(const Space& space, const char* label, const Matrix& a,
   }
 }
 
-/// y = A x and dot(0) = x^H y of one vector, likewise.
+/// y = A x and dot(0) = x^H y of one vector, likewise, in one kernel. \pre check_dot passed
 template <class Scalar, class Space, class Matrix>
 void multiply_dot(const Space& space, const char* label, const Matrix& a, VectorView<const Scalar, Space> x,
                   VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
                   const ReduceWorkspace<Scalar, Space>& workspace) {
   using Reduce = ReduceWorkspace<Scalar, Space>;
-  check_sizes(a.num_rows, a.num_cols, x.extent(0), y.extent(0), 1, 1);
-  if (!workspace.fits(Reduce::num_blocks(a.num_rows)))
-    throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
   dispatch<true>(space, label, a, RowUpdate<Scalar, Space>{{}, as_multivector(x), as_multivector(y)},
                  Reduce::block_size(a.num_rows),
                  FinishReduction<1, Scalar, Space>{workspace.partials(), workspace.arrived(), dot});
+}
+
+/// The inner product after the product, in a kernel of its own. \pre check_dot passed
+template <class Scalar, class Space>
+void dot_of_product(const Space& space, const char* label, std::int64_t num_rows,
+                    VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
+                    VectorView<Scalar, Space> dot, const ReduceWorkspace<Scalar, Space>& workspace) {
+  block_reduce<1>(space, label, num_rows, workspace, dot, DotBody<Scalar, Space>{x, y});
 }
 
 }  // namespace prekond::impl::products

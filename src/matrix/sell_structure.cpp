@@ -11,6 +11,8 @@
 #include <string>
 #include <tuple>
 
+#include "matrix/format_layouts.hpp"
+
 namespace prekond {
 namespace impl::sell {
 
@@ -81,7 +83,7 @@ struct ChunkWidths {
   }
 };
 
-/// The base of each chunk column, and the bytes that the chunk's deltas need together.
+/// The base of each chunk column, and the bytes that each of the chunk's deltas needs.
 template <class Space>
 struct ChunkBases {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -95,7 +97,7 @@ struct ChunkBases {
   Positions<Space> positions;
   VectorView<const std::size_t, Space> chunk_ptrs;
   VectorView<int, Space> bases;
-  VectorView<int, Space> delta_bytes;  ///< of each chunk in all
+  VectorView<int, Space> delta_bytes;  ///< by chunk, of each delta
   std::int64_t num_chunks;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
@@ -182,16 +184,12 @@ struct MarkPointers {
   }
 };
 
-template <class Space>
-struct Widths {
-  Vector<int, Space> rows;
-  Vector<std::size_t, Space> chunk_ptrs;
-  std::size_t columns = 0;
-};
+using formats::Chunks;
 
 template <class Space>
-Widths<Space> chunk_widths(const Space& space, const CsrGraphView<Space>& pattern, int sigma) {
-  Widths<Space> result;
+Chunks<Space> make_chunks(const Space& space, const CsrGraphView<Space>& pattern, int sigma) {
+  Chunks<Space> result;
+  result.sigma = sigma;
   if (sigma > 1) {
     result.rows = allocate<Vector<int, Space>>(space, "prekond::sell::rows", pattern.num_rows);
     const int windows = static_cast<int>((pattern.num_rows + sigma - 1) / sigma);
@@ -220,52 +218,39 @@ inline void check_options(const SellOptions& options) {
                       "; it is at least 1");
 }
 
-template <class Space>
-struct ChosenWidths : Widths<Space> {
-  int sigma = 1;
-  double places() const { return double(this->columns) * chunk; }
-};
-
-template <class Space>
-ChosenWidths<Space> choose_widths(const Space& space, const CsrGraphView<Space>& pattern,
-                                  const SellOptions& options) {
-  check_options(options);
-  const int sigma = options.sigma == 0 ? 1 : options.sigma;
-  ChosenWidths<Space> as_given{chunk_widths(space, pattern, sigma), sigma};
-  if (options.sigma != 0 || as_given.places() <= 1.05 * double(pattern.nnz())) return as_given;
-  ChosenWidths<Space> sorted{chunk_widths(space, pattern, automatic_sigma), automatic_sigma};
-  return sorted.places() < 0.95 * as_given.places() ? sorted : as_given;
-}
-
 }  // namespace impl::sell
 
+namespace impl::formats {
+
 template <class Space>
-std::int64_t count_sell_places(const Space& space, const CsrGraphView<Space>& pattern,
-                               const SellOptions& options) {
-  return static_cast<std::int64_t>(impl::sell::choose_widths(space, pattern, options).places());
+Chunks<Space> choose_chunks(const Space& space, const CsrGraphView<Space>& pattern,
+                            const SellOptions& options) {
+  sell::check_options(options);
+  const Chunks<Space> as_given = sell::make_chunks(space, pattern, options.sigma == 0 ? 1 : options.sigma);
+  if (options.sigma != 0 || as_given.places() <= 1.05 * double(pattern.nnz())) return as_given;
+  const Chunks<Space> sorted = sell::make_chunks(space, pattern, sell::automatic_sigma);
+  return sorted.places() < 0.95 * as_given.places() ? sorted : as_given;
 }
 
 template <class Space>
 SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
-                                         const SellOptions& options) {
-  namespace sell = impl::sell;
-  const sell::ChosenWidths<Space> widths = sell::choose_widths(space, pattern, options);
-  if (widths.places() > options.max_padding * double(pattern.nnz() + pattern.num_rows))
+                                         const SellOptions& options, const Chunks<Space>& chosen) {
+  if (!fits_padding(chosen.places(), pattern.nnz(), pattern.num_rows, options.max_padding))
     throw InputError("make_sell: chunks of 32 rows, padded to their longest, have " +
-                     to_string(OptionValue(widths.places())) + " places for " +
+                     to_string(OptionValue(chosen.places())) + " places for " +
                      std::to_string(pattern.nnz()) + " entries, " +
-                     to_string(OptionValue(10 * widths.places())) +
+                     to_string(OptionValue(10 * chosen.places())) +
                      " bytes in double precision; take CSR, or raise max_padding (" +
                      to_string(OptionValue(options.max_padding)) + " places an entry and row)");
   SellStructure<Space> result;
   result.num_rows = pattern.num_rows;
   result.num_cols = pattern.num_cols;
   result.nnz = pattern.nnz();
-  result.sigma = widths.sigma;
-  result.rows = widths.rows;
-  result.chunk_ptrs = widths.chunk_ptrs;
+  result.sigma = chosen.sigma;
+  result.rows = chosen.rows;
+  result.chunk_ptrs = chosen.chunk_ptrs;
   const std::int64_t chunks = result.num_chunks();
-  result.bases = allocate<Vector<int, Space>>(space, "prekond::sell::bases", widths.columns);
+  result.bases = allocate<Vector<int, Space>>(space, "prekond::sell::bases", chosen.columns);
   const auto delta_bytes = allocate<Vector<int, Space>>(space, "prekond::sell::delta_bytes", chunks);
   const sell::Positions<Space> positions{pattern, result.rows};
   using Bases = sell::ChunkBases<Space>;
@@ -273,7 +258,7 @@ SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<
     Kokkos::parallel_for("prekond::sell::bases", Bases::policy(space, chunks),
                          Bases{positions, result.chunk_ptrs, result.bases, delta_bytes, chunks});
   std::size_t bytes = 0;
-  std::tie(result.delta_ptrs, bytes) = impl::scan_row_lengths(
+  std::tie(result.delta_ptrs, bytes) = scan_row_lengths(
       space, "prekond::sell::deltas", chunks, sell::ChunkBytes<Space>{result.chunk_ptrs, delta_bytes});
   result.deltas = allocate<Vector<unsigned char, Space>>(space, "prekond::sell::deltas", bytes);
   Kokkos::parallel_for("prekond::sell::fill_deltas", sell::Range<Space>(space, 0, chunks * sell::chunk),
@@ -283,6 +268,27 @@ SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<
                        sell::MarkPointers<Space>{delta_bytes, result.delta_ptrs});
   space.fence("prekond::sell::structure");  // before delta_bytes goes away
   return result;
+}
+
+#define PREKOND_CHUNKS(Space)                                                                         \
+  template Chunks<Space> choose_chunks(const Space&, const CsrGraphView<Space>&, const SellOptions&); \
+  template SellStructure<Space> make_sell_structure(const Space&, const CsrGraphView<Space>&,         \
+                                                    const SellOptions&, const Chunks<Space>&);
+PREKOND_INSTANTIATE_SPACES(PREKOND_CHUNKS)
+
+}  // namespace impl::formats
+
+template <class Space>
+std::int64_t count_sell_places(const Space& space, const CsrGraphView<Space>& pattern,
+                               const SellOptions& options) {
+  return static_cast<std::int64_t>(impl::formats::choose_chunks(space, pattern, options).places());
+}
+
+template <class Space>
+SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
+                                         const SellOptions& options) {
+  return impl::formats::make_sell_structure(space, pattern, options,
+                                            impl::formats::choose_chunks(space, pattern, options));
 }
 
 #define PREKOND_COUNT_SELL_PLACES(Space) \

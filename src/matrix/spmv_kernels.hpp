@@ -16,8 +16,8 @@ namespace prekond {
 namespace impl::products {
 
 struct SpmvTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each (H200, 7-point stencil: 3.58
-  // TB/s by threads, 3.21 by teams; 27 points: 3.6 by teams, at most 3.1 by threads or vectors of lanes).
+  // On a device, rows of up to so many entries in the mean go to a thread each: between stencils of 7 points,
+  // for which threads were faster than teams on an H200, and of 27, for which they were not.
   static constexpr int mean_of_thread = 8;
   static constexpr int batch = 8;  // entries that a thread asks for at a time
   static constexpr int thread_team = 128;
@@ -313,12 +313,13 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
               const ReduceWorkspace<Scalar, Space>& workspace) {
   namespace products = impl::products;
+  products::check_dot<CsrView<Scalar, Space>, Scalar, Space>(a, x, y, workspace);
   if (is_host_space<Space> || products::has_short_rows(a))
     return products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_dot", a, x, y, dot, workspace);
   // Streams end a few rows at a time: a team that has a whole block of a sum would wait for each.
   spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(x), Scalar(0), as_multivector(y));
-  block_reduce<1>(space, "prekond::spmv::apply_dot", a.num_rows, workspace, dot,
-                  impl::DotBody<Scalar, Space>{x, y});
+  products::dot_of_product<Scalar, Space>(space, "prekond::spmv::apply_dot", a.num_rows, x, y, dot,
+                                          workspace);
 }
 
 template <class Value, class Scalar, class Space>

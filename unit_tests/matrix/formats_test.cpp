@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
+#include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -16,6 +17,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+
+#include "matrix/format_layouts.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -136,31 +139,34 @@ void expect_step(const HostMatrix<Scalar>& a, const RecurrenceStep<Scalar>& step
 }
 
 template <class Scalar, class Space>
-void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k) {
+void check_columns(const HostMatrix<Scalar>& a, MatrixFormat format, int k, int extra = 0) {
   const Space space;
   const auto op = padded_operator<Scalar, Space>(a, format);
   ASSERT_EQ(op->num_rows(), a.num_rows);
   ASSERT_EQ(op->num_cols(), a.num_cols);
   const bool square = a.num_cols >= a.num_rows;
   const RecurrenceStep<Scalar> step{Scalar(1.5), square ? Scalar(-0.75) : Scalar(0), Scalar(0.5), Scalar(2)};
-  MultiVector<Scalar, Space> x("x", a.num_cols, k), b("b", a.num_rows, k), y("y", a.num_rows, k),
-      z("z", a.num_rows, k);
-  for (int v = 0; v < k; ++v) {
-    Kokkos::deep_copy(column(x, v), vector_of<Scalar, Space>(a.num_cols, 10 + v));
-    Kokkos::deep_copy(column(b, v), vector_of<Scalar, Space>(a.num_rows, 20 + v));
-    Kokkos::deep_copy(column(y, v), vector_of<Scalar, Space>(a.num_rows, 30 + v));
-  }
-  Kokkos::deep_copy(z, std::numeric_limits<Scalar>::quiet_NaN());  // not read
-  MultiVector<Scalar, Space> before("before", a.num_rows, k);
-  Kokkos::deep_copy(before, y);
-  op->apply_recurrence(space, step, x, b, y);
-  op->apply(space, x, z, Scalar(-2));
+  Strided<Scalar, Space> x(a.num_cols, k, extra), b(a.num_rows, k, 2 * extra), y(a.num_rows, k, extra),
+      z(a.num_rows, k, 3 * extra);
+  const auto columns_of = [&](std::int64_t n, unsigned seed) {
+    std::vector<std::vector<Scalar>> columns;
+    for (int v = 0; v < k; ++v) columns.push_back(to_vector(vector_of<Scalar, Space>(n, seed + v)));
+    return columns;
+  };
+  const auto xs = columns_of(a.num_cols, 10), bs = columns_of(a.num_rows, 20),
+             ys = columns_of(a.num_rows, 30);
+  x.fill(xs);
+  b.fill(bs);
+  y.fill(ys);
+  z.fill({std::size_t(k), std::vector<Scalar>(a.num_rows, std::numeric_limits<Scalar>::quiet_NaN())});
+  op->apply_recurrence(space, step, x.part, b.part, y.part);
+  op->apply(space, x.part, z.part, Scalar(-2));
   space.fence();
   const std::vector<Scalar> none(a.num_rows);
+  const auto found_y = y.columns(), found_z = z.columns();
   for (int v = 0; v < k; ++v) {
-    expect_step(a, step, to_vector(column(x, v)), to_vector(column(b, v)), to_vector(column(before, v)),
-                to_vector(column(y, v)));
-    expect_step(a, RecurrenceStep<Scalar>{-2}, to_vector(column(x, v)), none, none, to_vector(column(z, v)));
+    expect_step(a, step, xs[v], bs[v], ys[v], found_y[v]);
+    expect_step(a, RecurrenceStep<Scalar>{-2}, xs[v], none, none, found_z[v]);
   }
 }
 
@@ -182,10 +188,61 @@ TYPED_TEST(FormatsTest, SeveralColumns) {
     for (const MatrixFormat format : all_formats) {
       SCOPED_TRACE(to_string(format));
       check_columns<double, TypeParam>(cases()[8].matrix, format, k);
+      check_columns<double, TypeParam>(cases()[8].matrix, format, k, 5);
     }
 }
 
-TYPED_TEST(FormatsTest, ProductAndDotInOnePass) {
+TYPED_TEST(FormatsTest, SameBitsForAnyNumberOfThreads) {
+  const auto parts = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
+  for (const auto& test : cases()) {
+    const HostMatrix<double>& a = test.matrix;
+    const auto x = vector_of<double, TypeParam>(std::max(a.num_rows, a.num_cols), 4);
+    const VectorView<const double, TypeParam> x_view = x;
+    for (const MatrixFormat format : all_formats) {
+      const auto op = padded_operator<double, TypeParam>(a, format);
+      std::vector<std::vector<double>> products, with_dot, dots;
+      for (const TypeParam& space : {TypeParam(), parts[0]}) {
+        Vector<double, TypeParam> y("y", a.num_rows), z("z", a.num_rows), dot("dot", 1);
+        op->apply(space, as_multivector(x_view), as_multivector(y));
+        op->apply_dot(space, x, z, dot, ReduceWorkspace<double, TypeParam>(space, a.num_rows));
+        space.fence();
+        products.push_back(to_vector(y));
+        with_dot.push_back(to_vector(z));
+        dots.push_back(to_vector(dot));
+      }
+      EXPECT_EQ(products[0], products[1]) << test.name << " as " << to_string(format);
+      EXPECT_EQ(with_dot[0], products[0]) << test.name << " as " << to_string(format);
+      EXPECT_EQ(with_dot[1], products[0]) << test.name << " as " << to_string(format);
+      EXPECT_EQ(dots[0], dots[1]) << test.name << " as " << to_string(format);
+    }
+  }
+}
+
+/// On a host the sum's blocks have 513 rows here: they begin within a format's groups of rows.
+TYPED_TEST(FormatsTest, BlocksOfAnySize) {
+  const TypeParam space;
+  const std::int64_t n = 512 * 8192 + 1;
+  const auto a = generate<double>(space, "tridiagonal:" + std::to_string(n));
+  std::vector<double> x(n), expected(n);
+  double expected_dot = 0;
+  for (std::int64_t i = 0; i < n; ++i) x[i] = double(i * 7 % 11 - 5);
+  for (std::int64_t i = 0; i < n; ++i) {
+    expected[i] = 2 * x[i] - (i > 0 ? x[i - 1] : 0) - (i + 1 < n ? x[i + 1] : 0);
+    expected_dot += x[i] * expected[i];
+  }
+  const auto x_device = to_device<TypeParam>(x);
+  const ReduceWorkspace<double, TypeParam> workspace(space, n);
+  for (const MatrixFormat format : all_formats) {
+    const auto op = make_operator<double, TypeParam>(space, a, format);
+    Vector<double, TypeParam> y("y", n), dot("dot", 1);
+    op->apply_dot(space, x_device, y, dot, workspace);
+    space.fence();
+    EXPECT_TRUE(to_vector(y) == expected) << to_string(format);
+    EXPECT_EQ(to_vector(dot)[0], expected_dot) << to_string(format);
+  }
+}
+
+TYPED_TEST(FormatsTest, ProductAndDot) {
   const TypeParam space;
   for (const auto& test : cases()) {
     const HostMatrix<double>& a = test.matrix;
@@ -241,6 +298,86 @@ TYPED_TEST(FormatsTest, ComplexEntries) {
     }
     EXPECT_NEAR(Kokkos::abs(to_vector(dot)[0] - expected_dot), 0, 1e-10) << to_string(format);
   }
+}
+
+TYPED_TEST(FormatsTest, ComplexProductsOfSeveralColumns) {
+  using Scalar = Kokkos::complex<double>;
+  const TypeParam space;
+  const Scalar alpha(0.5, -2), beta(-1, 0.25);
+  constexpr int k = 5;
+  for (const auto& test : {cases()[8], cases()[11]}) {
+    const HostMatrix<double>& real = test.matrix;
+    HostMatrix<Scalar> a{real.num_rows, real.num_cols, real.row_ptrs, real.col_idxs, {}};
+    for (std::size_t e = 0; e < real.nnz(); ++e)
+      a.values.emplace_back(real.values[e], real.values[real.nnz() - 1 - e]);
+    std::vector<std::vector<Scalar>> xs(k), ys(k);
+    for (int v = 0; v < k; ++v) {
+      for (std::int64_t j = 0; j < a.num_cols; ++j)
+        xs[v].emplace_back(std::sin(double(j + v)), std::cos(double(j - v)));
+      for (std::int64_t i = 0; i < a.num_rows; ++i) ys[v].emplace_back(std::cos(double(i + v)), double(v));
+    }
+    Strided<Scalar, TypeParam> x(a.num_cols, k, 3), y(a.num_rows, k, 1);
+    x.fill(xs);
+    for (const MatrixFormat format : all_formats) {
+      const auto op = padded_operator<Scalar, TypeParam>(a, format);
+      y.fill(ys);
+      op->apply(space, x.part, y.part, alpha, beta);
+      space.fence();
+      const auto found = y.columns();
+      for (int v = 0; v < k; ++v)
+        for (std::int64_t i = 0; i < a.num_rows; ++i) {
+          Scalar sum = 0;
+          for (std::size_t e = a.row_ptrs[i]; e < a.row_ptrs[i + 1]; ++e)
+            sum += a.values[e] * xs[v][a.col_idxs[e]];
+          ASSERT_NEAR(Kokkos::abs(found[v][i] - (alpha * sum + beta * ys[v][i])), 0, 1e-12)
+              << test.name << " as " << to_string(format) << " row " << i << " column " << v;
+        }
+    }
+  }
+}
+
+TYPED_TEST(FormatsTest, WrongSizesThrow) {
+  const TypeParam space;
+  const HostMatrix<double> host = band_of(std::vector<int>(50, 2), 40, 1);
+  const auto ones = to_device<TypeParam>(std::vector<double>(50, 1));
+  for (const MatrixFormat format : all_formats) {
+    SCOPED_TRACE(to_string(format));
+    const auto op = padded_operator<double, TypeParam>(host, format);
+    const auto dot_of = [&](int x_rows, int y_rows, int workspace_rows) {
+      const VectorView<const double, TypeParam> x(ones.data(), x_rows);
+      const Vector<double, TypeParam> y("y", y_rows), dot("dot", 1);
+      op->apply_dot(space, x, y, dot, ReduceWorkspace<double, TypeParam>(space, workspace_rows));
+      space.fence();
+      double sum = 0;
+      for (const double value : to_vector(y)) sum += value;
+      EXPECT_NEAR(to_vector(dot)[0], sum, 1e-11);
+    };
+    EXPECT_THAT(message_of<InputError>([&] { dot_of(40, 50, 50); }),
+                ::testing::HasSubstr("x^H A x takes the first 50 rows of x, which has 40"));
+    EXPECT_THROW(dot_of(39, 50, 50), InputError);
+    EXPECT_THROW(dot_of(50, 49, 50), InputError);
+    EXPECT_NO_THROW(dot_of(50, 50, 50));
+  }
+  const HostMatrix<double> large = band_of(std::vector<int>(513, 1), 513, 1);
+  for (const MatrixFormat format : all_formats) {
+    const auto op = padded_operator<double, TypeParam>(large, format);
+    const Vector<double, TypeParam> x("x", 513), y("y", 513), dot("dot", 1);
+    EXPECT_THROW(op->apply_dot(space, x, y, dot, ReduceWorkspace<double, TypeParam>(space, 512)),
+                 std::logic_error);
+  }
+  const auto sell = make_sell<double, TypeParam>(space, to_device<TypeParam>(host));
+  const auto step = [&](const RecurrenceStep<double>& coefficients, int scales, int b_rows) {
+    return message_of<InputError>([&] {
+      format_recurrence<double, TypeParam, SellView<double, TypeParam>>(
+          space, coefficients, Vector<double, TypeParam>("scales", scales), sell,
+          MultiVector<double, TypeParam>("x", 40, 1), MultiVector<double, TypeParam>("b", b_rows, 1),
+          MultiVector<double, TypeParam>("y", 50, 1));
+    });
+  };
+  EXPECT_THAT(step({}, 49, 0), ::testing::HasSubstr("49 scales for 50 rows"));
+  EXPECT_THAT(step({.source = 1}, 0, 49),
+              ::testing::HasSubstr("adds b, which is 49 x 1, to y, which is 50 x 1"));
+  EXPECT_THAT(step({.direct = 1}, 0, 0), ::testing::HasSubstr("adds x, which has 40 rows"));
 }
 
 /// Entries of a shorter type, scaled by rows: what stored factors do.
@@ -415,6 +552,15 @@ TYPED_TEST(FormatsTest, JaggedDiagonalsAsInTheBook) {
   EXPECT_THAT(to_vector(jad.values), ::testing::ElementsAre(3, 6, 1, 9, 11, 4, 7, 2, 10, 12, 5, 8));
 }
 
+/// Advice for a matrix, and what the rule makes of the same numbers elsewhere.
+struct Expected {
+  std::string matrix;
+  MatrixFormat on_host;
+  std::string host_reason;
+  MatrixFormat on_device;
+  std::string device_reason;
+};
+
 TYPED_TEST(FormatsTest, TheAdviceFollowsTheRule) {
   const TypeParam space;
   constexpr bool on_device = !is_host_space<TypeParam>;
@@ -423,18 +569,122 @@ TYPED_TEST(FormatsTest, TheAdviceFollowsTheRule) {
     return advise_format<TypeParam>(space, CsrView<double, TypeParam>(a), 8);
   };
   const FormatAdvice poisson = advice("poisson3d:20");
-  EXPECT_EQ(poisson.format, MatrixFormat::dia);
   EXPECT_EQ(poisson.num_diagonals, 7);
   EXPECT_EQ(poisson.dia_bytes, 7 * 8000 * 8);
   EXPECT_EQ(poisson.longest_row, 7);
-  EXPECT_THAT(poisson.reason, ::testing::HasSubstr("7 diagonals take"));
   const FormatAdvice elasticity = advice("elasticity3d:20");
-  EXPECT_EQ(elasticity.format, on_device ? MatrixFormat::sell : MatrixFormat::dia) << elasticity.reason;
-  EXPECT_LT(elasticity.sell_bytes, elasticity.csr_bytes);
+  EXPECT_EQ(elasticity.csr_bytes, 944586 * 12 + 22800 * 8);
+  EXPECT_EQ(elasticity.dia_bytes, 59 * 22800 * 8);
+  EXPECT_LT(elasticity.sell_bytes, elasticity.dia_bytes);
+  const std::string of_csr = " of CSR's bytes";
+  const Expected all[] = {
+      {"poisson3d:20", MatrixFormat::dia, "7 diagonals take 63%" + of_csr, MatrixFormat::dia,
+       "7 diagonals take 63%" + of_csr},
+      // SELL takes fewer bytes, but not a tenth fewer.
+      {"elasticity3d:20", MatrixFormat::dia, "59 diagonals take 93%" + of_csr, MatrixFormat::dia,
+       "59 diagonals take 93%" + of_csr},
+      // Too small for a thread to add its row while others have work.
+      {"elasticity3d:10", MatrixFormat::csr, "59 diagonals take 102%" + of_csr, MatrixFormat::csr,
+       "a row of 45 entries would keep a thread of SELL busy after all others"},
+      {"irregular3d:20", MatrixFormat::csr, "27 diagonals take 108%" + of_csr, MatrixFormat::sell,
+       "chunks of rows take about 82%" + of_csr + ", 27 diagonals take 108%" + of_csr},
+  };
+  for (const Expected& test : all) {
+    const FormatAdvice found = advice(test.matrix);
+    EXPECT_EQ(found.format, on_device ? test.on_device : test.on_host) << test.matrix;
+    EXPECT_EQ(found.reason, on_device ? test.device_reason : test.host_reason) << test.matrix;
+    FormatAdvice host = found, device = found;
+    impl::formats::choose_format(host, false, false, false);
+    impl::formats::choose_format(device, true, false, false);
+    EXPECT_EQ(host.format, test.on_host) << test.matrix;
+    EXPECT_EQ(host.reason, test.host_reason) << test.matrix;
+    EXPECT_EQ(device.format, test.on_device) << test.matrix;
+    EXPECT_EQ(device.reason, test.device_reason) << test.matrix;
+  }
   const FormatAdvice circuit = advice("circuit:100");
   EXPECT_EQ(circuit.format, MatrixFormat::csr) << circuit.reason;
+  EXPECT_THAT(circuit.reason,
+              ::testing::HasSubstr(on_device ? "would keep a thread of SELL busy" : " diagonals take "));
   const auto none = to_device<TypeParam>(HostMatrix<double>{0, 3, {0}, {}, {}});
   EXPECT_EQ((advise_format<TypeParam>(space, CsrView<double, TypeParam>(none), 8).format), MatrixFormat::csr);
+}
+
+/// 1.5 entries a row on 8 diagonals: in 2 bytes the places take less than CSR, but are more than make_dia
+/// accepts.
+HostMatrix<double> sparse_diagonals() {
+  HostMatrix<double> a;
+  a.num_rows = 1400;
+  a.num_cols = 1408;
+  for (int i = 0; i < 1400; ++i) {
+    a.col_idxs.push_back(i);
+    if (i % 2 == 0) a.col_idxs.push_back(i + 1 + i / 2 % 7);
+    a.row_ptrs.push_back(a.nnz());
+  }
+  a.values.assign(a.nnz(), 1.5);
+  return a;
+}
+
+TYPED_TEST(FormatsTest, AdviceChoosesNothingThatIsRefused) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(sparse_diagonals());
+  const CsrMatrix<Half, int, std::size_t, typename TypeParam::memory_space> half(
+      a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, Vector<Half, TypeParam>("values", a.nnz()));
+  const FormatAdvice advice = advise_format<TypeParam>(space, CsrView<double, TypeParam>(a), sizeof(Half));
+  EXPECT_LT(double(advice.dia_bytes), 0.95 * double(advice.csr_bytes));
+  EXPECT_THAT(message_of<InputError>([&] { make_dia<Half, TypeParam>(space, half); }),
+              ::testing::HasSubstr("8 diagonals of 1400 rows"));
+  EXPECT_EQ(advice.format, is_host_space<TypeParam> ? MatrixFormat::csr : MatrixFormat::sell);
+  EXPECT_THAT(advice.reason,
+              ::testing::HasSubstr("8 diagonals take 94% of CSR's bytes, but too much of it is "
+                                   "padding"));
+  // The same for SELL, which no pattern brings about.
+  FormatAdvice rule;
+  rule.csr_bytes = 1000;
+  rule.sell_bytes = rule.dia_bytes = 500;
+  rule.longest_row = 1;
+  for (const bool on_device : {false, true}) {
+    impl::formats::choose_format(rule, on_device, true, false);
+    EXPECT_EQ(rule.format, MatrixFormat::dia);
+    impl::formats::choose_format(rule, on_device, true, true);
+    EXPECT_EQ(rule.format, MatrixFormat::csr);
+    impl::formats::choose_format(rule, on_device, false, true);
+    EXPECT_EQ(rule.format, on_device ? MatrixFormat::sell : MatrixFormat::csr);
+  }
+}
+
+TYPED_TEST(FormatsTest, MakersGoOnFromWhatAdviceHasFound) {
+  const TypeParam space;
+  const auto count = [](const ToolEvents& events, const std::string& kernel) {
+    return std::count(events.kernels().begin(), events.kernels().end(), kernel);
+  };
+  const auto a = generate<double>(space, "poisson3d:7");
+  {
+    FormatAdvice advice;
+    const ToolEvents events;
+    const auto op = make_operator<double, TypeParam>(space, a, MatrixFormat::automatic, &advice);
+    EXPECT_EQ(count(events, "prekond::dia::mark_diagonals"), 1);
+    EXPECT_EQ(count(events, "prekond::sell::widths"), 2);  // as they are, and sorted
+    EXPECT_EQ(advice.format, MatrixFormat::dia);
+    EXPECT_EQ(advice.num_diagonals, 7);
+    EXPECT_NE((dynamic_cast<const DiaOperator<double, TypeParam>*>(op.get())), nullptr);
+  }
+  const auto irregular = to_device<TypeParam>(cases()[8].matrix);
+  impl::formats::Found<TypeParam> found;
+  const FormatAdvice advice =
+      impl::formats::advise_format<TypeParam>(space, CsrView<double, TypeParam>(irregular), 8, found);
+  EXPECT_FALSE(found.diagonals);
+  EXPECT_EQ(found.chunks.has_value(), advice.format == MatrixFormat::sell);
+  found.chunks =
+      impl::formats::choose_chunks<TypeParam>(space, CsrView<double, TypeParam>(irregular), SellOptions());
+  const auto sell = make_sell<double, TypeParam>(space, irregular);
+  const ToolEvents events;
+  const auto from_found = impl::formats::make_sell<double, TypeParam>(space, irregular, found);
+  EXPECT_EQ(count(events, "prekond::sell::widths"), 0);
+  EXPECT_FALSE(found.chunks);
+  EXPECT_EQ(from_found.sigma, sell.sigma);
+  EXPECT_EQ(to_vector(from_found.rows), to_vector(sell.rows));
+  EXPECT_EQ(to_vector(from_found.deltas), to_vector(sell.deltas));
+  EXPECT_EQ(to_vector(from_found.values), to_vector(sell.values));
 }
 
 TYPED_TEST(FormatsTest, NoAllocationNoFenceAndOneKernelForFourColumns) {
@@ -443,11 +693,19 @@ TYPED_TEST(FormatsTest, NoAllocationNoFenceAndOneKernelForFourColumns) {
   for (const MatrixFormat format : {MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad}) {
     const auto op = padded_operator<double, TypeParam>(a, format);
     const MultiVector<double, TypeParam> x("x", a.num_cols, 9), y("y", a.num_rows, 9);
+    const Vector<double, TypeParam> dot("dot", 1);
+    const ReduceWorkspace<double, TypeParam> workspace(space, a.num_rows);
     space.fence();
     const ToolEvents events;
     op->apply(space, x, y);
-    EXPECT_EQ(events.kernels().size(), 3u);
-    EXPECT_EQ(events.kernels().back(), "prekond::spmv::apply_format");
+    const std::string label = "prekond::spmv::apply_" + to_string(format);
+    std::vector<std::string> expected(3, label);
+    EXPECT_EQ(events.kernels(), expected);
+    // On a device the product comes first.
+    op->apply_dot(space, column(x, 0), column(y, 0), dot, workspace);
+    if (!is_host_space<TypeParam>) expected.push_back(label);
+    expected.push_back(label + "_dot");
+    EXPECT_EQ(events.kernels(), expected);
     EXPECT_THAT(events.fences(), ::testing::IsEmpty());
     EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
   }

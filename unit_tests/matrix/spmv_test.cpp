@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
+#include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -17,8 +18,6 @@
 
 namespace prekond::testing {
 namespace {
-
-constexpr double pad = -4321;  // in what nobody may write
 
 /// Rows of the given lengths: unique sorted columns spread over num_cols, values in [-1, 1).
 template <class Scalar>
@@ -83,6 +82,14 @@ std::vector<Case<Scalar>> make_cases() {
   short_rows[3] = 128;
   short_rows[255] = 129;
   add("threads and long rows", short_rows, 500);
+  // Several for one team to add: lists of more than one row, also at the ends of what it has.
+  std::vector<int> close = short_rows;
+  close[0] = close[4] = close[100] = close[127] = 200;
+  add("threads and long rows close together", close, 500);
+  std::vector<int> close_streams = mixed;
+  close_streams[352] = close_streams[353] = 1300;
+  close_streams[698] = 2500;
+  add("streams and long rows close together", close_streams, 5000);
   return all;
 }
 
@@ -99,35 +106,6 @@ std::vector<Scalar> values_at(std::size_t n, unsigned seed) {
   for (Scalar& value : x) value = Scalar(random()) / Scalar(1u << 31) - 1;
   return x;
 }
-
-/// A multivector of rows x k in memory with `extra` rows between the columns.
-template <class Scalar, class Space>
-struct Strided {
-  Strided(std::size_t rows, int k, int extra)
-      : whole("prekond::testing::strided", rows + extra, k),
-        part(Kokkos::subview(whole, std::make_pair(std::size_t(0), rows), Kokkos::ALL)) {
-    Kokkos::deep_copy(whole, Scalar(pad));
-  }
-  void fill(const std::vector<std::vector<Scalar>>& columns) {
-    const auto host = Kokkos::create_mirror_view(whole);
-    Kokkos::deep_copy(host, Scalar(pad));
-    for (std::size_t v = 0; v < columns.size(); ++v)
-      for (std::size_t i = 0; i < columns[v].size(); ++i) host(i, v) = columns[v][i];
-    Kokkos::deep_copy(whole, host);
-  }
-  std::vector<std::vector<Scalar>> columns() const {
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
-    std::vector<std::vector<Scalar>> result(whole.extent(1), std::vector<Scalar>(part.extent(0)));
-    for (std::size_t v = 0; v < result.size(); ++v) {
-      for (std::size_t i = 0; i < part.extent(0); ++i) result[v][i] = host(i, v);
-      for (std::size_t i = part.extent(0); i < whole.extent(0); ++i)
-        EXPECT_EQ(host(i, v), Scalar(pad)) << "wrote between the columns";
-    }
-    return result;
-  }
-  MultiVector<Scalar, Space> whole;
-  MultiVectorView<Scalar, Space> part;
-};
 
 /// |y - (alpha A x + beta y_before)| to rounding, in long double.
 template <class Scalar>
@@ -377,6 +355,32 @@ TYPED_TEST(SpmvTest, AColumnHasTheSameBitsAloneAndAmongOthers) {
   }
 }
 
+TYPED_TEST(SpmvTest, SameBitsForAnyNumberOfThreads) {
+  const auto parts = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
+  for (const auto& test : cases<double>()) {
+    const HostMatrix<double>& a = test.matrix;
+    const auto device = to_device<TypeParam>(a);
+    const std::size_t n = std::max(a.num_rows, a.num_cols);
+    const auto x = to_device<TypeParam>(values_at<double>(n, 7));
+    const VectorView<const double, TypeParam> x_view = x;
+    std::vector<std::vector<double>> products, dots;
+    for (const TypeParam& space : {TypeParam(), parts[0]}) {
+      Vector<double, TypeParam> y("y", a.num_rows), dot("dot", 1);
+      spmv<double, TypeParam>(space, 1.5, device, as_multivector(x_view), 0.0, as_multivector(y));
+      space.fence();
+      products.push_back(to_vector(y));
+      const ReduceWorkspace<double, TypeParam> workspace(space, a.num_rows);
+      spmv_dot<double, TypeParam>(space, device, x, y, dot, workspace);
+      space.fence();
+      products.push_back(to_vector(y));
+      dots.push_back(to_vector(dot));
+    }
+    EXPECT_EQ(products[0], products[2]) << test.name;
+    EXPECT_EQ(products[1], products[3]) << test.name;
+    EXPECT_EQ(dots[0], dots[1]) << test.name;
+  }
+}
+
 TYPED_TEST(SpmvTest, TheDotOverNoRowsIsZero) {
   const TypeParam space;
   const auto none = to_device<TypeParam>(matrix_of<double>({}, 3));
@@ -425,6 +429,22 @@ TYPED_TEST(SpmvTest, WrongSizesThrow) {
   };
   EXPECT_THROW(with_dot(3, 3, 3), InputError);
   EXPECT_THROW(with_dot(4, 2, 3), InputError);
+  // More rows than columns: x^H A x reads x in all rows.
+  for (const int length : {1, 40}) {
+    const auto tall = to_device<TypeParam>(matrix_of<double>(std::vector<int>(50, length), 40));
+    const auto dot_of = [&](int x_rows) {
+      const auto x = to_device<TypeParam>(std::vector<double>(x_rows, 1));
+      const Vector<double, TypeParam> y("y", 50), dot("dot", 1);
+      spmv_dot<double, TypeParam>(space, tall, x, y, dot, ReduceWorkspace<double, TypeParam>(space, 50));
+      space.fence();
+      double sum = 0;
+      for (const double value : to_vector(y)) sum += value;
+      EXPECT_NEAR(to_vector(dot)[0], sum, 1e-11);
+    };
+    EXPECT_THAT(message_of<InputError>([&] { dot_of(40); }),
+                ::testing::HasSubstr("x^H A x takes the first 50 rows of x, which has 40"));
+    EXPECT_NO_THROW(dot_of(50));
+  }
   const auto large = to_device<TypeParam>(matrix_of<double>(std::vector<int>(513, 1), 513));
   const Vector<double, TypeParam> x("x", 513), y("y", 513), dot("dot", 1);
   EXPECT_THROW(
@@ -443,8 +463,18 @@ TYPED_TEST(SpmvTest, ARecurrenceNeedsWhatItReads) {
     });
   };
   EXPECT_THAT(step({.direct = 1}, 3, 1), ::testing::HasSubstr("adds x, which has 2 rows, to y, which has 3"));
-  EXPECT_THAT(step({.source = 1}, 2, 1), ::testing::HasSubstr("y is 2 x 1"));
-  EXPECT_THAT(step({.source = 1}, 3, 2), ::testing::HasSubstr("x is 3 x 2, y is 3 x 1"));
+  EXPECT_THAT(step({.source = 1}, 2, 1),
+              ::testing::HasSubstr("adds b, which is 2 x 1, to y, which is 3 x 1"));
+  EXPECT_THAT(step({.source = 1}, 3, 2),
+              ::testing::HasSubstr("adds b, which is 3 x 2, to y, which is 3 x 1"));
+  const auto scaled = [&](int scales) {
+    return message_of<InputError>([&] {
+      spmv_recurrence<double, double, TypeParam>(space, {}, Vector<double, TypeParam>("scales", scales),
+                                                 op.matrix(), MultiVector<double, TypeParam>("x", 2, 1), {},
+                                                 MultiVector<double, TypeParam>("y", 3, 1));
+    });
+  };
+  EXPECT_THAT(scaled(2), ::testing::HasSubstr("2 scales for 3 rows"));
   const Vector<double, TypeParam> x("x", 2), y("y", 3);
   EXPECT_NO_THROW(
       op.apply_recurrence(space, {}, as_multivector(x), MultiVector<double, TypeParam>(), as_multivector(y)));

@@ -10,18 +10,22 @@
 
 namespace prekond {
 
-/// y = product D A x + direct x + previous y + source b for a matrix A = H stored by SELL, DIA or JAD, with
-/// entries of the vectors' type or a shorter one, D = diag(row_scale), or I where that is empty; see
-/// RecurrenceStep. Entries are converted, and summed in the vectors' precision, in the order of their
-/// columns. One kernel for up to four columns. No allocation, no fence. \throws InputError where the sizes do
-/// not fit \pre y shares no memory with x and b
+/// y = product A x + direct x + previous y + source b for A = D H, with H stored by SELL, DIA or JAD in the
+/// vectors' type or a shorter one, and D = diag(row_scale), or I where that is empty; see RecurrenceStep. x
+/// has num_cols x k, y and b num_rows x k, row_scale num_rows or none. Entries are converted, and summed in
+/// the vectors' precision, in the order of their columns: a row's bits do not depend on k, nor on the number
+/// of threads. One kernel for each group of up to four columns, which reads H once. No allocation, no fence.
+/// \throws InputError where the sizes do not fit \pre y shares no memory with x and b
 template <class Scalar, class Space, class FormatView>
 void format_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                        VectorView<const real_type_t<Scalar>, Space> row_scale, const FormatView& a,
                        MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
                        MultiVectorView<Scalar, Space> y);
 
-/// y = A x and dot(0) = x^H y over the rows, in one pass. Same bits for any number of threads.
+/// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i: one kernel on a host; on a device the product, then
+/// the sum. `workspace` is made for num_rows. Same bits for any number of threads; y has those of
+/// format_recurrence. No allocation, no fence. \throws InputError where the sizes do not fit; x needs
+/// num_rows too \throws std::logic_error where the workspace was made for fewer rows
 template <class Scalar, class Space, class FormatView>
 void format_dot(const Space& space, const FormatView& a, VectorView<const Scalar, Space> x,
                 VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,

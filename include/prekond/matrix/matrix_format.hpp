@@ -22,7 +22,7 @@ std::string to_string(MatrixFormat format);
 /// What the choice of a format goes by.
 struct FormatAdvice {
   MatrixFormat format = MatrixFormat::csr;  ///< never `automatic`
-  std::string reason;                       ///< a sentence with the numbers that decided
+  std::string reason;                       ///< the numbers that decided
   std::int64_t csr_bytes = 0;               ///< of the matrix by each format; of SELL about
   std::int64_t sell_bytes = 0;
   std::int64_t dia_bytes = 0;
@@ -33,22 +33,27 @@ struct FormatAdvice {
 /// The format in which products are expected to be fastest, for values of so many bytes. It depends on the
 /// pattern alone, so that the same input gives the same bits:
 ///
-/// - DIA, where its values take less than 95 % of CSR's bytes and, on a device, less than 1.1 times SELL's;
-/// - SELL on a device, where it takes less than 95 % of CSR's bytes, and no row is so long that its thread
-///   would be late: 100 ns an entry against the time in which the memory gives the whole matrix;
+/// - DIA, where make_dia accepts the padding and the values take less than 95 % of CSR's bytes and, on a
+///   device where SELL comes next, less than 1.1 times SELL's;
+/// - SELL on a device, where make_sell accepts the padding, it takes less than 95 % of CSR's bytes, and no
+/// row
+///   is so long that its thread would be late: 100 ns an entry, an assumption, against 3 us, another, and the
+///   time in which the memory of an H200 gives the whole matrix;
 /// - else CSR.
 ///
-/// Measured: perf_tests/results, `spmv_*`. Cost: the row pointers and columns are read once each; rows may be
-/// sorted. Fences.
+/// Measured: perf_tests/results/h200/toolbox/results.md. Cost: the row pointers, for the longest row; and
+/// count_diagonals and count_sell_places. Memory, while it runs: theirs. Fences.
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes);
 
-/// A as an operator in a format, chosen by advise_format where `format` is `automatic`. CSR shares A's views;
-/// the others are copies. Fences. \throws InputError where padding is refused, see make_sell, make_dia
+/// A as an operator in a format, chosen by advise_format where `format` is `automatic`: then `*advice` gets
+/// what it went by, where that is not null. What the advice has found out is not looked for again. CSR shares
+/// A's views; the others are copies. Fences. \throws InputError where padding is refused, see make_sell,
+/// make_dia: never with `automatic`
 template <class Scalar, class Space>
 std::unique_ptr<Operator<Scalar, Space>> make_operator(
     const Space& space,
     const CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>& a,
-    MatrixFormat format = MatrixFormat::automatic);
+    MatrixFormat format = MatrixFormat::automatic, FormatAdvice* advice = nullptr);
 
 }  // namespace prekond

@@ -12,7 +12,7 @@ struct SellOptions {
   /// sigma: rows are sorted by length, longest first, within windows of so many. 1: as they are. 0: 1024
   /// where that saves a twentieth of the places, else 1.
   int sigma = 0;
-  /// Most places for each entry. \see make_sell
+  /// num_places <= max_padding (nnz + num_rows), else make_sell refuses.
   double max_padding = 3;
 };
 
@@ -87,19 +87,22 @@ struct SellView {
   VectorView<const Value, Space> values;
 };
 
-/// The places that make_sell would have, padding included. Reads the row pointers, and sorts. Fences.
+/// The places that make_sell would have, padding included. Reads the row pointers, and sorts windows where
+/// sigma > 1, or where sigma = 0 and rows as they are would have over a twentieth of padding. Fences.
 template <class Space>
 std::int64_t count_sell_places(const Space& space, const CsrGraphView<Space>& pattern,
                                const SellOptions& options = {});
 
-/// The structure of a pattern. Cost: about three readings of the columns and one writing; a sort of each
-/// window by a team. Fences. \throws InputError where padding would take more than max_padding places for
-/// each entry and row (one row far longer than the others of its window does that): it names the bytes
+/// The structure of a pattern. Cost: count_sell_places, two readings of the columns and one writing of the
+/// deltas; each window is sorted by a team. Fences. \throws InputError where there would be more places than
+/// the options allow (one row far longer than the others of its window does that): it names the bytes;
+/// OptionError where sigma is not in 0 .. 4096 or max_padding < 1
 template <class Space>
 SellStructure<Space> make_sell_structure(const Space& space, const CsrGraphView<Space>& pattern,
                                          const SellOptions& options = {});
 
-/// The matrix, its values in their places. \throws InputError as make_sell_structure
+/// The matrix, its values in their places: make_sell_structure, then one reading of the values and one
+/// writing of all places. \throws as make_sell_structure
 template <class Value, class Space>
 SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Space>& a,
                                    const SellOptions& options = {});

@@ -20,7 +20,7 @@ void spmv(const Space& space, Scalar alpha, const CsrView<Scalar, Space>& a,
 
 /// y = A x and dot(0) = sum_{i < num_rows} conj(x_i) y_i, in one pass; on a device in two where rows have
 /// more than 8 entries. `workspace` is made for num_rows. Same bits for any number of threads; y has those of
-/// `spmv`.
+/// `spmv`. \throws InputError where the sizes do not fit; x needs num_rows too
 template <class Scalar, class Space>
 void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Scalar, Space> x,
               VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
