@@ -51,15 +51,12 @@ Product<Scalar> make_product(const Space& space, const std::string& spmv, const 
       product.facts = {"kokkoskernels", "", timer.seconds()};
       return product;
     }
-  MatrixFormat format = format_of(spmv);
-  if (format == MatrixFormat::automatic) {
-    const FormatAdvice advice = advise_format<Space>(space, CsrView<Scalar, Space>(a), sizeof(Scalar));
-    format = advice.format;
-    product.facts.reason = advice.reason;
-  }
-  product.op = make_operator<Scalar, Space>(space, a, format);
+  FormatAdvice advice;
+  advice.format = format_of(spmv);
+  product.op = make_operator<Scalar, Space>(space, a, advice.format, &advice);
   space.fence("prekond::driver::make_product");
-  product.facts.format = to_string(format);
+  product.facts.format = to_string(advice.format);
+  product.facts.reason = advice.reason;
   product.facts.seconds = timer.seconds();
   return product;
 }

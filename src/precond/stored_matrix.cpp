@@ -7,6 +7,7 @@
 #include <prekond/precond/stored_matrix.hpp>
 
 #include "instantiate.hpp"
+#include "matrix/format_layouts.hpp"
 #include "precond/common/store_rows.hpp"
 
 #include <stdexcept>
@@ -71,13 +72,13 @@ class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
 template <class Scalar, class Value, class Space>
 std::shared_ptr<const impl::StoredFormat<Scalar, Space>> store_as(
     const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
-    MatrixFormat format) {
+    MatrixFormat format, impl::formats::Found<Space>& found) {
   if (format == MatrixFormat::sell)
     return std::make_shared<StoredFormatOf<SellMatrix<Value, Space>, SellView<Value, Space>, Scalar, Space>>(
-        make_sell<Value, Space>(space, h));
+        impl::formats::make_sell<Value, Space>(space, h, found));
   if (format == MatrixFormat::dia)
     return std::make_shared<StoredFormatOf<DiaMatrix<Value, Space>, DiaView<Value, Space>, Scalar, Space>>(
-        make_dia<Value, Space>(space, h));
+        impl::formats::make_dia<Value, Space>(space, h, found));
   if (format == MatrixFormat::jad)
     return std::make_shared<StoredFormatOf<JadMatrix<Value, Space>, JadView<Value, Space>, Scalar, Space>>(
         make_jad<Value, Space>(space, h));
@@ -141,10 +142,11 @@ template <class Value>
 void StoredMatrix<Scalar, Space>::keep(
     const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
     MatrixFormat format) {
+  impl::formats::Found<Space> found;
   m_as = format == MatrixFormat::automatic
-             ? advise_format<Space>(space, CsrView<Value, Space>(h), sizeof(Value)).format
+             ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found).format
              : format;
-  m_format = store_as<Scalar, Value, Space>(space, h, m_as);
+  m_format = store_as<Scalar, Value, Space>(space, h, m_as, found);
   m_is_full = std::is_same_v<Value, Scalar>;
   if (m_is_full && m_as == MatrixFormat::csr) return;
   space.fence("prekond::stored_matrix::stored");

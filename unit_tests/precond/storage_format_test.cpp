@@ -122,6 +122,36 @@ TYPED_TEST(StorageFormatTest, AFormatThatRefusesSaysSo) {
               ::testing::HasSubstr("make_dia:"));
 }
 
+/// 1.5 entries a row on 8 diagonals: in half precision smaller than CSR, but mostly padding.
+TYPED_TEST(StorageFormatTest, AutomaticIsNeverRefused) {
+  const TypeParam space;
+  HostMatrix<double> a;
+  a.num_rows = 1400;
+  a.num_cols = 1408;
+  for (int i = 0; i < 1400; ++i) {
+    a.col_idxs.push_back(i);
+    if (i % 2 == 0) a.col_idxs.push_back(i + 1 + i / 2 % 7);
+    a.row_ptrs.push_back(a.nnz());
+  }
+  a.values.assign(a.nnz(), 1.5);
+  const auto device = to_device<TypeParam>(a);
+  EXPECT_THAT(message_of<InputError>([&] {
+                StoredMatrix<double, TypeParam>(space, device, {Storage::half, MatrixFormat::dia});
+              }),
+              ::testing::HasSubstr("make_dia:"));
+  const StoredMatrix<double, TypeParam> stored(space, device, {Storage::half, MatrixFormat::automatic});
+  EXPECT_EQ(stored.format(), is_host_space<TypeParam> ? MatrixFormat::csr : MatrixFormat::sell);
+}
+
+TYPED_TEST(StorageFormatTest, TheMakerGoesOnFromTheAdvice) {
+  const TypeParam space;
+  const auto a = generate<double>(space, "poisson3d:7");
+  const ToolEvents events;
+  const StoredMatrix<double, TypeParam> stored(space, a, {Storage::half, MatrixFormat::automatic});
+  EXPECT_EQ(stored.format(), MatrixFormat::dia);
+  EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::dia::mark_diagonals").Times(1));
+}
+
 /// Every registered method that has the option.
 TYPED_TEST(StorageFormatTest, EveryMethodAppliesTheSameInverse) {
   const TypeParam space;
