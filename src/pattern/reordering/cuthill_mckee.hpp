@@ -5,8 +5,8 @@
 
 namespace prekond::reordering {
 
-/// The pattern of A + A^T whose rows have their columns by ascending rank: so the neighbours of a row are met
-/// in the order in which the search takes them.
+/// The pattern of A + A^T whose rows have their columns by ascending rank: the order in which the search
+/// numbers the neighbours of a row.
 template <class Space>
 struct RankedGraph {
   CsrGraph<Space> graph;
