@@ -32,7 +32,7 @@ struct MulticolorSsorOptions : MulticolorOptions {
 ///   M = 1 / (omega (2 - omega)) (D + omega L) D^-1 (D + omega U),
 ///
 /// symmetric positive definite for SPD A and every k; cg accepts it. An application reads each triangle k
-/// times, as k products with A do, in one launch a colour and half sweep.
+/// times, as k products with A do, colour by colour.
 ///
 /// With sparsified colouring, or colours of the user's, entries between two rows of one colour are left out
 /// of the residual: it is the relaxation of A without them. Algorithm 2 of the source multiplies by A's whole
