@@ -14,7 +14,7 @@ inline constexpr bool is_whole_word = std::is_integral_v<T> && (sizeof(T) == 4 |
 
 /// Reads a word that other threads of the kernel may write meanwhile: what was there at some time since the
 /// kernel began, if need be an old value. `Kokkos::atomic_load` is a loop of compare-and-swaps on CUDA, which
-/// takes the cache line from all others; here it is a load.
+/// moves the cache line from thread to thread; here it is a load.
 ///
 /// \pre what is done with the value is right for any older one too, an atomic that follows say
 template <class T>

@@ -9,7 +9,7 @@
 
 namespace prekond {
 
-/// The order in which a greedy colouring takes the rows: by index; those with most neighbours first, equal
+/// The order in which a greedy colouring visits the rows: by index; those with most neighbours first, equal
 /// ones by a hash of the index; by the hash alone.
 enum class ColoringOrder { natural, largest_first, hash };
 
@@ -25,7 +25,7 @@ struct ColoringOptions {
   ColoringOrder order = ColoringOrder::natural;
   /// First looks whether two colours do, of distance 1. The 5- and 7-point Laplacians are such.
   bool two_colors = true;
-  /// After so many rounds the rows that are left are taken by the hash: a band by index takes n rounds.
+  /// After so many rounds the rest is coloured in the order of the hash: a band by index needs n.
   int max_rounds = 2000;
 };
 

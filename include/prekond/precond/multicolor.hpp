@@ -86,7 +86,7 @@ struct MulticolorOptions {
 /// Memory: L and U by rows, with a number of 4 bytes an entry of where it comes from; 2 numbers of 4 bytes
 /// and one value a row. A workspace has one vector a column or two.
 ///
-/// Breakdown: a row whose diagonal entry is zero, missing or not finite takes its largest entry in its place;
+/// Breakdown: a row whose diagonal entry is zero, missing or not finite gets its largest entry instead;
 /// entries that are not finite when scaled count as 0. Both are counted.
 template <class Scalar, class Space>
 class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)

@@ -39,7 +39,7 @@ struct MulticolorGsOptions : MulticolorOptions {
           {{"forward", SweepDirection::forward},
            {"backward", SweepDirection::backward},
            {"symmetric", SweepDirection::symmetric}},
-          "the order of the colours; cg takes symmetric");
+          "the order of the colours; cg needs symmetric");
     MulticolorOptions::describe(visit);
   }
 };
@@ -49,7 +49,7 @@ struct MulticolorGsOptions : MulticolorOptions {
 ///
 ///   x_i <- (1 - omega) x_i + omega (b_i - (L x)_i - (U x)_i) / a_ii,
 ///
-/// a backward one takes the colours from the last to the first, a symmetric one is both. The first forward
+/// a backward one goes from the last colour to the first, a symmetric one is both. The first forward
 /// half multiplies by L alone. A symmetric sweep keeps what each half has summed: b - L x of the forward one
 /// is what the backward one, which multiplies by U, begins with, and the other way round.
 ///

@@ -17,7 +17,7 @@ template <class Space>
 RankedGraph<Space> rank_neighbours(const Space& space, const CsrGraphView<Space>& a);
 
 /// How the order is found: by levels, as long as they are wide or however narrow they are, or by one host
-/// thread. Devices take the first, hosts the last.
+/// thread. Devices use the first, hosts the last.
 enum class Search { by_wide_levels, by_levels, sequential };
 
 template <class Space>

@@ -45,7 +45,7 @@ struct SweepTuning {
   static constexpr int teams_of_host_thread = 4;  ///< of a colour, at most
 };
 
-/// Colours that one launch takes.
+/// Colours of one launch.
 struct ColorGroup {
   int first = 0, last = 0;  ///< colours first .. last - 1
   bool merged = false;      ///< small ones, by one team
