@@ -6,6 +6,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 
+#include "core/relaxed_words.hpp"
 #include "instantiate.hpp"
 
 #include <string>
@@ -30,7 +31,7 @@ struct MarkDiagonals {
       const int col = pattern.col_idxs(k);
       while (above < end_above && pattern.col_idxs(above) < col - 1) ++above;
       if (above < end_above && pattern.col_idxs(above) == col - 1) continue;
-      Kokkos::atomic_store(&marks(col - i + pattern.num_rows), 1);
+      raise_flag(marks(col - i + pattern.num_rows), 1);
     }
   }
 };

@@ -9,6 +9,7 @@
 #include "pattern/coloring/color_order.hpp"
 #include "pattern/coloring/greedy.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -63,9 +64,17 @@ void color_greedily(const Space& space, const CsrGraphView<Space>& s, const Colo
 namespace impl {
 
 template <class Space>
+void check_coloring(const std::type_identity_t<CsrGraphView<Space>>& s, const ColoringOptions& options) {
+  check(options);
+  if (s.num_cols < s.num_rows)
+    throw InputError("coloring: the pattern is " + std::to_string(s.num_rows) + " x " +
+                     std::to_string(s.num_cols) + "; it has to have a column for each row");
+}
+
+template <class Space>
 Coloring<Space> color_symmetric(const Space& space, const CsrGraphView<Space>& s,
                                 const ColoringOptions& options) {
-  check(options);
+  check_coloring<Space>(s, options);
   const std::int64_t n = s.num_rows;
   Coloring<Space> result;
   result.colors = allocate<Vector<int, Space>>(space, "prekond::coloring::colors", n);
@@ -83,10 +92,7 @@ Coloring<Space> color_symmetric(const Space& space, const CsrGraphView<Space>& s
 template <class Space>
 Coloring<Space> color_graph(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s,
                             const ColoringOptions& options) {
-  check(options);
-  if (s.num_cols < s.num_rows)
-    throw InputError("coloring: the pattern is " + std::to_string(s.num_rows) + " x " +
-                     std::to_string(s.num_cols) + "; it has to have a column for each row");
+  impl::check_coloring<Space>(s, options);
   const CsrGraph<Space> graph = symmetrize<Space>(space, s);
   return impl::color_symmetric<Space>(space, graph, options);
 }
@@ -105,9 +111,60 @@ Coloring<Space> coloring_of(const Space& space, const Vector<int, Space>& colors
   if (least < 0)
     throw InputError("coloring: there is a row of colour " + std::to_string(least) +
                      "; colours are numbers from 0 on");
+  if (most >= n)
+    throw InputError("coloring: there is a row of colour " + std::to_string(most) + "; " + std::to_string(n) +
+                     " rows have colours below " + std::to_string(n));
   result.num_colors = most + 1;
   result.color_ptrs =
       impl::coloring::order_by_color(space, result.colors, result.num_colors, result.permutation);
+  return result;
+}
+
+template <class Space>
+Coloring<Space> renumber_by_degree(const Space& space, const Coloring<Space>& coloring,
+                                   const std::type_identity_t<CsrGraphView<Space>>& s) {
+  namespace kernels = impl::coloring;
+  const std::int64_t n = coloring.num_rows();
+  if (n != s.num_rows)
+    throw InputError("coloring: there are colours of " + std::to_string(n) + " rows, and the pattern has " +
+                     std::to_string(s.num_rows));
+  const int count = coloring.num_colors;
+  if (count < 2) return coloring;
+  const auto to_device = [&](const std::vector<int>& values, const char* label) {
+    const auto result = allocate<Vector<int, Space>>(space, label, values.size());
+    Kokkos::deep_copy(space, result,
+                      Kokkos::View<const int*, Kokkos::HostSpace>(values.data(), values.size()));
+    return result;
+  };
+  const auto entries =
+      allocate_zero<Vector<std::int64_t, Space>>(space, "prekond::coloring::entries_of_colors", count);
+  const auto color_ptrs = to_device(coloring.color_ptrs, "prekond::coloring::color_ptrs");
+  using Count = kernels::CountEntriesOfColors<Space>;
+  Kokkos::parallel_for("prekond::coloring::count_entries", Count::policy(space, n),
+                       Count{s, coloring.colors, coloring.permutation, color_ptrs, entries});
+  std::vector<std::int64_t> sums(count);
+  Kokkos::deep_copy(space, Kokkos::View<std::int64_t*, Kokkos::HostSpace>(sums.data(), sums.size()), entries);
+  space.fence("prekond::coloring::entries_of_colors");
+  const std::vector<int> order = kernels::colors_by_mean(sums, coloring.color_ptrs);
+  if (std::is_sorted(order.begin(), order.end())) return coloring;
+  Coloring<Space> result;
+  result.num_colors = count;
+  result.rounds = coloring.rounds;
+  std::vector<int> numbers(count), shifts(count);
+  for (int number = 0; number < count; ++number) {
+    const int color = order[number], begin = coloring.color_ptrs[color];
+    numbers[color] = number;
+    shifts[color] = result.color_ptrs.back() - begin;
+    result.color_ptrs.push_back(result.color_ptrs.back() + coloring.color_ptrs[color + 1] - begin);
+  }
+  result.colors = allocate<Vector<int, Space>>(space, "prekond::coloring::colors", n);
+  result.permutation = allocate<Vector<int, Space>>(space, "prekond::coloring::permutation", n);
+  Kokkos::parallel_for(
+      "prekond::coloring::renumber", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
+      kernels::RenumberColors<Space>{
+          coloring.colors, coloring.permutation, to_device(numbers, "prekond::coloring::numbers"),
+          to_device(shifts, "prekond::coloring::shifts"), result.colors, result.permutation});
+  space.fence("prekond::coloring::renumbered");  // the host's numbers go away
   return result;
 }
 
@@ -115,6 +172,9 @@ Coloring<Space> coloring_of(const Space& space, const Vector<int, Space>& colors
   template Coloring<Space> color_graph<Space>(const Space&, const CsrGraphView<Space>&,           \
                                               const ColoringOptions&);                            \
   template Coloring<Space> coloring_of<Space>(const Space&, const Vector<int, Space>&);           \
+  template Coloring<Space> renumber_by_degree<Space>(const Space&, const Coloring<Space>&,        \
+                                                     const CsrGraphView<Space>&);                 \
+  template void impl::check_coloring<Space>(const CsrGraphView<Space>&, const ColoringOptions&);  \
   template Coloring<Space> impl::color_symmetric<Space>(const Space&, const CsrGraphView<Space>&, \
                                                         const ColoringOptions&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_COLORING)

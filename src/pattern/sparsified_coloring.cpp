@@ -72,6 +72,11 @@ SparsifiedColoring<Space> color_sparsified(const Space& space, const CsrView<Sca
   if (!(options.threshold >= 0 && options.threshold <= 1))
     throw InputError("coloring: the sparsification's threshold is " + std::to_string(options.threshold) +
                      "; it has to be between 0 and 1");
+  if (options.max_colors < 1 || options.max_rounds < 0)
+    throw InputError("coloring: the sparsification has max_colors = " + std::to_string(options.max_colors) +
+                     " and max_rounds = " + std::to_string(options.max_rounds) +
+                     "; they have to be >= 1 and >= 0");
+  impl::check_coloring<Space>(a, coloring);
   SparsifiedColoring<Space> result;
   if (a.num_rows == 0) {
     result.coloring = color_graph<Space>(space, a, coloring);

@@ -64,6 +64,14 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
+template <class Scalar, class Space>
+struct CountImaginary {
+  VectorView<const Scalar, Space> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    if (imaginary_part(x(i)) != 0) ++count;
+  }
+};
+
 /// A's rows times d_i.
 template <class Scalar, class Space>
 struct ScaleMatrix {
@@ -92,26 +100,24 @@ struct SweepWorkspace : Workspace {
 namespace {
 
 /// inverse_i = 1 / a_ii, or 1 where one of the two is not finite; first is the smallest such row, count their
-/// number. not_real: diagonal entries with an imaginary part.
+/// number.
 template <class Scalar, class Space>
 void invert_diagonal(const Space& space, const CsrView<Scalar, Space>& a, VectorView<Scalar, Space> inverse,
-                     std::int64_t& first, std::int64_t& count, std::int64_t& not_real) {
+                     std::int64_t& first, std::int64_t& count) {
   Kokkos::parallel_reduce(
       "prekond::jacobi::numeric", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-      KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows, std::int64_t& imaginary) {
+      KOKKOS_LAMBDA(int i, std::int64_t& first_row, std::int64_t& rows) {
         std::size_t place = 0;
         const Scalar diagonal = find_entry(a, i, i, place);
         const Scalar value = Scalar(1) / diagonal;
         const bool sound = is_finite(diagonal) && is_finite(value);
-        if (imaginary_part(diagonal) != 0) ++imaginary;
         inverse(i) = sound ? value : Scalar(1);
         if (!sound) {
           ++rows;
           if (i < first_row) first_row = i;
         }
       },
-      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count),
-      Kokkos::Sum<std::int64_t>(not_real));
+      Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(count));
 }
 
 template <class Scalar, class Space>
@@ -141,9 +147,8 @@ void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_sourc
 
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::invert_point(const Space& space, const matrix_view& a, Report& report) {
-  std::int64_t first = 0, not_real = 0;
-  invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count, not_real);
-  m_hermitian = not_real == 0;
+  std::int64_t first = 0;
+  invert_diagonal<Scalar, Space>(space, a, m_inverse, first, report.breakdowns.count);
   if (report.breakdowns.count > 0) {
     report.breakdowns.first_row = first;
     report.breakdowns.action = "rows without a usable diagonal entry are not scaled";
@@ -190,6 +195,18 @@ void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_view&
 }
 
 template <class Scalar, class Space>
+bool Jacobi<Scalar, Space>::is_known_hermitian(const Space& space) const {
+  if (is_block() || m_options.sweeps > 1) return false;
+  if constexpr (!is_complex<Scalar>) return true;
+  std::int64_t imaginary = 0;
+  Kokkos::parallel_reduce(
+      "prekond::jacobi::numeric::count_imaginary",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, m_inverse.extent(0)),
+      impl::jacobi::CountImaginary<Scalar, Space>{m_inverse}, imaginary);
+  return imaginary == 0;
+}
+
+template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::keep_matrix(const Space& space, const matrix_view& a) {
   using Matrix = typename StoredMatrix<Scalar, Space>::matrix_type;
   const Matrix copy = filter_entries<Scalar, Space>(space, a, impl::jacobi::IsOwnColumn<Scalar, Space>{a});
@@ -208,6 +225,7 @@ void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_source
   if (m_options.type == JacobiType::point) invert_point(space, a, report);
   if (m_options.type == JacobiType::l1) invert_l1(space, a, report);
   if (is_block()) invert_blocks(space, a, report);
+  m_hermitian = is_known_hermitian(space);
   if (!is_block() && m_options.omega != 1)
     Kokkos::parallel_for(
         "prekond::jacobi::numeric::scale", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),

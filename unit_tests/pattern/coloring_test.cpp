@@ -13,6 +13,7 @@
 #include <prekond/pattern/sparsified_coloring.hpp>
 
 #include <filesystem>
+#include <limits>
 
 namespace prekond::testing {
 namespace {
@@ -125,6 +126,66 @@ TYPED_TEST(ColoringTest, ColoursOfAnotherLibrary) {
                 coloring_of<TypeParam>(space, to_device<TypeParam>(std::vector<int>{1, -4, 0}));
               }),
               HasSubstr("a row of colour -4"));
+  for (const int huge : {3, 1 << 30, std::numeric_limits<int>::max()})
+    EXPECT_THAT(message_of<InputError>([&] {
+                  coloring_of<TypeParam>(space, to_device<TypeParam>(std::vector<int>{1, huge, 0}));
+                }),
+                HasSubstr("a row of colour " + std::to_string(huge) + "; 3 rows have colours below 3"));
+}
+
+/// The colours by the mean number of entries of their rows, as fractions; those without rows last.
+std::vector<int> reference_numbers(const HostGraph& s, const std::vector<int>& colors, int num_colors) {
+  std::vector<std::int64_t> entries(num_colors, 0), rows(num_colors, 0);
+  for (std::size_t i = 0; i < colors.size(); ++i) {
+    entries[colors[i]] += static_cast<std::int64_t>(s[i].size());
+    ++rows[colors[i]];
+  }
+  std::vector<int> order(num_colors), numbers(num_colors);
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    if (rows[a] == 0 || rows[b] == 0) return rows[a] > 0 && rows[b] == 0;
+    return entries[a] * rows[b] < entries[b] * rows[a];
+  });
+  for (int k = 0; k < num_colors; ++k) numbers[order[k]] = k;
+  return numbers;
+}
+
+TYPED_TEST(ColoringTest, ColoursByTheirRowsEntries) {
+  const TypeParam space;
+  std::vector<Case> cases = awkward_patterns<double>();
+  for (const char* spec : {"circuit:48", "irregular3d:12", "poisson2d:57"})
+    cases.push_back({spec, generated(spec)});
+  for (const auto& test : cases) {
+    if (test.matrix.num_cols < test.matrix.num_rows) continue;
+    SCOPED_TRACE(test.name);
+    const auto device = to_device<TypeParam>(test.matrix);
+    const auto found = color_graph<TypeParam>(space, device, {1, ColoringOrder::hash, false});
+    const auto result = renumber_by_degree<TypeParam>(space, found, device);
+    std::vector<int> expected = to_vector(found.colors);
+    const auto numbers = reference_numbers(pattern_of(test.matrix), expected, found.num_colors);
+    for (int& color : expected) color = numbers[color];
+    EXPECT_EQ(to_vector(result.colors), expected);
+    EXPECT_EQ(result.num_colors, found.num_colors);
+    EXPECT_EQ(result.rounds, found.rounds);
+    expect_ordered(result);
+  }
+}
+
+TYPED_TEST(ColoringTest, ColoursOfEqualMeansKeepTheirOrder) {
+  const TypeParam space;
+  // Colours 1 and 4 have rows of two entries in the mean, 3 of one, 0 of three; 2 has no row.
+  const HostGraph s = {{0, 1, 2}, {0}, {0, 1, 2}, {0}, {0, 1}, {4}};
+  const auto colors = to_device<TypeParam>(std::vector<int>{0, 4, 4, 3, 1, 3});
+  const auto found = coloring_of<TypeParam>(space, colors);
+  const auto result = renumber_by_degree<TypeParam>(space, found, graph_of<TypeParam>(s, 6));
+  EXPECT_EQ(to_vector(result.colors), (std::vector<int>{3, 2, 2, 0, 1, 0}));
+  EXPECT_EQ(result.color_ptrs, (std::vector<int>{0, 2, 3, 5, 6, 6}));
+  EXPECT_EQ(to_vector(found.colors), to_vector(colors)) << "the given one is left alone";
+  expect_ordered(result);
+  EXPECT_THAT(message_of<InputError>([&] {
+                renumber_by_degree<TypeParam>(space, found, graph_of<TypeParam>({{0}, {1}}, 2));
+              }),
+              HasSubstr("colours of 6 rows, and the pattern has 2"));
 }
 
 TYPED_TEST(ColoringTest, WhatMeansNothingIsRefused) {
@@ -141,12 +202,20 @@ TYPED_TEST(ColoringTest, WhatMeansNothingIsRefused) {
   for (const double theta : {-0.1, 1.5, std::nan("")})
     EXPECT_THAT(message_of<InputError>([&] { color_sparsified<double, TypeParam>(space, square, {theta}); }),
                 HasSubstr("threshold"));
+  const auto sparsified = [&](const auto& a, const SparsifyOptions& sparsify,
+                              const ColoringOptions& coloring) {
+    return message_of<InputError>([&] { color_sparsified<double, TypeParam>(space, a, sparsify, coloring); });
+  };
+  EXPECT_THAT(sparsified(square, {0.1, 0}, {}), HasSubstr("max_colors = 0"));
+  EXPECT_THAT(sparsified(square, {0.1, 2, -1}, {}), HasSubstr("max_rounds = -1"));
+  EXPECT_THAT(sparsified(square, {}, {3}), HasSubstr("distance = 3"));
+  EXPECT_THAT(sparsified(tall, {}, {}), HasSubstr("7 x 5"));
 }
 
 TYPED_TEST(ColoringTest, EveryKernelAndViewIsLabelled) {
   const auto a = to_device<TypeParam>(random_entries<double>(90, 90, 0.1, 1));
   const ToolEvents events;
-  color_graph<TypeParam>(TypeParam(), a);
+  renumber_by_degree<TypeParam>(TypeParam(), color_graph<TypeParam>(TypeParam(), a), a);
   color_sparsified<double, TypeParam>(TypeParam(), a, {0.9});
   for (const auto& labels : {events.kernels(), events.allocations()})
     for (const auto& label : labels)

@@ -278,6 +278,31 @@ TYPED_TEST(JacobiTest, ComplexBlocks) {
   for (int i = 0; i < 3; ++i) EXPECT_LE(Kokkos::abs(scaled[i] - of_l1[i]), 1e-15);
 }
 
+TYPED_TEST(JacobiTest, ItIsSymmetricWhereTheDiagonalAloneDecides) {
+  const TypeParam space;
+  const auto is_symmetric = [&](const JacobiOptions& options) {
+    Jacobi<double, TypeParam> m(options);
+    EXPECT_TRUE(m.is_symmetric()) << "of symmetric matrices";
+    m.numeric(space, to_device<TypeParam>(random_general(40, 0.2, 6)));
+    EXPECT_FALSE(m.is_nonsymmetric()) << "cg accepts it";
+    return m.is_symmetric();
+  };
+  EXPECT_TRUE(is_symmetric({JacobiType::point}));
+  EXPECT_TRUE(is_symmetric({JacobiType::l1}));
+  EXPECT_FALSE(is_symmetric({JacobiType::block, 4}));
+  EXPECT_FALSE(is_symmetric({JacobiType::point, 4, 2}));
+  EXPECT_FALSE(is_symmetric({JacobiType::l1, 4, 2}));
+  using Complex = Kokkos::complex<double>;
+  const Complex i(0, 1);
+  Jacobi<Complex, TypeParam> l1(JacobiOptions{JacobiType::l1});
+  l1.numeric(space, to_device<TypeParam>(sparse<Complex>({{2, i}, {-i, 4}})));
+  EXPECT_TRUE(l1.is_symmetric());
+  l1.numeric(space, to_device<TypeParam>(sparse<Complex>({{2, i}, {-i, 4.0 * i}})));
+  EXPECT_FALSE(l1.is_symmetric());
+  l1.numeric(space, to_device<TypeParam>(sparse<Complex>({{2, i}, {-i, 4}})));
+  EXPECT_TRUE(l1.is_symmetric()) << "of the last matrix";
+}
+
 TYPED_TEST(JacobiTest, L1SweepsConvergeForSpdMatrices) {
   const TypeParam space;
   const auto host = random_gram(40, 40, 0.05, 6);  // point sweeps diverge

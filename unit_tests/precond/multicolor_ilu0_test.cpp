@@ -6,9 +6,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <filesystem>
 #include <limits>
 
 namespace prekond::testing {
@@ -112,6 +114,33 @@ TYPED_TEST(MulticolorIlu0Test, OfATriangleOrTwoColoursItIsExact) {
   const auto x = waves_of(30);
   const LongVector expected(x.begin(), x.end());
   EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, multiply(host, x)), expected), 1e-14);
+  // As they are found, row 0 comes first, and the fill that it makes between all others is dropped.
+  for (const ColorNumbering numbering : {ColorNumbering::automatic, ColorNumbering::by_degree}) {
+    MulticolorIlu0Options options;
+    options.numbering = numbering;
+    MulticolorIlu0<double, TypeParam> own(options);
+    own.numeric(space, to_device<TypeParam>(host));
+    const bool by_degree = numbering == ColorNumbering::by_degree;
+    EXPECT_EQ(to_vector(own.coloring().colors)[0], by_degree ? 1 : 0);
+    const double difference =
+        relative_difference(applied_to<double, TypeParam>(own, multiply(host, x)), expected);
+    if (by_degree) {
+      EXPECT_LE(difference, 1e-14);
+    } else {
+      EXPECT_GE(difference, 1e-3);
+    }
+  }
+}
+
+TYPED_TEST(MulticolorIlu0Test, ACircuitsRowsOfManyEntriesComeLast) {
+  const auto file = std::filesystem::path(PREKOND_MATRICES) / "general" / "memplus.mtx.gz";
+  if (!std::filesystem::exists(file)) GTEST_SKIP() << "no matrix at " << file;
+  const HostMatrix<double> a = to_host(read_matrix_market<double>(file.string()));
+  OptionMap options = {{"sparsify", 0.05}, {"order", std::string("largest_first")}};
+  const auto by_degree = iterations<TypeParam>(a, "multicolor_ilu0", options, 300);
+  options["numbering"] = std::string("found");
+  const auto found = iterations<TypeParam>(a, "multicolor_ilu0", options, 300);
+  EXPECT_LT(4 * by_degree, found);
 }
 
 TYPED_TEST(MulticolorIlu0Test, PivotsThatBreakDownAreReplacedAndCounted) {

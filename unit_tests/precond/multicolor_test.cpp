@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/relaxation/values.hpp"
 #include "testing/multicolor_cases.hpp"
 #include "testing/reference_cg.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/sparsified_coloring.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ssor.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <limits>
+#include <map>
 
 namespace prekond::testing {
 namespace {
@@ -91,10 +94,10 @@ TYPED_TEST(MulticolorTest, SsorIsTheSymmetricRelaxation) {
     same.direction = SweepDirection::symmetric;
     MulticolorSsor<double, TypeParam> ssor(options);
     MulticolorGs<double, TypeParam> gs(same);
+    EXPECT_TRUE(ssor.is_symmetric()) << "of symmetric matrices";
     ssor.numeric(space, a);
     gs.numeric(space, a);
     EXPECT_EQ(ssor.name(), "multicolor_ssor");
-    EXPECT_TRUE(ssor.is_symmetric());
     EXPECT_EQ(ssor.options().omega, 1.3);
     EXPECT_EQ(ssor.report().apply_flops, gs.report().apply_flops);
     const auto b = waves_of(ssor.num_rows());
@@ -128,6 +131,53 @@ TYPED_TEST(MulticolorTest, SymmetricSweepsArePositiveDefinite) {
               inverse[i][j] -= inverse[i][k] * inverse[k][j] / inverse[k][k];
         }
       }
+}
+
+TYPED_TEST(MulticolorTest, OfAMatrixThatMayBeNonsymmetricItIsNotSymmetric) {
+  const TypeParam space;
+  const auto host = random_general(40, 0.2, 6);
+  MulticolorGsOptions options;
+  options.direction = SweepDirection::symmetric;
+  MulticolorGs<double, TypeParam> gs(options);
+  MulticolorSsor<double, TypeParam> ssor;
+  for (MulticolorGs<double, TypeParam>* m : {&gs, static_cast<MulticolorGs<double, TypeParam>*>(&ssor)}) {
+    m->numeric(space, to_device<TypeParam>(host));
+    EXPECT_FALSE(m->is_symmetric()) << "an adapter would apply M^-1 for its transpose";
+    EXPECT_FALSE(m->is_nonsymmetric()) << "cg accepts it";
+    std::vector<std::vector<double>> unit(2, std::vector<double>(40, 0));
+    unit[0][3] = unit[1][8] = 1;
+    const auto columns = applied_to<double, TypeParam>(*m, unit);
+    EXPECT_GT(std::abs(columns[0][8] - columns[1][3]), 1e-6);
+  }
+}
+
+TYPED_TEST(MulticolorTest, TrianglesOfASymmetricMatrixAreTransposesToTheLastBit) {
+  const TypeParam space;
+  auto host = random_spd(67, 0.3, 4);
+  for (int i = 0; i < 67; ++i)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
+      host.values[k] *= std::exp(std::sin(i)) * std::exp(std::sin(host.col_idxs[k]));
+  for (int i = 0; i < 67; ++i)
+    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k)
+      if (host.col_idxs[k] < i) host.values[k] = host(host.col_idxs[k], i);
+  const auto a = to_device<TypeParam>(host);
+  const auto pattern =
+      impl::relaxation::make_color_pattern<TypeParam>(space, a, color_graph<TypeParam>(space, a));
+  Report report;
+  const auto factors = impl::relaxation::fill_triangles<double, TypeParam>(space, a, pattern, 1.3, report);
+  const auto entries = [](const CsrGraph<TypeParam>& graph, const Vector<double, TypeParam>& values,
+                          bool transposed) {
+    const auto row_ptrs = to_vector(graph.row_ptrs);
+    const auto col_idxs = to_vector(graph.col_idxs);
+    const auto numbers = to_vector(values);
+    std::map<std::pair<int, int>, double> result;
+    for (int i = 0; i < static_cast<int>(graph.num_rows); ++i)
+      for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k)
+        result[transposed ? std::pair(col_idxs[k], i) : std::pair(i, col_idxs[k])] = numbers[k];
+    return result;
+  };
+  EXPECT_GT(pattern.lower.nnz(), 400);
+  EXPECT_EQ(entries(pattern.lower, factors.lower, true), entries(pattern.upper, factors.upper, false));
 }
 
 TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
@@ -166,6 +216,91 @@ TYPED_TEST(MulticolorTest, StorageRoundsTheTriangles) {
   EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, ones),
                                 reference_sweeps(cut, {0, 1}, ones, true, true, 1, 1.0)),
             1e-13);
+  EXPECT_THAT(
+      m.report().notes,
+      ::testing::ElementsAre(
+          HasSubstr("2 colours"),
+          "multicolor_ssor: 2 entries beyond the range of the storage were cut to its largest number"));
+  m.numeric(space, to_device<TypeParam>(sparse<double>({{1, 1e-9}, {0.5, 1}})));
+  EXPECT_THAT(m.report().notes,
+              ::testing::ElementsAre(HasSubstr("2 colours"),
+                                     "multicolor_ssor: 1 entries below the range of the storage became 0"));
+}
+
+TYPED_TEST(MulticolorTest, ColoursAreNumberedByTheirRowsEntries) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(generated("circuit:48"));
+  const ColoringOptions coloring{1, ColoringOrder::largest_first, false};
+  const auto found = color_graph<TypeParam>(space, a, coloring);
+  const auto sparsified = color_sparsified<double, TypeParam>(space, a, {0.3}, coloring);
+  ASSERT_GT(sparsified.dropped_edges, 0);
+  for (const ColorNumbering numbering :
+       {ColorNumbering::automatic, ColorNumbering::found, ColorNumbering::by_degree})
+    for (const double sparsify : {0.0, 1e-12, 0.3}) {
+      SCOPED_TRACE("numbering " + std::to_string(int(numbering)) + ", sparsify " + std::to_string(sparsify));
+      MulticolorGsOptions options;
+      options.order = ColoringOrder::largest_first;
+      options.two_colors = false;
+      options.numbering = numbering;
+      options.sparsify = sparsify;
+      MulticolorGs<double, TypeParam> m(options);
+      m.numeric(space, a);
+      const auto& before = sparsify == 0.3 ? sparsified.coloring : found;
+      const auto after = renumber_by_degree<TypeParam>(space, before, a);
+      EXPECT_NE(to_vector(before.colors), to_vector(after.colors));
+      const bool renumbers = numbering == ColorNumbering::by_degree ||
+                             (numbering == ColorNumbering::automatic && sparsify == 0.3);
+      EXPECT_EQ(to_vector(m.coloring().colors), to_vector((renumbers ? after : before).colors));
+      EXPECT_EQ(m.coloring().color_ptrs, (renumbers ? after : before).color_ptrs);
+      m.set_coloring(found);
+      m.symbolic(space, a);
+      EXPECT_EQ(to_vector(m.coloring().colors), to_vector(found.colors)) << "the user's are kept";
+    }
+}
+
+TYPED_TEST(MulticolorTest, AnotherPatternThanSymbolicsIsRefused) {
+  const TypeParam space;
+  const auto host = random_spd(67, 0.15, 4), other = random_spd(67, 0.1, 4);
+  ASSERT_NE(host.nnz(), other.nnz());
+  for (const double sparsify : {0.0, 0.5})
+    for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
+      SCOPED_TRACE("sparsify " + std::to_string(sparsify) + ", reuse " + std::to_string(int(reuse)));
+      MulticolorSsorOptions options;
+      options.sparsify = sparsify;
+      options.reuse = reuse;
+      MulticolorSsor<double, TypeParam> m(options);
+      m.symbolic(space, to_device<TypeParam>(host));
+      if (sparsify == 0) {
+        EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
+                    HasSubstr("multicolor_ssor: numeric was given " + std::to_string(other.nnz()) +
+                              " entries, symbolic " + std::to_string(host.nnz()) + "; call symbolic again"));
+      }
+      m.numeric(space, to_device<TypeParam>(host));
+      const auto expected = applied_to<double, TypeParam>(m, waves_of(67));
+      if (reuse == Reuse::pattern) {
+        EXPECT_THAT(message_of<InputError>([&] { m.numeric(space, to_device<TypeParam>(other)); }),
+                    HasSubstr("call symbolic again"));
+        EXPECT_EQ((applied_to<double, TypeParam>(m, waves_of(67))), expected);
+      } else {
+        EXPECT_NO_THROW(m.numeric(space, to_device<TypeParam>(other))) << "its colours are found anew";
+      }
+    }
+}
+
+TYPED_TEST(MulticolorTest, LargeColoursOfLongRows) {
+  // Colours too large for the launch of the small ones, with rows of many entries: a device's teams share
+  // them.
+  for (const char* spec : {"elasticity3d:16", "poisson3d:23"})
+    for (const auto direction : {SweepDirection::forward, SweepDirection::symmetric})
+      for (const bool twice : {false, true}) {
+        MulticolorGsOptions options;
+        options.direction = direction;
+        options.sweeps = twice ? 2 : 1;
+        options.omega = twice ? 0.8 : 1.0;
+        options.order = ColoringOrder::hash;
+        options.two_colors = false;
+        check_sweeps<double, TypeParam>({spec, generated(spec)}, options, 1e-13);
+      }
 }
 
 TYPED_TEST(MulticolorTest, ColoursOfTheUsersAndEntriesWithinThem) {
@@ -191,6 +326,11 @@ TYPED_TEST(MulticolorTest, ColoursOfTheUsersAndEntriesWithinThem) {
   const auto other = random_general(33, 0.15, 3);
   EXPECT_THAT(message_of<InputError>([&] { m.symbolic(space, to_device<TypeParam>(other)); }),
               HasSubstr("the colouring has 67 rows, the matrix 33"));
+  auto broken = m.coloring();
+  broken.color_ptrs.pop_back();
+  m.set_coloring(broken);
+  EXPECT_THAT(message_of<InputError>([&] { m.symbolic(space, to_device<TypeParam>(host)); }),
+              HasSubstr("do not fit its colours; make it by coloring_of"));
   EXPECT_EQ((applied_to<double, TypeParam>(m, b).size()), 67u) << "a failed phase changes nothing";
 }
 
@@ -381,24 +521,35 @@ TYPED_TEST(MulticolorTest, OptionsAreChecked) {
 
 TYPED_TEST(MulticolorTest, SameBitsForAnyThreads) {
   if constexpr (is_host_space<TypeParam>) {
-    const auto host = generated("elasticity3d:7");
-    const auto a = to_device<TypeParam>(host);
-    std::vector<std::vector<double>> results;
-    for (const TypeParam& space :
-         {TypeParam(), Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[0]}) {
-      MulticolorSsorOptions options;
-      options.sweeps = 2;
-      options.two_colors = false;
-      MulticolorSsor<double, TypeParam> m(options);
-      m.numeric(space, a);
-      const auto b = to_device<TypeParam>(waves_of(host.num_rows));
-      const Vector<double, TypeParam> y("y", host.num_rows);
-      const auto workspace = m.make_workspace(space, 1);
-      m.apply(space, as_multivector(VectorView<const double, TypeParam>(b)), as_multivector(y), *workspace);
-      space.fence();
-      results.push_back(to_vector(y));
-    }
-    EXPECT_EQ(results[0], results[1]);
+    // All colours in one launch, some, and none.
+    for (const char* spec :
+         {"elasticity3d:7", "elasticity3d:12", "elasticity3d:16", "circuit:48", "poisson3d:23"})
+      for (const ColoringOrder order : {ColoringOrder::natural, ColoringOrder::hash}) {
+        SCOPED_TRACE(std::string(spec) + ", order " + std::to_string(int(order)));
+        const auto host = generated(spec);
+        const auto a = to_device<TypeParam>(host);
+        std::vector<std::vector<double>> results;
+        std::vector<std::vector<int>> colors;
+        for (const TypeParam& space :
+             {TypeParam(), Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[0]}) {
+          MulticolorSsorOptions options;
+          options.sweeps = 2;
+          options.two_colors = false;
+          options.order = order;
+          MulticolorSsor<double, TypeParam> m(options);
+          m.numeric(space, a);
+          const auto b = to_device<TypeParam>(waves_of(host.num_rows));
+          const Vector<double, TypeParam> y("y", host.num_rows);
+          const auto workspace = m.make_workspace(space, 1);
+          m.apply(space, as_multivector(VectorView<const double, TypeParam>(b)), as_multivector(y),
+                  *workspace);
+          space.fence();
+          results.push_back(to_vector(y));
+          colors.push_back(to_vector(m.coloring().colors));
+        }
+        EXPECT_EQ(colors[0], colors[1]);
+        EXPECT_EQ(results[0], results[1]);
+      }
   }
 }
 

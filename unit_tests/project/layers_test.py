@@ -29,6 +29,7 @@ KOKKOSKERNELS_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?kokko
 BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
                      r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
+ATOMIC = re.compile(r"\batomic_(load|store)\b")
 BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp", "src/driver/kokkos_resources.cpp"}
 MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
@@ -160,6 +161,14 @@ def check_lambdas(root):
             yield f"{name}: {found.group()} belongs in source files; a header has functors"
 
 
+def check_atomics(root):
+    """Kokkos::atomic_load and atomic_store are loops of compare-and-swaps on CUDA."""
+    for path, name in library_files(root):
+        found = ATOMIC.search(without_comments(path.read_text()))
+        if found:
+            yield f"{name}: {found.group()} is a loop on CUDA; see src/core/relaxed_words.hpp"
+
+
 def is_code(path):
     return (path.suffix in CODE_SUFFIXES or path.name == "CMakeLists.txt" or path.name.endswith(".hpp.in") or
             (path.parent.name == "scripts" and not path.suffix))
@@ -205,7 +214,7 @@ def check_docstrings(root):
                 yield f"{name}: {class_name} has no docstring (///)"
 
 
-CHECKS = (check_includes, check_backends, check_lambdas, check_form, check_docstrings)
+CHECKS = (check_includes, check_backends, check_lambdas, check_atomics, check_form, check_docstrings)
 
 
 def violations(root):
@@ -305,6 +314,8 @@ BAD = [
     ("a backend", "src/driver/main.cpp", source("#ifdef KOKKOS_ENABLE_OPENMP", "#endif"), "KOKKOS_ENABLE_OPENMP belongs"),
     ("a lambda", "include/prekond/dense/qr.hpp", header("auto f = KOKKOS_LAMBDA(int i) {};"), "KOKKOS_LAMBDA belongs"),
     ("a lambda", "unit_tests/testing/a.hpp", header("auto f = KOKKOS_CLASS_LAMBDA(int i) {};"), "KOKKOS_CLASS_LAMBDA belongs"),
+    ("an atomic load", "src/io/mm.cpp", source("int i = Kokkos::atomic_load(&j);"), "atomic_load is a loop"),
+    ("an atomic store", "include/prekond/dense/qr.hpp", header("Kokkos::atomic_store(&j, 1);"), "atomic_store is a loop"),
     ("SPDX", "include/prekond/dense/qr.hpp", "#pragma once\n", "SPDX"),
     ("SPDX", "src/io/mm.cpp", HEAD.splitlines()[0] + "\n", "SPDX"),
     ("SPDX", "unit_tests/a_test.cpp", "", "SPDX"),

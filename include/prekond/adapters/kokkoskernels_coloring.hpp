@@ -22,12 +22,15 @@ struct CountFromZero {
 };
 }  // namespace impl
 
-/// The colours that Kokkos Kernels finds for S + S^T, of distance 1 or 2, in our order by colours: for
+/// The colours that Kokkos Kernels finds for S + S^T, of distance 1 or 2, and the rows by colour: for
 /// Multicolor::set_coloring. Columns >= num_rows are skipped.
 ///
-/// Its algorithms are speculative: colours depend on the order in which threads meet, unless `algorithm` is
-/// one that is deterministic (COLORING_SERIAL, COLORING_VBD). Of distance 2 it takes its default. \throws
-/// InputError for another distance
+/// Most of its algorithms are speculative: the colours depend on the timing of threads and may differ from
+/// run to run. COLORING_SERIAL, COLORING_VBD and COLORING_VBDBIT are deterministic. `algorithm` is for
+/// distance 1; distance 2 uses the library's default.
+///
+/// Cost: the symmetrisation, and the library's colouring. Memory: the symmetric graph, and what the library
+/// allocates. Fences `space` and the default instance. \throws InputError for another distance
 template <class Space>
 Coloring<Space> color_graph(
     const Space& space, const std::type_identity_t<CsrGraphView<Space>>& s, int distance = 1,
@@ -41,7 +44,8 @@ Coloring<Space> color_graph(
   const std::int64_t n = graph.num_rows;
   const auto colors = allocate<Vector<int, Space>>(space, "prekond::kokkoskernels::colors", n);
   if (n == 0) return coloring_of<Space>(space, colors);
-  space.fence("prekond::kokkoskernels::color_graph");  // it works on its own instance
+  // Kokkos Kernels works on the default instance, which waits for `space` here, and `space` for it below.
+  space.fence("prekond::kokkoskernels::color_graph");
   Handle handle;
   const auto take = [&](const auto& found) {
     using Found = std::remove_cvref_t<decltype(found)>;
@@ -52,12 +56,14 @@ Coloring<Space> color_graph(
   if (distance == 1) {
     handle.create_graph_coloring_handle(algorithm);
     KokkosGraph::Experimental::graph_color(&handle, size, size, graph.row_ptrs, graph.col_idxs);
+    Space().fence("prekond::kokkoskernels::found");
     take(handle.get_graph_coloring_handle()->get_vertex_colors());
     space.fence("prekond::kokkoskernels::colored");
     handle.destroy_graph_coloring_handle();
   } else {
     handle.create_distance2_graph_coloring_handle();
     KokkosGraph::Experimental::graph_color_distance2(&handle, size, graph.row_ptrs, graph.col_idxs);
+    Space().fence("prekond::kokkoskernels::found");
     take(handle.get_distance2_graph_coloring_handle()->get_vertex_colors());
     space.fence("prekond::kokkoskernels::colored");
     handle.destroy_distance2_graph_coloring_handle();

@@ -32,7 +32,8 @@ struct SparsifiedColoring {
 /// Cost: a binary search of A for each entry of the symmetric graph; a reading of it and a colouring a round.
 /// Memory: the symmetric graph twice, a number an entry. Deterministic, as color_graph.
 ///
-/// \pre sorted rows \throws InputError as color_graph, and for theta outside of [0, 1]
+/// \pre sorted rows \throws InputError as color_graph, for theta outside of [0, 1], max_colors < 1 and
+/// max_rounds < 0
 ///
 /// Source: Li, Saad, J. Supercomput. 63 (2013), section 5.3.
 template <class Scalar, class Space>

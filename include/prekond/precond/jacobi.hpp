@@ -77,7 +77,8 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   /// and frees memory there.
   ~Jacobi() override;
   std::string name() const override { return JacobiOptions::name; }
-  /// Not symmetric where an a_ii has an imaginary part: then A is not Hermitian.
+  /// Once there is a matrix, symmetric only where M is so for every A that has this diagonal: not of blocks,
+  /// nor of more sweeps than one, nor where an a_ii has an imaginary part.
   Properties properties() const override {
     return m_hermitian ? m_options.properties() : Properties{.symmetry = Symmetry::unknown};
   }
@@ -94,6 +95,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   void invert_point(const Space& space, const matrix_view& a, Report& report);
   void invert_l1(const Space& space, const matrix_view& a, Report& report);
   void invert_blocks(const Space& space, const matrix_view& a, Report& report);
+  bool is_known_hermitian(const Space& space) const;
   /// The copy of A that further sweeps multiply by, of type point and l1 as omega D^-1 A.
   void keep_matrix(const Space& space, const matrix_view& a);
   bool is_block() const { return m_options.type == JacobiType::block; }
@@ -101,7 +103,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
   JacobiOptions m_options;
   Vector<Scalar, Space> m_inverse;  ///< of D, times omega; of blocks row by row
   StoredMatrix<Scalar, Space> m_matrix;
-  bool m_hermitian = true;
+  bool m_hermitian = true;  ///< false: it depends on more of A than the diagonal, or that is not real
 };
 
 }  // namespace prekond

@@ -22,10 +22,15 @@ class ColorSweeps;
 struct HalfSweep;
 }  // namespace impl::relaxation
 
+/// How the colours are numbered: as they are found, or by the mean number of entries that A has in their
+/// rows, fewest first (see renumber_by_degree). Automatic: the latter where the sparsification dropped edges.
+enum class ColorNumbering { automatic, found, by_degree };
+
 /// What all multicolour preconditioners let choose: the colouring, and how the result is kept.
 struct MulticolorOptions {
   ColoringOrder order = ColoringOrder::natural;
   bool two_colors = true;
+  ColorNumbering numbering = ColorNumbering::automatic;
   double sparsify = 0;
   int max_colors = 2;
   int sparsify_rounds = 10;
@@ -37,9 +42,15 @@ struct MulticolorOptions {
     visit("order", order, coloring_orders(),
           "the rows' order in the greedy colouring: by index, most neighbours first, or random");
     visit("two_colors", two_colors, "looks first whether two colours do, as of 5- and 7-point stencils");
+    visit("numbering", numbering,
+          {{"automatic", ColorNumbering::automatic},
+           {"found", ColorNumbering::found},
+           {"by_degree", ColorNumbering::by_degree}},
+          "of the colours: as they are found; by the mean number of entries of their rows, fewest first; "
+          "automatic: the latter where the sparsification dropped edges");
     visit("sparsify", sparsify, 0.0, 1.0,
           "theta: rows with many neighbours do without those below theta times their largest entry, in the "
-          "colouring and in the preconditioner, where rows of one colour meet; 0: no entry");
+          "colouring, and in the preconditioner where both rows have one colour; 0: no entry");
     visit("max_colors", max_colors, 1, 1 << 30, "of the sparsification: it ends with so few colours");
     visit("sparsify_rounds", sparsify_rounds, 0, 1000, "of the sparsification: colourings beside the first");
     visit("storage", storage, storage_choices(),
@@ -60,8 +71,9 @@ struct MulticolorOptions {
 ///
 /// A copy of the matrix is kept, scaled from both sides to the unit diagonal, sign(a_ii) / sqrt|a_ii| and
 /// 1 / sqrt|a_jj|: the diagonal need not be read, and of an SPD matrix all entries fit into every `storage`,
-/// L and U in lower precisions being transposes of each other to the last bit. Half's and bfloat16's entries
-/// are cut to their largest number. Sums are those of the vectors' precision.
+/// L and U being transposes of each other to the last bit where A is its own. Entries beyond the range of
+/// `storage` are cut to its largest number, those below become 0; the report's notes count both. Sums are
+/// those of the vectors' precision.
 ///
 /// With sparsified colouring rows of one colour may be connected: these entries are left out of D, which the
 /// report notes. Such colours depend on the values, and are found by the first `numeric`; others by
@@ -74,7 +86,7 @@ struct MulticolorOptions {
 /// Memory: L and U by rows, with a number of 4 bytes an entry of where it comes from; 2 numbers of 4 bytes
 /// and one value a row. A workspace has one vector a column or two.
 ///
-/// Breakdown: a row whose diagonal entry is zero, missing or not finite takes its largest entry in its place;
+/// Breakdown: a row whose diagonal entry is zero, missing or not finite gets its largest entry instead;
 /// entries that are not finite when scaled count as 0. Both are counted.
 template <class Scalar, class Space>
 class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)
@@ -86,8 +98,9 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   ~Multicolor() override;
 
   /// Colours of the user's, of another library's say (see coloring_of), in place of those by the options.
-  /// Shared, not copied. Takes effect with the next `symbolic`, which throws InputError where there are not
-  /// as many as rows. Entries between rows of one colour are left out.
+  /// Shared, not copied, and kept in their order. Takes effect with the next `symbolic`, which throws
+  /// InputError where there are not as many as rows, or its parts' sizes do not go together. Entries between
+  /// rows of one colour are left out.
   void set_coloring(const Coloring<Space>& coloring) { m_given = coloring; }
   /// The one in use; that of no rows before there is one.
   const Coloring<Space>& coloring() const { return m_coloring; }
@@ -101,6 +114,9 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
  protected:
   /// \throws OptionError for `Reuse::extend`
   Multicolor(const std::string& name, const MulticolorOptions& options);
+
+  /// Was a numeric phase given rows?
+  bool has_values() const { return m_sweeps != nullptr; }
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;

@@ -39,7 +39,7 @@ struct MulticolorGsOptions : MulticolorOptions {
           {{"forward", SweepDirection::forward},
            {"backward", SweepDirection::backward},
            {"symmetric", SweepDirection::symmetric}},
-          "the order of the colours; cg takes symmetric");
+          "the order of the colours; cg needs symmetric");
     MulticolorOptions::describe(visit);
   }
 };
@@ -49,11 +49,13 @@ struct MulticolorGsOptions : MulticolorOptions {
 ///
 ///   x_i <- (1 - omega) x_i + omega (b_i - (L x)_i - (U x)_i) / a_ii,
 ///
-/// a backward one takes the colours from the last to the first, a symmetric one is both. The first forward
+/// a backward one goes from the last colour to the first, a symmetric one is both. The first forward
 /// half multiplies by L alone. A symmetric sweep keeps what each half has summed: b - L x of the forward one
 /// is what the backward one, which multiplies by U, begins with, and the other way round.
 ///
-/// M is symmetric for `symmetric`, and then positive definite for SPD A; cg refuses the other directions.
+/// M is symmetric for `symmetric` and symmetric A, and then positive definite for SPD A; cg refuses the other
+/// directions. Whether A is symmetric is not looked at: after `numeric` neither `is_symmetric` nor
+/// `is_nonsymmetric` holds for `symmetric`, and adapters refuse transposed applications.
 ///
 /// Cost of an application: 2 nnz operations a sweep, and those of one triangle less in the first of one
 /// direction; a symmetric sweep is one product's. Memory and breakdown: see Multicolor.
@@ -67,7 +69,12 @@ class MulticolorGs : public Multicolor<Scalar, Space> {
   explicit MulticolorGs(const MulticolorGsOptions& options = {});
 
   std::string name() const override { return MulticolorGsOptions::name; }
-  Properties properties() const override { return m_options.properties(); }
+  /// Not known to be symmetric once there is a matrix, which is not looked at for that.
+  Properties properties() const override {
+    Properties result = m_options.properties();
+    if (this->has_values() && result.symmetry == Symmetry::symmetric) result.symmetry = Symmetry::unknown;
+    return result;
+  }
   const MulticolorGsOptions& options() const { return m_options; }
 
  protected:

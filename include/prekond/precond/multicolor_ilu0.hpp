@@ -25,7 +25,7 @@ struct MulticolorIlu0Options : MulticolorOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     visit("kind", kind, {{"ilu", IncompleteKind::ilu}, {"ic", IncompleteKind::ic}},
-          "of a general matrix, or of a symmetric positive definite one, which cg takes");
+          "of a general matrix, or of a symmetric positive definite one, which cg needs");
     MulticolorOptions::describe(visit);
   }
 };

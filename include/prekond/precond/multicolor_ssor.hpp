@@ -31,8 +31,13 @@ struct MulticolorSsorOptions : MulticolorOptions {
 ///
 ///   M = 1 / (omega (2 - omega)) (D + omega L) D^-1 (D + omega U),
 ///
-/// symmetric positive definite for SPD A and every k; cg takes it. An application costs k products with A,
-/// each read once.
+/// symmetric positive definite for SPD A and every k; cg accepts it. An application reads each triangle k
+/// times, as k products with A do, colour by colour.
+///
+/// With sparsified colouring, or colours of the user's, entries W between two rows of one colour are left out
+/// of the residual: it is the relaxation of A - W. Algorithm 2 of the source multiplies by A's whole rows, so
+/// that these entries act on the iterate before the colour: M of one sweep is then positive definite only
+/// where (2 / omega - 1) D - W is, while without W it is so for every SPD A and every k.
 ///
 /// Cost, memory, breakdown, source: see MulticolorGs and Multicolor. \throws OptionError for omega = 0 or 2
 template <class Scalar, class Space>

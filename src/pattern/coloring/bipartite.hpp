@@ -4,6 +4,7 @@
 /// Two colours, where they do: parities by joining components.
 #include <prekond/matrix/csr_graph.hpp>
 
+#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 namespace prekond::impl::coloring {
@@ -44,10 +45,10 @@ struct JoinComponents {
   KOKKOS_FUNCTION void join(unsigned a, unsigned b) const {
     const unsigned u = Link::row(a), v = Link::row(b), parity = Link::parity(a) ^ Link::parity(b) ^ 1u;
     if (u == v) {
-      if (parity == 1u) Kokkos::atomic_store(&found(0).conflicts, 1);
+      if (parity == 1u) raise_flag(found(0).conflicts, 1);
       return;
     }
-    Kokkos::atomic_store(&found(0).joins, 1);
+    raise_flag(found(0).joins, 1);
     Kokkos::atomic_min(&joined(u < v ? v : u), Link::root(u < v ? u : v) | parity);
   }
 };

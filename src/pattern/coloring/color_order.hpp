@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows by colour: a counting sort.
-#include <prekond/core/views.hpp>
+/// Rows by colour, a counting sort; and colours in another order.
+#include <prekond/matrix/csr_graph.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
+#include <numeric>
 #include <vector>
 
 namespace prekond::impl::coloring {
@@ -76,6 +78,68 @@ std::vector<int> order_by_color(const Space& space, const Vector<int, Space>& co
   Kokkos::deep_copy(space, Kokkos::View<int*, Kokkos::HostSpace>(result.data(), result.size()), ptrs);
   space.fence("prekond::coloring::color_ptrs");
   return result;
+}
+
+/// Adds up the entries of each colour's rows: a team has a block of rows in the order of the colours. Whole
+/// numbers, whose order does not matter.
+template <class Space>
+struct CountEntriesOfColors {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  static constexpr std::int64_t rows_per_team = 1024;
+
+  CsrGraphView<Space> s;
+  VectorView<const int, Space> colors, permutation, color_ptrs;
+  VectorView<std::int64_t, Space> entries;
+
+  static Policy policy(const Space& space, std::int64_t num_rows) {
+    const auto teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
+    return is_host_space<Space> ? Policy(space, teams, 1) : Policy(space, teams, 128);
+  }
+
+  KOKKOS_FUNCTION void operator()(const typename Policy::member_type& team) const {
+    const std::int64_t begin = team.league_rank() * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < s.num_rows ? begin + rows_per_team : s.num_rows;
+    for (std::int64_t from = begin; from < end;) {
+      const int color = colors(permutation(from));
+      const std::int64_t to = color_ptrs(color + 1) < end ? color_ptrs(color + 1) : end;
+      std::int64_t sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::TeamThreadRange(team, from, to),
+          [&](std::int64_t k, std::int64_t& part) {
+            const int row = permutation(k);
+            part += static_cast<std::int64_t>(s.row_ptrs(row + 1) - s.row_ptrs(row));
+          },
+          sum);
+      Kokkos::single(Kokkos::PerTeam(team), [&] { Kokkos::atomic_add(&entries(color), sum); });
+      from = to;
+    }
+  }
+};
+
+/// Gives each row the number that its colour gets, and the place `shifts` further on.
+template <class Space>
+struct RenumberColors {
+  VectorView<const int, Space> from_colors, from_permutation, numbers, shifts;
+  VectorView<int, Space> colors, permutation;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int row = from_permutation(k), color = from_colors(row);
+    colors(row) = numbers(color);
+    permutation(k + shifts(color)) = row;
+  }
+};
+
+/// The colours by ascending mean of `entries`, equal ones by number; those without rows last.
+inline std::vector<int> colors_by_mean(const std::vector<std::int64_t>& entries,
+                                       const std::vector<int>& color_ptrs) {
+  std::vector<double> means(entries.size());
+  for (std::size_t c = 0; c < means.size(); ++c) {
+    const int rows = color_ptrs[c + 1] - color_ptrs[c];
+    means[c] = rows > 0 ? static_cast<double>(entries[c]) / rows : std::numeric_limits<double>::infinity();
+  }
+  std::vector<int> order(means.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return means[a] < means[b]; });
+  return order;
 }
 
 }  // namespace prekond::impl::coloring

@@ -5,6 +5,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/coloring.hpp>
 
+#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 #include <algorithm>
@@ -134,7 +135,7 @@ struct GreedyRound {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     Progress& progress = greedy.progress(0);
-    const int count = Kokkos::atomic_load(&progress.rows[slot % 3]);
+    const int count = progress.rows[slot % 3];  // complete: this round appends to another
     if (team.league_rank() == 0)
       Kokkos::single(Kokkos::PerTeam(team), [&] {
         progress.rows[(slot + 2) % 3] = 0;
@@ -152,7 +153,7 @@ struct GreedyRound {
     const int color = smallest_free(team, i);
     Kokkos::single(Kokkos::PerThread(team), [&] {
       greedy.colors(i) = color;
-      if (color >= Kokkos::atomic_load(&greedy.progress(0).num_colors))
+      if (color >= load_relaxed(greedy.progress(0).num_colors))
         Kokkos::atomic_max(&greedy.progress(0).num_colors, color + 1);
     });
     // A neighbour without a colour comes behind this row.

@@ -5,8 +5,8 @@
 
 namespace prekond::reordering {
 
-/// The pattern of A + A^T whose rows have their columns by ascending rank: so the neighbours of a row are met
-/// in the order in which the search takes them.
+/// The pattern of A + A^T whose rows have their columns by ascending rank: the order in which the search
+/// numbers the neighbours of a row.
 template <class Space>
 struct RankedGraph {
   CsrGraph<Space> graph;
@@ -17,7 +17,7 @@ template <class Space>
 RankedGraph<Space> rank_neighbours(const Space& space, const CsrGraphView<Space>& a);
 
 /// How the order is found: by levels, as long as they are wide or however narrow they are, or by one host
-/// thread. Devices take the first, hosts the last.
+/// thread. Devices use the first, hosts the last.
 enum class Search { by_wide_levels, by_levels, sequential };
 
 template <class Space>

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The Cuthill-McKee order a level at a time. The rows of a level stand in the order in which the sequential
-/// search takes them; each of their neighbours not met before belongs to the first of them that has it, and
-/// stands in the next level by the place of that one and then by rank. So the order is the sequential one.
+/// search numbers them; each of their neighbours without a number belongs to the first of them that has it,
+/// and stands in the next level by the place of that one and then by rank. So the order is the sequential
+/// one.
 #include <Kokkos_Core.hpp>
 
+#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/reordering/cuthill_mckee.hpp"
 
@@ -13,17 +15,17 @@
 
 namespace prekond::reordering {
 
-/// Where a device gives up for the host: estimated, with a level's five launches and one wait at 40 us, and a
-/// host thread that visits a row of 7 entries in 40 ns.
+/// Where a device gives up for the host: where levels have so few rows that their four kernels and the wait
+/// for a count take longer than a host thread does with the rows. Estimates, not measured.
 struct LevelSearchTuning {
   static constexpr std::int64_t trial_levels = 256;
   static constexpr std::int64_t least_rows = 1000;  ///< of a level, in the mean
 };
 
-/// A row is claimed by the number of a search and, in it, the place of the row that it was met from. Later
-/// searches have smaller claims, and earlier places too; a claim of `unmet` is none.
+/// A row is claimed by the number of a search and, in it, the place of the row that it was reached from.
+/// Later searches have smaller claims, and earlier places too; a claim of `unclaimed` is none.
 struct Claim {
-  static constexpr std::uint64_t unmet = ~std::uint64_t(0);
+  static constexpr std::uint64_t unclaimed = ~std::uint64_t(0);
   KOKKOS_FUNCTION static std::uint64_t of_root(std::uint32_t search) { return std::uint64_t(~search) << 32; }
   KOKKOS_FUNCTION static std::uint64_t from(std::uint32_t search, std::int64_t place) {
     return of_root(search) | static_cast<std::uint64_t>(place + 1);
@@ -62,7 +64,7 @@ struct ClaimNeighbours {
       const std::uint64_t mine = level.claim(q);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int k) {
         std::uint64_t& claim = level.claims(level.graph.col_idxs(first + static_cast<std::size_t>(k)));
-        if (Kokkos::atomic_load(&claim) > mine) Kokkos::atomic_min(&claim, mine);
+        if (impl::load_relaxed(claim) > mine) Kokkos::atomic_min(&claim, mine);
       });
     });
   }
@@ -127,12 +129,12 @@ struct PlaceRoot {
   }
 };
 
-/// The least row that no search has met.
+/// The least row that no search has claimed.
 template <class Space>
-struct FirstUnmet {
+struct FirstUnclaimed {
   VectorView<const std::uint64_t, Space> claims;
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& least) const {
-    if (claims(i) == Claim::unmet && i < least) least = i;
+    if (claims(i) == Claim::unclaimed && i < least) least = i;
   }
 };
 
@@ -165,10 +167,10 @@ class LevelSearch {
   /// Fills the order, not reversed. Where it may give up: false as soon as the levels turn out to be narrow.
   bool operator()(bool may_give_up) {
     m_may_give_up = may_give_up;
-    Kokkos::deep_copy(m_space, m_claims, Claim::unmet);
+    Kokkos::deep_copy(m_space, m_claims, Claim::unclaimed);
     const std::int64_t n = m_ranked.graph.num_rows;
     for (std::int64_t start = 0; m_first < n; ++start) {
-      start = first_unmet(start);
+      start = first_unclaimed(start);
       add_component(static_cast<int>(start));
       if (gives_up()) return false;
     }
@@ -199,10 +201,10 @@ class LevelSearch {
   Levels search(int root);
   std::int64_t next_level(const Level<Space>& level);
 
-  std::int64_t first_unmet(std::int64_t from) const {
+  std::int64_t first_unclaimed(std::int64_t from) const {
     std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    Kokkos::parallel_reduce("prekond::reordering::first_unmet", Range(m_space, from, m_order.extent(0)),
-                            FirstUnmet<Space>{m_claims}, Kokkos::Min<std::int64_t>(least));
+    Kokkos::parallel_reduce("prekond::reordering::first_unclaimed", Range(m_space, from, m_order.extent(0)),
+                            FirstUnclaimed<Space>{m_claims}, Kokkos::Min<std::int64_t>(least));
     return least;
   }
 

@@ -183,6 +183,7 @@ ColorPattern<Space> make_color_pattern(const Space& space, const CsrGraphView<Sp
   };
   ColorPattern<Space> result;
   result.num_colors = coloring.num_colors;
+  result.nnz_of_a = a.nnz();
   result.color_ptrs = coloring.color_ptrs;
   result.permutation = coloring.permutation;
   result.device_color_ptrs = list("prekond::relaxation::color_ptrs", coloring.num_colors + 1);

@@ -27,6 +27,7 @@ struct ColorPattern {
   Vector<int, Space> diagonal;                    ///< likewise; -1 where it is not stored
   std::int64_t within_colors = 0;                 ///< entries between rows of one colour
   std::int64_t foreign = 0;                       ///< entries in columns >= num_rows
+  std::int64_t nnz_of_a = 0;                      ///< what A has to have in a numeric phase
 
   std::int64_t num_rows() const { return static_cast<std::int64_t>(permutation.extent(0)); }
   std::int64_t bytes() const;

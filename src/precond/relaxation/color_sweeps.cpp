@@ -24,28 +24,41 @@ inline constexpr double largest_stored<Half> = 65504;
 template <>
 inline constexpr double largest_stored<BFloat16> = 0x1.fep127;
 
+/// Counts what is cut, and what becomes 0.
 template <class Value, class Scalar, class Space>
 struct StoreValues {
   VectorView<const Scalar, Space> from;
   VectorView<Value, Space> to;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& cut, std::int64_t& vanished) const {
     constexpr double most = largest_stored<Value>;
     const auto value = static_cast<double>(from(k));
-    to(k) = static_cast<Value>(value > most ? most : (value < -most ? -most : value));
+    const auto result = static_cast<Value>(value > most ? most : (value < -most ? -most : value));
+    to(k) = result;
+    if (Kokkos::abs(value) > most) ++cut;
+    if (value != 0 && static_cast<double>(result) == 0) ++vanished;
   }
 };
 
+/// What precisions other than the factors' lost.
+struct Lost {
+  std::int64_t cut = 0, vanished = 0;
+};
+
+/// Adds to `lost`.
 template <class Value, class Scalar, class Space>
-Vector<Value, Space> stored(const Space& space, const Vector<Scalar, Space>& values) {
+Vector<Value, Space> stored(const Space& space, const Vector<Scalar, Space>& values, Lost& lost) {
   if constexpr (std::is_same_v<Value, Scalar>) {
     return values;
   } else {
     const auto result =
         allocate<Vector<Value, Space>>(space, "prekond::relaxation::stored_values", values.extent(0));
-    Kokkos::parallel_for(
+    Lost own;
+    Kokkos::parallel_reduce(
         "prekond::relaxation::numeric::store",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, values.extent(0)),
-        StoreValues<Value, Scalar, Space>{values, result});
+        StoreValues<Value, Scalar, Space>{values, result}, own.cut, own.vanished);
+    lost.cut += own.cut;
+    lost.vanished += own.vanished;
     return result;
   }
 }
@@ -69,8 +82,8 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
         m_pattern(std::move(pattern)),
         m_groups(group_colors(*m_pattern)),
         m_half_sweeps(half_sweeps),
-        m_lower(stored<Value>(space, factors.lower)),
-        m_upper(stored<Value>(space, factors.upper)),
+        m_lower(stored<Value>(space, factors.lower, m_lost)),
+        m_upper(stored<Value>(space, factors.upper, m_lost)),
         m_row_scale(factors.row_scale),
         m_pivots(factors.pivots),
         m_inverse_factor(Scalar(1) / factors.factor) {
@@ -107,6 +120,9 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
     return static_cast<std::int64_t>((m_lower.span() + m_upper.span()) * sizeof(Value) +
                                      (m_row_scale.span() + m_pivots.span()) * sizeof(Scalar));
   }
+
+  std::int64_t cut() const override { return m_lost.cut; }
+  std::int64_t vanished() const override { return m_lost.vanished; }
 
   double flops() const override {
     double sum = 0;
@@ -213,6 +229,7 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
     Kokkos::parallel_for(m_merged_label, Kokkos::TeamPolicy<Space>(space, 1, threads, Kernel::lanes), kernel);
   }
 
+  Lost m_lost;  ///< before the values, which add to it
   std::string m_name, m_label, m_merged_label;
   std::shared_ptr<const ColorPattern<Space>> m_pattern;
   std::vector<ColorGroup> m_groups;

@@ -45,7 +45,7 @@ struct SweepTuning {
   static constexpr int teams_of_host_thread = 4;  ///< of a colour, at most
 };
 
-/// Colours that one launch takes.
+/// Colours of one launch.
 struct ColorGroup {
   int first = 0, last = 0;  ///< colours first .. last - 1
   bool merged = false;      ///< small ones, by one team
@@ -80,11 +80,13 @@ class ColorSweeps {
   virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> b,
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
   virtual std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const = 0;
-  virtual std::int64_t bytes() const = 0;  ///< without the pattern's
-  virtual double flops() const = 0;        ///< of an application to one vector
+  virtual std::int64_t bytes() const = 0;     ///< without the pattern's
+  virtual double flops() const = 0;           ///< of an application to one vector
+  virtual std::int64_t cut() const = 0;       ///< entries that were larger than what is stored
+  virtual std::int64_t vanished() const = 0;  ///< entries that were smaller, and are 0
 };
 
-/// Takes what `factors` has, in the precision asked for.
+/// Stores what `factors` has, in the precision asked for. Fences where that is not the factors'.
 template <class Scalar, class Space>
 std::shared_ptr<const ColorSweeps<Scalar, Space>> make_color_sweeps(
     const Space& space, const std::string& name, std::shared_ptr<const ColorPattern<Space>> pattern,

@@ -11,7 +11,7 @@ namespace prekond::impl::relaxation {
 struct FactorTuning {
   static constexpr int team_threads = 128;
   static constexpr int short_lanes = 8, long_lanes = 32;
-  static constexpr int short_rows = 12;  ///< entries of a triangle's mean row that the short vectors take
+  static constexpr int short_rows = 12;  ///< entries of a triangle's mean row, up to which vectors are short
 };
 
 /// A triangle's pattern and the values that become a factor's.

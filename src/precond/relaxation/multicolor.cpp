@@ -10,6 +10,17 @@
 #include <string>
 
 namespace prekond {
+namespace {
+
+/// Do its parts go together, by their sizes?
+template <class Space>
+bool is_whole(const Coloring<Space>& coloring) {
+  return static_cast<std::int64_t>(coloring.permutation.extent(0)) == coloring.num_rows() &&
+         static_cast<int>(coloring.color_ptrs.size()) == coloring.num_colors + 1 &&
+         coloring.color_ptrs.back() == coloring.num_rows();
+}
+
+}  // namespace
 
 template <class Scalar, class Space>
 struct Multicolor<Scalar, Space>::Colored {
@@ -37,6 +48,7 @@ typename Multicolor<Scalar, Space>::Colored Multicolor<Scalar, Space>::color(
     const Space& space, const matrix_view& a, const Coloring<Space>& user) const {
   const ColoringOptions coloring{.order = m_options.order, .two_colors = m_options.two_colors};
   Colored result;
+  bool by_degree = m_options.numbering == ColorNumbering::by_degree;
   if (user.num_colors > 0) {
     result.coloring = user;
     result.num_colors_before = user.num_colors;
@@ -45,10 +57,14 @@ typename Multicolor<Scalar, Space>::Colored Multicolor<Scalar, Space>::color(
     const auto sparsified = color_sparsified<Scalar, Space>(space, a, sparsify, coloring);
     result.coloring = sparsified.coloring;
     result.num_colors_before = sparsified.num_colors_before;
+    by_degree =
+        by_degree || (m_options.numbering == ColorNumbering::automatic && sparsified.dropped_edges > 0);
   } else {
     result.coloring = color_graph<Space>(space, a, coloring);
     result.num_colors_before = result.coloring.num_colors;
   }
+  if (by_degree && user.num_colors == 0)
+    result.coloring = renumber_by_degree<Space>(space, result.coloring, a);
   result.pattern =
       std::make_shared<const Pattern>(impl::relaxation::make_color_pattern<Space>(space, a, result.coloring));
   return result;
@@ -61,6 +77,9 @@ void Multicolor<Scalar, Space>::symbolic_step(const Space& space, const matrix_s
   if (user.num_colors > 0 && user.num_rows() != a.num_rows)
     throw InputError(this->name() + ": the colouring has " + std::to_string(user.num_rows()) +
                      " rows, the matrix " + std::to_string(a.num_rows));
+  if (user.num_colors > 0 && !is_whole(user))
+    throw InputError(this->name() + ": the colouring's permutation or color_ptrs do not fit its colours; " +
+                     "make it by coloring_of");
   const bool needs_values = user.num_colors == 0 && m_options.sparsify > 0;
   Colored colored;
   if (!needs_values && a.num_rows > 0) colored = color(space, a, user);
@@ -77,6 +96,9 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   const matrix_view& a = source.csr();
   const bool kept = m_sweeps && m_options.reuse == Reuse::pattern;
   const bool finds = !m_pattern || (m_sweeps && !kept);
+  if (!finds && a.nnz() != m_pattern->nnz_of_a)
+    throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
+                     std::to_string(m_pattern->nnz_of_a) + "; call symbolic again");
   const Colored colored =
       finds ? color(space, a, m_user) : Colored{m_coloring, m_num_colors_before, m_pattern};
   const Pattern& pattern = *colored.pattern;
@@ -97,6 +119,12 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   if (pattern.within_colors > 0)
     note += "; " + std::to_string(pattern.within_colors) + " entries between rows of one colour are left out";
   report.notes.push_back(note);
+  if (sweeps->cut() > 0)
+    report.notes.push_back(this->name() + ": " + std::to_string(sweeps->cut()) +
+                           " entries beyond the range of the storage were cut to its largest number");
+  if (sweeps->vanished() > 0)
+    report.notes.push_back(this->name() + ": " + std::to_string(sweeps->vanished()) +
+                           " entries below the range of the storage became 0");
   if (sweeps->bytes() > 0) space.fence("prekond::relaxation::numeric");  // temporaries are freed
   m_coloring = colored.coloring;
   m_num_colors_before = colored.num_colors_before;

@@ -116,7 +116,7 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
     factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
   }
   add_breakdowns(impl::fetch(space, outcome), report.breakdowns);
-  // Each entry of L meets a row of a triangle.
+  // For each entry of L a row of a triangle is subtracted, here a mean one.
   report.numeric_flops = 2.0 * double(pattern.lower.nnz()) * double(pattern.upper.nnz()) / double(a.num_rows);
   return factors;
 }

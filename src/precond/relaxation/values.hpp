@@ -57,7 +57,8 @@ struct ScaleRows {
   }
 };
 
-/// factor r_i a_ij c_j; 0 where that is not finite. Counts rows with such entries and those without a usable
+/// factor (a_ij (c_i c_j)), with the sign of a_ii; 0 where that is not finite. In this order the bits of (i,
+/// j) and (j, i) are the same where a_ij = a_ji. Counts rows with such entries and those without a usable
 /// diagonal.
 template <class Scalar, class Space>
 struct FillTriangles {
@@ -87,13 +88,14 @@ struct FillTriangles {
                            const VectorView<Scalar, Space>& values) const {
     const std::size_t first = triangle.row_ptrs(at);
     const std::size_t row = diagonal.a.row_ptrs(diagonal.permutation(at));
-    const Scalar scale = factor * row_scale(at);
+    const Scalar own = Kokkos::abs(row_scale(at));
+    const Scalar signed_factor = row_scale(at) < 0 ? -factor : factor;
     int bad = 0;
     Kokkos::parallel_reduce(
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
         [&](int k, int& sum) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
-          const Scalar value = scale * diagonal.a.values(row + source(first + k)) * column;
+          const Scalar value = signed_factor * (diagonal.a.values(row + source(first + k)) * (own * column));
           const bool finite = is_finite(value);
           values(first + k) = finite ? value : Scalar(0);
           if (!finite) ++sum;
