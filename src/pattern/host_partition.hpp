@@ -4,6 +4,7 @@
 /// Partitions of a graph on the host.
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 namespace prekond::impl {
@@ -18,7 +19,16 @@ struct HostGraph {
 /// The part of each row, below num_parts. Parts may be empty.
 std::vector<int> partition_by_bisection(const HostGraph& graph, std::int64_t num_parts);
 
-/// Likewise. \throws InputError in a build without METIS, or for a graph that it cannot count
+/// Held while METIS works: its random numbers are rand()'s, which all threads of a program have in common.
+/// They begin with METIS's seed in each call, so that a result does not depend on who called rand or srand
+/// before; afterwards rand() goes on from where METIS left it.
+inline std::mutex& metis_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// Likewise, from any thread, see metis_mutex. \throws InputError in a build without METIS, or for a graph
+/// that it cannot count
 std::vector<int> partition_by_metis(const HostGraph& graph, std::int64_t num_parts);
 
 }  // namespace prekond::impl

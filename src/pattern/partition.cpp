@@ -38,9 +38,9 @@ std::vector<T> to_host_vector(const View& from) {
   return to;
 }
 
-/// By a counting sort, without the empty parts.
+/// By a counting sort on the host, without the empty parts. `timer` runs since the host began.
 template <class Space>
-Partition<Space> grouped(const Space& space, std::vector<int> part) {
+Partition<Space> grouped(const Space& space, std::vector<int> part, const Kokkos::Timer& timer) {
   const auto place = [](auto k) { return static_cast<std::size_t>(k); };
   Partition<Space> result;
   result.num_rows = static_cast<std::int64_t>(part.size());
@@ -63,6 +63,7 @@ Partition<Space> grouped(const Space& space, std::vector<int> part) {
   result.ptrs = to_space<Space>(space, "prekond::partition::ptrs", ptrs);
   result.rows = to_space<Space>(space, "prekond::partition::rows", rows);
   result.part = to_space<Space>(space, "prekond::partition::part", part);
+  result.host_seconds = timer.seconds();
   return result;
 }
 
@@ -142,27 +143,30 @@ Partition<Space> partition_graph(const Space& space, const std::type_identity_t<
   if (method == PartitionMethod::automatic)
     method = has_metis() ? PartitionMethod::metis : PartitionMethod::bisection;
   num_parts = std::min(num_parts, graph.num_rows);
-  if (num_parts == 0) return grouped<Space>(space, {});
+  if (num_parts == 0) return grouped<Space>(space, {}, Kokkos::Timer());
   if (num_parts == 1 || num_parts == graph.num_rows || method == PartitionMethod::rows)
     return equal_parts(space, graph.num_rows, num_parts);
   space.fence("prekond::partition::copy");  // the graph may still be on its way
+  const Kokkos::Timer timer;
   const auto row_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, graph.row_ptrs);
   const auto col_idxs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, graph.col_idxs);
   const impl::HostGraph host{graph.num_rows, row_ptrs.data(), col_idxs.data()};
-  return grouped<Space>(space, method == PartitionMethod::metis
-                                   ? impl::partition_by_metis(host, num_parts)
-                                   : impl::partition_by_bisection(host, num_parts));
+  return grouped<Space>(space,
+                        method == PartitionMethod::metis ? impl::partition_by_metis(host, num_parts)
+                                                         : impl::partition_by_bisection(host, num_parts),
+                        timer);
 }
 
 template <class Space>
 Partition<Space> partition_supervariables(const Space& space,
                                           const std::type_identity_t<CsrGraphView<Space>>& pattern, int most,
                                           int unknowns) {
-  if (pattern.num_rows == 0) return grouped<Space>(space, {});
+  if (pattern.num_rows == 0) return grouped<Space>(space, {}, Kokkos::Timer());
   const bool by_nodes = unknowns > 1 && unknowns <= most && pattern.num_rows % unknowns == 0;
   const auto pieces = by_nodes ? uniform_supernodes<Space>(space, pattern.num_rows, unknowns)
                                : find_supernodes<Space>(space, pattern, 1.0, most);
   space.fence("prekond::partition::copy");
+  const Kokkos::Timer timer;
   const std::vector<int> begins = to_host_vector<int>(pieces.begins);
   std::vector<int> ptrs{0};
   int largest = 0;
@@ -172,14 +176,18 @@ Partition<Space> partition_supervariables(const Space& space,
     largest = std::max(largest, begins[k] - ptrs.back());
     ptrs.push_back(begins[k]);
   }
-  return consecutive(space, pattern.num_rows, to_space<Space>(space, "prekond::partition::ptrs", ptrs),
-                     largest);
+  const auto on_device = to_space<Space>(space, "prekond::partition::ptrs", ptrs);
+  const double seconds = timer.seconds();
+  auto result = consecutive(space, pattern.num_rows, on_device, largest);
+  result.host_seconds = seconds;
+  return result;
 }
 
 template <class Space>
 Partition<Space> partition_by_numbers(const Space& space,
                                       const std::type_identity_t<VectorView<const int, Space>>& part) {
   space.fence("prekond::partition::copy");
+  const Kokkos::Timer timer;
   std::vector<int> host = to_host_vector<int>(part);
   for (std::size_t i = 0; i < host.size(); ++i)
     if (host[i] < 0)
@@ -192,7 +200,7 @@ Partition<Space> partition_by_numbers(const Space& space,
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   for (int& p : host)
     p = static_cast<int>(std::lower_bound(numbers.begin(), numbers.end(), p) - numbers.begin());
-  return grouped(space, std::move(host));
+  return grouped(space, std::move(host), timer);
 }
 
 template <class Space>

@@ -26,8 +26,7 @@ namespace {
 constexpr idx_t seed = 1;  // any: what counts is that it stays the same
 /// Parts up to which METIS's recursive bisection is better than its k-way partition, by its manual.
 constexpr std::int64_t recursive = 8;
-/// Parts that METIS makes at a time. Its time grows with them: 64000 vertices of a grid take 0.15 s for 125
-/// parts and 0.7 s for 1000.
+/// Parts that METIS makes at a time: its time grows with them.
 constexpr std::int64_t at_once = 256;
 
 /// A graph as METIS takes it.
@@ -71,6 +70,7 @@ std::vector<idx_t> call_metis(Graph& graph, std::int64_t num_parts) {
   options[METIS_OPTION_SEED] = seed;
   options[METIS_OPTION_NUMBERING] = 0;
   idx_t rows = static_cast<idx_t>(n), constraints = 1, cut = 0, parts = static_cast<idx_t>(num_parts);
+  const std::lock_guard lock(impl::metis_mutex());
   const auto function = num_parts <= recursive ? METIS_PartGraphRecursive : METIS_PartGraphKway;
   const int status = function(&rows, &constraints, graph.ptrs.data(), graph.neighbours.data(), nullptr,
                               nullptr, nullptr, &parts, nullptr, nullptr, options, &cut, part.data());

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/host_partition.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/spaces.hpp"
 
@@ -10,8 +11,10 @@
 #include <prekond/pattern/symmetrize.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
+#include <thread>
 
 namespace prekond::testing {
 namespace {
@@ -161,15 +164,50 @@ TYPED_TEST(PartitionTest, APathIsCutOnceAPart) {
 
 TYPED_TEST(PartitionTest, SmoothingMovesWhatHasMoreNeighboursBeyond) {
   const TypeParam space;
-  // Two cliques of 40 joined by one edge, numbered alternately: a search that begins anywhere finds one of
-  // them first, and the cut is the edge.
-  HostGraph rows(80);
-  for (int i = 0; i < 80; ++i)
-    for (int j = 0; j < 80; ++j)
-      if (i != j && (i % 2 == j % 2 || i + j == 1)) rows[i].push_back(j);
-  const auto graph = graph_of<TypeParam>(rows, 80);
-  const auto partition = partition_graph<TypeParam>(space, graph, 2, PartitionMethod::bisection);
-  EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 1);
+  // Two cliques joined by one edge, numbered alternately: a search that begins anywhere finds one of them
+  // first. Halves of 40 vertices cut the edge alone where both cliques have 40; with one vertex more in one
+  // of them it is with the others by a move, without which its edges are cut.
+  for (const int larger : {0, 1}) {
+    HostGraph rows(80);
+    const auto clique = [&](int i) { return i == 79 && larger == 1 ? 0 : i % 2; };
+    for (int i = 0; i < 80; ++i)
+      for (int j = 0; j < 80; ++j)
+        if (i != j && (clique(i) == clique(j) || i + j == 1)) rows[i].push_back(j);
+    const auto graph = graph_of<TypeParam>(rows, 80);
+    const auto partition = partition_graph<TypeParam>(space, graph, 2, PartitionMethod::bisection);
+    EXPECT_EQ((count_edges<TypeParam>(space, graph, partition).cut), 1);
+    EXPECT_EQ(partition.largest, 40 + larger);
+  }
+}
+
+TYPED_TEST(PartitionTest, MetisGivesTheSameWhateverTheRandomNumbersOfTheProgram) {
+  if (!has_metis()) GTEST_SKIP() << "built without METIS";
+  const auto graph = to_host(generated_graph<TypeParam>("poisson2d:64"));
+  std::vector<std::size_t> row_ptrs = {0};
+  std::vector<int> col_idxs;
+  for (const auto& row : graph) {
+    col_idxs.insert(col_idxs.end(), row.begin(), row.end());
+    row_ptrs.push_back(col_idxs.size());
+  }
+  const impl::HostGraph host{static_cast<std::int64_t>(graph.size()), row_ptrs.data(), col_idxs.data()};
+  for (const std::int64_t parts : {5, 40, 500}) {
+    const auto alone = impl::partition_by_metis(host, parts);
+    EXPECT_EQ(impl::partition_by_metis(host, parts), alone);
+    for (const unsigned seed : {1u, 12345u}) {
+      std::srand(seed);
+      (void)std::rand();
+      EXPECT_EQ(impl::partition_by_metis(host, parts), alone) << seed;
+    }
+    // Several threads at a time.
+    std::vector<int> different(4, 0);
+    std::vector<std::thread> threads;
+    for (int& own : different)
+      threads.emplace_back([&] {
+        for (int k = 0; k < 5; ++k) own += impl::partition_by_metis(host, parts) != alone;
+      });
+    for (auto& thread : threads) thread.join();
+    EXPECT_THAT(different, ::testing::Each(0)) << parts;
+  }
 }
 
 TYPED_TEST(PartitionTest, SupervariablesAreNodes) {

@@ -90,6 +90,20 @@ TYPED_TEST(BlockFactorsTest, IlutOfEqualEntriesKeepsTheFirst) {
   EXPECT_EQ(y[1][4], 0);
 }
 
+TYPED_TEST(BlockFactorsTest, IlutRanksMultipliersAfterTheDivision) {
+  const TypeParam space;
+  // Row 3 is -(0, 2, 1, 0) from row 0, of whose entries it may keep one beside the first. Divided by the
+  // pivots they are 1/4 and 1.
+  const auto a = sparse<double>({{1, 2, 1, 0}, {0, 8, 0, 0}, {0, 0, 1, 0}, {1, 0, 0, 4}});
+  const auto m = made_block_jacobi<double, TypeParam>(
+      local_is("ilut", {{"local.fill", std::int64_t(1)}, {"num_blocks", std::int64_t(1)}}));
+  m->numeric(space, to_device<TypeParam>(a));
+  EXPECT_EQ(m->report().nnz, 4 + 2 + 2);
+  const auto y = applied<double, TypeParam>(*m, {{0, 1, 0, 0}, {0, 0, 1, 0}});
+  EXPECT_EQ(y[0][3], 0);
+  EXPECT_EQ(y[1][3], 0.25);
+}
+
 TYPED_TEST(BlockFactorsTest, CompleteFactorsSolveExactly) {
   for (const auto& [name, a] : small_matrices()) {
     SCOPED_TRACE(name);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/block_cases.hpp"
+#include "testing/one_thread.hpp"
 
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/spmv.hpp>
@@ -155,7 +156,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
     const auto m = made_block_jacobi<double, TypeParam>(
         {{"partition", std::string("rows")}, {"block_size", std::int64_t(4)}, {"local.storage", storage}});
     m->numeric(space, to_device<TypeParam>(sparse(dense)));
-    EXPECT_EQ(m->report().breakdowns.count, 2);
+    EXPECT_EQ(m->report().breakdowns.count, 8) << "all rows of two blocks";
     EXPECT_EQ(m->report().breakdowns.first_row, 5);
     EXPECT_EQ(m->report().breakdowns.first_pivot, 0);
     EXPECT_EQ(m->report().breakdowns.action, "2 singular blocks fell back to their diagonals");
@@ -170,7 +171,7 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
       for (int j = 0; j < 3; ++j) dense[i][j] = u[i] * v[j];
     const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
     m->numeric(space, to_device<TypeParam>(sparse(dense)));
-    EXPECT_EQ(m->report().breakdowns.count, 1) << other;
+    EXPECT_EQ(m->report().breakdowns.count, 3) << other;
     EXPECT_LT(std::abs(m->report().breakdowns.first_pivot), 1e-14);
   }
   // No diagonal entry at all, and one that has no inverse.
@@ -178,8 +179,106 @@ TYPED_TEST(BlockJacobiTest, SingularBlocksFallBackToTheirDiagonals) {
   dense[0][0] = 1e-320, dense[1][1] = 4;
   const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
   m->numeric(space, to_device<TypeParam>(sparse(dense)));
-  EXPECT_EQ(m->report().breakdowns.count, 1);
+  EXPECT_EQ(m->report().breakdowns.count, 4);
   EXPECT_EQ((applied<double, TypeParam>(*m, {{8, 8, 8, 8}})[0]), (std::vector<double>{8, 2, 8, 8}));
+}
+
+/// M^-1 by its columns, of one block.
+template <class Space>
+Vectors<double> inverse_of(const HostMatrix<double>& a, const std::string& storage = "full") {
+  const Space space;
+  const auto m =
+      made_block_jacobi<double, Space>({{"num_blocks", std::int64_t(1)}, {"local.storage", storage}});
+  m->numeric(space, to_device<Space>(a));
+  EXPECT_EQ(m->report().breakdowns.count, 0) << m->report().breakdowns.first_row;
+  Vectors<double> unit(a.num_rows, std::vector<double>(a.num_rows, 0));
+  for (int i = 0; i < a.num_rows; ++i) unit[i][i] = 1;
+  return applied<double, Space>(*m, unit);
+}
+
+TYPED_TEST(BlockJacobiTest, RowsAndColumnsOfAnyScaleAreNotSingular) {
+  // 2^660 is about 1e199. Powers of two change no bit of the inverse but its scale.
+  for (const int n : {2, 5, 16, 17, 40}) {
+    const auto a = random_dense(n, 3);
+    const auto unscaled = inverse_of<TypeParam>(a);
+    for (const int of_rows : {0, 1, -1})
+      for (const int of_columns : {0, 1}) {
+        if (of_rows == 0 && of_columns == 0) continue;
+        SCOPED_TRACE(std::to_string(n) + " rows, " + std::to_string(of_rows) + ", " +
+                     std::to_string(of_columns));
+        const auto row_exponent = [&](int i) { return of_rows * (i % 3 - 1) * (of_columns ? 330 : 660); };
+        const auto column_exponent = [&](int j) { return of_columns * ((j + 1) % 3 - 1) * 330; };
+        auto scaled = a;
+        for (int i = 0; i < n; ++i)
+          for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+            scaled.values[k] = std::ldexp(a.values[k], row_exponent(i) + column_exponent(a.col_idxs[k]));
+        const auto inverse = inverse_of<TypeParam>(scaled);
+        // B^-1 has the rows of A^-1 scaled by B's columns, and its columns by B's rows.
+        double largest = 0;
+        for (int j = 0; j < n; ++j)
+          for (int i = 0; i < n; ++i) largest = std::max(largest, std::abs(unscaled[j][i]));
+        for (int j = 0; j < n; ++j)
+          for (int i = 0; i < n; ++i)
+            ASSERT_NEAR(std::ldexp(inverse[j][i], row_exponent(j) + column_exponent(i)), unscaled[j][i],
+                        1e-11 * largest);
+      }
+  }
+  // Powers of two are undone exactly: with a permutation nothing is rounded.
+  std::vector<std::vector<double>> dense(4, std::vector<double>(4, 0));
+  dense[0][1] = 1e-200, dense[1][0] = 1e200, dense[2][3] = 3e-200, dense[3][2] = 7e150;
+  dense[1][1] = 1e-5;
+  const auto inverse = inverse_of<TypeParam>(sparse(dense));
+  EXPECT_EQ(inverse[1][0], 1 / 1e200);
+  EXPECT_EQ(inverse[0][1], 1 / 1e-200);
+  EXPECT_EQ(inverse[2][3], 1 / 3e-200);
+  EXPECT_EQ(inverse[3][2], 1 / 7e150);
+}
+
+TYPED_TEST(BlockJacobiTest, SingularBlocksOfAnyScaleAreFound) {
+  const TypeParam space;
+  for (const int n : {4, 20}) {
+    auto a = random_dense(n, 3);
+    // Row 1 is 2^700 times row 0, row 2 as small.
+    for (int j = 0; j < n; ++j) {
+      a.values[a.row_ptrs[1] + j] = std::ldexp(a.values[a.row_ptrs[0] + j], 700);
+      a.values[a.row_ptrs[2] + j] = std::ldexp(a.values[a.row_ptrs[2] + j], -700);
+    }
+    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    m->numeric(space, to_device<TypeParam>(a));
+    EXPECT_EQ(m->report().breakdowns.count, n);
+    EXPECT_LT(std::abs(m->report().breakdowns.first_pivot), 1e-14);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, InversesOfSymmetricIndefiniteBlocksAreSymmetric) {
+  const TypeParam space;
+  for (const int n : {9, 50}) {
+    auto a = random_spd(n, 0.3, 11);
+    for (int i = 0; i < n; i += 2)
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        if (a.col_idxs[k] == i) a.values[k] *= i % 4 == 0 ? -1.0 : -0.25;
+    const auto m = made_block_jacobi<double, TypeParam>({{"num_blocks", std::int64_t(1)}});
+    m->numeric(space, to_device<TypeParam>(a));
+    EXPECT_TRUE(m->is_symmetric());
+    const auto columns = inverse_of<TypeParam>(a);
+    for (int i = 0; i < n; ++i)
+      for (int j = 0; j < i; ++j) ASSERT_EQ(columns[i][j], columns[j][i]);
+    check_block_jacobi<double, TypeParam>(a, {{"num_blocks", std::int64_t(1)}}, "dense", 1e-10);
+  }
+}
+
+TYPED_TEST(BlockJacobiTest, ADiagonalEntryInHalfPrecisionDoesNotBecomeZero) {
+  // The least normal number of half is 2^-28 of what its largest entry is scaled to.
+  const auto inverse =
+      inverse_of<TypeParam>(sparse<double>({{1, 0, 0}, {0, 0x1p60, 0}, {0, 0, -0x1p50}}), "half");
+  EXPECT_EQ(inverse[0][0], 1);
+  EXPECT_EQ(inverse[1][1], 0x1p-28);
+  EXPECT_EQ(inverse[2][2], -0x1p-28);
+  // One that is zero stays.
+  const auto exchange = inverse_of<TypeParam>(sparse<double>({{0, 2}, {4, 0}}), "half");
+  EXPECT_EQ(exchange, (Vectors<double>{{0, 0.5}, {0.25, 0}}));
+  for (const std::string storage : {"single", "bfloat16"})
+    EXPECT_EQ((inverse_of<TypeParam>(sparse<double>({{1, 0}, {0, 0x1p60}}), storage)[1][1]), 0x1p-60);
 }
 
 TYPED_TEST(BlockJacobiTest, ScalesDoNotMatter) {
@@ -198,21 +297,17 @@ TYPED_TEST(BlockJacobiTest, AnyPreconditionerOfTheBlocks) {
   const auto a = random_spd(90, 0.1, 3);
   const auto device = to_device<TypeParam>(a);
   const auto x = waves<double>(90, 3);
-  // Those that are exact for diagonal blocks of one row, and jacobi whatever the blocks are.
-  for (const char* name :
-       {"jacobi", "fsai", "isai", "spai", "nonsymmetric_fsai", "adaptive_fsai", "block_jacobi", "schwarz"})
-    for (const std::int64_t size : {1, 11}) {
-      if (size > 1 && std::string(name) != "jacobi") continue;
-      SCOPED_TRACE(name);
-      const auto m = made_block_jacobi<double, TypeParam>(with_size(size, local_is(name)));
-      m->numeric(space, device);
-      const auto y = applied<double, TypeParam>(*m, x);
-      const auto jacobi = create_preconditioner<double, TypeParam>("jacobi");
-      jacobi->numeric(space, device);
-      const auto expected = applied<double, TypeParam>(*jacobi, x);
-      for (int v = 0; v < 3; ++v)
-        ASSERT_LT(relative_distance(y[v], {expected[v].begin(), expected[v].end()}), 1e-14);
-    }
+  // Parts that are not consecutive, whose numbers the bisection finds.
+  for (const auto& line : preconditioner_registry<double, TypeParam>()) {
+    if (line.name == "ilu0" || line.name == "ic0" || line.name == "ilut") continue;  // of a team a block
+    SCOPED_TRACE(line.name);
+    const auto m = made_block_jacobi<double, TypeParam>(
+        with_size(11, local_is(line.name, {{"partition", std::string("bisection")}})));
+    m->numeric(space, device);
+    EXPECT_FALSE(m->partition().is_consecutive);
+    EXPECT_EQ((applied<double, TypeParam>(*m, x)),
+              by_preconditioner_of_blocks<TypeParam>(a, sets_of(m->partition()), 0, false, line.name, x));
+  }
   // A method in itself: blocks of blocks. The inner ones are those of the outer layout.
   const auto nested = made_block_jacobi<double, TypeParam>(
       local_is("block_jacobi", {{"block_size", std::int64_t(30)},
@@ -224,6 +319,34 @@ TYPED_TEST(BlockJacobiTest, AnyPreconditionerOfTheBlocks) {
   nested->numeric(space, device);
   direct->numeric(space, device);
   EXPECT_EQ((applied<double, TypeParam>(*nested, x)), (applied<double, TypeParam>(*direct, x)));
+}
+
+TYPED_TEST(BlockJacobiTest, AWorkspaceOfAnotherMatrixOrMethodIsRefused) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(random_spd(40, 0.1, 3));
+  const MultiVector<double, TypeParam> x("x", 40, 1), y("y", 40, 1);
+  for (const std::string method : {"dense", "ilu0", "ic0", "ilut", "jacobi"}) {
+    SCOPED_TRACE(method);
+    const auto m = made_block_jacobi<double, TypeParam>(with_size(7, local_is(method)));
+    const std::string name = method == "jacobi" ? method : "local = " + method;
+    const auto refusal = [&](Workspace& workspace) {
+      return message_of<std::logic_error>([&] { m->apply(space, x, y, workspace); });
+    };
+    const auto before_symbolic = m->make_workspace(space, 1);
+    m->numeric(space, to_device<TypeParam>(random_spd(20, 0.1, 3)));
+    const auto of_20_rows = m->make_workspace(space, 1);
+    m->symbolic(space, a);
+    m->numeric(space, a);
+    const std::string foreign = name +
+                                ": the workspace was made before symbolic, or by another preconditioner; "
+                                "call make_workspace again";
+    EXPECT_EQ(refusal(*before_symbolic), foreign);
+    EXPECT_THAT(refusal(*of_20_rows), HasSubstr(name + ": the workspace was made for blocks of 20 rows "));
+    const auto adaptive = create_preconditioner<double, TypeParam>("adaptive_fsai");
+    adaptive->numeric(space, a);
+    EXPECT_EQ(refusal(*adaptive->make_workspace(space, 1)), foreign);
+    EXPECT_NO_THROW(m->apply(space, x, y, *m->make_workspace(space, 1)));
+  }
 }
 
 TYPED_TEST(BlockJacobiTest, APreconditionersErrorNamesTheMatrixsRow) {
@@ -290,16 +413,17 @@ TYPED_TEST(BlockJacobiTest, ASecondNumericTakesTheNewValues) {
 TYPED_TEST(BlockJacobiTest, ThreadsDoNotChangeABit) {
   if constexpr (is_host_space<TypeParam>) {
     const TypeParam all;
-    const TypeParam half = Kokkos::Experimental::partition_space(all, 1, 1)[0];
+    const TypeParam alone = of_one_thread<TypeParam>();
+    ASSERT_EQ(alone.concurrency(), 1);
     const auto a = generated("elasticity3d:5");
     const auto device = to_device<TypeParam>(a);
     for (const char* method : {"dense", "ilu0", "ic0", "ilut"}) {
       Vectors<double> results;
-      for (const TypeParam& space : {all, half}) {
+      for (const TypeParam& space : {all, alone}) {
         const auto m = made_block_jacobi<double, TypeParam>(with_size(40, local_is(method)));
         m->symbolic(space, device);
         m->numeric(space, device);
-        results.push_back(applied<double, TypeParam>(*m, waves<double>(a.num_rows, 1))[0]);
+        results.push_back(applied<double, TypeParam>(*m, waves<double>(a.num_rows, 1), 1, space)[0]);
       }
       EXPECT_EQ(results[0], results[1]) << method;
     }
@@ -369,8 +493,13 @@ TYPED_TEST(BlockJacobiTest, OptionsThatMeanNothingAreRefused) {
   const auto refusal = [](const OptionMap& options) {
     return message_of<OptionError>([&] { made_block_jacobi<double, TypeParam>(options); });
   };
-  EXPECT_EQ(refusal({{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(2)}}),
-            "block_jacobi: num_blocks and block_size say the same; set one of them");
+  for (const std::int64_t size : {2, 64})  // what it is by itself, too
+    EXPECT_EQ(refusal({{"num_blocks", std::int64_t(2)}, {"block_size", size}}),
+              "block_jacobi: num_blocks and block_size say the same; set one of them");
+  EXPECT_THAT(refusal(local_is("ilu0", {{"num_blocks", std::int64_t(2)}, {"block_size", std::int64_t(512)}})),
+              HasSubstr("say the same"));
+  EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(64)}}),
+              HasSubstr("not by block_size"));
   EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"block_size", std::int64_t(2)}}),
               HasSubstr("bounded by max_block_size, not by block_size"));
   EXPECT_THAT(refusal({{"partition", std::string("supervariables")}, {"num_blocks", std::int64_t(2)}}),
@@ -392,7 +521,7 @@ TYPED_TEST(BlockJacobiTest, ValuesInForce) {
   options.local = {"ilu0", {}};
   EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 512);
   options.num_blocks = 3;
-  EXPECT_EQ((BlockJacobi<double, TypeParam>(options).options().block_size), 512);
+  EXPECT_FALSE((BlockJacobi<double, TypeParam>(options).options().block_size.has_value()));
   options = BlockJacobi<double, TypeParam>(options).options();  // what is in force is accepted
   OptionFields::of(options).set({{"local.name", std::string("block_jacobi")},
                                  {"local.local.name", std::string("ilut")},
@@ -415,7 +544,57 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
                     {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
-              HasSubstr("blocks of up to 100 rows take"));
+              HasSubstr("blocks of up to 100 rows take 80000 bytes; local.inverse_bytes = 1024 are allowed. "
+                        "Choose smaller blocks, or set local.inverse_bytes = 80000"));
+}
+
+TYPED_TEST(BlockJacobiTest, FactorsThatTakeTooMuchMemoryAreRefused) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(generated("tridiagonal:100"));
+  // Of each row the others, 100 * 99 entries of 12 bytes.
+  OptionMap options = local_is("ilut", {{"num_blocks", std::int64_t(1)},
+                                        {"local.fill", std::int64_t(1000)},
+                                        {"local.factor_bytes", std::int64_t(118799)}});
+  EXPECT_EQ(message_of<InputError>([&] { made_block_jacobi<double, TypeParam>(options)->numeric(space, a); }),
+            "local = ilut: the factors may grow to 9900 entries of 12 bytes; local.factor_bytes = 118799 are "
+            "allowed. Choose a smaller local.fill = 1000 or smaller blocks, or set local.factor_bytes = "
+            "118800");
+  options["local.factor_bytes"] = std::int64_t(118800);
+  EXPECT_NO_THROW((made_block_jacobi<double, TypeParam>(options)->numeric(space, a)));
+}
+
+TYPED_TEST(BlockJacobiTest, BytesCountSharedArraysOnce) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(generated("tridiagonal:10"));
+  const auto bytes = [&](const std::string& method) {
+    const auto m = made_block_jacobi<double, TypeParam>(
+        local_is(method, {{"num_blocks", std::int64_t(2)}, {"partition", std::string("rows")}}));
+    m->numeric(space, a);
+    return m->report().bytes;
+  };
+  // Two blocks of 5 rows with 26 entries: the parts' beginnings, rows and numbers; the blocks' pattern and
+  // map.
+  const std::int64_t layout = 3 * 4 + 10 * 4 + 10 * 4 + 11 * 8 + 26 * 4 + 26 * 8;
+  // Where the upper part begins, values, pivots.
+  EXPECT_EQ(bytes("ilu0"), layout + 10 * 8 + 26 * 8 + 10 * 8);
+  // The lower triangle's 18 entries have a pattern and a map of their own.
+  EXPECT_EQ(bytes("ic0"), layout + 11 * 8 + 18 * 4 + 18 * 8 + 10 * 8 + 18 * 8 + 10 * 8);
+  EXPECT_EQ(bytes("ilut"), layout + 11 * 8 + 16 * 4 + 10 * 8 + 16 * 8 + 10 * 8);
+}
+
+TYPED_TEST(BlockJacobiTest, NotesSayWhatTheHostDid) {
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(generated("tridiagonal:100"));
+  const auto note = [&](OptionMap options) {
+    const auto m = made_block_jacobi<double, TypeParam>(options);
+    m->numeric(space, a);
+    return m->report().notes.back();
+  };
+  for (const std::string partition : {"auto", "bisection", "supervariables"})
+    EXPECT_THAT(note({{"partition", partition}}),
+                ::testing::ContainsRegex("; one thread of the host made the partition in [0-9.e-]+ s$"))
+        << partition;
+  EXPECT_THAT(note({{"partition", std::string("rows")}}), ::testing::Not(HasSubstr("host")));
 }
 
 TYPED_TEST(BlockJacobiTest, CgTakesFewerIterationsWithLargerBlocks) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/block_cases.hpp"
+#include "testing/one_thread.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -86,6 +87,16 @@ TYPED_TEST(SchwarzTest, AnyPreconditionerOfTheSubdomains) {
     for (const auto& set : sets)
       for (const int i : set) ++copies[i];
     const auto x = waves<double>(169, 2);
+    for (const auto& line : preconditioner_registry<double, TypeParam>()) {
+      if (line.name == "ilu0" || line.name == "ic0" || line.name == "ilut") continue;  // of a team a block
+      SCOPED_TRACE(line.name);
+      const auto own =
+          made<double, TypeParam>(schwarz_is(line.name, 2, additive ? "additive" : "restricted", 20));
+      own->numeric(space, to_device<TypeParam>(a));
+      EXPECT_EQ(
+          (applied<double, TypeParam>(*own, x)),
+          by_preconditioner_of_blocks<TypeParam>(a, sets_of(own->partition()), 2, additive, line.name, x));
+    }
     const auto y = applied<double, TypeParam>(*m, x, 3);
     for (int v = 0; v < 2; ++v)
       for (int i = 0; i < 169; ++i)
@@ -166,6 +177,27 @@ TYPED_TEST(SchwarzTest, ASecondNumericTakesTheNewValues) {
     }
 }
 
+TYPED_TEST(SchwarzTest, ThreadsDoNotChangeABit) {
+  if constexpr (is_host_space<TypeParam>) {
+    const TypeParam all;
+    const TypeParam alone = of_one_thread<TypeParam>();
+    ASSERT_EQ(alone.concurrency(), 1);
+    const auto a = generated("poisson2d:60");
+    const auto device = to_device<TypeParam>(a);
+    for (const char* method : {"dense", "ic0", "jacobi"})
+      for (const char* combine : {"restricted", "additive"}) {
+        Vectors<double> results;
+        for (const TypeParam& space : {all, alone}) {
+          const auto m = made<double, TypeParam>(schwarz_is(method, 2, combine, 30));
+          m->symbolic(space, device);
+          m->numeric(space, device);
+          results.push_back(applied<double, TypeParam>(*m, waves<double>(a.num_rows, 1), 1, space)[0]);
+        }
+        EXPECT_EQ(results[0], results[1]) << method << ", " << combine;
+      }
+  }
+}
+
 TYPED_TEST(SchwarzTest, BreakdownsNameTheMatrixsRow) {
   const TypeParam space;
   std::vector<std::vector<double>> dense(9, std::vector<double>(9, 0));
@@ -174,7 +206,7 @@ TYPED_TEST(SchwarzTest, BreakdownsNameTheMatrixsRow) {
   const auto m =
       made<double, TypeParam>({{"block_size", std::int64_t(3)}, {"partition", std::string("rows")}});
   m->numeric(space, to_device<TypeParam>(sparse(dense)));
-  EXPECT_EQ(m->report().breakdowns.count, 1);
+  EXPECT_EQ(m->report().breakdowns.count, 3) << "the rows of a block";
   EXPECT_EQ(m->report().breakdowns.first_row, 7);
   EXPECT_THAT(m->report().notes, Contains(HasSubstr("schwarz: 3 blocks of up to 3 rows, with 100 %")));
 }
@@ -185,6 +217,12 @@ TYPED_TEST(SchwarzTest, NotesSayWhatOverlaps) {
   m->numeric(space, to_device<TypeParam>(generated("tridiagonal:100")));
   EXPECT_THAT(m->report().notes, Contains(HasSubstr("each row in 1.18 of them")));
   EXPECT_THAT(m->report().notes, Contains(HasSubstr("the partition cuts 9 edges of 99")));
+  EXPECT_THAT(m->report().notes,
+              Contains(HasSubstr("one thread of the host made the partition and the overlap")));
+  const auto rows =
+      made<double, TypeParam>({{"partition", std::string("rows")}, {"num_blocks", std::int64_t(4)}});
+  rows->numeric(space, to_device<TypeParam>(generated("tridiagonal:100")));
+  EXPECT_THAT(rows->report().notes, Contains(HasSubstr("; one thread of the host made the overlap in ")));
 }
 
 TYPED_TEST(SchwarzTest, ColumnsOfOtherRanksAreLeftOut) {
@@ -230,6 +268,34 @@ TYPED_TEST(SchwarzTest, AWorkspaceForFewerVectorsIsRefused) {
   const MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
   EXPECT_EQ(message_of<std::logic_error>([&] { m->apply(space, x, y, *workspace); }),
             "jacobi: the workspace was made for fewer vectors");
+}
+
+TYPED_TEST(SchwarzTest, AWorkspaceOfAnotherMatrixIsRefused) {
+  const TypeParam space;
+  for (const char* method : {"dense", "ilu0", "jacobi"})
+    for (const char* combine : {"restricted", "additive"}) {
+      SCOPED_TRACE(std::string(method) + ", " + combine);
+      const auto m = made<double, TypeParam>(schwarz_is(method, 1, combine, 4));
+      const auto early = m->make_workspace(space, 2);
+      m->numeric(space, to_device<TypeParam>(generated("tridiagonal:10")));
+      const auto small = m->make_workspace(space, 2);
+      const auto refusal = [&](Workspace& workspace) {
+        const auto n = static_cast<std::size_t>(m->num_rows());
+        const MultiVector<double, TypeParam> x("x", n, 1), y("y", n, 1);
+        return message_of<std::logic_error>([&] { m->apply(space, x, y, workspace); });
+      };
+      EXPECT_THAT(refusal(*early), HasSubstr("was made before symbolic, or by another preconditioner"));
+      const auto other = made<double, TypeParam>(
+          schwarz_is(method, 1, combine == std::string("additive") ? "restricted" : "additive", 4));
+      other->numeric(space, to_device<TypeParam>(generated("tridiagonal:10")));
+      // The dense inverse needs nothing of a workspace but its sizes.
+      if (combine == std::string("additive") || method != std::string("dense")) {
+        EXPECT_THAT(refusal(*other->make_workspace(space, 2)), HasSubstr("by another preconditioner"));
+      }
+      m->symbolic(space, to_device<TypeParam>(generated("tridiagonal:40")));
+      m->numeric(space, to_device<TypeParam>(generated("tridiagonal:40")));
+      EXPECT_THAT(refusal(*small), HasSubstr("the workspace was made for blocks of"));
+    }
 }
 
 TYPED_TEST(SchwarzTest, TheRegistryBuildsIt) {

@@ -33,8 +33,8 @@ Vectors<Scalar> waves(std::int64_t n, int count) {
 
 /// M^-1 x, from a workspace for `room` vectors; y holds NaN before.
 template <class Scalar, class Space>
-Vectors<Scalar> applied(const Preconditioner<Scalar, Space>& m, const Vectors<Scalar>& x, int room = 0) {
-  const Space space;
+Vectors<Scalar> applied(const Preconditioner<Scalar, Space>& m, const Vectors<Scalar>& x, int room = 0,
+                        const Space& space = Space()) {
   const auto n = static_cast<std::size_t>(m.num_rows());
   const MultiVector<Scalar, Space> from("x", n, x.size()), to("y", n, x.size());
   const auto host = Kokkos::create_mirror_view(from);
@@ -63,6 +63,55 @@ Sets sets_of(const Partition<Space>& partition) {
   for (std::size_t d = 0; d + 1 < ptrs.size(); ++d)
     sets.emplace_back(rows.begin() + ptrs[d], rows.begin() + ptrs[d + 1]);
   return sets;
+}
+
+/// The block-diagonal matrix of the A[S_d, S_d], the sets' rows one behind the other.
+inline HostMatrix<double> blocks_of(const HostMatrix<double>& a, const Sets& sets) {
+  HostMatrix<double> result;
+  int first = 0;
+  for (const auto& set : sets) {
+    for (const int i : set) {
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+        const auto found = std::lower_bound(set.begin(), set.end(), a.col_idxs[k]);
+        if (found == set.end() || *found != a.col_idxs[k]) continue;
+        result.col_idxs.push_back(first + static_cast<int>(found - set.begin()));
+        result.values.push_back(a.values[k]);
+      }
+      result.row_ptrs.push_back(result.col_idxs.size());
+    }
+    first += static_cast<int>(set.size());
+  }
+  result.num_rows = result.num_cols = first;
+  return result;
+}
+
+/// M^-1 x of a Schwarz method whose local method is this preconditioner, which is set up and applied for the
+/// matrix of `blocks_of` by itself.
+template <class Space>
+Vectors<double> by_preconditioner_of_blocks(const HostMatrix<double>& a, const Sets& parts, int overlap,
+                                            bool additive, const std::string& name,
+                                            const Vectors<double>& x) {
+  const Sets sets = with_neighbours(a, parts, overlap);
+  const auto inner = create_preconditioner<double, Space>(name);
+  inner->numeric(Space(), to_device<Space>(blocks_of(a, sets)));
+  Vectors<double> places(x.size());
+  for (std::size_t v = 0; v < x.size(); ++v)
+    for (const auto& set : sets)
+      for (const int i : set) places[v].push_back(x[v][i]);
+  const auto solution = applied<double, Space>(*inner, places);
+  Vectors<double> y(x.size(), std::vector<double>(a.num_rows, 0));
+  for (std::size_t v = 0; v < x.size(); ++v) {
+    std::size_t place = 0;
+    for (std::size_t d = 0; d < sets.size(); ++d)
+      for (const int i : sets[d]) {
+        const double value = solution[v][place++];
+        if (additive)
+          y[v][i] += value;
+        else if (std::binary_search(parts[d].begin(), parts[d].end(), i))
+          y[v][i] = value;
+      }
+  }
+  return y;
 }
 
 /// ||y - expected|| / ||expected||

@@ -42,6 +42,7 @@ struct Partition {
   Vector<int, Space> ptrs;  ///< count() + 1
   Vector<int, Space> rows;  ///< num_rows, a permutation
   Vector<int, Space> part;  ///< of each row
+  double host_seconds = 0;  ///< of the work that one thread of the host did for it, with the copies
 };
 
 /// Was the library built with METIS?
@@ -59,7 +60,9 @@ bool has_metis();
 /// - `rows`: consecutive rows, sizes that differ by one at most. On the device.
 ///
 /// The first two work on the host, by one thread: the graph is copied there once. The result has the same
-/// bits each time. Cost of the bisection: (n + nnz) log2(num_parts) operations of the host, and 3 n ints.
+/// bits each time, and from any thread. METIS takes its random numbers from rand(): calls wait for each
+/// other, seed it anew, and leave it where METIS ended. Cost of the bisection: (n + nnz) log2(num_parts)
+/// operations of the host, and 3 n ints.
 ///
 /// \pre sorted rows, a symmetric pattern (`symmetrize`); diagonal entries are left out; num_parts >= 1
 ///

@@ -43,8 +43,9 @@ struct BlockJacobiOptions : BlockPartitionOptions {
 /// each inverted or approximated by a local method: y[S_d] = M_d^-1 x[S_d].
 ///
 /// The partition is made in `symbolic`, of the graph of A + A^T (see BlockPartitionOptions, partition_graph),
-/// or is the user's. METIS and bisection run on the host, where the graph is copied once, and so does the one
-/// pass that puts supervariables together; all else is done in the execution space.
+/// or is the user's. One thread of the host does the work of METIS and of the bisection, for which the graph
+/// is copied there once, puts the rows in the order of the parts, and puts supervariables together in one
+/// pass; the report's notes say how long it took. All else is done in the execution space.
 ///
 /// Local methods:
 /// - `dense`: the block's inverse, 2 m^3 operations and m^2 numbers for m rows; an application multiplies by
@@ -61,7 +62,8 @@ struct BlockJacobiOptions : BlockPartitionOptions {
 /// A) and `ic0`; ILUs of symmetric blocks are symmetric to rounding, which is said as unknown.
 ///
 /// Breakdown: a singular block of `dense` falls back to its diagonal, a row of an incomplete factor to its
-/// diagonal entry; both are counted, with the row of A and the pivot. Columns >= num_rows (of other ranks)
+/// diagonal entry. The report counts the rows (of a singular block all of them), and has the row of A whose
+/// pivot was the first one too small, and that pivot. Columns >= num_rows (of other ranks)
 /// are left out.
 ///
 /// Memory: the local method's, and of the blocks' entries 12 bytes each for their map.
@@ -88,6 +90,8 @@ class BlockJacobi : public MatrixPreconditioner<Scalar, Space> {
   /// Of the last symbolic phase. \throws std::logic_error before there was one
   const Partition<Space>& partition() const;
 
+  /// Of the last symbolic phase: `apply` throws std::logic_error for one that was made before it, for blocks
+  /// of other sizes, or by another preconditioner.
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const BlockJacobiOptions& options() const { return m_options; }
 

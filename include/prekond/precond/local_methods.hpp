@@ -23,7 +23,9 @@ MethodTable local_method_table();
 template <class Space = Kokkos::DefaultExecutionSpace>
 Properties local_method_properties(const MethodChoice& choice);
 
-/// `local = dense`: the inverses of the blocks.
+/// `local = dense`: the inverses of the blocks. Memory: for the rows m of each block m^2 numbers of
+/// `storage`; on a GPU, whose rows are kept in slices of 32, each row as many as the largest block in its
+/// slice.
 struct DenseBlockOptions {
   static constexpr const char* name = "dense";
   static constexpr const char* summary = "the inverse of each block, dense";
@@ -47,7 +49,8 @@ struct DenseBlockOptions {
   }
 };
 
-/// `local = ilu0`: A = L U on A's pattern in each block.
+/// `local = ilu0`: A = L U on A's pattern in each block. Memory: a number for each of A's entries in the
+/// blocks, and for each row one and 8 bytes.
 struct BlockIlu0Options {
   static constexpr const char* name = "ilu0";
   static constexpr const char* summary = "ILU(0) of each block, by a team";
@@ -58,7 +61,8 @@ struct BlockIlu0Options {
   void describe(Visitor&) {}
 };
 
-/// `local = ic0`: A = L L^T on the pattern of A's lower triangle in each block.
+/// `local = ic0`: A = L L^T on the pattern of A's lower triangle in each block. Memory: for each of A's
+/// entries in it a number and 12 bytes, and for each row one and 16 bytes.
 struct BlockIc0Options {
   static constexpr const char* name = "ic0";
   static constexpr const char* summary =
@@ -70,6 +74,11 @@ struct BlockIc0Options {
 };
 
 /// `local = ilut`: ILUT(p, tau) of each block.
+///
+/// Cost: a row is built in a dense working row of the block's m numbers, which is searched and cleared: m^2
+/// operations a block besides those of the factors. Memory: an entry of L or U takes a number and 4 bytes, a
+/// row a number and 16 bytes. While the factors grow there is room for the most entries that rows may have,
+/// A's and `fill` of L and of U each, m (m - 1) in a block at most; `factor_bytes` bounds it.
 struct BlockIlutOptions {
   static constexpr const char* name = "ilut";
   static constexpr const char* summary = "ILUT of each block, by a team: entries dropped by size and number";
@@ -77,6 +86,7 @@ struct BlockIlutOptions {
 
   double drop_tolerance = 1e-3;
   int fill = 10;
+  std::int64_t factor_bytes = std::int64_t(16) << 30;
 
   Properties properties() const { return {.symmetry = Symmetry::unknown}; }
 
@@ -88,7 +98,10 @@ struct BlockIlutOptions {
           "the pivot");
     visit(
         "fill", fill, 0, 1000000,
-        "p: a row of L keeps its p largest entries beyond the number that A has there, and so does one of U");
+        "p: a row of L keeps as many entries as A has there and p more, the largest ones after the division "
+        "by the pivots, and so does one of U");
+    visit("factor_bytes", factor_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "most memory that the factors' entries may take while they grow");
   }
 };
 
@@ -99,18 +112,18 @@ struct BlockPartitionOptions {
   std::optional<int> block_size;
   int max_block_size = 32;
 
-  /// \throws OptionError for a number of blocks and a size, or one of them for supervariables
+  /// Sets block_size where it is what counts. \throws OptionError for a number of blocks and a size, or one
+  /// of them for supervariables
   void resolve(const std::string& name, const MethodChoice& local) {
-    const int usual = local.name == DenseBlockOptions::name ? 64 : 512;
-    const bool has_size =
-        block_size && *block_size != usual;  // which is what stands there once it is resolved
-    if (num_blocks > 0 && has_size)
+    if (num_blocks > 0 && block_size)
       throw OptionError(name + ": num_blocks and block_size say the same; set one of them");
-    if (partition == PartitionMethod::supervariables && (num_blocks > 0 || has_size))
+    const bool by_patterns = partition == PartitionMethod::supervariables;
+    if (by_patterns && (num_blocks > 0 || block_size))
       throw OptionError(name +
                         ": the blocks of partition = supervariables are bounded by max_block_size, not by " +
                         (num_blocks > 0 ? "num_blocks" : "block_size"));
-    if (!block_size) block_size = usual;
+    if (!block_size && num_blocks == 0 && !by_patterns)
+      block_size = local.name == DenseBlockOptions::name ? 64 : 512;
   }
 
   template <class Visitor>

@@ -77,7 +77,8 @@ struct SchwarzOptions : BlockPartitionOptions {
 /// the local method is, positive definite where all A_d and that are, and then right for cg.
 ///
 /// Cost: with n_e rows in all subdomains, the local method's for n_e rows; AS n_e numbers a vector more. The
-/// subdomains grow on the host, in `symbolic`: one pass over the graph's rows in each subdomain.
+/// subdomains grow on the host, in `symbolic`, by one thread: one pass over the graph's rows in each
+/// subdomain. The report's notes say how long it took.
 ///
 /// Source: Cai, Sarkis, SIAM J. Sci. Comput. 21 (1999); Saad, Iterative Methods for Sparse Linear Systems,
 /// 2nd ed., section 14.3.3.
@@ -102,6 +103,7 @@ class Schwarz : public MatrixPreconditioner<Scalar, Space> {
   /// Rows of all subdomains together, n_e; 0 before symbolic.
   std::int64_t num_overlapping_rows() const;
 
+  /// See BlockJacobi.
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
   const SchwarzOptions& options() const { return m_options; }
 

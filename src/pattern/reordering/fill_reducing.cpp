@@ -5,6 +5,7 @@
 #include <prekond/pattern/symmetrize.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/host_partition.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -120,6 +121,7 @@ Ordering<Space> nested_dissection(const Space& space, const std::type_identity_t
   METIS_SetDefaultOptions(options);
   options[METIS_OPTION_NUMBERING] = 0;
   options[METIS_OPTION_SEED] = 1;
+  const std::lock_guard lock(impl::metis_mutex());
   const int status = METIS_NodeND(&num_rows, graph.row_ptrs.data(), graph.col_idxs.data(), nullptr, options,
                                   order.data(), inverse.data());
   if (status == METIS_ERROR_MEMORY) throw std::bad_alloc();

@@ -22,9 +22,7 @@ Properties BlockJacobi<Scalar, Space>::properties() const {
 
 template <class Scalar, class Space>
 void BlockJacobi<Scalar, Space>::set_partition(const Space& space, const VectorView<const int, Space>& part) {
-  m_given = allocate<Vector<int, Space>>(space, "prekond::block::partition", part.extent(0));
-  Kokkos::deep_copy(space, m_given, part);
-  space.fence("prekond::block::set_partition");  // the user's may go away
+  m_given = impl::block::copy_partition<Space>(space, part);
 }
 
 template <class Scalar, class Space>

@@ -55,8 +55,8 @@ void DenseInverse<Scalar, Space>::symbolic(const Space& space, const BlockValues
     throw InputError(
         "local = dense: the inverses of blocks of up to " + std::to_string(m_subdomains.largest) +
         " rows take " + std::to_string(m_bytes) +
-        " bytes; inverse_bytes = " + std::to_string(m_options.inverse_bytes) +
-        " are allowed. Choose smaller blocks, or set inverse_bytes = " + std::to_string(m_bytes));
+        " bytes; local.inverse_bytes = " + std::to_string(m_options.inverse_bytes) +
+        " are allowed. Choose smaller blocks, or set local.inverse_bytes = " + std::to_string(m_bytes));
   Kokkos::parallel_reduce(
       "prekond::block::symbolic::sum_powers",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, m_subdomains.count()),
@@ -67,7 +67,7 @@ template <class Scalar, class Space>
 template <int Panel>
 void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<Scalar, Space>& values,
                                          State& next, VectorView<BreakdownCounter, Space> outcome,
-                                         VectorView<int, Space> nonsymmetric) const {
+                                         VectorView<int, Space> blocks) const {
   const InvertBlock<Scalar, Space, Panel> kernel{CsrGraphView<Space>(values.blocks.pattern),
                                                  values.blocks.source,
                                                  values.a,
@@ -78,7 +78,7 @@ void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<S
                                                  next.values.data(),
                                                  next.scale,
                                                  outcome,
-                                                 nonsymmetric};
+                                                 blocks};
   const int count = static_cast<int>(m_subdomains.count()), m = m_subdomains.largest;
   const std::size_t bytes = PanelInverse<Scalar, Panel>::bytes(m);
   const char* label = "prekond::block::numeric::invert";
@@ -121,23 +121,19 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   next.scale = allocate<Vector<Scalar, Space>>(space, "prekond::block::scale",
                                                m_options.storage == Storage::full ? 0 : m_subdomains.count());
   const auto outcome = make_breakdown_counter<Space>(space, "prekond::block::numeric::outcome");
-  const auto nonsymmetric =
-      allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::nonsymmetric", 1);
+  const auto blocks = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::blocks", 2);
   const bool small = m_subdomains.largest <=
                      (is_host_space<Space> ? DenseTuning::largest_unblocked : DenseTuning::largest_of_vector);
   if (small)
-    invert<1>(space, values, next, outcome, nonsymmetric);
+    invert<1>(space, values, next, outcome, blocks);
   else
-    invert<DenseTuning::panel>(space, values, next, outcome, nonsymmetric);
+    invert<DenseTuning::panel>(space, values, next, outcome, blocks);
   const BreakdownCounter counted = fetch(space, outcome);
-  int different = 0;
-  Kokkos::deep_copy(Kokkos::View<int, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(&different),
-                    Kokkos::subview(nonsymmetric, 0));
-  next.is_symmetric = different == 0;
+  const auto counts = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, blocks);
+  next.is_symmetric = counts(0) == 0;
   report.breakdowns = breakdowns_of(counted, "");
   if (report.breakdowns.count > 0)
-    report.breakdowns.action =
-        std::to_string(report.breakdowns.count) + " singular blocks fell back to their diagonals";
+    report.breakdowns.action = std::to_string(counts(1)) + " singular blocks fell back to their diagonals";
   report.setup_bytes = next.setup_bytes;
   report.nnz = static_cast<std::int64_t>(m_squares);
   report.apply_flops = 2 * m_squares;
@@ -151,7 +147,7 @@ template <class Scalar, class Space>
 std::unique_ptr<Workspace> DenseInverse<Scalar, Space>::make_workspace(const Space& space, int) const {
   if (m_subdomains.largest > DenseTuning::largest_of_row)
     reserve_team_scratch(space, ApplyBlocks<Scalar, Scalar, Space>::scratch_bytes(m_subdomains.largest));
-  return std::make_unique<Workspace>();
+  return std::make_unique<LayoutWorkspace>(m_subdomains.num_places, m_subdomains.largest);
 }
 
 template <class Scalar, class Space>
@@ -180,7 +176,8 @@ void DenseInverse<Scalar, Space>::apply_as(const Space& space, const Transfer<Sp
 template <class Scalar, class Space>
 void DenseInverse<Scalar, Space>::apply(const Space& space, const Transfer<Space>& transfer,
                                         MultiVectorView<const Scalar, Space> x,
-                                        MultiVectorView<Scalar, Space> y, Workspace&) const {
+                                        MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+  own_workspace<LayoutWorkspace>(workspace, m_subdomains.num_places, m_subdomains.largest, "local = dense");
   if (m_options.storage == Storage::full) return apply_as<Scalar>(space, transfer, x, y);
   if (m_options.storage == Storage::single_precision) return apply_as<float>(space, transfer, x, y);
   if (m_options.storage == Storage::half) return apply_as<Half>(space, transfer, x, y);

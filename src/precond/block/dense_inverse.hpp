@@ -10,12 +10,16 @@ namespace prekond::impl::block {
 
 /// The inverses of the blocks, dense: applied as products, which have no order among their rows.
 ///
-/// A symmetric block (to the tolerance of `validate`) with positive pivots is inverted without exchanges, and
-/// its inverse made symmetric to the last bit; any other with row pivoting. A singular one falls back to the
-/// inverse of its diagonal, with ones where that has none.
+/// A symmetric block (to the tolerance of `validate`) with positive pivots is inverted without exchanges, any
+/// other with row pivoting; the inverse of a symmetric one, whatever its pivots, is made symmetric to the
+/// last bit. Where a pivot is too small, the block is inverted once more with row pivoting, its rows and
+/// columns scaled by powers of two: scales do not make it singular. One that is singular falls back to the
+/// inverse of its diagonal, with ones where that has none. All its rows count as breakdowns; the first one is
+/// that of the pivot.
 ///
 /// Stored in slices of rows, see SlicedRows; in a lower precision with one power of two a block, which brings
-/// its largest entry to the top of the type's range.
+/// its largest entry to the top of the type's range. A diagonal entry that would be rounded to zero becomes
+/// the type's least normal number.
 template <class Scalar, class Space>
 class DenseInverse : public LocalMethod<Scalar, Space> {
  public:
@@ -40,7 +44,7 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
 
   template <int Panel>
   void invert(const Space& space, const BlockValues<Scalar, Space>& values, State& next,
-              VectorView<BreakdownCounter, Space> outcome, VectorView<int, Space> nonsymmetric) const;
+              VectorView<BreakdownCounter, Space> outcome, VectorView<int, Space> blocks) const;
   template <class Value>
   void apply_as(const Space& space, const Transfer<Space>& transfer, MultiVectorView<const Scalar, Space> x,
                 MultiVectorView<Scalar, Space> y) const;

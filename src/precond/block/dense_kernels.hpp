@@ -94,7 +94,7 @@ struct InvertBlock {
   void* values;                     ///< of the storage's type
   VectorView<Scalar, Space> scale;  ///< of each block; empty where values are stored in full
   VectorView<BreakdownCounter, Space> outcome;
-  VectorView<int, Space> nonsymmetric;  ///< blocks
+  VectorView<int, Space> blocks;  ///< how many are not symmetric, and how many singular
 
   using Block = PanelInverse<Scalar, Panel>;
   static constexpr Scalar floor = 16 * (sizeof(Scalar) == 4 ? Scalar(0x1p-23) : Scalar(0x1p-52));
@@ -107,17 +107,21 @@ struct InvertBlock {
     gather(level, block, begin);
     const bool symmetric = block.is_symmetric(level, tolerance);
     int failed = block.invert(level, floor, symmetric ? Pivoting::none : Pivoting::rows);
-    if (symmetric && failed >= 0) {  // not positive definite
+    Scalar largest = failed < 0 ? block.largest(level) : Scalar(0);
+    bool sound = failed < 0 && Kokkos::isfinite(largest);
+    if (!sound) {  // not positive definite, or rows of very different scales, or singular
       gather(level, block, begin);
+      block.equilibrate(level);
       failed = block.invert(level, floor, Pivoting::rows);
+      if (failed < 0) block.undo_scales(level);
+      largest = failed < 0 ? block.largest(level) : Scalar(0);
+      sound = failed < 0 && Kokkos::isfinite(largest);
     }
     const float pivot = failed >= 0 ? block.pivot() : 0.0f;
     level.region([](int) {});
-    Scalar largest = failed < 0 ? block.largest(level) : Scalar(0);
-    const bool sound = failed < 0 && Kokkos::isfinite(largest);
     level.once([&] {
-      if (!symmetric) Kokkos::atomic_inc(&nonsymmetric(0));
-      if (!sound) BreakdownCounter::count(outcome(0), rows(begin + (failed > 0 ? failed : 0)), true, pivot);
+      if (!symmetric) Kokkos::atomic_inc(&blocks(0));
+      if (!sound) count_singular(block.order(), rows(begin + (failed > 0 ? failed : 0)), pivot);
     });
     if (!sound) {
       take_diagonal(level, block, begin);
@@ -126,6 +130,13 @@ struct InvertBlock {
       block.symmetrize(level);
     }
     store(level, block, begin, d, largest);
+  }
+
+  /// All its rows fall back.
+  KOKKOS_FUNCTION void count_singular(int order, int row, float pivot) const {
+    Kokkos::atomic_inc(&blocks(1));
+    Kokkos::atomic_add(&outcome(0).diagonals, static_cast<long long>(order));
+    BreakdownCounter::note_first(outcome(0), row, pivot);
   }
 
   template <class Level>
@@ -168,6 +179,15 @@ struct InvertBlock {
     store_as<Value>(level, block, begin, inverse);
   }
 
+  /// A diagonal entry that is not zero does not become zero: a diagonal inverse would be singular.
+  template <class Value>
+  KOKKOS_FORCEINLINE_FUNCTION static Value rounded_entry(Scalar entry, Scalar factor, bool diagonal) {
+    if constexpr (std::is_same_v<Value, Scalar>)
+      return entry * factor;
+    else
+      return rounded<Value, Scalar>(entry * factor, diagonal && entry != 0);
+  }
+
   template <class Value, class Level>
   KOKKOS_FUNCTION void store_as(const Level& level, const Block& block, int begin, Scalar factor) const {
     Value* const to = static_cast<Value*>(values);
@@ -177,7 +197,7 @@ struct InvertBlock {
         const std::size_t place = slices.begin(begin + i);
         for (int j = 0; j < m; ++j)
           to[place + static_cast<std::size_t>(j) * SlicedRows<Space>::height] =
-              static_cast<Value>(block(i, j) * factor);
+              rounded_entry<Value>(block(i, j), factor, i == j);
       }
     });
   }

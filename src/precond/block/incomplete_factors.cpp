@@ -45,14 +45,6 @@ struct FindBadDiagonal {
   }
 };
 
-template <class Scalar, class Space>
-struct CopyBySource {
-  VectorView<const std::size_t, Space> source;
-  VectorView<const Scalar, Space> a;
-  VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { values(k) = a(source(k)); }
-};
-
 /// Operations of a factorisation on a pattern, about: of each entry of L, those of U's row that it is the
 /// factor of.
 template <class Space>
@@ -71,7 +63,8 @@ struct CountFlops {
 };
 
 template <class Scalar, class Space>
-struct WorkOfPlaces : Workspace {
+struct WorkOfPlaces : LayoutWorkspace {
+  using LayoutWorkspace::LayoutWorkspace;
   Vector<Scalar, Space> work;  ///< empty where blocks fit scratch
 };
 
@@ -91,6 +84,14 @@ std::int64_t factor_ilut(const Space& space, const BlockValues<Scalar, Space>& v
   const IlutRoom<Space> room{CsrGraphView<Space>(values.blocks.pattern), subdomains.ptrs,
                              subdomains.subdomain, options.fill};
   const auto [begin, most] = scan_row_lengths(space, label + "::room", n, room);
+  const double bytes = double(most) * (sizeof(int) + sizeof(Scalar));
+  if (bytes > double(options.factor_bytes))
+    throw InputError("local = ilut: the factors may grow to " + std::to_string(most) + " entries of " +
+                     std::to_string(sizeof(int) + sizeof(Scalar)) +
+                     " bytes; local.factor_bytes = " + std::to_string(options.factor_bytes) +
+                     " are allowed. Choose a smaller local.fill = " + std::to_string(options.fill) +
+                     " or smaller blocks, or set local.factor_bytes = " +
+                     std::to_string(most * (sizeof(int) + sizeof(Scalar))));
   const auto lower = allocate<Vector<int, Space>>(space, label + "::lower_length", n);
   const auto length = allocate<Vector<int, Space>>(space, label + "::length", n);
   const auto cols = allocate<Vector<int, Space>>(space, label + "::col_idxs", most);
@@ -166,9 +167,7 @@ std::int64_t IncompleteFactors<Scalar, Space, Options>::factor(
     state = m_pattern;
     state.values = allocate<Vector<Scalar, Space>>(space, "prekond::block::values", m_source.extent(0));
     state.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::block::pivots", n);
-    Kokkos::parallel_for("prekond::block::numeric::copy_values",
-                         Rows<Space>(space, 0, static_cast<std::int64_t>(m_source.extent(0))),
-                         CopyBySource<Scalar, Space>{m_source, values.a, state.values});
+    copy_values<Scalar, Space>(space, m_source, values.a, state.values);
     using Body = std::conditional_t<is_ic0<Options>, Ic0Block<Scalar, Space>, Ilu0Block<Scalar, Space>>;
     ForBlocks<Space, IncompleteTuning::setup_lanes, Body>::launch(
         space, is_ic0<Options> ? "prekond::block::numeric::ic0" : "prekond::block::numeric::ilu0",
@@ -210,9 +209,12 @@ void IncompleteFactors<Scalar, Space, Options>::numeric(const Space& space,
   report.nnz = static_cast<std::int64_t>(next.col_idxs.extent(0)) + (is_ilut<Options> ? n : 0);
   report.numeric_flops = flops;
   report.apply_flops = (is_ic0<Options> ? 4.0 : 2.0) * double(report.nnz);
-  report.bytes = static_cast<std::int64_t>((next.row_ptrs.span() + next.middle.span()) * sizeof(std::size_t) +
-                                           next.col_idxs.span() * sizeof(int) +
+  report.bytes = static_cast<std::int64_t>(next.middle.span() * sizeof(std::size_t) +
                                            (next.values.span() + next.pivots.span()) * sizeof(Scalar));
+  // ILU(0) has the blocks' own pattern and map.
+  if (is_ic0<Options> || is_ilut<Options>)
+    report.bytes += static_cast<std::int64_t>((next.row_ptrs.span() + m_source.span()) * sizeof(std::size_t) +
+                                              next.col_idxs.span() * sizeof(int));
   m_state = next;
 }
 
@@ -220,7 +222,8 @@ template <class Scalar, class Space, class Options>
 std::unique_ptr<Workspace> IncompleteFactors<Scalar, Space, Options>::make_workspace(const Space& space,
                                                                                      int) const {
   using Kernel = SolveBlocks<Scalar, Space, 32, false>;
-  auto workspace = std::make_unique<WorkOfPlaces<Scalar, Space>>();
+  auto workspace =
+      std::make_unique<WorkOfPlaces<Scalar, Space>>(m_subdomains.num_places, m_subdomains.largest);
   if (Kernel::needs_work(m_subdomains.largest))
     workspace->work =
         allocate<Vector<Scalar, Space>>(space, "prekond::block::apply::work", m_subdomains.num_places);
@@ -246,7 +249,10 @@ void IncompleteFactors<Scalar, Space, Options>::apply(const Space& space, const 
                                                       MultiVectorView<const Scalar, Space> x,
                                                       MultiVectorView<Scalar, Space> y,
                                                       Workspace& workspace) const {
-  const auto& work = static_cast<WorkOfPlaces<Scalar, Space>&>(workspace).work;
+  const auto& work =
+      own_workspace<WorkOfPlaces<Scalar, Space>>(workspace, m_subdomains.num_places, m_subdomains.largest,
+                                                 std::string("local = ") + Options::name)
+          .work;
   const auto half_rows = static_cast<std::int64_t>(m_state.col_idxs.extent(0)) / (is_ic0<Options> ? 1 : 2);
   if constexpr (!is_host_space<Space>)
     if (half_rows <= IncompleteTuning::few_lanes * m_subdomains.num_places)

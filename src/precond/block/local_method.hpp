@@ -12,8 +12,11 @@
 
 #include "precond/block/subdomains.hpp"
 
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <stdexcept>
+#include <string>
 
 namespace prekond::impl::block {
 
@@ -24,6 +27,31 @@ struct BlockValues {
   VectorView<const Scalar, Space> a;
 };
 
+/// A workspace that knows which layout of subdomains it was made for.
+struct LayoutWorkspace : Workspace {
+  explicit LayoutWorkspace(std::int64_t places, int largest_subdomain)
+      : num_places(places), largest(largest_subdomain) {}
+  std::int64_t num_places;
+  int largest;
+};
+
+/// The workspace as what `make_workspace` makes. `name`: whose, in the message. \throws std::logic_error for
+/// one that was made before `symbolic`, by another preconditioner, or for another layout
+template <class Own>
+Own& own_workspace(Workspace& workspace, std::int64_t num_places, int largest, const std::string& name) {
+  auto* const own = dynamic_cast<Own*>(&workspace);
+  if (own == nullptr)
+    throw std::logic_error(name +
+                           ": the workspace was made before symbolic, or by another preconditioner; call "
+                           "make_workspace again");
+  if (own->num_places != num_places || own->largest != largest)
+    throw std::logic_error(
+        name + ": the workspace was made for blocks of " + std::to_string(own->num_places) +
+        " rows together and " + std::to_string(own->largest) + " at most, and there are " +
+        std::to_string(num_places) + " and " + std::to_string(largest) + "; call make_workspace again");
+  return *own;
+}
+
 /// Approximate inverses of all blocks. An object is made for one pattern.
 template <class Scalar, class Space>
 class LocalMethod {
@@ -32,11 +60,13 @@ class LocalMethod {
 
   /// Once, before all else. What the method keeps of `blocks` it copies (views are shared).
   virtual void symbolic(const Space& space, const BlockValues<Scalar, Space>& values) = 0;
-  /// Where it throws, what was there before is left as it was. Sets nnz, bytes, flops, breakdowns, and
-  /// appends notes.
+  /// Where it throws, what was there before is left as it was. Sets nnz, bytes (without the arrays of
+  /// `blocks` that it shares), flops, breakdowns, and appends notes.
   virtual void numeric(const Space& space, const BlockValues<Scalar, Space>& values, Report& report) = 0;
+  /// A LayoutWorkspace, or what derives from it.
   virtual std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const = 0;
-  /// y(to(k)) = (B^-1 x(from))_k for k vectors. Allocates nothing, does not fence.
+  /// y(to(k)) = (B^-1 x(from))_k for k vectors. Allocates nothing, does not fence. \throws
+  /// std::logic_error see own_workspace
   virtual void apply(const Space& space, const Transfer<Space>& transfer,
                      MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
                      Workspace& workspace) const = 0;

@@ -38,7 +38,8 @@ struct ScatterRows {
 };
 
 template <class Scalar, class Space>
-struct VectorsOfPlaces : Workspace {
+struct VectorsOfPlaces : LayoutWorkspace {
+  using LayoutWorkspace::LayoutWorkspace;
   std::unique_ptr<Workspace> inner;
   MultiVector<Scalar, Space> x;
   MultiVector<Scalar, Space> y;
@@ -55,6 +56,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
     const Matrix matrix = copy(space, values);
     m_rows = values.blocks.subdomains.rows;
     m_num_places = values.blocks.subdomains.num_places;
+    m_largest = values.blocks.subdomains.largest;
     m_method->symbolic(space, matrix);
     space.fence("prekond::block::symbolic::registered");
   }
@@ -88,7 +90,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
     using Vectors = MultiVector<Scalar, Space>;
-    auto workspace = std::make_unique<VectorsOfPlaces<Scalar, Space>>();
+    auto workspace = std::make_unique<VectorsOfPlaces<Scalar, Space>>(m_num_places, m_largest);
     workspace->inner = m_method->make_workspace(space, num_vectors);
     workspace->x = allocate<Vectors>(space, "prekond::block::apply::x", m_num_places, num_vectors);
     workspace->y = allocate<Vectors>(space, "prekond::block::apply::y", m_num_places, num_vectors);
@@ -97,7 +99,8 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
 
   void apply(const Space& space, const Transfer<Space>& transfer, MultiVectorView<const Scalar, Space> x,
              MultiVectorView<Scalar, Space> y, Workspace& workspace) const override {
-    auto& own = static_cast<VectorsOfPlaces<Scalar, Space>&>(workspace);
+    auto& own =
+        own_workspace<VectorsOfPlaces<Scalar, Space>>(workspace, m_num_places, m_largest, m_method->name());
     if (x.extent(1) > own.x.extent(1))
       throw std::logic_error(m_method->name() + ": the workspace was made for fewer vectors");
     const MultiVectorView<Scalar, Space> from(own.x.data(), own.x.extent(0), x.extent(1)),
@@ -122,7 +125,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
     const Matrix matrix(
         pattern.num_rows, pattern.num_rows, pattern.row_ptrs, pattern.col_idxs,
         allocate<Vector<Scalar, Space>>(space, "prekond::block::numeric::values", pattern.nnz()));
-    copy_values<Scalar, Space>(space, values.blocks, values.a, matrix.values);
+    copy_values<Scalar, Space>(space, values.blocks.source, values.a, matrix.values);
     return matrix;
   }
 
@@ -136,6 +139,7 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
   std::unique_ptr<MatrixPreconditioner<Scalar, Space>> m_method;
   Vector<int, Space> m_rows;
   std::int64_t m_num_places = 0;
+  int m_largest = 0;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ struct SumCopies {
 };
 
 template <class Scalar, class Space>
-struct SchwarzWorkspace : Workspace {
+struct SchwarzWorkspace : impl::block::LayoutWorkspace {
+  using LayoutWorkspace::LayoutWorkspace;
   std::unique_ptr<Workspace> local;
   MultiVector<Scalar, Space> places;
 };
@@ -47,9 +48,7 @@ Properties Schwarz<Scalar, Space>::properties() const {
 
 template <class Scalar, class Space>
 void Schwarz<Scalar, Space>::set_partition(const Space& space, const VectorView<const int, Space>& part) {
-  m_given = allocate<Vector<int, Space>>(space, "prekond::block::partition", part.extent(0));
-  Kokkos::deep_copy(space, m_given, part);
-  space.fence("prekond::block::set_partition");  // the user's may go away
+  m_given = impl::block::copy_partition<Space>(space, part);
 }
 
 template <class Scalar, class Space>
@@ -68,7 +67,8 @@ std::unique_ptr<Workspace> Schwarz<Scalar, Space>::make_workspace(const Space& s
   if (!m_solver || this->num_rows() == 0) return std::make_unique<Workspace>();
   auto local = m_solver->local().make_workspace(space, num_vectors);
   if (!sums_copies()) return local;
-  auto workspace = std::make_unique<SchwarzWorkspace<Scalar, Space>>();
+  auto workspace = std::make_unique<SchwarzWorkspace<Scalar, Space>>(m_solver->subdomains().num_places,
+                                                                     m_solver->subdomains().largest);
   workspace->local = std::move(local);
   workspace->places = allocate<MultiVector<Scalar, Space>>(space, "prekond::block::apply::places",
                                                            m_solver->subdomains().num_places, num_vectors);
@@ -99,12 +99,13 @@ template <class Scalar, class Space>
 void Schwarz<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   if (!sums_copies()) return m_solver->local().apply(space, m_solver->to_rows(), x, y, workspace);
-  auto& own = static_cast<SchwarzWorkspace<Scalar, Space>&>(workspace);
+  const auto& subdomains = m_solver->subdomains();
+  auto& own = impl::block::own_workspace<SchwarzWorkspace<Scalar, Space>>(workspace, subdomains.num_places,
+                                                                          subdomains.largest, name());
   if (x.extent(1) > own.places.extent(1))
     throw std::logic_error(name() + ": the workspace was made for fewer vectors");
   const MultiVectorView<Scalar, Space> places(own.places.data(), own.places.extent(0), x.extent(1));
   m_solver->local().apply(space, m_solver->to_places(), x, places, *own.local);
-  const auto& subdomains = m_solver->subdomains();
   Kokkos::parallel_for(
       "prekond::block::apply::sum_copies",
       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, this->num_rows()),

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace prekond::impl::block {
 
@@ -24,6 +26,15 @@ struct SubdomainOptions {
   int overlap = 0;
   Vector<int, Space> given;  ///< the user's partition; empty: by the options
 };
+
+/// The user's partition, kept. Fences.
+template <class Space>
+Vector<int, Space> copy_partition(const Space& space, const VectorView<const int, Space>& part) {
+  const auto copy = allocate<Vector<int, Space>>(space, "prekond::block::partition", part.extent(0));
+  Kokkos::deep_copy(space, copy, part);
+  space.fence("prekond::block::set_partition");  // the user's may go away
+  return copy;
+}
 
 template <class Scalar, class Space>
 class SubdomainSolver {
@@ -101,14 +112,22 @@ class SubdomainSolver {
                                   blocks.partition);
   }
 
+  /// Of what the partition and the blocks keep, each array once: some of them share theirs.
   std::int64_t bytes() const {
-    const auto of = [](const auto& view) {
-      return static_cast<std::int64_t>(view.span() *
-                                       sizeof(typename std::decay_t<decltype(view)>::value_type));
+    std::vector<const void*> seen;
+    std::int64_t sum = 0;
+    const auto add = [&](const auto&... views) {
+      (..., [&](const auto& view) {
+        if (std::find(seen.begin(), seen.end(), view.data()) != seen.end()) return;
+        seen.push_back(view.data());
+        sum += static_cast<std::int64_t>(view.span() *
+                                         sizeof(typename std::decay_t<decltype(view)>::value_type));
+      }(views));
     };
     const Subdomains<Space>& s = subdomains();
-    return of(s.ptrs) + of(s.rows) + of(s.subdomain) + of(s.owned) + of(s.copy_ptrs) + of(s.copies) +
-           m_blocks.pattern.bytes() + of(m_blocks.source);
+    add(m_partition.ptrs, m_partition.rows, m_partition.part, s.ptrs, s.rows, s.subdomain, s.owned,
+        s.copy_ptrs, s.copies, m_blocks.pattern.row_ptrs, m_blocks.pattern.col_idxs, m_blocks.source);
+    return sum;
   }
 
   std::string description() const {
@@ -126,6 +145,15 @@ class SubdomainSolver {
     if (m_by_graph)
       text +=
           "; the partition cuts " + std::to_string(m_edges.cut) + " edges of " + std::to_string(m_edges.all);
+    const double host_seconds = m_partition.host_seconds + subdomains().host_seconds;
+    if (host_seconds > 0) {
+      char seconds[32];
+      std::snprintf(seconds, sizeof(seconds), "%.2g", host_seconds);
+      text += std::string("; one thread of the host made the ") +
+              (m_partition.host_seconds > 0 ? "partition" : "overlap") +
+              (m_partition.host_seconds > 0 && subdomains().host_seconds > 0 ? " and the overlap" : "") +
+              " in " + seconds + " s";
+    }
     return text;
   }
 

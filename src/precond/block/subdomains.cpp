@@ -73,6 +73,15 @@ class GrowingSets {
     copies[static_cast<std::size_t>(next[static_cast<std::size_t>(rows[k])]++)] = static_cast<int>(k);
 }
 
+/// The part of each place of disjoint sets.
+template <class Space>
+struct PartOfPlace {
+  VectorView<const int, Space> rows;
+  VectorView<const int, Space> part;
+  VectorView<int, Space> subdomain;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { subdomain(k) = part(rows(k)); }
+};
+
 /// Are all sets but the last of the same size? \returns it, or 0
 template <class Space>
 struct HaveSize {
@@ -159,14 +168,10 @@ Subdomains<Space> disjoint_subdomains(const Space& space, const Partition<Space>
   result.rows = result.owned = partition.rows;
   if (!partition.is_consecutive) {
     // `part` is of rows, this is of places.
-    std::vector<int> ptrs(partition.ptrs.extent(0)), subdomain(static_cast<std::size_t>(partition.num_rows));
-    Kokkos::deep_copy(
-        Kokkos::View<int*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
-            ptrs.data(), ptrs.size()),
-        partition.ptrs);
-    for (std::size_t d = 0; d + 1 < ptrs.size(); ++d)
-      std::fill(subdomain.begin() + ptrs[d], subdomain.begin() + ptrs[d + 1], static_cast<int>(d));
-    result.subdomain = to_space<Space>(space, "prekond::block::symbolic::subdomain", subdomain);
+    result.subdomain =
+        allocate<Vector<int, Space>>(space, "prekond::block::symbolic::subdomain", partition.num_rows);
+    Kokkos::parallel_for("prekond::block::symbolic::subdomain", Rows<Space>(space, 0, partition.num_rows),
+                         PartOfPlace<Space>{partition.rows, partition.part, result.subdomain});
     return result;
   }
   result.subdomain = partition.part;
@@ -183,6 +188,7 @@ Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<
                                          const Partition<Space>& partition, int levels,
                                          const std::string& name) {
   space.fence("prekond::block::symbolic::copy");
+  const Kokkos::Timer timer;
   const auto host = [](const auto& view) {
     return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, view);
   };
@@ -219,6 +225,7 @@ Subdomains<Space> overlapping_subdomains(const Space& space, const CsrGraphView<
   result.owned = to_space<Space>(space, "prekond::block::symbolic::owned", owned);
   result.copy_ptrs = to_space<Space>(space, "prekond::block::symbolic::copy_ptrs", copy_ptrs);
   result.copies = to_space<Space>(space, "prekond::block::symbolic::copies", copies);
+  result.host_seconds = timer.seconds();
   return result;
 }
 
@@ -256,11 +263,11 @@ struct CopyValues {
 }  // namespace
 
 template <class Scalar, class Space>
-void copy_values(const Space& space, const DiagonalBlocks<Space>& blocks, VectorView<const Scalar, Space> a,
-                 VectorView<Scalar, Space> values) {
+void copy_values(const Space& space, VectorView<const std::size_t, Space> source,
+                 VectorView<const Scalar, Space> a, VectorView<Scalar, Space> values) {
   Kokkos::parallel_for("prekond::block::numeric::copy_values",
-                       Rows<Space>(space, 0, static_cast<std::int64_t>(blocks.source.extent(0))),
-                       CopyValues<Scalar, Space>{blocks.source, a, values});
+                       Rows<Space>(space, 0, static_cast<std::int64_t>(source.extent(0))),
+                       CopyValues<Scalar, Space>{source, a, values});
 }
 
 #define PREKOND_SUBDOMAINS(Space)                                                                  \
@@ -270,8 +277,8 @@ void copy_values(const Space& space, const DiagonalBlocks<Space>& blocks, Vector
   template DiagonalBlocks<Space> extract_blocks<Space>(const Space&, const CsrGraphView<Space>&,   \
                                                        const Subdomains<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_SUBDOMAINS)
-#define PREKOND_COPY_VALUES(Scalar, Space)                                             \
-  template void copy_values<Scalar, Space>(const Space&, const DiagonalBlocks<Space>&, \
+#define PREKOND_COPY_VALUES(Scalar, Space)                                                     \
+  template void copy_values<Scalar, Space>(const Space&, VectorView<const std::size_t, Space>, \
                                            VectorView<const Scalar, Space>, VectorView<Scalar, Space>);
 PREKOND_INSTANTIATE(PREKOND_COPY_VALUES)
 

@@ -31,6 +31,7 @@ struct Subdomains {
   Vector<int, Space> owned;
   Vector<int, Space> copy_ptrs;  ///< of each row its places, ascending; empty without overlap
   Vector<int, Space> copies;
+  double host_seconds = 0;  ///< of the work that one thread of the host did for them, with the copies
 };
 
 /// The parts of a partition.
@@ -58,10 +59,10 @@ template <class Space>
 DiagonalBlocks<Space> extract_blocks(const Space& space, const CsrGraphView<Space>& a,
                                      const Subdomains<Space>& subdomains);
 
-/// values(k) = a(source(k))
+/// values(k) = a(source(k)) for all k of `source`
 template <class Scalar, class Space>
-void copy_values(const Space& space, const DiagonalBlocks<Space>& blocks, VectorView<const Scalar, Space> a,
-                 VectorView<Scalar, Space> values);
+void copy_values(const Space& space, VectorView<const std::size_t, Space> source,
+                 VectorView<const Scalar, Space> a, VectorView<Scalar, Space> values);
 
 /// Where an application takes places from and puts them: x(from(k)) and y(to(k)), nothing where to(k) < 0; an
 /// empty list is the identity.
