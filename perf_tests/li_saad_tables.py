@@ -7,8 +7,9 @@
     li_saad_tables.py render --in li_saad.json --out li_saad.md
 
 Relative residual 1e-6, b = A 1 (the paper does not say its own). The paper's matrix is taken where a file of its name
-is in the folder or one below it; else what stands for it, a real matrix of the folder or a generated one, of whose
-iterations the paper's say nothing. A table is a function that gives its cases (`TABLES`)."""
+is in the folder or one below it; else what stands for it, a real matrix of the folder or a generated one: the paper's
+iterations say nothing of those of a stand-in, and are shown with the name of their own matrix. A row has the machine that
+it was measured on. A table is a function that gives its cases (`TABLES`)."""
 import argparse
 import json
 import os
@@ -159,7 +160,7 @@ def run_measure(arguments):
                 row["runs"][run.label] = result
                 if report and "matrix" in report and "rows" in report["matrix"]:
                     row.update(rows=report["matrix"]["rows"], nnz=report["matrix"]["nnz"])
-                    content["machine"] = {key: report["prekond"][key] for key in ("backend", "device", "threads", "kokkos")}
+                    result["machine"] = {key: report["prekond"][key] for key in ("backend", "device", "threads", "kokkos")}
                 failed += "error" in result
                 print(f"table {number}: {case.name} by {name}, {run.label}: {result.get('iterations', result.get('error'))}", flush=True)
                 store(arguments.out, content)
@@ -173,30 +174,37 @@ def seconds(value):
     return f"{value:.4f}" if value < 1 else f"{value:.2f}"
 
 
-def cells(label, result, exact):
+def device_of(machine):
+    return machine.get("device") or f"{machine.get('backend')}, {machine.get('threads')} threads"
+
+
+def cells(name, label, result, exact, machine):
+    device = device_of(result.get("machine", machine))
     if "error" in result:
-        return [label, result["error"], "", "", ""]
+        return [device, label, result["error"], "", "", ""]
     iterations = str(result["iterations"]) + ("" if result["converged"] else f" ({result['end']})")
     paper = result.get("paper")
-    ratio = f" ({result['iterations'] / paper:.2f})" if paper and exact else ""
-    return [label, iterations, f"{paper}{ratio}" if paper else "", seconds(result["setup"]), seconds(result["solve"])]
+    of_the_paper = ""
+    if paper is not None:
+        of_the_paper = f"{paper} ({result['iterations'] / paper:.2f})" if exact else f"{paper}, of {name}"
+    return [device, label, iterations, of_the_paper, seconds(result["setup"]), seconds(result["solve"])]
 
 
 def run_render(arguments):
     content = load(arguments.source)
-    machine = content["machine"]
-    device = machine.get("device") or f"{machine.get('backend')}, {machine.get('threads')} threads"
+    machine = content["machine"]  # of files whose rows do not say theirs
     text = ["# The tables of Li and Saad (2013)", "",
-            f"Written by `perf_tests/li_saad_tables.py`. {device}; relative residual 1e-6, b = A 1. The paper's iterations stand "
-            "beside, with the ratio to them where the matrix is the paper's; the others are stand-ins.", ""]
+            "Written by `perf_tests/li_saad_tables.py`. Relative residual 1e-6, b = A 1. Where a matrix is the paper's, the paper's "
+            "iterations stand beside, with the ratio to them. The others are stand-ins of about the same kind: the paper's iterations "
+            "are those of another matrix, and not to be compared with.", ""]
     for number in sorted(content["tables"], key=int):
         title = (TABLES[number].__doc__ or "").strip() if number in TABLES else ""
         text += [f"## Table {number}", "", title, "",
-                 "| the paper's matrix | here | rows | method | iterations | the paper's | setup s | solve s |", "|---|---|---:|---|---:|---:|---:|---:|"]
+                 "| the paper's matrix | here | rows | on | method | iterations | the paper's | setup s | solve s |", "|---|---|---:|---|---|---:|---:|---:|---:|"]
         for name, row in content["tables"][number].items():
             first = [name, "the same" if row["is_the_papers"] and ":" not in row["matrix"] else f"`{row['matrix']}`", f"{row.get('rows', 0):,}"]
             for label, result in row["runs"].items():
-                text.append("| " + " | ".join(first + cells(label, result, row["is_the_papers"])) + " |")
+                text.append("| " + " | ".join(first + cells(name, label, result, row["is_the_papers"], machine)) + " |")
                 first = ["", "", ""]
         text.append("")
     with open(arguments.out, "w", encoding="utf-8") as file:

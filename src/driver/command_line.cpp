@@ -122,9 +122,6 @@ class Parser {
             [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
       } else if (key.name == "matrix") {
         sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
-      } else if (key.placeholder.empty()) {
-        sub->add_flag_callback(
-            option_name(key.name), [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
       } else {
         sub->add_option_function<std::string>(option_name(key.name), keep, key.doc)
             ->option_text(key.placeholder);

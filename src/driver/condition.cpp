@@ -64,12 +64,13 @@ Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a
 
 void print_condition(const Condition& condition) {
   const LanczosResult& found = condition.found;
-  const std::string what = condition.precond == "none" ? "of A" : "of M^-1 A";
+  const std::string what =
+      std::string(condition.precond == "none" ? "of A" : "of M^-1 A") + (condition.scaled ? ", scaled" : "");
   const std::string how =
       format("%d Lanczos steps%s, %s (%s), %s", found.steps, condition.full ? ", all vectors kept" : "",
              condition.converged() ? "converged" : "NOT CONVERGED", to_string(found.reason).c_str(),
              seconds_text(condition.seconds).c_str());
-  if (found.steps == 0) return print_line("condition", what + ": unknown; " + how);
+  if (!condition.known()) return print_line("condition", what + ": unknown; " + how);
   const std::string number = found.positive_definite
                                  ? format("%s%.4g", condition.converged() ? "" : "at least ", found.condition)
                                  : std::string("not positive definite");
@@ -82,15 +83,17 @@ void print_condition(const Condition& condition) {
 
 nlohmann::ordered_json condition_json(const Condition& condition) {
   const LanczosResult& found = condition.found;
-  const bool known = found.steps > 0;
+  const bool known = condition.known();
   const auto value = [&](double x) { return known ? number(x) : nlohmann::ordered_json(nullptr); };
   return {{"preconditioner", condition.precond},
+          {"scaled", condition.scaled},
           {"smallest", value(found.smallest.value)},
           {"smallest_bound", value(found.smallest.bound)},
           {"largest", value(found.largest.value)},
           {"largest_bound", value(found.largest.bound)},
           {"condition", value(found.positive_definite ? found.condition : INFINITY)},
-          {"positive_definite", found.positive_definite},
+          {"positive_definite",
+           known ? nlohmann::ordered_json(found.positive_definite) : nlohmann::ordered_json(nullptr)},
           {"steps", found.steps},
           {"reorthogonalization", condition.full ? "full" : "local"},
           {"converged", condition.converged()},

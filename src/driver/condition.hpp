@@ -18,8 +18,14 @@ struct Condition {
   LanczosResult found;
   std::string precond;  ///< "none" for A itself
   bool full = false;    ///< with full reorthogonalisation
+  bool scaled = false;  ///< M is one of A scaled: --scale
   double seconds = 0;
 
+  /// Is there a number? Not where the method has shown nothing, or that it was not for M or A.
+  bool known() const {
+    return found.steps > 0 && found.reason != LanczosEnd::preconditioner_not_spd &&
+           found.reason != LanczosEnd::nan;
+  }
   bool converged() const {
     return found.reason == LanczosEnd::tolerance || found.reason == LanczosEnd::invariant_subspace;
   }

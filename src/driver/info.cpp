@@ -51,36 +51,42 @@ void print_advice(const FormatAdvice& advice) {
   print_line("--spmv auto", to_string(advice.format) + ": " + advice.reason);
 }
 
-/// Of the matrix as it is, and in another order where that is asked for.
+/// The matrix as it is, or in another order where that is asked for; measured in both.
 template <class Scalar>
-OrderFacts measure_order(const Space& space, const Settings& settings, const LoadedMatrix<Scalar>& loaded) {
-  OrderFacts facts;
-  facts.before = order_statistics<Space>(space, loaded.a);
-  if (settings.order == "none") return facts;
+Reordered<Scalar> in_asked_order(const Space& space, const Settings& settings,
+                                 const LoadedMatrix<Scalar>& loaded) {
+  if (settings.order == "none") {
+    Reordered<Scalar> same;
+    same.a = loaded.a;
+    same.facts.before = order_statistics<Space>(space, loaded.a);
+    return same;
+  }
   if (loaded.source.num_rows != loaded.source.num_cols)
     throw InputError(loaded.source.name + ": an order is for a square matrix, this one has " +
                      std::to_string(loaded.source.num_rows) + " rows and " +
                      std::to_string(loaded.source.num_cols) + " columns; leave --order out");
-  return reorder<Scalar>(space, loaded.a, settings.order).facts;
+  return reorder<Scalar>(space, loaded.a, settings.order);
 }
 
-/// Of the method's M^-1 A.
+/// Of the method's M^-1 A, A in the order that was asked for, which most preconditioners depend on.
 template <class Scalar>
-Condition condition_of(const Space& space, const LoadedMatrix<Scalar>& loaded, bool symmetric,
-                       const Method<Scalar>& method, Progress& progress) {
+Condition condition_of(const Space& space, const LoadedMatrix<Scalar>& loaded,
+                       const Reordered<Scalar>& ordered, bool symmetric, const Method<Scalar>& method,
+                       Progress& progress) {
   const std::string& name = loaded.source.name;
   check_condition_of(name, symmetric);
   const Reducer<Scalar, Space> alone;
-  const CsrOperator<Scalar, Space> a(loaded.a);
-  const double rows = static_cast<double>(loaded.a.num_rows);
+  const CsrOperator<Scalar, Space> a(ordered.a);
+  const double rows = static_cast<double>(ordered.a.num_rows);
   if (method.precond_name == "none") {
     progress.phase("eigenvalues of " + name);
     return measure_condition<Scalar>(space, a, nullptr, alone, rows);
   }
-  if (method.precond_properties.needs_spd) check_spd_input<Scalar, Space>(space, loaded.a);
+  if (method.precond_properties.needs_spd)
+    named(name, [&] { check_spd_input<Scalar, Space>(space, loaded.a); });
   progress.phase("setup of " + method.precond_name);
   const auto m = method.precond->build();
-  m->numeric(space, loaded.a);
+  telling_order(ordered.facts, [&] { m->numeric(space, ordered.a); });
   progress.phase("eigenvalues with " + method.precond_name);
   return measure_condition<Scalar>(space, a, m.get(), alone, rows);
 }
@@ -100,7 +106,7 @@ void info(const CommandLine& line, MatrixInput& input, RunFiles& files) {
   const Space space;
   LoadedMatrix<Scalar> loaded;
   MatrixStatistics measured;
-  OrderFacts order;
+  Reordered<Scalar> ordered;
   FormatAdvice advice;
   std::optional<Condition> condition;
   {
@@ -110,13 +116,13 @@ void info(const CommandLine& line, MatrixInput& input, RunFiles& files) {
     measured = statistics<Scalar, Space>(space, loaded.a);
     advice = advise_format<Space>(space, CsrView<Scalar, Space>(loaded.a), sizeof(Scalar));
     if (settings.order != "none") progress.phase("ordering " + loaded.source.name);
-    order = measure_order<Scalar>(space, settings, loaded);
+    ordered = in_asked_order<Scalar>(space, settings, loaded);
     if (settings.condition)
-      condition = condition_of<Scalar>(space, loaded, measured.symmetric_values, method, progress);
+      condition = condition_of<Scalar>(space, loaded, ordered, measured.symmetric_values, method, progress);
   }
-  files.write_report(info_report(loaded.source, measured, order, advice, condition));
+  files.write_report(info_report(loaded.source, measured, ordered.facts, advice, condition));
   if (!settings.quiet) {
-    print_statistics(loaded.source, loaded.a.bytes(), measured, order);
+    print_statistics(loaded.source, loaded.a.bytes(), measured, ordered.facts);
     print_advice(advice);
     if (condition) print_condition(*condition);
   }

@@ -29,18 +29,6 @@ KOKKOS_INLINE_FUNCTION Scalar random_scalar(std::uint64_t i) {
     return real;
 }
 
-/// Where a check of the matrix fails, the message begins with the matrix's name.
-template <class Check>
-void named(const std::string& name, Check check) {
-  try {
-    check();
-  } catch (const OptionError&) {
-    throw;
-  } catch (const InputError& error) {
-    throw InputError(name + ": " + error.what());
-  }
-}
-
 void check_shape(const Source& source) {
   if (source.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
   if (source.num_rows != source.num_cols)
@@ -147,6 +135,16 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Ma
 }
 
 }  // namespace
+
+void named(const std::string& name, const std::function<void()>& check) {
+  try {
+    check();
+  } catch (const OptionError&) {
+    throw;
+  } catch (const InputError& error) {
+    throw InputError(name + ": " + error.what());
+  }
+}
 
 MatrixInput open_matrix(const Settings& settings) {
   MatrixInput input;

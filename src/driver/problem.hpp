@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -43,6 +44,9 @@ MatrixInput open_matrix(const Settings& settings);
 ///
 /// \throws OptionError for a complex matrix on several processes, or with another product than the native one
 MatrixInput open_matrix(const Settings& settings, const Processes& processes);
+
+/// Does a check of the matrix: where it throws an InputError, the message begins with the matrix's name.
+void named(const std::string& name, const std::function<void()>& check);
 
 /// Reads or generates the matrix, once. \throws InputError
 template <class Scalar>

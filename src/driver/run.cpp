@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
+
+#include "failure.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -103,8 +106,7 @@ class Run {
   std::unique_ptr<AnyPreconditioner<Scalar>> build() const {
     auto made = m_method.precond->build();
     if (!m_options.scale) return made;
-    return std::make_unique<Scaled<Scalar, Space>>(std::move(made),
-                                                   ScaledOptions{scaling_of(m_method.solver_properties)});
+    return std::make_unique<Scaled<Scalar, Space>>(std::move(made), ScaledOptions{scaling_of(m_method)});
   }
 
   void set_up() {
@@ -135,28 +137,37 @@ class Run {
     }
   }
 
+  /// What the solver is given. Without a preconditioner it is not made to copy vectors: it is the baseline
+  /// that others are measured by.
+  const AnyPreconditioner<Scalar>* applied() const {
+    return m_method.precond_name == "none" && !m_options.scale ? nullptr : m_preconditioner.get();
+  }
+
   void solve() {
     m_progress.phase(m_method.solver_name + " with " + m_method.precond_name);
     m_outcome.history.clear();
     const FencedTimer timer(m_processes);
     initial_vector();
-    // Without a preconditioner the solver is not made to copy vectors: it is the baseline that others are
-    // measured by.
-    const AnyPreconditioner<Scalar>* m =
-        m_method.precond_name == "none" && !m_options.scale ? nullptr : m_preconditioner.get();
     m_outcome.solve =
-        m_solver->solve(m_space, m_problem.a.distributed->product(), m, m_problem.b, m_outcome.x,
+        m_solver->solve(m_space, m_problem.a.distributed->product(), applied(), m_problem.b, m_outcome.x,
                         m_options.stopping, monitor(), m_problem.a.distributed->reducer());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
   }
 
+  /// The solve has its result before: what fails here is a note.
   void condition() {
     m_progress.phase("eigenvalues with " + m_method.precond_name);
-    const AnyPreconditioner<Scalar>* m = m_method.precond_name == "none" ? nullptr : m_preconditioner.get();
     const double most_rows = m_processes.max(static_cast<double>(m_problem.a.rows.num_rows));
-    m_outcome.condition = measure_condition<Scalar>(m_space, m_problem.a.distributed->product(), m,
-                                                    m_problem.a.distributed->reducer(), most_rows);
+    try {
+      m_outcome.condition = measure_condition<Scalar>(m_space, m_problem.a.distributed->product(), applied(),
+                                                      m_problem.a.distributed->reducer(), most_rows);
+      m_outcome.condition->scaled = m_options.scale;
+    } catch (...) {
+      if (!m_processes.alone()) throw;  // the others do not know of it
+      m_outcome.setup.notes.push_back(std::string("--condition was not measured: ") +
+                                      failure_of(std::current_exception()).what());
+    }
   }
 
   static void check_finite(SolveResult& result) {
@@ -289,8 +300,8 @@ double density(const ProblemFacts& problem, const Measurements& outcome) {
   return nnz > 0 ? static_cast<double>(outcome.setup.nnz) / static_cast<double>(nnz) : 0;
 }
 
-ScalingKind scaling_of(const Properties& solver) {
-  return solver.needs_spd ? ScalingKind::diagonal : ScalingKind::equilibrate;
+ScalingKind scaling_of(const MethodFacts& method) {
+  return method.needs_spd() ? ScalingKind::diagonal : ScalingKind::equilibrate;
 }
 
 template <class Scalar>

@@ -80,9 +80,9 @@ struct Outcome : Measurements {
 /// Entries that the preconditioner stores for one of A; 0 where A has none.
 double density(const ProblemFacts& problem, const Measurements& outcome);
 
-/// How --scale does it for a solver: by the diagonal where that is for positive definite matrices, else by
-/// the largest entries.
-ScalingKind scaling_of(const Properties& solver);
+/// How --scale does it: by the diagonal where the solver or the preconditioner is for positive definite
+/// matrices, so that R = C whatever rounding has made of A's symmetry; else by the largest entries.
+ScalingKind scaling_of(const MethodFacts& method);
 
 struct RunOptions {
   std::string x0 = "zero";

@@ -59,7 +59,7 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
   const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
   if (settings.scale)
-    print_line("  scaled", scaling_of(method.solver_properties) == ScalingKind::diagonal
+    print_line("  scaled", scaling_of(method) == ScalingKind::diagonal
                                ? "to a diagonal in [1, 4)"
                                : "to a largest entry in [1, 4) of every row and column");
   print_line("  setup",

@@ -245,9 +245,14 @@ class LanczosRun {
     result.smallest = at(0);
     result.largest = at(ritz.values.size() - 1);
     const double first = ritz.values.front(), last = ritz.values.back();
-    result.positive_definite =
-        first > static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::max(std::abs(last), -first);
-    result.condition = first > 0 ? last / first : std::numeric_limits<double>::infinity();
+    const bool known =
+        result.reason != LanczosEnd::preconditioner_not_spd && result.reason != LanczosEnd::nan;
+    const double least =
+        static_cast<double>(std::numeric_limits<Real>::epsilon()) * std::max(std::abs(last), -first);
+    result.positive_definite = known && first > least;
+    result.condition = !known      ? std::numeric_limits<double>::quiet_NaN()
+                       : first > 0 ? last / first
+                                   : std::numeric_limits<double>::infinity();
     result.ritz_values.clear();
     for (const double value : ritz.values) result.ritz_values.push_back(std::ldexp(value, exponent));
   }

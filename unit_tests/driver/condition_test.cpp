@@ -4,6 +4,7 @@
 // --condition of `solve` and `info`.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
 
@@ -15,7 +16,20 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-class ConditionTest : public DriverTest {};
+class ConditionTest : public DriverTest {
+ protected:
+  /// Runs the command where it may have so much of addresses.
+  static Result run_within(rlim_t bytes, const std::vector<std::string>& arguments) {
+    rlimit before{};
+    getrlimit(RLIMIT_AS, &before);
+    rlimit limited = before;
+    limited.rlim_cur = bytes;
+    setrlimit(RLIMIT_AS, &limited);
+    const pid_t child = start(arguments);
+    setrlimit(RLIMIT_AS, &before);
+    return end_of(child);
+  }
+};
 
 constexpr double pi = 3.14159265358979323846;
 
@@ -74,9 +88,81 @@ TEST_F(ConditionTest, OfHermitianIndefiniteAndTinyMatrices) {
   EXPECT_TRUE(indefinite["condition"]["condition"].is_null());
   EXPECT_NEAR(indefinite["condition"]["smallest"].get<double>(), -1, 1e-12);
   EXPECT_THAT(run({"info", "indefinite.mtx", "--condition"}).out, HasSubstr("not positive definite"));
-  const Json complex =
-      report_of({"solve", "--generate", "magnetic3d:6", "--precond", "chebyshev", "--condition"});
-  EXPECT_GT(complex["condition"]["smallest"].get<double>(), 0);
+  const auto of_magnetic = [](const std::string& precond) {
+    return report_of(
+        {"solve", "--generate", "magnetic3d:6", "--precond", precond, "--condition"})["condition"];
+  };
+  const Json jacobi = of_magnetic("jacobi"), chebyshev = of_magnetic("chebyshev");
+  EXPECT_EQ(chebyshev["converged"], true);
+  EXPECT_GT(chebyshev["smallest"].get<double>(), 0);
+  EXPECT_LT(chebyshev["largest"].get<double>(), 2);  // |r| < 1 on the interval
+  EXPECT_LT(chebyshev["condition"].get<double>(), jacobi["condition"].get<double>() / 2);
+}
+
+TEST_F(ConditionTest, OfAScaledMatrix) {
+  // R A R has a unit diagonal here.
+  write("powers.mtx",
+        "%%MatrixMarket matrix coordinate real symmetric\n3 3 5\n1 1 1\n2 2 1024\n3 3 1048576\n2 1 16\n"
+        "3 2 16384\n");
+  const double scaled = (1 + std::sqrt(0.5)) / (1 - std::sqrt(0.5));  // of tridiag(1/2, 1, 1/2)
+  const std::vector<std::string> solve = {"solve", "powers.mtx", "--rtol", "1e-10", "--condition"};
+  EXPECT_GT(report_of(solve)["condition"]["condition"].get<double>(), 1e5);
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--precond", "none"}, {"--precond", "jacobi"}}) {
+    auto arguments = solve;
+    arguments.push_back("--scale");
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Json condition = report_of(arguments)["condition"];
+    EXPECT_NEAR(condition["condition"].get<double>() / scaled, 1, 1e-8) << more[1];
+    EXPECT_EQ(condition["scaled"], true);
+    EXPECT_EQ(condition["preconditioner"], more[1]);
+  }
+  EXPECT_THAT(run({"solve", "powers.mtx", "--condition", "--scale"}).out, HasSubstr("of A, scaled: 5.828"));
+  EXPECT_THAT(run({"solve", "powers.mtx", "--condition"}).out, HasSubstr("of A: "));
+  EXPECT_EQ(report_of(solve)["condition"]["scaled"], false);
+}
+
+TEST_F(ConditionTest, OfAnotherOrder) {
+  // multicolor_ssor takes rows in their order, within a colour and of the colours.
+  const auto condition = [](const std::string& command, const std::string& order) {
+    return report_of({command, "--generate", "circuit:30", "--precond", "multicolor_ssor", "--order", order,
+                      "--condition"})["condition"]["condition"]
+        .get<double>();
+  };
+  const double plain = condition("info", "none"), other = condition("info", "random");
+  EXPECT_NEAR(other / condition("solve", "random"), 1, 1e-6);
+  EXPECT_NEAR(plain / condition("solve", "none"), 1, 1e-6);
+  EXPECT_GT(std::abs(other / plain - 1), 1e-3);
+}
+
+TEST_F(ConditionTest, WhatFailsLeavesTheSolveItsResult) {
+  // All vectors of 500 steps take nearly a gigabyte.
+  const std::vector<std::string> solve = {"solve",  "--generate", "poisson2d:353", "--precond",   "jacobi",
+                                          "--rtol", "0.1",        "--report",      "limited.json"};
+  constexpr rlim_t limit = rlim_t(900) << 20;
+  if (run_within(limit, solve).code != 0) GTEST_SKIP() << "the command alone takes more";
+  auto arguments = solve;
+  arguments.push_back("--condition");
+  const Result result = run_within(limit, arguments);
+  const Json report = Json::parse(read_file(file("limited.json")));
+  if (report.contains("condition")) GTEST_SKIP() << "the system does not keep to the limit";
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(report["solver"]["converged"], true);
+  EXPECT_THAT(report["preconditioner"]["notes"].dump(), HasSubstr("--condition was not measured: "));
+  EXPECT_THAT(result.out, HasSubstr("--condition was not measured: "));
+}
+
+TEST_F(ConditionTest, ThereIsNoNumberWhereMIsNotPositiveDefinite) {
+  // p is negative on the last tenth of the spectrum.
+  const std::vector<std::string> info = {"info",    "--generate", "poisson2d:20", "--condition", "--precond",
+                                         "neumann", "-p",         "degree=1",     "omega=1.1"};
+  const Json condition = report_of(info)["condition"];
+  EXPECT_EQ(condition["reason"], "preconditioner_not_spd");
+  EXPECT_GT(condition["steps"].get<int>(), 0);
+  EXPECT_EQ(condition["converged"], false);
+  for (const char* key : {"condition", "positive_definite", "smallest", "largest", "largest_bound"})
+    EXPECT_TRUE(condition[key].is_null()) << key;
+  EXPECT_THAT(run(info).out, HasSubstr("of M^-1 A: unknown; "));
 }
 
 TEST_F(ConditionTest, OfAConfigFile) {
@@ -105,6 +191,8 @@ TEST_F(ConditionTest, RefusesWhatHasNone) {
   refused({"info", "spd.mtx", "--precond", "jacobi"}, 2, "add --condition");
   refused({"info", "spd.mtx", "--precond", "jacoby", "--condition"}, 2, "'jacobi'");
   refused({"info", "indefinite.mtx", "--precond", "fsai", "-p", "powr=2", "--condition"}, 2, "'power'");
+  refused({"info", "negative_diagonal.mtx", "--precond", "fsai", "--condition"}, 3,
+          "negative_diagonal.mtx: ");
   refused({"compare", "spd.mtx", "--precond", "none", "--condition"}, 2, "--condition");
 }
 

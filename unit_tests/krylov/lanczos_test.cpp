@@ -226,6 +226,8 @@ TYPED_TEST(LanczosTest, SaysWhatIsNotPositiveDefinite) {
   EXPECT_EQ(later.steps, 2);
   EXPECT_GT(later.largest.value, 0);
   EXPECT_TRUE(std::isnan(later.largest.bound));
+  EXPECT_TRUE(std::isnan(later.condition));
+  EXPECT_FALSE(later.positive_definite);
 }
 
 TYPED_TEST(LanczosTest, DegenerateMatrices) {
@@ -248,6 +250,8 @@ TYPED_TEST(LanczosTest, DegenerateMatrices) {
   EXPECT_EQ(later.reason, LanczosEnd::nan);
   EXPECT_EQ(later.steps, 3);  // the first product is for the scale
   EXPECT_GT(later.largest.value, 0);
+  EXPECT_TRUE(std::isnan(later.condition));
+  EXPECT_FALSE(later.positive_definite);
 }
 
 TYPED_TEST(LanczosTest, SumsOverProcesses) {

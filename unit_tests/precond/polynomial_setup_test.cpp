@@ -19,6 +19,7 @@
 #include <prekond/precond/registry.hpp>
 
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 namespace prekond::testing {
@@ -169,6 +170,9 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
                                                                        scaled);
     const auto diagonal = made<LsPolynomial<double, TypeParam>, TypeParam>(
         {.degree = 6, .lambda_min = 0.1, .lambda_max = 2.0}, scaled);
+    char interval[96];
+    std::snprintf(interval, sizeof(interval), "the interval is [%.4g, %.4g], by", 0.4 * factor, 8 * factor);
+    EXPECT_THAT(none.report().notes, Contains(HasSubstr(interval)));
     const std::vector<double> x = random_vector(81), y = applied<TypeParam>(none, x),
                               z = applied<TypeParam>(diagonal, x);
     for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(y[i] * factor, z[i] * factor, 1e-12);
@@ -179,6 +183,17 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
   const auto automatic =
       made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = PolynomialScaling::none}, a);
   EXPECT_LT(cg_iterations<TypeParam>(a, &automatic), 15);
+  // What is said is said of A.
+  const auto damped =
+      made<Neumann<double, TypeParam>, TypeParam>({.scaling = PolynomialScaling::none, .lambda_max = 8}, a);
+  EXPECT_THAT(damped.report().notes, Contains(HasSubstr("omega is 0.1875, by")));
+  const auto indefinite = made<LsPolynomial<double, TypeParam>, TypeParam>(
+      {.scaling = PolynomialScaling::none, .lanczos_steps = 60}, shifted(a, 1.0));
+  const double least = symmetric_eigenvalues(a).front() - 1;
+  EXPECT_NEAR(indefinite.spectrum().as_given(indefinite.spectrum().min), least, 1e-6);
+  char ritz[64];
+  std::snprintf(ritz, sizeof(ritz), "the Ritz value %.4f", least);
+  EXPECT_THAT(indefinite.report().notes, Contains(HasSubstr(ritz)));
 }
 
 TYPED_TEST(PolynomialSetupTest, AnIntervalWithoutLength) {
@@ -236,6 +251,22 @@ TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
   }
 }
 
+TYPED_TEST(PolynomialSetupTest, AReplacedRowIsLikeTheOthersWhateverAsSize) {
+  const std::vector<double> x = random_vector(64);
+  for (const double factor : {1.0, 0x1p600, 0x1p-600}) {
+    HostMatrix<double> a = generated("poisson2d:8");
+    for (double& value : a.values) value *= factor;
+    a.values[a.row_ptrs[20]] = std::nan("");
+    for (const auto scaling : {PolynomialScaling::diagonal, PolynomialScaling::none}) {
+      SCOPED_TRACE(factor);
+      const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({.scaling = scaling}, a);
+      // B has a row of the identity, which adds no large eigenvalue; A one of 4 factor times that.
+      EXPECT_LT(m.spectrum().max, 3);
+      EXPECT_NEAR(applied<TypeParam>(m, x)[20] * 4 * factor / (m.polynomial()(1) * x[20]), 1, 1e-10);
+    }
+  }
+}
+
 TYPED_TEST(PolynomialSetupTest, IndefiniteAndNegativeMatrices) {
   const HostMatrix<double> indefinite = shifted(generated("poisson2d:9"), 1.0);
   const auto m = made<LsPolynomial<double, TypeParam>, TypeParam>({}, indefinite);
@@ -250,6 +281,22 @@ TYPED_TEST(PolynomialSetupTest, IndefiniteAndNegativeMatrices) {
   EXPECT_THAT(none.report().notes, Contains(HasSubstr("what is left is the diagonal")));
   EXPECT_EQ(none.polynomial().degree(), 0);
   EXPECT_EQ(applied<TypeParam>(none, std::vector<double>(81, 1.0))[3], 0.25);
+}
+
+TYPED_TEST(PolynomialSetupTest, AWorkspaceServesLaterNumerics) {
+  const HostMatrix<double> a = generated("poisson2d:9");
+  LsPolynomial<double, TypeParam> m;
+  m.numeric(TypeParam(), to_device<TypeParam>(shifted(a, 100.0)));  // negative definite: p = 1
+  ASSERT_EQ(m.polynomial().degree(), 0);
+  const auto workspace = m.make_workspace(TypeParam(), 1);
+  m.numeric(TypeParam(), to_device<TypeParam>(a));
+  ASSERT_EQ(m.polynomial().degree(), 10);
+  const std::vector<double> x = random_vector(81);
+  const auto from = to_device<TypeParam>(x);
+  const Vector<double, TypeParam> to("to", 81);
+  m.apply(TypeParam(), as_multivector(VectorView<const double, TypeParam>(from)), as_multivector(to),
+          *workspace);
+  EXPECT_EQ(to_vector(to), applied<TypeParam>(m, x));
 }
 
 // ---------------------------------------------------------------------------------------- phases and options
@@ -269,6 +316,13 @@ TYPED_TEST(PolynomialSetupTest, ASecondNumericTakesTheNewValues) {
   EXPECT_EQ(m.report().nnz, std::int64_t(a.nnz()));
   EXPECT_GT(m.report().bytes, std::int64_t(12 * a.nnz()));
   EXPECT_EQ(m.report().apply_flops, 81 + 10 * (2.0 * double(a.nnz()) + 6 * 81));
+  // The weights of this kind are kept; what is made with them is not.
+  const ChebyshevOptions optimized{.kind = ChebyshevKind::fourth_optimized, .degree = 4};
+  Chebyshev<double, TypeParam> fourth(optimized);
+  fourth.numeric(TypeParam(), to_device<TypeParam>(a));
+  fourth.numeric(TypeParam(), to_device<TypeParam>(b));
+  EXPECT_EQ(applied<TypeParam>(fourth, x),
+            (applied<TypeParam>(made<Chebyshev<double, TypeParam>, TypeParam>(optimized, b), x)));
 }
 
 TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
@@ -309,15 +363,26 @@ TYPED_TEST(PolynomialSetupTest, OptionsByName) {
   const auto refused = [](const std::string& name, const OptionMap& options) {
     return message_of<OptionError>([&] { create_preconditioner<double, TypeParam>(name, options); });
   };
-  for (const char* name : {"ls_polynomial", "chebyshev", "neumann"}) {
+  for (const char* name : {"ls_polynomial", "chebyshev"})
     EXPECT_THAT(refused(name, {{"lambda_min", 2.0}, {"lambda_max", 2.0}}),
                 HasSubstr(std::string(name) + ": lambda_min = 2 is not below lambda_max = 2"));
+  for (const char* name : {"ls_polynomial", "chebyshev", "neumann"}) {
     EXPECT_THAT(refused(name, {{"degree", std::int64_t(101)}}), HasSubstr("degree"));
     EXPECT_THAT(refused(name, {{"lanczos_steps", std::int64_t(0)}}), HasSubstr("lanczos_steps"));
   }
   EXPECT_THAT(refused("ls_polynomial", {{"degree", std::int64_t(0)}}), HasSubstr("degree"));
   EXPECT_THAT(refused("chebyshev", {{"boost", 0.5}}), HasSubstr("boost"));
   EXPECT_THAT(refused("chebyshev", {{"eigenvalue_ratio", 1.0}}), HasSubstr("eigenvalue_ratio"));
+  // None without an effect.
+  EXPECT_THAT(refused("neumann", {{"lambda_min", 1.0}}), HasSubstr("'lambda_min'"));
+  EXPECT_THAT(refused("neumann", {{"lambda_max", 1.0}, {"omega", 1.0}}),
+              HasSubstr("neumann: lambda_max is for the omega that is not given"));
+  for (const char* kind : {"fourth", "fourth_optimized"}) {
+    EXPECT_THAT(refused("chebyshev", {{"kind", std::string(kind)}, {"lambda_min", 0.5}}),
+                HasSubstr("chebyshev: lambda_min is for kind = first"));
+    EXPECT_THAT(refused("chebyshev", {{"kind", std::string(kind)}, {"eigenvalue_ratio", 10.0}}),
+                HasSubstr("chebyshev: eigenvalue_ratio is for kind = first"));
+  }
 }
 
 }  // namespace

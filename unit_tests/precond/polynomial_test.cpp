@@ -6,6 +6,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/hermitian_matrices.hpp"
 #include "testing/krylov_problems.hpp"
+#include "testing/reference_eigenvalues.hpp"
 #include "testing/reference_polynomial.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -118,12 +119,13 @@ double cycle_bound(const Polynomial& p) {
 
 TEST(PolynomialsTest, TheOptimalWeightsLowerTheBoundOfACycle) {
   for (const int k : {0, 1, 2, 5, 11}) {
-    const Polynomial p = polynomials::chebyshev_fourth_optimized(1, k);
+    const Polynomial p = polynomials::chebyshev_fourth_optimized(1, polynomials::optimal_weights(k + 1));
     EXPECT_EQ(p.degree(), k);
     EXPECT_LT(cycle_bound(p), 0.95 * cycle_bound(polynomials::chebyshev_fourth(1, k)));
     for (const double t : points(1)) ASSERT_GT(p(t), 0);
   }
-  EXPECT_NEAR(cycle_bound(polynomials::chebyshev_fourth_optimized(1, 0)), 1.0 / 3, 1e-3);
+  const Polynomial one = polynomials::chebyshev_fourth_optimized(1, polynomials::optimal_weights(1));
+  EXPECT_NEAR(cycle_bound(one), 1.0 / 3, 1e-3);
 }
 
 // --------------------------------------------------------------------------------------------- applications
@@ -275,23 +277,37 @@ TYPED_TEST(PolynomialTest, IsSymmetricWhateverTheStorage) {
 
 TYPED_TEST(PolynomialTest, OfHermitianMatrices) {
   // A = Q^H R Q with a unitary diagonal Q: M^-1 likewise.
-  const HostMatrix<double> real = generated("poisson2d:7");
+  const HostMatrix<double> real = random_spd(49, 0.2, 8, 6);  // of a diagonal that varies
   const auto phases = random_phases(49, 4);
-  Chebyshev<double, TypeParam> of_real({.degree = 5});
-  Chebyshev<Complex, TypeParam> of_complex({.degree = 5, .lambda_max = 2.1});
-  of_real.numeric(TypeParam(), to_device<TypeParam>(real));
-  of_complex.numeric(TypeParam(), to_device<TypeParam>(rotated(real, phases)));
-  Chebyshev<double, TypeParam> given({.degree = 5, .lambda_max = 2.1});
-  given.numeric(TypeParam(), to_device<TypeParam>(real));
-  std::vector<double> x = random_vector(49);
+  const auto rotated_real = to_device<TypeParam>(rotated(real, phases));
+  const std::vector<double> x = random_vector(49);
   std::vector<Complex> turned(49);
   for (int i = 0; i < 49; ++i) turned[i] = Kokkos::conj(phases[i]) * x[i];
-  const auto y = applied<double, TypeParam>(given, {x})[0];
-  const auto z = applied<Complex, TypeParam>(of_complex, {turned})[0];
-  for (int i = 0; i < 49; ++i) EXPECT_NEAR(Kokkos::abs(z[i] * phases[i] - y[i]), 0, 1e-13);
-  LsPolynomial<Complex, TypeParam> by_lanczos;
-  by_lanczos.numeric(TypeParam(), to_device<TypeParam>(rotated(real, phases)));
-  EXPECT_NEAR(by_lanczos.spectrum().max, 1 + std::cos(3.14159265 / 8), 0.05);
+  for (const int k : {1, 2, 5}) {
+    auto of_real = methods<double, TypeParam>(k, 0.02, 2.5);
+    auto of_complex = methods<Complex, TypeParam>(k, 0.02, 2.5);
+    ASSERT_EQ(of_real.size(), of_complex.size());
+    for (std::size_t m = 0; m < of_real.size(); ++m) {
+      SCOPED_TRACE(of_real[m].name + ", degree " + std::to_string(k));
+      of_real[m].made->numeric(TypeParam(), to_device<TypeParam>(real));
+      of_complex[m].made->numeric(TypeParam(), rotated_real);
+      const auto y = applied<double, TypeParam>(*of_real[m].made, {x})[0];
+      const auto z = applied<Complex, TypeParam>(*of_complex[m].made, {turned})[0];
+      for (int i = 0; i < 49; ++i)
+        EXPECT_NEAR(Kokkos::abs(z[i] * phases[i] - y[i]), 0, 1e-12 * (1 + std::abs(y[i])));
+    }
+  }
+  // Both ways to the spectrum's ends: the modulus of an entry, and a Hermitian product.
+  const std::vector<double> eigenvalues = symmetric_eigenvalues(real, true);
+  LsPolynomial<double, TypeParam> real_discs({.bounds = SpectrumBounds::gershgorin});
+  LsPolynomial<Complex, TypeParam> discs({.bounds = SpectrumBounds::gershgorin});
+  LsPolynomial<Complex, TypeParam> by_lanczos({.lanczos_steps = 49});
+  real_discs.numeric(TypeParam(), to_device<TypeParam>(real));
+  discs.numeric(TypeParam(), rotated_real);
+  by_lanczos.numeric(TypeParam(), rotated_real);
+  EXPECT_NEAR(discs.spectrum().max / real_discs.spectrum().max, 1, 1e-13);
+  EXPECT_NEAR(discs.spectrum().min, real_discs.spectrum().min, 1e-12);
+  EXPECT_NEAR(by_lanczos.spectrum().max / eigenvalues.back(), 1, 1e-6);
 }
 
 TYPED_TEST(PolynomialTest, AStepIsOneKernelWithoutFenceOrAllocation) {

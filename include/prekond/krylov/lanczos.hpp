@@ -44,7 +44,7 @@ enum class LanczosEnd {
   steps,                   ///< as many as were asked for
   tolerance,               ///< both extreme Ritz values are known to the tolerance
   invariant_subspace,      ///< the Krylov space has ended: its Ritz values are eigenvalues
-  preconditioner_not_spd,  ///< r^H M^-1 r <= 0: M is not positive definite
+  preconditioner_not_spd,  ///< r^H M^-1 r < 0: M is not positive definite
   nan,                     ///< a value that is not finite appeared
 };
 std::string to_string(LanczosEnd end);
@@ -63,10 +63,11 @@ struct LanczosResult {
   RitzValue smallest;
   RitzValue largest;
   /// largest / smallest: a lower bound of the condition number of M^-1 A, in M's inner product, but for
-  /// rounding. Infinite where a Ritz value is not positive.
+  /// rounding. Infinite where a Ritz value is not positive; NaN where the method ended as
+  /// `preconditioner_not_spd` or `nan`: T is then no projection of an operator that has a condition.
   double condition = 0;
   /// No Ritz value is below rounding of the largest; one that is negative proves that A is not positive
-  /// definite.
+  /// definite. False where the condition is NaN.
   bool positive_definite = false;
   std::vector<double> ritz_values;  ///< all of them, ascending
 };
@@ -84,9 +85,9 @@ struct LanczosResult {
 /// their type.
 ///
 /// Cost of a step: one product with A, one application of M^-1, three passes over vectors, two reductions
-/// (one message each) and one wait. Memory: 4 vectors (with M 5); `full` keeps all steps + 1 (with M twice as
-/// many), and its step j reads them twice, with two reductions more. The eigenvalues of T are found on the
-/// host, by implicit QL steps, in O(k^2).
+/// (one message each) and one wait. Memory: 4 vectors (with M 6, and its workspace); `full` keeps one a step,
+/// 2 and them (with M two a step, 3 and them), and its step j reads them twice, with two reductions more. The
+/// eigenvalues of T are found on the host, by implicit QL steps, in O(k^2).
 ///
 /// Whether A is symmetric is not looked at. `reducer`: on several processes all call this; the first vector
 /// then depends on how rows are distributed.

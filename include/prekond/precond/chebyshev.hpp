@@ -16,6 +16,8 @@ struct ChebyshevOptions {
   static constexpr const char* paper =
       "Golub, Varga 1961; fourth kind: Lottes, Numer. Linear Algebra Appl. 30 (2023)";
 
+  static constexpr double default_ratio = 30;
+
   ChebyshevKind kind = ChebyshevKind::first;
   int degree = 3;
   PolynomialScaling scaling = PolynomialScaling::diagonal;
@@ -23,13 +25,15 @@ struct ChebyshevOptions {
   int lanczos_steps = 10;
   double lambda_min = 0;
   double lambda_max = 0;
-  double eigenvalue_ratio = 30;
+  double eigenvalue_ratio = default_ratio;
   double boost = 1.1;
   Storage storage = Storage::full;
   MatrixFormat storage_format = MatrixFormat::automatic;
 
-  void resolve() const { impl::check_bounds(name, lambda_min, lambda_max); }
+  /// A lower end is the first kind's.
+  void resolve() const;
   Properties properties() const { return impl::polynomial_properties(*this); }
+  PolynomialSetup setup() const { return impl::polynomial_setup(*this); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -51,17 +55,16 @@ struct ChebyshevOptions {
 /// needs no product.
 ///
 /// Kinds, by the residual polynomial r(t) = 1 - t p(t) of degree k + 1:
-/// - `first`: r(t) = T(x(t)) / T(x(0)) with the interval [l, u] mapped to [-1, 1]: the least maximum on it. u
-/// is
-///   lambda_max, or the largest Ritz value times `boost`; l is lambda_min, or u / (boost eigenvalue_ratio),
-///   as Ifpack2 has them. (Ifpack2's degree is this one and 1.)
+/// - `first`: r(t) = T(x(t)) / T(x(0)) with the interval [l, u] mapped to [-1, 1]: the least maximum on it.
+///   u is lambda_max, Gershgorin's bound, or the largest Ritz value times `boost`; l is lambda_min, or u
+///   before the boost over `eigenvalue_ratio`, at most 0.9 u. So Ifpack2 has them (whose degree is this one
+///   and 1).
 /// - `fourth`: r(t) = W(1 - 2 t / u) / (2 k + 3), with W = sin((k + 3/2) phi) / sin(phi / 2): the least
-/// maximum
-///   of sqrt(t) |r(t)| on [0, u], the bound of a V-cycle with one step of smoothing.
-/// - `fourth_optimized`: the sum of its steps with weights beta_j that minimise the maximum of t r^2 / (1 -
-/// r^2),
-///   the bound of V-cycles with any number. The weights are computed, by Newton's method on the
-///   equioscillation, for any degree.
+///   maximum of sqrt(t) |r(t)| on [0, u], the bound of a V-cycle with one step of smoothing.
+/// - `fourth_optimized`: the sum of its steps with weights beta_j that minimise the maximum of
+///   t r^2 / (1 - r^2), the bound of V-cycles with any number. The weights are computed by the symbolic
+///   phase, by Newton's method on the equioscillation, for any degree; where it does not converge the kind
+///   is `fourth`, which a note says.
 ///
 /// On (0, u] -1 < r < 1, so that M^-1 is positive definite where u bounds the spectrum; `first` and `fourth`
 /// with even k also where it does not.
@@ -69,24 +72,19 @@ struct ChebyshevOptions {
 /// Cost, memory and breakdowns: see PolynomialPreconditioner. Source: Saad, Iterative Methods for Sparse
 /// Linear Systems, 2nd ed., algorithm 12.1; Lottes, Numer. Linear Algebra Appl. 30 (2023), e2518.
 template <class Scalar, class Space>
-class Chebyshev : public PolynomialPreconditioner<Scalar, Space> {
+class Chebyshev : public PolynomialMethod<ChebyshevOptions, Scalar, Space> {
  public:
-  using options_type = ChebyshevOptions;
-
-  explicit Chebyshev(const ChebyshevOptions& options = {})
-      : PolynomialPreconditioner<Scalar, Space>(impl::polynomial_setup(resolved(options))),
-        m_options(resolved(options)) {}
+  using PolynomialMethod<ChebyshevOptions, Scalar, Space>::PolynomialMethod;
   ~Chebyshev() override;
 
-  std::string name() const override { return ChebyshevOptions::name; }
-  Properties properties() const override { return m_options.properties(); }
-  const ChebyshevOptions& options() const { return m_options; }
-
  protected:
+  using PolynomialMethod<ChebyshevOptions, Scalar, Space>::m_options;
+  using typename PolynomialPreconditioner<Scalar, Space>::matrix_source;
+  void symbolic_step(const Space& space, const matrix_source& source) override;
   Polynomial make_polynomial(const Spectrum& spectrum, std::vector<std::string>& notes) const override;
 
  private:
-  ChebyshevOptions m_options;
+  std::vector<double> m_weights;  ///< of the kind fourth_optimized; empty where they were not found
 };
 
 }  // namespace prekond

@@ -24,6 +24,7 @@ struct LsPolynomialOptions {
 
   void resolve() const { impl::check_bounds(name, lambda_min, lambda_max); }
   Properties properties() const { return impl::polynomial_properties(*this); }
+  PolynomialSetup setup() const { return impl::polynomial_setup(*this); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -59,24 +60,14 @@ struct LsPolynomialOptions {
 /// Cost, memory and breakdowns: see PolynomialPreconditioner. Source: Li and Saad, J. Supercomput. 63 (2013),
 /// section 5.4, algorithms 3 and 4; Erhel, Guyomarc'h, Saad, report umsi-2001-32 (2001).
 template <class Scalar, class Space>
-class LsPolynomial : public PolynomialPreconditioner<Scalar, Space> {
+class LsPolynomial : public PolynomialMethod<LsPolynomialOptions, Scalar, Space> {
  public:
-  using options_type = LsPolynomialOptions;
-
-  explicit LsPolynomial(const LsPolynomialOptions& options = {})
-      : PolynomialPreconditioner<Scalar, Space>(impl::polynomial_setup(resolved(options))),
-        m_options(resolved(options)) {}
+  using PolynomialMethod<LsPolynomialOptions, Scalar, Space>::PolynomialMethod;
   ~LsPolynomial() override;
 
-  std::string name() const override { return LsPolynomialOptions::name; }
-  Properties properties() const override { return m_options.properties(); }
-  const LsPolynomialOptions& options() const { return m_options; }
-
  protected:
+  using PolynomialMethod<LsPolynomialOptions, Scalar, Space>::m_options;
   Polynomial make_polynomial(const Spectrum& spectrum, std::vector<std::string>& notes) const override;
-
- private:
-  LsPolynomialOptions m_options;
 };
 
 }  // namespace prekond

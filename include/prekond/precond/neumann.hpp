@@ -16,15 +16,20 @@ struct NeumannOptions {
   PolynomialScaling scaling = PolynomialScaling::diagonal;
   SpectrumBounds bounds = SpectrumBounds::lanczos;
   int lanczos_steps = 10;
-  double lambda_min = 0;
   double lambda_max = 0;
   Storage storage = Storage::full;
   MatrixFormat storage_format = MatrixFormat::automatic;
 
-  void resolve() const { impl::check_bounds(name, lambda_min, lambda_max); }
+  void resolve() const;
   /// A given omega needs no spectrum, and takes any matrix.
   Properties properties() const {
     return omega > 0 ? Properties{.symmetry = Symmetry::unknown} : impl::polynomial_properties(*this);
+  }
+  /// With omega the spectrum is not looked at: as if it were given.
+  PolynomialSetup setup() const {
+    PolynomialSetup setup = impl::polynomial_setup(*this);
+    if (omega > 0) setup.lambda_max = 1 / omega;
+    return setup;
   }
 
   template <class Visitor>
@@ -45,28 +50,14 @@ struct NeumannOptions {
 /// Cost, memory and breakdowns: see PolynomialPreconditioner; with a given omega the setup has no product.
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 12.3.1.
 template <class Scalar, class Space>
-class Neumann : public PolynomialPreconditioner<Scalar, Space> {
+class Neumann : public PolynomialMethod<NeumannOptions, Scalar, Space> {
  public:
-  using options_type = NeumannOptions;
-
-  explicit Neumann(const NeumannOptions& options = {})
-      : PolynomialPreconditioner<Scalar, Space>(setup(resolved(options))), m_options(resolved(options)) {}
+  using PolynomialMethod<NeumannOptions, Scalar, Space>::PolynomialMethod;
   ~Neumann() override;
 
-  std::string name() const override { return NeumannOptions::name; }
-  Properties properties() const override { return m_options.properties(); }
-  const NeumannOptions& options() const { return m_options; }
-
  protected:
+  using PolynomialMethod<NeumannOptions, Scalar, Space>::m_options;
   Polynomial make_polynomial(const Spectrum& spectrum, std::vector<std::string>& notes) const override;
-
- private:
-  /// With omega the spectrum is not looked at: as if it were given.
-  static PolynomialSetup setup(NeumannOptions options) {
-    if (options.omega > 0) options.lambda_max = 1 / options.omega;
-    return impl::polynomial_setup(options);
-  }
-  NeumannOptions m_options;
 };
 
 }  // namespace prekond

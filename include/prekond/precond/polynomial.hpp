@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct Polynomial {
   double operator()(double t) const;
 };
 
-/// What a setup knows of the spectrum of B = D^-1 A.
+/// What a setup knows of the spectrum of B = D^-1 A, or of B = 2^exponent A where nothing is scaled by the
+/// diagonal.
 struct Spectrum {
   double min = 0;        ///< an eigenvalue, a Ritz value or a bound near the smallest one
   double min_bound = 0;  ///< an eigenvalue is within this of `min`
@@ -28,7 +30,11 @@ struct Spectrum {
   double max_bound = 0;
   bool min_given = false;  ///< by the user: to be taken as it is
   bool max_given = false;
+  int exponent = 0;    ///< 0 of D^-1 A
   std::string source;  ///< in a few words
+
+  /// One of B's numbers in the units that a user gives them in: those of D^-1 A, or of A.
+  double as_given(double value) const { return std::ldexp(value, -exponent); }
 };
 
 }  // namespace prekond

@@ -46,8 +46,9 @@ struct PolynomialSetup {
 /// Columns of other ranks are left out: the polynomial is one of a rank's own block.
 ///
 /// Breakdown: a row with a_ii that is not positive and finite is scaled by its largest magnitude instead;
-/// one with an entry that is not finite becomes a row of the identity. Both are counted. Where the spectrum
-/// cannot be what p is made for (no positive Ritz value, or none at all), p = 1, which a note says.
+/// one with an entry that is not finite becomes a row of the identity times its largest finite magnitude
+/// (1 where it has none). Both are counted. Where the
+/// spectrum cannot be what p is made for (no positive Ritz value, or none at all), p = 1, which a note says.
 template <class Scalar, class Space>
 class PolynomialPreconditioner : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)
  public:
@@ -96,9 +97,29 @@ class PolynomialPreconditioner : public MatrixPreconditioner<Scalar, Space> {  /
   int m_exponent = 0;  ///< e: B and D^-1 are those of 2^-e A, where A is out of the ordinary
 };
 
+/// What a polynomial preconditioner has beside its polynomial: its options, and what they say of it.
+template <class Options, class Scalar, class Space>
+class PolynomialMethod : public PolynomialPreconditioner<Scalar, Space> {
+ public:
+  using options_type = Options;
+
+  /// \throws OptionError for options out of their ranges
+  explicit PolynomialMethod(const Options& options = {})
+      : PolynomialPreconditioner<Scalar, Space>(resolved(options).setup()), m_options(resolved(options)) {}
+  /// Written in a source file, for the host.
+  ~PolynomialMethod() override;
+
+  std::string name() const override { return Options::name; }
+  Properties properties() const override { return m_options.properties(); }
+  const Options& options() const { return m_options; }
+
+ protected:
+  Options m_options;
+};
+
 namespace impl {
 
-/// The fields that the options of all polynomial preconditioners have.
+/// The fields that the options of all polynomial preconditioners have, and lambda_min of those that have it.
 template <class Options, class Visitor>
 void describe_polynomial(Options& options, Visitor& visit) {
   visit("scaling", options.scaling,
@@ -109,8 +130,9 @@ void describe_polynomial(Options& options, Visitor& visit) {
         "where the bounds of the spectrum come from that are not given; lanczos is for symmetric positive "
         "definite matrices");
   visit("lanczos_steps", options.lanczos_steps, 1, 1000, "Lanczos steps of the setup, a product each");
-  visit("lambda_min", options.lambda_min, 0.0, 1e300,
-        "a lower bound of the spectrum of D^-1 A (scaling none: of A); 0: see bounds");
+  if constexpr (requires { options.lambda_min; })
+    visit("lambda_min", options.lambda_min, 0.0, 1e300,
+          "a lower bound of the spectrum of D^-1 A (scaling none: of A); 0: see bounds");
   visit("lambda_max", options.lambda_max, 0.0, 1e300,
         "an upper bound of the spectrum of D^-1 A (scaling none: of A); 0: see bounds");
   visit("storage", options.storage, storage_choices(),
@@ -120,8 +142,10 @@ void describe_polynomial(Options& options, Visitor& visit) {
 
 template <class Options>
 PolynomialSetup polynomial_setup(const Options& options) {
-  return {options.degree,     options.scaling,    options.bounds,  options.lanczos_steps,
-          options.lambda_min, options.lambda_max, options.storage, options.storage_format};
+  double lambda_min = 0;
+  if constexpr (requires { options.lambda_min; }) lambda_min = options.lambda_min;
+  return {options.degree, options.scaling,    options.bounds,  options.lanczos_steps,
+          lambda_min,     options.lambda_max, options.storage, options.storage_format};
 }
 
 /// Lanczos's method needs a Hermitian positive definite matrix; with bounds from elsewhere others are

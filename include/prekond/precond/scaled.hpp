@@ -31,6 +31,8 @@ struct ScaledOptions {
 /// entry is missing, 0 or not finite keeps the scale 1. `equilibrate` is Ruiz's iteration in the maximum
 /// norm, rounded downwards to powers of two: rows and columns at once by the roots of their largest entries,
 /// until none changes, 20 times at most. Of a row or column without finite nonzero entries the scale stays 1.
+/// Where A is Hermitian but for rounding, two entries may be on both sides of a power of two, and R is not C:
+/// for M that needs positive definite matrices, and for CG, take `diagonal`, which always has R = C.
 ///
 /// M is any MatrixPreconditioner, whose phases are this one's; its name, notes and breakdowns are this one's
 /// too. Columns >= num_rows (of other ranks) are left out of R and C, and rows of other ranks are not passed

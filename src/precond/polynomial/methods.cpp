@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <string>
 
 namespace prekond {
 namespace {
@@ -25,7 +26,8 @@ struct Interval {
 
 std::string interval_note(const std::string& name, const Interval& interval, const Spectrum& spectrum) {
   char text[128];
-  std::snprintf(text, sizeof(text), ": the interval is [%.4g, %.4g], by ", interval.l, interval.u);
+  std::snprintf(text, sizeof(text), ": the interval is [%.4g, %.4g], by ", spectrum.as_given(interval.l),
+                spectrum.as_given(interval.u));
   return name + text + spectrum.source;
 }
 
@@ -64,6 +66,8 @@ double boosted(const ChebyshevOptions& options, const Spectrum& spectrum) {
 
 }  // namespace
 
+template <class Options, class Scalar, class Space>
+PolynomialMethod<Options, Scalar, Space>::~PolynomialMethod() = default;
 template <class Scalar, class Space>
 LsPolynomial<Scalar, Space>::~LsPolynomial() = default;
 template <class Scalar, class Space>
@@ -75,8 +79,15 @@ template <class Scalar, class Space>
 Polynomial LsPolynomial<Scalar, Space>::make_polynomial(const Spectrum& spectrum,
                                                         std::vector<std::string>& notes) const {
   const Interval interval = least_squares_interval(m_options, spectrum, notes);
-  notes.push_back(interval_note(name(), interval, spectrum));
+  notes.push_back(interval_note(this->name(), interval, spectrum));
   return impl::polynomial::least_squares(interval.l, interval.u, m_options.degree);
+}
+
+template <class Scalar, class Space>
+void Chebyshev<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  if (m_options.kind == ChebyshevKind::fourth_optimized && m_weights.empty())
+    m_weights = impl::polynomial::optimal_weights(m_options.degree + 1);
+  PolynomialPreconditioner<Scalar, Space>::symbolic_step(space, source);
 }
 
 template <class Scalar, class Space>
@@ -85,15 +96,17 @@ Polynomial Chebyshev<Scalar, Space>::make_polynomial(const Spectrum& spectrum,
   namespace polynomials = impl::polynomial;
   const double u = boosted(m_options, spectrum);
   if (m_options.kind != ChebyshevKind::first) {
-    notes.push_back(interval_note(name(), {0, u}, spectrum));
-    return m_options.kind == ChebyshevKind::fourth
-               ? polynomials::chebyshev_fourth(u, m_options.degree)
-               : polynomials::chebyshev_fourth_optimized(u, m_options.degree);
+    notes.push_back(interval_note(this->name(), {0, u}, spectrum));
+    if (m_options.kind == ChebyshevKind::fourth) return polynomials::chebyshev_fourth(u, m_options.degree);
+    if (!m_weights.empty()) return polynomials::chebyshev_fourth_optimized(u, m_weights);
+    notes.push_back(this->name() + ": the optimal weights of degree " + std::to_string(m_options.degree) +
+                    " were not found; the polynomial is the plain one, kind = fourth");
+    return polynomials::chebyshev_fourth(u, m_options.degree);
   }
-  const bool given = has_lower_bound(name(), spectrum, u, notes);
+  const bool given = has_lower_bound(this->name(), spectrum, u, notes);
   const double l = given ? spectrum.min : spectrum.max / m_options.eigenvalue_ratio;
   const Interval interval{shortened(l, u), u};
-  notes.push_back(interval_note(name(), interval, spectrum));
+  notes.push_back(interval_note(this->name(), interval, spectrum));
   return polynomials::chebyshev_first(interval.l, interval.u, m_options.degree);
 }
 
@@ -103,14 +116,17 @@ Polynomial Neumann<Scalar, Space>::make_polynomial(const Spectrum& spectrum,
   const double u = spectrum.max + spectrum.max_bound;
   const double omega = (m_options.omega > 0 ? 1 : 1.5) / u;
   char text[96];
-  std::snprintf(text, sizeof(text), ": omega is %.4g, by ", omega);
-  if (!(m_options.omega > 0)) notes.push_back(name() + text + spectrum.source);
+  std::snprintf(text, sizeof(text), ": omega is %.4g, by ", std::ldexp(omega, spectrum.exponent));
+  if (!(m_options.omega > 0)) notes.push_back(this->name() + text + spectrum.source);
   return impl::polynomial::neumann(omega, m_options.degree);
 }
 
-#define PREKOND_POLYNOMIALS(Scalar, Space)    \
-  template class LsPolynomial<Scalar, Space>; \
-  template class Chebyshev<Scalar, Space>;    \
+#define PREKOND_POLYNOMIALS(Scalar, Space)                             \
+  template class PolynomialMethod<LsPolynomialOptions, Scalar, Space>; \
+  template class PolynomialMethod<ChebyshevOptions, Scalar, Space>;    \
+  template class PolynomialMethod<NeumannOptions, Scalar, Space>;      \
+  template class LsPolynomial<Scalar, Space>;                          \
+  template class Chebyshev<Scalar, Space>;                             \
   template class Neumann<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_POLYNOMIALS)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_POLYNOMIALS)

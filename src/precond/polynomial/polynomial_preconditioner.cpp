@@ -6,6 +6,7 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/polynomial_preconditioner.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "precond/polynomial/row_kernels.hpp"
 
@@ -86,6 +87,7 @@ struct PolynomialPreconditioner<Scalar, Space>::Rows {
   Vector<Real, Space> diagonal, reach;
   Vector<Real, Space> inverse;  ///< 1 / d_i
   int exponent = 0;             ///< e: what is said here is said of 2^-e A
+  int unit_exponent = 0;        ///< without scaling by the diagonal: B = 2^unit_exponent A
 };
 
 template <class Scalar, class Space>
@@ -136,7 +138,7 @@ auto PolynomialPreconditioner<Scalar, Space>::measure_rows(const Space& space, c
   Rows rows{vector("prekond::polynomial::diagonal"), vector("prekond::polynomial::reach"),
             vector("prekond::polynomial::inverse_diagonal")};
   Kokkos::parallel_for("prekond::polynomial::numeric::measure_rows",
-                       kernels::RowsOfTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                       impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                        kernels::MeasureRows<Scalar, Space>{a, a.values, rows.diagonal, rows.reach});
   rows.exponent = bring_to_range(space, a, rows);
   const Kokkos::RangePolicy<Space> range(space, 0, a.num_rows);
@@ -152,7 +154,9 @@ auto PolynomialPreconditioner<Scalar, Space>::measure_rows(const Space& space, c
                             Kokkos::Sum<std::int64_t>(count), Kokkos::Max<Real>(largest));
     // A power of two, so that the polynomial is one of ordinary numbers.
     const bool usable = largest > 0 && std::isfinite(largest) && std::isfinite(1 / largest);
-    Kokkos::deep_copy(space, rows.inverse, usable ? std::ldexp(Real(1), -std::ilogb(largest)) : Real(1));
+    const int exponent = usable ? std::ilogb(largest) : 0;
+    Kokkos::deep_copy(space, rows.inverse, std::ldexp(Real(1), -exponent));
+    rows.unit_exponent = -exponent - rows.exponent;
   }
   report.breakdowns.count = count;
   if (count == 0) return rows;
@@ -164,8 +168,7 @@ auto PolynomialPreconditioner<Scalar, Space>::measure_rows(const Space& space, c
   report.breakdowns.first_pivot = sum > 0 ? static_cast<double>(pivot / sum) : 0;
   report.breakdowns.action =
       "rows without a positive diagonal entry are scaled by their largest magnitude, rows with an entry that "
-      "is "
-      "not finite are replaced by rows of the identity";
+      "is not finite are replaced by rows of a multiple of the identity";
   return rows;
 }
 
@@ -184,6 +187,7 @@ Spectrum PolynomialPreconditioner<Scalar, Space>::by_lanczos(const Space& space,
   const LanczosResult result =
       lanczos<Scalar, Space>(space, scaled, nullptr, {.steps = m_setup.lanczos_steps});
   Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
   spectrum.min = result.smallest.value;
   spectrum.min_bound = result.smallest.bound;
   spectrum.max = result.largest.value;
@@ -192,7 +196,7 @@ Spectrum PolynomialPreconditioner<Scalar, Space>::by_lanczos(const Space& space,
   if (result.steps > 0 && result.smallest.value <= 0)
     report.notes.push_back(this->name() +
                            ": the matrix is not positive definite: Lanczos found the Ritz value " +
-                           impl::polynomial::number_text(result.smallest.value));
+                           impl::polynomial::number_text(spectrum.as_given(result.smallest.value)));
   return spectrum;
 }
 
@@ -200,15 +204,8 @@ template <class Scalar, class Space>
 Spectrum PolynomialPreconditioner<Scalar, Space>::find_spectrum(const Space& space, const Matrix& a,
                                                                 const Rows& rows, Report& report) const {
   Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
   spectrum.min_bound = std::numeric_limits<double>::infinity();
-  // What is given is said of A where nothing is scaled by the diagonal; B is A times a power of two then.
-  double unit = 1;
-  if (m_setup.scaling == PolynomialScaling::none) {
-    Real inverse = 1;
-    Kokkos::deep_copy(space, inverse, Kokkos::subview(rows.inverse, 0));
-    space.fence("prekond::polynomial::unit");
-    unit = std::ldexp(static_cast<double>(inverse), -rows.exponent);
-  }
   if (!(m_setup.lambda_max > 0) && m_setup.bounds == SpectrumBounds::lanczos) {
     spectrum = by_lanczos(space, a, rows, report);
   } else if (!(m_setup.lambda_max > 0)) {
@@ -217,7 +214,7 @@ Spectrum PolynomialPreconditioner<Scalar, Space>::find_spectrum(const Space& spa
     };
     const auto low = vector("prekond::polynomial::low"), high = vector("prekond::polynomial::high");
     Kokkos::parallel_for("prekond::polynomial::numeric::gershgorin",
-                         impl::polynomial::RowsOfTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                         impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                          impl::polynomial::GershgorinDiscs<Scalar, Space>{a, rows.inverse, low, high});
     Real least = 0, most = 0;
     Kokkos::parallel_reduce("prekond::polynomial::numeric::range_of_discs",
@@ -230,13 +227,13 @@ Spectrum PolynomialPreconditioner<Scalar, Space>::find_spectrum(const Space& spa
     spectrum.source = "Gershgorin's discs";
   }
   if (m_setup.lambda_max > 0) {
-    spectrum.max = m_setup.lambda_max * unit;
+    spectrum.max = std::ldexp(m_setup.lambda_max, rows.unit_exponent);
     spectrum.max_bound = 0;
     spectrum.max_given = true;
     spectrum.source = "lambda_max";
   }
   if (m_setup.lambda_min > 0) {
-    spectrum.min = m_setup.lambda_min * unit;
+    spectrum.min = std::ldexp(m_setup.lambda_min, rows.unit_exponent);
     spectrum.min_bound = 0;
     spectrum.min_given = true;
     spectrum.source += std::string(spectrum.max_given ? " and" : ",") + " lambda_min";
@@ -254,18 +251,19 @@ void PolynomialPreconditioner<Scalar, Space>::numeric_step(const Space& space, c
   const Rows rows = measure_rows(space, a, report);
   const Spectrum spectrum = find_spectrum(space, a, rows, report);
   Polynomial polynomial;
-  if (spectrum.max > 0 && std::isfinite(spectrum.max) && !std::isnan(spectrum.min)) {
+  const bool bounded = spectrum.max > 0 && std::isfinite(spectrum.max) && std::isfinite(spectrum.max_bound);
+  if (bounded && !std::isnan(spectrum.min)) {
     polynomial = make_polynomial(spectrum, report.notes);
   } else {
     polynomial.constant = 1;
     report.notes.push_back(this->name() + ": no positive upper bound of the spectrum was found (" +
-                           kernels::number_text(spectrum.max) + ", " + spectrum.source +
+                           kernels::number_text(spectrum.as_given(spectrum.max)) + ", " + spectrum.source +
                            "); the polynomial is 1: what is left is the diagonal");
   }
   StoredMatrix<Scalar, Space> b;
   if (kernels::is_full<Scalar>(m_setup.storage)) {
     Kokkos::parallel_for("prekond::polynomial::numeric::scale_rows",
-                         kernels::RowsOfTeams<Space>::policy(space, a.num_rows, a.nnz()),
+                         impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                          kernels::ScaleRows<Scalar, Space>{a.num_rows, a.row_ptrs, a.values, rows.inverse});
     b = StoredMatrix<Scalar, Space>(space, a, {Storage::full, m_setup.storage_format});
   } else {
@@ -297,7 +295,7 @@ std::unique_ptr<Workspace> PolynomialPreconditioner<Scalar, Space>::make_workspa
                                                                                    int num_vectors) const {
   using Vectors = MultiVector<Scalar, Space>;
   auto workspace = std::make_unique<impl::polynomial::PolynomialWorkspace<Scalar, Space>>();
-  const int degree = m_polynomial.degree();
+  const int degree = m_setup.degree;  // p's, which a later numeric phase may have where this one has 1
   workspace->scaled = allocate<Vectors>(space, "prekond::polynomial::apply::scaled", this->num_rows(),
                                         degree > 0 ? num_vectors : 0);
   workspace->other = allocate<Vectors>(space, "prekond::polynomial::apply::other", this->num_rows(),

@@ -3,6 +3,8 @@
 #include "precond/polynomial/polynomials.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/neumann.hpp>
 #include <prekond/precond/polynomial_preconditioner.hpp>
 
 #include <cmath>
@@ -34,6 +36,23 @@ void check_bounds(const char* name, double lambda_min, double lambda_max) {
 }
 
 }  // namespace impl
+
+void ChebyshevOptions::resolve() const {
+  impl::check_bounds(name, lambda_min, lambda_max);
+  if (kind == ChebyshevKind::first) return;
+  const auto refuse = [](const std::string& option) {
+    throw OptionError(std::string(name) + ": " + option +
+                      " is for kind = first; the fourth kinds have no lower end, leave it out");
+  };
+  if (lambda_min > 0) refuse("lambda_min");
+  if (eigenvalue_ratio != default_ratio) refuse("eigenvalue_ratio");
+}
+
+void NeumannOptions::resolve() const {
+  if (omega > 0 && lambda_max > 0)
+    throw OptionError(std::string(name) +
+                      ": lambda_max is for the omega that is not given; leave one of them out");
+}
 
 namespace impl::polynomial {
 namespace {
@@ -147,9 +166,8 @@ Polynomial chebyshev_fourth(double u, int degree) {
   return from_recurrence(4 / (3 * u), std::move(steps));
 }
 
-Polynomial chebyshev_fourth_optimized(double u, int degree) {
-  const std::vector<double> beta = optimal_weights(degree + 1);
-  if (beta.empty()) return chebyshev_fourth(u, degree);
+Polynomial chebyshev_fourth_optimized(double u, const std::vector<double>& beta) {
+  const int degree = static_cast<int>(beta.size()) - 1;
   // s = sum of beta_i (s_i - s_(i-1)), with the plain method's s_i, s_0 = 0.
   const auto s = [&](long double t) {
     long double before = 0, now = 4 / (3 * static_cast<long double>(u)), sum = beta[0] * now;

@@ -31,8 +31,8 @@ Polynomial chebyshev_fourth(double u, int degree);
 /// The weights beta_1, ..., beta_n of n steps of the fourth kind that are optimal; empty where Newton's
 /// method has not found them.
 std::vector<double> optimal_weights(int steps);
-/// Kind fourth_optimized; the plain fourth kind where the weights were not found.
-Polynomial chebyshev_fourth_optimized(double u, int degree);
+/// Kind fourth_optimized, with the weights of one step more than the degree. \pre beta not empty
+Polynomial chebyshev_fourth_optimized(double u, const std::vector<double>& beta);
 
 /// See Neumann.
 Polynomial neumann(double omega, int degree);

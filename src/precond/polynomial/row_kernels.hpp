@@ -6,6 +6,8 @@
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/find_entry.hpp>
 
+#include "core/row_teams.hpp"
+
 #include <cstdint>
 
 namespace prekond::impl::polynomial {
@@ -16,41 +18,19 @@ struct IsOwnColumn {
   KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
 };
 
-/// A team's rows, a vector of lanes each.
-template <class Space>
-struct RowsOfTeams {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;
-  static constexpr int team_threads = 256;
-
-  static Policy policy(const Space& space, std::int64_t num_rows, std::int64_t nnz) {
-    const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
-    if (is_host_space<Space>) return Policy(space, teams, 1, 1);
-    int lanes = 2;
-    while (lanes < 32 && lanes * 4 * num_rows < nnz) lanes *= 2;
-    return Policy(space, teams, team_threads / lanes, lanes);
-  }
-  template <class Work>
-  KOKKOS_FUNCTION static void for_rows(const Member& team, std::int64_t num_rows, const Work& work) {
-    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
-    const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end), work);
-  }
-};
-
-/// diagonal_i = Re a_ii and reach_i = max_j |a_ij|; a row with an entry that is not finite becomes one of the
-/// identity, or of zeros where its diagonal is not stored, and has reach -1.
+/// diagonal_i = Re a_ii and reach_i = max_j |a_ij|. A row with an entry that is not finite becomes one of a
+/// multiple of the identity, the largest finite |a_ij|, so that it is like its neighbours whatever A's size;
+/// or of zeros where its diagonal is not stored. It has that multiple for its diagonal, and reach -1.
 template <class Scalar, class Space>
 struct MeasureRows {
   using Real = real_type_t<Scalar>;
-  using Member = typename RowsOfTeams<Space>::Member;
+  using Member = typename RowTeams<Space>::Member;
   CsrView<Scalar, Space> a;
   VectorView<Scalar, Space> values;  ///< a's
   VectorView<Real, Space> diagonal, reach;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    RowsOfTeams<Space>::for_rows(team, a.num_rows, [&](std::int64_t i) { measure(team, i); });
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) { measure(team, i); });
   }
   KOKKOS_FUNCTION void measure(const Member& team, std::int64_t i) const {
     const auto row = Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1));
@@ -67,18 +47,20 @@ struct MeasureRows {
         row, [&](std::size_t k, int& count) { count += is_finite(values(k)) ? 0 : 1; }, bad);
     std::size_t place = 0;
     const Real own = real_part(find_entry(a, i, i, place));
+    const Real multiple = largest > Real(0) && Kokkos::isfinite(largest) ? largest : Real(1);
     Kokkos::single(Kokkos::PerThread(team), [&] {
-      diagonal(i) = bad > 0 ? Real(1) : own;
+      diagonal(i) = bad > 0 ? multiple : own;
       reach(i) = bad > 0 ? Real(-1) : largest;
     });
     if (bad > 0)
-      Kokkos::parallel_for(row,
-                           [&](std::size_t k) { values(k) = a.col_idxs(k) == i ? Scalar(1) : Scalar(0); });
+      Kokkos::parallel_for(
+          row, [&](std::size_t k) { values(k) = a.col_idxs(k) == i ? Scalar(multiple) : Scalar(0); });
   }
 };
 
-/// inverse_i = 1 / d_i: d_i = a_ii where that is positive and has an inverse, else the row's sum of
-/// magnitudes, else 1. Counts the rows that have no such a_ii; `first` is the smallest.
+/// inverse_i = 1 / d_i: d_i = a_ii where that is positive and has an inverse, else the row's largest
+/// magnitude, else 1. A replaced row has its multiple for a_ii. Counts those rows and the ones that have no
+/// such a_ii; `first` is the smallest.
 template <class Real, class Space>
 struct InvertDiagonal {
   VectorView<const Real, Space> diagonal, reach;
@@ -90,7 +72,7 @@ struct InvertDiagonal {
   KOKKOS_FUNCTION void operator()(int i, std::int64_t& first, std::int64_t& count) const {
     const bool sound = is_usable(diagonal(i)) && reach(i) >= Real(0);
     const Real other = is_usable(reach(i)) ? Real(1) / reach(i) : Real(1);
-    inverse(i) = sound ? Real(1) / diagonal(i) : other;
+    inverse(i) = is_usable(diagonal(i)) ? Real(1) / diagonal(i) : other;
     if (sound) return;
     ++count;
     if (i < first) first = i;
@@ -105,7 +87,7 @@ struct Roots {
   KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(inverse(i)); }
 };
 
-/// The rows that became rows of the identity, and the largest reach.
+/// The rows that were replaced, and the largest reach.
 template <class Real, class Space>
 struct CountReplaced {
   VectorView<const Real, Space> reach;
@@ -140,12 +122,12 @@ struct TimesFactor {
 template <class Scalar, class Space>
 struct GershgorinDiscs {
   using Real = real_type_t<Scalar>;
-  using Member = typename RowsOfTeams<Space>::Member;
+  using Member = typename RowTeams<Space>::Member;
   CsrView<Scalar, Space> a;
   VectorView<const Real, Space> inverse;
   VectorView<Real, Space> low, high;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    RowsOfTeams<Space>::for_rows(team, a.num_rows, [&](std::int64_t i) {
+    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const Real scale = inverse(i);
       Real radius = 0;
       Kokkos::parallel_reduce(
@@ -177,13 +159,13 @@ struct RangeOfDiscs {
 template <class Scalar, class Space>
 struct ScaleRows {
   using Real = real_type_t<Scalar>;
-  using Member = typename RowsOfTeams<Space>::Member;
+  using Member = typename RowTeams<Space>::Member;
   std::int64_t num_rows;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<Scalar, Space> values;
   VectorView<const Real, Space> inverse;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    RowsOfTeams<Space>::for_rows(team, num_rows, [&](std::int64_t i) {
+    RowTeams<Space>{num_rows}.for_each_row(team, [&](std::int64_t i) {
       const Real factor = inverse(i);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, row_ptrs(i), row_ptrs(i + 1)),
                            [&](std::size_t k) { values(k) = factor * values(k); });
