@@ -5,16 +5,18 @@
 #include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/views.hpp>
 
+#include "testing/one_thread.hpp"
+
 #include <vector>
 
 namespace prekond::testing {
 
-/// Of a space of the host, its levels of all threads and of half of them; none of a device's.
+/// Of a space of the host, its levels of all threads and of one; none of a device's.
 template <class Space>
 std::vector<HostThreadsLevel<Space>> host_threads() {
   std::vector<HostThreadsLevel<Space>> levels;
   if constexpr (is_host_space<Space>)
-    for (const Space& space : {Space(), Kokkos::Experimental::partition_space(Space(), 1, 1)[0]})
+    for (const Space& space : {Space(), of_one_thread<Space>()})
       levels.emplace_back(space, "prekond::testing::host_threads");
   return levels;
 }
