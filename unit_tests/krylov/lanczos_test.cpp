@@ -3,6 +3,7 @@
 #include "krylov/tridiagonal.hpp"
 #include "testing/hermitian_matrices.hpp"
 #include "testing/krylov_problems.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/reference_eigenvalues.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -291,15 +292,15 @@ TYPED_TEST(LanczosTest, AStepWaitsOnceAndAllocatesNothing) {
 TYPED_TEST(LanczosTest, TheSameBitsForAnyNumberOfThreads) {
   if constexpr (is_host_space<TypeParam>) {
     const HostMatrix<double> a = problem("poisson2d:60");
-    const auto half = Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[0];
+    const TypeParam one_thread = of_one_thread<TypeParam>();
     const auto device = operator_of<TypeParam>(a);
     for (const auto kind : {Reorthogonalization::local, full}) {
       const LanczosOptions options{.steps = 25, .reorthogonalization = kind};
       EXPECT_EQ((lanczos<double, TypeParam>(TypeParam(), device, nullptr, options).ritz_values),
-                (lanczos<double, TypeParam>(half, device, nullptr, options).ritz_values));
+                (lanczos<double, TypeParam>(one_thread, device, nullptr, options).ritz_values));
     }
-    EXPECT_NE((lanczos<double, TypeParam>(half, device, nullptr, {.seed = 2}).ritz_values),
-              (lanczos<double, TypeParam>(half, device, nullptr, {.seed = 1}).ritz_values));
+    EXPECT_NE((lanczos<double, TypeParam>(one_thread, device, nullptr, {.seed = 2}).ritz_values),
+              (lanczos<double, TypeParam>(one_thread, device, nullptr, {.seed = 1}).ritz_values));
   }
 }
 

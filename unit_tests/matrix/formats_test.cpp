@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"
 #include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
@@ -193,7 +194,6 @@ TYPED_TEST(FormatsTest, SeveralColumns) {
 }
 
 TYPED_TEST(FormatsTest, SameBitsForAnyNumberOfThreads) {
-  const auto parts = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
   for (const auto& test : cases()) {
     const HostMatrix<double>& a = test.matrix;
     const auto x = vector_of<double, TypeParam>(std::max(a.num_rows, a.num_cols), 4);
@@ -201,7 +201,7 @@ TYPED_TEST(FormatsTest, SameBitsForAnyNumberOfThreads) {
     for (const MatrixFormat format : all_formats) {
       const auto op = padded_operator<double, TypeParam>(a, format);
       std::vector<std::vector<double>> products, with_dot, dots;
-      for (const TypeParam& space : {TypeParam(), parts[0]}) {
+      for (const TypeParam& space : {TypeParam(), of_one_thread<TypeParam>()}) {
         Vector<double, TypeParam> y("y", a.num_rows), z("z", a.num_rows), dot("dot", 1);
         op->apply(space, as_multivector(x_view), as_multivector(y));
         op->apply_dot(space, x, z, dot, ReduceWorkspace<double, TypeParam>(space, a.num_rows));

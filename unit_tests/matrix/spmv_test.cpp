@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"
 #include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
@@ -356,7 +357,6 @@ TYPED_TEST(SpmvTest, AColumnHasTheSameBitsAloneAndAmongOthers) {
 }
 
 TYPED_TEST(SpmvTest, SameBitsForAnyNumberOfThreads) {
-  const auto parts = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
   for (const auto& test : cases<double>()) {
     const HostMatrix<double>& a = test.matrix;
     const auto device = to_device<TypeParam>(a);
@@ -364,7 +364,7 @@ TYPED_TEST(SpmvTest, SameBitsForAnyNumberOfThreads) {
     const auto x = to_device<TypeParam>(values_at<double>(n, 7));
     const VectorView<const double, TypeParam> x_view = x;
     std::vector<std::vector<double>> products, dots;
-    for (const TypeParam& space : {TypeParam(), parts[0]}) {
+    for (const TypeParam& space : {TypeParam(), of_one_thread<TypeParam>()}) {
       Vector<double, TypeParam> y("y", a.num_rows), dot("dot", 1);
       spmv<double, TypeParam>(space, 1.5, device, as_multivector(x_view), 0.0, as_multivector(y));
       space.fence();

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
 #include "testing/reference_spai.hpp"
 #include "testing/spaces.hpp"
@@ -273,10 +274,10 @@ TYPED_TEST(DynamicSpaiTest, SameBitsTwiceInChunksOfAnySizeAndOnFewerThreads) {
     EXPECT_TRUE(once == invert<TypeParam>(a, options));
     options.slab_bytes = 1 << 16;
     EXPECT_TRUE(once == invert<TypeParam>(a, options));
-    const auto parts = Kokkos::Experimental::partition_space(TypeParam(), 1, 1);
+    const TypeParam one_thread = of_one_thread<TypeParam>();
     DynamicSpai<double, TypeParam> spai(options);
-    spai.numeric(parts[0], to_device<TypeParam>(a));
-    parts[0].fence();
+    spai.numeric(one_thread, to_device<TypeParam>(a));
+    one_thread.fence();
     EXPECT_TRUE(once == to_host(spai.inverse()));
   }
 }

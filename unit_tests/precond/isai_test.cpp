@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/isai_cases.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
 #include "testing/spaces.hpp"
 
@@ -547,8 +548,8 @@ TEST(IsaiThreads, TheSameBitsOnFewerThreads) {
   const HostMatrix<double> a = random_general(400, 0.02, 103);
   for (const IsaiKind kind : explicit_kinds) {
     std::vector<HostMatrix<double>> inverses;
-    // Half of the threads, and all.
-    for (const Space& space : {Kokkos::Experimental::partition_space(Space(), 1, 1)[0], Space()}) {
+    // One thread, and all.
+    for (const Space& space : {of_one_thread<Space>(), Space()}) {
       Isai<double, Space> isai(of_kind(kind, 2));
       isai.symbolic(space, to_device<Space>(a));
       isai.numeric(space, to_device<Space>(a));

@@ -6,6 +6,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/memory_peak.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/spaces.hpp"
 
 #include <gmock/gmock.h>
@@ -125,10 +126,10 @@ double quadratic_form(const HostMatrix<double>& a, const HostMatrix<double>& m, 
   return sum;
 }
 
-/// The execution space, and where it is OpenMP also half of its threads.
+/// The execution space, and where it is OpenMP also one of its threads.
 template <class Space>
 std::vector<Space> spaces() {
-  return {Space(), Kokkos::Experimental::partition_space(Space(), 1, 1)[0]};
+  return {Space(), of_one_thread<Space>()};
 }
 
 template <class Space>

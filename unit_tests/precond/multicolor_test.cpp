@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/relaxation/values.hpp"
 #include "testing/multicolor_cases.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/reference_cg.hpp"
 
 #include <gmock/gmock.h>
@@ -530,8 +531,7 @@ TYPED_TEST(MulticolorTest, SameBitsForAnyThreads) {
         const auto a = to_device<TypeParam>(host);
         std::vector<std::vector<double>> results;
         std::vector<std::vector<int>> colors;
-        for (const TypeParam& space :
-             {TypeParam(), Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[0]}) {
+        for (const TypeParam& space : {TypeParam(), of_one_thread<TypeParam>()}) {
           MulticolorSsorOptions options;
           options.sweeps = 2;
           options.two_colors = false;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_graph.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/reference_scaled.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -195,9 +196,9 @@ TYPED_TEST(ScaledTest, SymmetricMatricesStaySymmetric) {
   }
 }
 
-TYPED_TEST(ScaledTest, NewValuesAndTheSameBitsOnHalfTheThreads) {
+TYPED_TEST(ScaledTest, NewValuesAndTheSameBitsOnOneThread) {
   const TypeParam space;
-  const auto half = Kokkos::Experimental::partition_space(TypeParam(), 1, 1)[0];
+  const TypeParam one_thread = of_one_thread<TypeParam>();
   const auto pattern = to_host(generate<double, TypeParam>(space, "circuit:30"));
   const auto probe = std::make_shared<Probe<double, TypeParam>>();
   Scaled<double, TypeParam> scaled(probe, {ScalingKind::equilibrate});
@@ -209,7 +210,7 @@ TYPED_TEST(ScaledTest, NewValuesAndTheSameBitsOnHalfTheThreads) {
     EXPECT_EQ(to_vector(scaled.row_scale()), powers<double>(expected.row));
     const auto other = std::make_shared<Probe<double, TypeParam>>();
     Scaled<double, TypeParam> once_more(other, {ScalingKind::equilibrate});
-    once_more.numeric(half, a);
+    once_more.numeric(one_thread, a);
     EXPECT_EQ(other->given, probe->given);
   }
 }
