@@ -57,8 +57,8 @@ struct ScaleRows {
   }
 };
 
-/// factor (a_ij (c_i c_j)), with the sign of a_ii; 0 where that is not finite. In this order the bits of (i,
-/// j) and (j, i) are the same where a_ij = a_ji. Counts rows with such entries and those without a usable
+/// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
+/// the same where a_ij = a_ji. Counts rows with such entries and those without a usable
 /// diagonal.
 template <class Scalar, class Space>
 struct FillTriangles {
@@ -83,6 +83,13 @@ struct FillTriangles {
     });
   }
 
+  /// The larger factor first, whichever it is: the product of both may be below the normal numbers.
+  KOKKOS_FORCEINLINE_FUNCTION static Scalar scaled(Scalar a_ij, Scalar own, Scalar column) {
+    const Scalar larger = own > column ? own : column, smaller = own > column ? column : own;
+    const Scalar value = (a_ij * larger) * smaller;
+    return is_finite(value) ? value : (a_ij * smaller) * larger;
+  }
+
   KOKKOS_FUNCTION int fill(const typename Rows::Member& team, std::int64_t at,
                            const CsrGraphView<Space>& triangle, const VectorView<const int, Space>& source,
                            const VectorView<Scalar, Space>& values) const {
@@ -95,7 +102,8 @@ struct FillTriangles {
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
         [&](int k, int& sum) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
-          const Scalar value = signed_factor * (diagonal.a.values(row + source(first + k)) * (own * column));
+          const Scalar value =
+              signed_factor * scaled(diagonal.a.values(row + source(first + k)), own, column);
           const bool finite = is_finite(value);
           values(first + k) = finite ? value : Scalar(0);
           if (!finite) ++sum;
