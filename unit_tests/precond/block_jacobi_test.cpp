@@ -267,18 +267,55 @@ TYPED_TEST(BlockJacobiTest, InversesOfSymmetricIndefiniteBlocksAreSymmetric) {
   }
 }
 
-TYPED_TEST(BlockJacobiTest, ADiagonalEntryInHalfPrecisionDoesNotBecomeZero) {
-  // The least normal number of half is 2^-28 of what its largest entry is scaled to.
-  const auto inverse =
-      inverse_of<TypeParam>(sparse<double>({{1, 0, 0}, {0, 0x1p60, 0}, {0, 0, -0x1p50}}), "half");
-  EXPECT_EQ(inverse[0][0], 1);
-  EXPECT_EQ(inverse[1][1], 0x1p-28);
-  EXPECT_EQ(inverse[2][2], -0x1p-28);
+TYPED_TEST(BlockJacobiTest, DiagonalEntriesInLowerPrecisionsDoNotBecomeZero) {
+  for (const std::string storage : {"single", "half", "bfloat16"}) {
+    const auto inverse =
+        inverse_of<TypeParam>(sparse<double>({{1, 0, 0}, {0, 0x1p600, 0}, {0, 0, -0x1p-500}}), storage);
+    EXPECT_EQ(inverse, (Vectors<double>{{1, 0, 0}, {0, 0x1p-600, 0}, {0, 0, -0x1p500}})) << storage;
+  }
+  // Far below the others of its row and of its column, all the same: 2^-28 of the largest in half.
+  const auto saddle = inverse_of<TypeParam>(sparse<double>({{0x1p-80, 1}, {1, 0}}), "half");
+  EXPECT_EQ(saddle[0][1], 1);
+  EXPECT_EQ(saddle[1][0], 1);
+  EXPECT_EQ(saddle[0][0], 0);
+  EXPECT_LT(saddle[1][1], 0);
   // One that is zero stays.
   const auto exchange = inverse_of<TypeParam>(sparse<double>({{0, 2}, {4, 0}}), "half");
   EXPECT_EQ(exchange, (Vectors<double>{{0, 0.5}, {0.25, 0}}));
-  for (const std::string storage : {"single", "bfloat16"})
-    EXPECT_EQ((inverse_of<TypeParam>(sparse<double>({{1, 0}, {0, 0x1p60}}), storage)[1][1]), 0x1p-60);
+}
+
+/// (D A D)^-1 = D^-1 A^-1 D^-1: whatever D, entries keep their digits, and symmetry all bits.
+TYPED_TEST(BlockJacobiTest, RowsOfAnyScaleKeepTheirDigitsInLowerPrecisions) {
+  const int n = 40;
+  const auto spd = random_spd(n, 0.4, 31);
+  auto indefinite = spd;
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::size_t k = indefinite.row_ptrs[i]; k < indefinite.row_ptrs[i + 1]; ++k)
+      if (indefinite.col_idxs[k] == i && i % 3 == 0) indefinite.values[k] *= -1;
+  auto general = indefinite;
+  for (std::size_t k = 0; k < general.values.size(); k += 3) general.values[k] *= 1.5;
+  for (const HostMatrix<double>* a : std::vector<const HostMatrix<double>*>{&spd, &indefinite, &general})
+    for (const std::string storage : {"single", "half", "bfloat16"}) {
+      const double epsilon = storage == "single" ? 0x1p-23 : storage == "half" ? 0x1p-10 : 0x1p-7;
+      const Vectors<double> exact = inverse_of<TypeParam>(*a, "full");
+      HostMatrix<double> graded = *a;
+      const auto exponent = [](int i) { return i * 7 % 40 * 24 - 480; };
+      for (int i = 0; i < n; ++i)
+        for (std::size_t k = graded.row_ptrs[i]; k < graded.row_ptrs[i + 1]; ++k)
+          graded.values[k] = std::ldexp(graded.values[k], exponent(i) + exponent(graded.col_idxs[k]));
+      const Vectors<double> found = inverse_of<TypeParam>(graded, storage);
+      double largest = 0;
+      for (const auto& row : exact)
+        for (const double value : row) largest = std::max(largest, std::abs(value));
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+          EXPECT_NEAR(std::ldexp(found[i][j], exponent(i) + exponent(j)), exact[i][j], 8 * epsilon * largest)
+              << storage << " (" << i << ", " << j << ")";
+          if (a != &general) {
+            EXPECT_EQ(found[i][j], found[j][i]);
+          }
+        }
+    }
 }
 
 TYPED_TEST(BlockJacobiTest, ScalesDoNotMatter) {

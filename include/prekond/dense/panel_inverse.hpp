@@ -85,9 +85,9 @@ class PanelInverse {
   }
 
   /// B becomes diag(2^r) B diag(2^c), with integers r and c by which the logarithms of a row's, and of a
-  /// column's, nonzero entries have the mean 0: sweeps over rows and columns in turn, as many as bring any
-  /// scales close to it. Exact, but for what is 2^-1000 of its row and its column. Cost: 2 `sweeps` m^2
-  /// operations, 2 `sweeps` barriers.
+  /// column's, nonzero entries have the mean 0, rounded down: sweeps over rows and columns in turn, as many
+  /// as bring any scales close to it. 2^k B gets the same entries. Exact, but for what is 2^-1000 of its row
+  /// and its column. Cost: 2 `sweeps` m^2 operations, 2 `sweeps` barriers.
   template <class Level>
   KOKKOS_FUNCTION void equilibrate(const Level& level) const {
     level.region([&](int lane) {
@@ -118,6 +118,51 @@ class PanelInverse {
         for (int i = 0; i < m_order; ++i)
           (*this)(i, j) = scaled((*this)(i, j), m_column_scale[i] + m_row_scale[j]);
     });
+  }
+
+  /// Exponents r and c, by which the largest entry of each row and column of diag(2^r) B diag(2^c) is about
+  /// 1, none of them 4 or more: of a symmetric B r = c - e for one integer e, by the diagonal where that
+  /// bounds the rows, as that of a definite matrix does, else in sweeps that halve the rows' exponents (Ruiz,
+  /// Report RAL-TR-2001-034); of others rows first, then columns. 2^k B has the same c. Zero rows and columns
+  /// have what they had. \returns floor(log2) of the largest entry. Cost: 2 m^2 operations, up to 12 m^2 of a
+  /// symmetric indefinite B. \pre entries are finite; `largest` is what `largest()` returned
+  template <class Level>
+  KOKKOS_FUNCTION int find_scales(const Level& level, Real largest, bool symmetric) const {
+    const int top = exponent_of(largest);
+    if (symmetric)
+      find_symmetric_scales(level, top);
+    else
+      find_general_scales(level, top);
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size()) {
+        m_exchanges[i] = most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, lowest);
+        if (m_exchanges[i] > lowest) m_exchanges[i] += m_row_scale[i];
+      }
+    });
+    int most = lowest;
+    for (int i = 0; i < m_order; ++i)
+      if (m_exchanges[i] > most) most = m_exchanges[i];
+    level.region([](int) {});
+    return most > lowest ? most : 0;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int row_scale(int i) const { return m_row_scale[i]; }
+  KOKKOS_FORCEINLINE_FUNCTION int column_scale(int j) const { return m_column_scale[j]; }
+
+  /// The exponents of normal numbers.
+  static constexpr int largest_exponent = sizeof(Real) == 4 ? 127 : 1023;
+  static constexpr int least_exponent = 1 - largest_exponent;
+
+  /// 2^k, for k of normal numbers.
+  KOKKOS_FORCEINLINE_FUNCTION static Real power_of_two(int k) {
+    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
+    return Kokkos::bit_cast<Real>(static_cast<Bits>(k + bias) << mantissa);
+  }
+  /// x 2^k in steps that all are on the way to the result.
+  KOKKOS_FUNCTION static Real scaled(Real x, int k) {
+    constexpr int most = bias - 1;
+    for (; k > most && x != 0 && Kokkos::isfinite(x); k -= most) x *= power_of_two(most);
+    for (; k < -most && x != 0 && Kokkos::isfinite(x); k += most) x *= power_of_two(-most);
+    return k > most || k < -most ? x : x * power_of_two(k);
   }
 
   /// \returns -1, or the index whose pivot was too small, where B is lost; see `pivot()`
@@ -180,6 +225,8 @@ class PanelInverse {
  private:
   /// The first one balances full matrices; the others are for patterns whose rows have few columns in common.
   static constexpr int sweeps = 8;
+  static constexpr int symmetric_sweeps = 12;  // each halves exponents: of up to 2^11
+  static constexpr int lowest = -(1 << 20);
   static constexpr int bias = sizeof(Real) == 4 ? 127 : 1023;
   static constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
 
@@ -194,7 +241,7 @@ class PanelInverse {
       sum += exponent_of(value) + scale[k];
       ++count;
     }
-    return count > 0 ? static_cast<int>(sum / count) : 0;
+    return count > 0 ? floor_of(sum, count) : 0;
   }
 
   /// floor(log2 |x|), of subnormal numbers that of the least normal one.
@@ -206,17 +253,68 @@ class PanelInverse {
     const int exponent = static_cast<int>((Kokkos::bit_cast<std::uint64_t>(x) >> 52) & 0x7ffu);
     return (exponent < 1 ? 1 : exponent) - bias;
   }
-  /// 2^k, for normal ones.
-  KOKKOS_FORCEINLINE_FUNCTION static Real power_of_two(int k) {
-    using Bits = std::conditional_t<sizeof(Real) == 4, std::uint32_t, std::uint64_t>;
-    return Kokkos::bit_cast<Real>(static_cast<Bits>(k + bias) << mantissa);
+  /// floor(k / n) for n > 0.
+  KOKKOS_FORCEINLINE_FUNCTION static int floor_of(long long k, int n) {
+    return static_cast<int>(k >= 0 ? k / n : -((n - 1 - k) / n));
   }
-  /// x 2^k in steps that all are on the way to the result.
-  KOKKOS_FUNCTION static Real scaled(Real x, int k) {
-    constexpr int most = bias - 1;
-    for (; k > most && x != 0 && Kokkos::isfinite(x); k -= most) x *= power_of_two(most);
-    for (; k < -most && x != 0 && Kokkos::isfinite(x); k += most) x *= power_of_two(-most);
-    return k > most || k < -most ? x : x * power_of_two(k);
+
+  /// The largest floor(log2 |entry(k)|) + scale[k] of the nonzero entries; `none` of none.
+  template <class Entry>
+  KOKKOS_FUNCTION int most_exponent(const Entry& entry, const int* scale, int none) const {
+    int most = lowest;
+    for (int k = 0; k < m_order; ++k) {
+      const Real value = entry(k);
+      if (value == 0) continue;
+      const int exponent = exponent_of(value) + scale[k];
+      if (exponent > most) most = exponent;
+    }
+    return most > lowest ? most : none;
+  }
+
+  template <class Level>
+  KOKKOS_FUNCTION void find_general_scales(const Level& level, int top) const {
+    level.region([&](int lane) {
+      for (int j = lane; j < m_order; j += level.size()) m_column_scale[j] = 0;
+    });
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size())
+        m_row_scale[i] = -most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, top);
+    });
+    level.region([&](int lane) {
+      for (int j = lane; j < m_order; j += level.size())
+        m_column_scale[j] = -most_exponent([&](int i) { return (*this)(i, j); }, m_row_scale, 0);
+    });
+  }
+
+  /// Those of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
+  template <class Level>
+  KOKKOS_FUNCTION void find_symmetric_scales(const Level& level, int top) const {
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size()) {
+        const Real diagonal = (*this)(i, i);
+        m_column_scale[i] = diagonal == 0 ? 0 : -floor_of(exponent_of(diagonal) - top, 2);
+      }
+    });
+    for (int sweep = 0; sweep < symmetric_sweeps; ++sweep) {
+      level.once([&] { m_state[1] = 0; });
+      level.region([&](int lane) {
+        for (int i = lane; i < m_order; i += level.size()) {
+          const int own = m_column_scale[i];
+          const int most =
+              most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, top - own) - top + own;
+          m_row_scale[i] = own - floor_of(most, 2);
+          if (m_row_scale[i] != own) m_state[1] = 1;
+        }
+      });
+      const bool changes = m_state[1] != 0;
+      level.region([&](int lane) {
+        for (int i = lane; i < m_order; i += level.size()) m_column_scale[i] = m_row_scale[i];
+      });
+      if (!changes) break;
+    }
+    level.region([&](int lane) {
+      for (int i = lane; i < m_order; i += level.size()) m_row_scale[i] -= top;
+    });
   }
 
   template <class T>

@@ -76,7 +76,7 @@ void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<S
                                                  {m_slice_ptrs},
                                                  m_options.storage,
                                                  next.values.data(),
-                                                 next.scale,
+                                                 next.exponents,
                                                  outcome,
                                                  blocks};
   const int count = static_cast<int>(m_subdomains.count()), m = m_subdomains.largest;
@@ -118,8 +118,8 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
                                           Report& report) {
   State next;
   next.values = allocate<Vector<unsigned char, Space>>(space, "prekond::block::inverse", m_bytes);
-  next.scale = allocate<Vector<Scalar, Space>>(space, "prekond::block::scale",
-                                               m_options.storage == Storage::full ? 0 : m_subdomains.count());
+  next.exponents = allocate<Vector<ScaleExponents, Space>>(
+      space, "prekond::block::exponents", m_options.storage == Storage::full ? 0 : m_subdomains.num_places);
   const auto outcome = make_breakdown_counter<Space>(space, "prekond::block::numeric::outcome");
   const auto blocks = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::blocks", 2);
   const bool small = m_subdomains.largest <=
@@ -139,7 +139,7 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   report.apply_flops = 2 * m_squares;
   report.numeric_flops = 2 * m_cubes;
   report.bytes = static_cast<std::int64_t>(m_bytes + m_slice_ptrs.span() * sizeof(std::size_t) +
-                                           next.scale.span() * sizeof(Scalar));
+                                           next.exponents.span() * sizeof(ScaleExponents));
   m_state = next;
 }
 
@@ -159,7 +159,7 @@ void DenseInverse<Scalar, Space>::apply_as(const Space& space, const Transfer<Sp
       {m_slice_ptrs},
       VectorView<const Value, Space>(reinterpret_cast<const Value*>(m_state.values.data()),
                                      m_bytes / sizeof(Value)),
-      m_state.scale};
+      m_state.exponents};
   if (m_subdomains.largest <= DenseTuning::largest_of_row) {
     Kokkos::parallel_for("prekond::block::apply::rows",
                          Kokkos::RangePolicy<Space>(space, 0, static_cast<int>(m_subdomains.num_places)),

@@ -8,6 +8,11 @@
 
 namespace prekond::impl::block {
 
+/// The entries (i, j) of an inverse are 2^(row of i + column of j) times what is stored.
+struct ScaleExponents {
+  short row, column;
+};
+
 /// The inverses of the blocks, dense: applied as products, which have no order among their rows.
 ///
 /// A symmetric block (to the tolerance of `validate`) with positive pivots is inverted without exchanges, any
@@ -17,9 +22,10 @@ namespace prekond::impl::block {
 /// inverse of its diagonal, with ones where that has none. All its rows count as breakdowns; the first one is
 /// that of the pivot.
 ///
-/// Stored in slices of rows, see SlicedRows; in a lower precision with one power of two a block, which brings
-/// its largest entry to the top of the type's range. A diagonal entry that would be rounded to zero becomes
-/// the type's least normal number.
+/// Stored in slices of rows, see SlicedRows; in a lower precision with a power of two for each row and
+/// column of a block, which brings their largest entries near the top of the type's range: rows of any scale
+/// keep their digits, and symmetric inverses stay symmetric to the last bit. A diagonal entry that would be
+/// rounded to zero all the same becomes the type's least normal number.
 template <class Scalar, class Space>
 class DenseInverse : public LocalMethod<Scalar, Space> {
  public:
@@ -37,7 +43,7 @@ class DenseInverse : public LocalMethod<Scalar, Space> {
  private:
   struct State {
     Vector<unsigned char, Space> values;
-    Vector<Scalar, Space> scale;
+    Vector<ScaleExponents, Space> exponents;
     bool is_symmetric = true;
     std::int64_t setup_bytes = 0;
   };

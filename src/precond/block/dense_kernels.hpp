@@ -8,6 +8,7 @@
 #include <prekond/dense/panel_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 
+#include "precond/block/dense_inverse.hpp"
 #include "precond/block/subdomains.hpp"
 #include "precond/common/breakdown_counter.hpp"
 #include "precond/common/store_rows.hpp"
@@ -81,6 +82,14 @@ struct SliceSize {
   }
 };
 
+/// log2 of the largest number that a type stores well.
+template <class Value>
+constexpr int top_exponent() {
+  int exponent = 0;
+  for (float most = top<Value>; most > 1; most /= 2) ++exponent;
+  return exponent;
+}
+
 /// Inverts a block, over a level.
 template <class Scalar, class Space, int Panel>
 struct InvertBlock {
@@ -91,8 +100,8 @@ struct InvertBlock {
   VectorView<const int, Space> rows;
   SlicedRows<Space> slices;
   Storage storage;
-  void* values;                     ///< of the storage's type
-  VectorView<Scalar, Space> scale;  ///< of each block; empty where values are stored in full
+  void* values;                                 ///< of the storage's type
+  VectorView<ScaleExponents, Space> exponents;  ///< of each place; empty where values are stored in full
   VectorView<BreakdownCounter, Space> outcome;
   VectorView<int, Space> blocks;  ///< how many are not symmetric, and how many singular
 
@@ -129,7 +138,7 @@ struct InvertBlock {
     } else if (symmetric) {
       block.symmetrize(level);
     }
-    store(level, block, begin, d, largest);
+    store(level, block, begin, largest, symmetric || !sound);
   }
 
   /// All its rows fall back.
@@ -164,40 +173,51 @@ struct InvertBlock {
   }
 
   template <class Level>
-  KOKKOS_FUNCTION void store(const Level& level, const Block& block, int begin, int d, Scalar largest) const {
-    if (storage == Storage::full) return store_as<Scalar>(level, block, begin, 1);
-    if (storage == Storage::single_precision) return store_scaled<float>(level, block, begin, d, largest);
-    if (storage == Storage::half) return store_scaled<Half>(level, block, begin, d, largest);
-    store_scaled<BFloat16>(level, block, begin, d, largest);
-  }
-
-  template <class Value, class Level>
-  KOKKOS_FUNCTION void store_scaled(const Level& level, const Block& block, int begin, int d,
-                                    Scalar largest) const {
-    const Scalar inverse = inverse_power_of_two(largest) * Scalar(top<Value>);
-    level.once([&] { scale(d) = 1 / inverse; });
-    store_as<Value>(level, block, begin, inverse);
+  KOKKOS_FUNCTION void store(const Level& level, const Block& block, int begin, Scalar largest,
+                             bool symmetric) const {
+    if (storage == Storage::full)
+      store_as<Scalar>(level, block, begin, [&](int i, int j) { return block(i, j); });
+    else if (storage == Storage::single_precision)
+      store_scaled<float>(level, block, begin, largest, symmetric);
+    else if (storage == Storage::half)
+      store_scaled<Half>(level, block, begin, largest, symmetric);
+    else
+      store_scaled<BFloat16>(level, block, begin, largest, symmetric);
   }
 
   /// A diagonal entry that is not zero does not become zero: a diagonal inverse would be singular.
-  template <class Value>
-  KOKKOS_FORCEINLINE_FUNCTION static Value rounded_entry(Scalar entry, Scalar factor, bool diagonal) {
-    if constexpr (std::is_same_v<Value, Scalar>)
-      return entry * factor;
-    else
-      return rounded<Value, Scalar>(entry * factor, diagonal && entry != 0);
+  template <class Value, class Level>
+  KOKKOS_FUNCTION void store_scaled(const Level& level, const Block& block, int begin, Scalar largest,
+                                    bool symmetric) const {
+    const int found = block.find_scales(level, largest, symmetric);
+    constexpr int target = top_exponent<Value>();
+    const int most = target - found;
+    level.region([&](int lane) {
+      for (int i = lane; i < block.order(); i += level.size())
+        exponents(begin + i) = {within(-block.row_scale(i) - most), within(-block.column_scale(i))};
+    });
+    store_as<Value>(level, block, begin, [&](int i, int j) {
+      const Scalar entry = block(i, j);
+      const int exponent = exponents(begin + i).row + exponents(begin + j).column;
+      return rounded<Value, Scalar>(Block::scaled(entry, -exponent), i == j && entry != 0);
+    });
   }
 
-  template <class Value, class Level>
-  KOKKOS_FUNCTION void store_as(const Level& level, const Block& block, int begin, Scalar factor) const {
+  KOKKOS_FORCEINLINE_FUNCTION static short within(int k) {
+    return static_cast<short>(k > Block::largest_exponent
+                                  ? Block::largest_exponent
+                                  : (k < Block::least_exponent ? Block::least_exponent : k));
+  }
+
+  template <class Value, class Level, class Entry>
+  KOKKOS_FUNCTION void store_as(const Level& level, const Block& block, int begin, const Entry& entry) const {
     Value* const to = static_cast<Value*>(values);
     const int m = block.order();
     level.region([&](int lane) {
       for (int i = lane; i < m; i += level.size()) {
         const std::size_t place = slices.begin(begin + i);
         for (int j = 0; j < m; ++j)
-          to[place + static_cast<std::size_t>(j) * SlicedRows<Space>::height] =
-              rounded_entry<Value>(block(i, j), factor, i == j);
+          to[place + static_cast<std::size_t>(j) * SlicedRows<Space>::height] = entry(i, j);
       }
     });
   }
@@ -267,7 +287,7 @@ template <class Value, class Scalar, class Space>
 struct DenseRows {
   SlicedRows<Space> slices;
   VectorView<const Value, Space> values;
-  VectorView<const Scalar, Space> scale;
+  VectorView<const ScaleExponents, Space> exponents;
   static constexpr int height = SlicedRows<Space>::height;
 
   /// sum_j B^-1_kj x(j) for the m columns of place k's block, by one thread: on a host in eight partial sums,
@@ -290,8 +310,18 @@ struct DenseRows {
       return sum;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION Scalar scale_of(int d) const {
-    return scale.extent(0) > 0 ? scale(d) : Scalar(1);
+  /// What a row's sum is multiplied by, and a column's x.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar row_scale(int k) const {
+    if constexpr (std::is_same_v<Value, Scalar>)
+      return 1;
+    else
+      return PanelInverse<Scalar, 1>::power_of_two(exponents(k).row);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar scaled(Scalar x, int k) const {
+    if constexpr (std::is_same_v<Value, Scalar>)
+      return x;
+    else
+      return x * PanelInverse<Scalar, 1>::power_of_two(exponents(k).column);
   }
 };
 
@@ -307,10 +337,10 @@ struct ApplyRows {
     const int row = transfer.target(k);
     if (row < 0) return;
     const Places own = places(k);
-    const Scalar scale = inverse.scale.extent(0) > 0 ? inverse.scale(places.subdomain(k)) : Scalar(1);
     for (std::size_t v = 0; v < x.extent(1); ++v)
-      y(row, v) = scale * inverse.product(k, own.end - own.begin,
-                                          [&](int j) { return x(transfer.source(own.begin + j), v); });
+      y(row, v) = inverse.row_scale(k) * inverse.product(k, own.end - own.begin, [&](int j) {
+        return inverse.scaled(x(transfer.source(own.begin + j), v), own.begin + j);
+      });
   }
 };
 
@@ -345,22 +375,26 @@ struct ApplyBlocks {
     for (std::size_t v = 0; v < x.extent(1); ++v) {
       if (scratch > 0) {
         Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m),
-                             [&](int j) { own[j] = x(transfer.source(begin + j), v); });
+                             [&](int j) { own[j] = element(begin + j, v); });
         team.team_barrier();
       }
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, m),
-                           [&](int i) { multiply_row(d, begin, i, m, own, v); });
+                           [&](int i) { multiply_row(begin, i, m, own, v); });
       team.team_barrier();
     }
   }
 
-  KOKKOS_FUNCTION void multiply_row(int d, int begin, int i, int m, const Scalar* own, std::size_t v) const {
+  KOKKOS_FORCEINLINE_FUNCTION Scalar element(int k, std::size_t v) const {
+    return inverse.scaled(x(transfer.source(k), v), k);
+  }
+
+  KOKKOS_FUNCTION void multiply_row(int begin, int i, int m, const Scalar* own, std::size_t v) const {
     const int row = transfer.target(begin + i);
     if (row < 0) return;
-    const Scalar sum =
-        scratch > 0 ? inverse.product(begin + i, m, [&](int j) { return own[j]; })
-                    : inverse.product(begin + i, m, [&](int j) { return x(transfer.source(begin + j), v); });
-    y(row, v) = inverse.scale_of(d) * sum;
+    const Scalar sum = scratch > 0
+                           ? inverse.product(begin + i, m, [&](int j) { return own[j]; })
+                           : inverse.product(begin + i, m, [&](int j) { return element(begin + j, v); });
+    y(row, v) = inverse.row_scale(begin + i) * sum;
   }
 };
 
