@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
+#include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -32,7 +33,6 @@ using kokkoskernels::to_csr_matrix;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr double pad = -4321;  // in what nobody may write
 const std::vector<SpmvAlgorithm> algorithms = {SpmvAlgorithm::automatic, SpmvAlgorithm::native,
                                                SpmvAlgorithm::merge_path, SpmvAlgorithm::native_merge_path};
 
@@ -206,32 +206,6 @@ TYPED_TEST(KokkosKernelsTest, SizesThatTheirOrdinalDoesNotHoldThrow) {
 }
 
 // ------------------------------------------------------------------------------------------------ products
-
-/// A multivector of rows x k with `extra` rows of pad between the columns.
-template <class Scalar, class Space>
-struct Strided {
-  Strided(const std::vector<std::vector<Scalar>>& columns, std::size_t rows, int extra)
-      : whole("prekond::testing::strided", rows + extra, columns.size()),
-        part(Kokkos::subview(whole, std::make_pair(std::size_t(0), rows), Kokkos::ALL)) {
-    const auto host = Kokkos::create_mirror_view(whole);
-    Kokkos::deep_copy(host, Scalar(pad));
-    for (std::size_t v = 0; v < columns.size(); ++v)
-      for (std::size_t i = 0; i < rows; ++i) host(i, v) = columns[v][i];
-    Kokkos::deep_copy(whole, host);
-  }
-  std::vector<std::vector<Scalar>> columns() const {
-    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
-    std::vector<std::vector<Scalar>> result(whole.extent(1), std::vector<Scalar>(part.extent(0)));
-    for (std::size_t v = 0; v < result.size(); ++v) {
-      for (std::size_t i = 0; i < part.extent(0); ++i) result[v][i] = host(i, v);
-      for (std::size_t i = part.extent(0); i < whole.extent(0); ++i)
-        EXPECT_EQ(host(i, v), Scalar(pad)) << "wrote between the columns";
-    }
-    return result;
-  }
-  MultiVector<Scalar, Space> whole;
-  MultiVectorView<Scalar, Space> part;
-};
 
 /// |y - (alpha A x + beta y_before)| to rounding, in long double.
 template <class Scalar>

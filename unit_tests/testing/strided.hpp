@@ -19,6 +19,10 @@ struct Strided {
         part(Kokkos::subview(whole, std::make_pair(std::size_t(0), rows), Kokkos::ALL)) {
     Kokkos::deep_copy(whole, Scalar(pad));
   }
+  Strided(const std::vector<std::vector<Scalar>>& columns, std::size_t rows, int extra)
+      : Strided(rows, static_cast<int>(columns.size()), extra) {
+    fill(columns);
+  }
   void fill(const std::vector<std::vector<Scalar>>& columns) {
     const auto host = Kokkos::create_mirror_view(whole);
     Kokkos::deep_copy(host, Scalar(pad));
