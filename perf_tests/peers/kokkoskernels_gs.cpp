@@ -10,6 +10,7 @@
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/multicolor_ssor.hpp>
 
+#include <KokkosKernels_config.h>
 #include <KokkosKernels_Handle.hpp>
 #include <KokkosSparse_gauss_seidel.hpp>
 #include <algorithm>
@@ -24,6 +25,12 @@
 /// [--rtol=1e-6] [--max_iters=10000] [--cluster_sizes=4,16] [--repeat=5]. A line each: setup (symbolic and
 /// numeric), its repetition with new values, one application, iterations, solve; the best of the repetitions.
 namespace {
+
+#if KOKKOSKERNELS_VERSION >= 50000
+namespace gauss_seidel = KokkosSparse;
+#else
+namespace gauss_seidel = KokkosSparse::Experimental;
+#endif
 
 using namespace prekond;
 using perf::Space;
@@ -46,12 +53,11 @@ class TheirSweeps : public Preconditioner<double, Space> {
 
   void symbolic() {
     const auto n = static_cast<int>(m_a.num_rows);
-    KokkosSparse::Experimental::gauss_seidel_symbolic(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs, true);
+    gauss_seidel::gauss_seidel_symbolic(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs, true);
   }
   void numeric() {
     const auto n = static_cast<int>(m_a.num_rows);
-    KokkosSparse::Experimental::gauss_seidel_numeric(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs, m_a.values,
-                                                     true);
+    gauss_seidel::gauss_seidel_numeric(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs, m_a.values, true);
   }
 
   std::string name() const override {
@@ -64,9 +70,8 @@ class TheirSweeps : public Preconditioner<double, Space> {
   void apply(const Space&, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
              Workspace&) const override {
     const auto n = static_cast<int>(m_a.num_rows);
-    KokkosSparse::Experimental::symmetric_gauss_seidel_apply(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs,
-                                                             m_a.values, column(y, 0), column(x, 0), true,
-                                                             true, m_omega, m_sweeps);
+    gauss_seidel::symmetric_gauss_seidel_apply(&m_handle, n, n, m_a.row_ptrs, m_a.col_idxs, m_a.values,
+                                               column(y, 0), column(x, 0), true, true, m_omega, m_sweeps);
   }
 
  private:
