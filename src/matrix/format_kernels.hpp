@@ -289,9 +289,10 @@ struct FormatKernel {
   static_assert(is_host_space<Space> || !WithDot, "a device's product and inner product are two kernels");
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Rows::largest_team, 1>>;
   using Member = typename Policy::member_type;
+  using Update = typename RowUpdate<Scalar, Space>::Packed;
 
   Rows rows;
-  typename RowUpdate<Scalar, Space>::Packed update;
+  Update update;
   std::int64_t positions_per_team;
   FinishReduction<1, Scalar, Space> finish;
 
@@ -306,13 +307,22 @@ struct FormatKernel {
           rows.sums(first, column_of_x(v), sums);
           const std::int64_t begin = first < range.begin ? range.begin : first;
           const std::int64_t end = first + count < range.end ? first + count : range.end;
-          for (std::int64_t p = begin; p < end; ++p) end_row(rows.row(p), v, sums[p - first], dot);
+          // Copies, which no store to y can change: else all of it is loaded again for each row. And the two
+          // usual cases in loops without branches.
+          const Rows own_rows = rows;
+          const Update own = update;
+          if (own.is_product() || WithDot)
+            for (std::int64_t p = begin; p < end; ++p) end_row(own, own_rows.row(p), v, sums[p - first], dot);
+          else if (own.is_whole())
+            for (std::int64_t p = begin; p < end; ++p) own.whole(own_rows.row(p), v, sums[p - first]);
+          else
+            for (std::int64_t p = begin; p < end; ++p) own(own_rows.row(p), v, sums[p - first]);
         }
     } else {
       for (std::int64_t p = range.begin + team.team_rank(); p < range.end; p += team.team_size()) {
         const std::int64_t i = rows.row(p);
         for (int v = 0; v < num_vectors(); ++v)
-          end_row(i, v, rows.template sum<Batch>(p, column_of_x(v)), dot);
+          end_row(update, i, v, rows.template sum<Batch>(p, column_of_x(v)), dot);
       }
     }
     if constexpr (WithDot) finish_dot(team, finish, dot);
@@ -321,7 +331,8 @@ struct FormatKernel {
  private:
   KOKKOS_FUNCTION int num_vectors() const { return update.num_columns; }
   KOKKOS_FUNCTION const Scalar* column_of_x(int v) const { return update.x.column(v); }
-  KOKKOS_FUNCTION void end_row(std::int64_t i, int v, const Scalar& sum, Scalar& dot) const {
+  KOKKOS_FORCEINLINE_FUNCTION static void end_row(const Update& update, std::int64_t i, int v,
+                                                  const Scalar& sum, Scalar& dot) {
     update(i, v, sum);
     if constexpr (WithDot) dot += conjugate(update.x(i, v)) * sum;
   }

@@ -40,6 +40,23 @@ struct RowUpdate<Scalar, Space>::Packed {
         row_scale(from.row_scale),
         num_columns(static_cast<int>(from.y.extent(1))) {}
 
+  /// y = product A x alone?
+  KOKKOS_FUNCTION bool is_product() const {
+    return step.direct == Scalar(0) && step.previous == Scalar(0) && step.source == Scalar(0) &&
+           row_scale.is_empty();
+  }
+
+  /// No coefficient is 0, and no scale?
+  KOKKOS_FUNCTION bool is_whole() const {
+    return step.direct != Scalar(0) && step.previous != Scalar(0) && step.source != Scalar(0) &&
+           row_scale.is_empty();
+  }
+  /// As operator(). \pre is_whole()
+  KOKKOS_FORCEINLINE_FUNCTION void whole(std::int64_t i, int v, const Scalar& sum) const {
+    const Scalar direct = multiply_add(step.direct, x(i, v), multiply(step.product, sum));
+    y(i, v) = multiply_add(step.source, b(i, v), multiply_add(step.previous, y(i, v), direct));
+  }
+
   KOKKOS_FUNCTION void operator()(std::int64_t i, int v, const Scalar& sum) const {
     Scalar result = multiply(step.product, row_scale.is_empty() ? sum : row_scale(i) * sum);
     if (step.direct != Scalar(0)) result = multiply_add(step.direct, x(i, v), result);
