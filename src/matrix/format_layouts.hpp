@@ -3,6 +3,7 @@
 #pragma once
 /// What advice and makers of formats find out about a pattern.
 #include <prekond/core/half.hpp>
+#include <prekond/core/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/dia_matrix.hpp>
@@ -78,8 +79,17 @@ template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
                            Found<Space>& found);
 
+/// Where a product runs. A host that is compiled for without fused operations has no wide vectors either (of
+/// x86 neither is in the baseline), and adds diagonals slower than rows.
+enum class ProductTarget { device, vector_host, plain_host };
+
+template <class Space>
+inline constexpr ProductTarget product_target = !is_host_space<Space>    ? ProductTarget::device
+                                                : has_fused_multiply_add ? ProductTarget::vector_host
+                                                                         : ProductTarget::plain_host;
+
 /// The rule of advise_format, for bytes and counts that stand in the advice; which formats would be refused.
-void choose_format(FormatAdvice& advice, bool on_device, bool sell_is_refused, bool dia_is_refused);
+void choose_format(FormatAdvice& advice, ProductTarget target, bool sell_is_refused, bool dia_is_refused);
 
 /// prekond::make_sell and make_dia with their options' defaults, from what advice has found out, which is
 /// released.

@@ -71,16 +71,22 @@ bool fits_threads(const FormatAdvice& advice) {
 
 namespace impl::formats {
 
-void choose_format(FormatAdvice& advice, bool on_device, bool sell_is_refused, bool dia_is_refused) {
+void choose_format(FormatAdvice& advice, ProductTarget target, bool sell_is_refused, bool dia_is_refused) {
+  const bool on_device = target == ProductTarget::device;
   const auto csr = double(advice.csr_bytes), sell = double(advice.sell_bytes), dia = double(advice.dia_bytes);
   const bool sell_pays = on_device && !sell_is_refused && sell < AdviceTuning::advantage * csr;
   const bool sell_fits = sell_pays && fits_threads(advice);
   const bool dia_is_small = dia < AdviceTuning::advantage * csr;
+  const bool dia_is_slow = target == ProductTarget::plain_host;
   const std::string diagonals = std::to_string(advice.num_diagonals) + " diagonals take " +
                                 percent(dia, csr) + " of CSR's bytes" +
-                                (dia_is_small && dia_is_refused ? ", but too much of it is padding" : "");
+                                (!dia_is_small    ? ""
+                                 : dia_is_refused ? ", but too much of it is padding"
+                                 : dia_is_slow    ? ", but are slow without fused multiply-adds"
+                                                  : "");
   const std::string chunks = "chunks of rows take about " + percent(sell, csr) + " of CSR's bytes";
-  if (dia_is_small && !dia_is_refused && (!sell_fits || dia < AdviceTuning::dia_over_sell * sell)) {
+  if (dia_is_small && !dia_is_refused && !dia_is_slow &&
+      (!sell_fits || dia < AdviceTuning::dia_over_sell * sell)) {
     advice.format = MatrixFormat::dia;
     advice.reason = diagonals;
   } else if (sell_fits) {
@@ -112,7 +118,7 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
     return !fits_padding(places, pattern.nnz(), pattern.num_rows, max_padding);
   };
   choose_format(
-      advice, !is_host_space<Space>, is_refused(sell_places, SellOptions().max_padding),
+      advice, product_target<Space>, is_refused(sell_places, SellOptions().max_padding),
       is_refused(double(advice.num_diagonals) * double(pattern.num_rows), DiaOptions().max_padding));
   if (advice.format != MatrixFormat::dia) found.diagonals.reset();
   if (advice.format != MatrixFormat::sell) found.chunks.reset();

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/core/half.hpp>
+#include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/matrix_format.hpp>
@@ -552,6 +553,8 @@ TYPED_TEST(FormatsTest, JaggedDiagonalsAsInTheBook) {
   EXPECT_THAT(to_vector(jad.values), ::testing::ElementsAre(3, 6, 1, 9, 11, 4, 7, 2, 10, 12, 5, 8));
 }
 
+using impl::formats::ProductTarget;
+
 /// Advice for a matrix, and what the rule makes of the same numbers elsewhere.
 struct Expected {
   std::string matrix;
@@ -591,11 +594,18 @@ TYPED_TEST(FormatsTest, TheAdviceFollowsTheRule) {
   };
   for (const Expected& test : all) {
     const FormatAdvice found = advice(test.matrix);
-    EXPECT_EQ(found.format, on_device ? test.on_device : test.on_host) << test.matrix;
-    EXPECT_EQ(found.reason, on_device ? test.device_reason : test.host_reason) << test.matrix;
-    FormatAdvice host = found, device = found;
-    impl::formats::choose_format(host, false, false, false);
-    impl::formats::choose_format(device, true, false, false);
+    FormatAdvice host = found, device = found, plain = found;
+    impl::formats::choose_format(host, ProductTarget::vector_host, false, false);
+    impl::formats::choose_format(device, ProductTarget::device, false, false);
+    impl::formats::choose_format(plain, ProductTarget::plain_host, false, false);
+    const FormatAdvice& here = on_device ? device : has_fused_multiply_add ? host : plain;
+    EXPECT_EQ(found.format, here.format) << test.matrix;
+    EXPECT_EQ(found.reason, here.reason) << test.matrix;
+    EXPECT_EQ(plain.format, MatrixFormat::csr) << test.matrix;
+    EXPECT_EQ(plain.reason,
+              test.host_reason +
+                  (test.on_host == MatrixFormat::dia ? ", but are slow without fused multiply-adds" : ""))
+        << test.matrix;
     EXPECT_EQ(host.format, test.on_host) << test.matrix;
     EXPECT_EQ(host.reason, test.host_reason) << test.matrix;
     EXPECT_EQ(device.format, test.on_device) << test.matrix;
@@ -642,13 +652,13 @@ TYPED_TEST(FormatsTest, AdviceChoosesNothingThatIsRefused) {
   rule.csr_bytes = 1000;
   rule.sell_bytes = rule.dia_bytes = 500;
   rule.longest_row = 1;
-  for (const bool on_device : {false, true}) {
-    impl::formats::choose_format(rule, on_device, true, false);
-    EXPECT_EQ(rule.format, MatrixFormat::dia);
-    impl::formats::choose_format(rule, on_device, true, true);
+  for (const auto target : {ProductTarget::plain_host, ProductTarget::vector_host, ProductTarget::device}) {
+    impl::formats::choose_format(rule, target, true, false);
+    EXPECT_EQ(rule.format, target == ProductTarget::plain_host ? MatrixFormat::csr : MatrixFormat::dia);
+    impl::formats::choose_format(rule, target, true, true);
     EXPECT_EQ(rule.format, MatrixFormat::csr);
-    impl::formats::choose_format(rule, on_device, false, true);
-    EXPECT_EQ(rule.format, on_device ? MatrixFormat::sell : MatrixFormat::csr);
+    impl::formats::choose_format(rule, target, false, true);
+    EXPECT_EQ(rule.format, target == ProductTarget::device ? MatrixFormat::sell : MatrixFormat::csr);
   }
 }
 
@@ -664,9 +674,10 @@ TYPED_TEST(FormatsTest, MakersGoOnFromWhatAdviceHasFound) {
     const auto op = make_operator<double, TypeParam>(space, a, MatrixFormat::automatic, &advice);
     EXPECT_EQ(count(events, "prekond::dia::mark_diagonals"), 1);
     EXPECT_EQ(count(events, "prekond::sell::widths"), 2);  // as they are, and sorted
-    EXPECT_EQ(advice.format, MatrixFormat::dia);
+    const bool adds_diagonals = impl::formats::product_target<TypeParam> != ProductTarget::plain_host;
+    EXPECT_EQ(advice.format, adds_diagonals ? MatrixFormat::dia : MatrixFormat::csr);
     EXPECT_EQ(advice.num_diagonals, 7);
-    EXPECT_NE((dynamic_cast<const DiaOperator<double, TypeParam>*>(op.get())), nullptr);
+    EXPECT_EQ((dynamic_cast<const DiaOperator<double, TypeParam>*>(op.get())) != nullptr, adds_diagonals);
   }
   const auto irregular = to_device<TypeParam>(cases()[8].matrix);
   impl::formats::Found<TypeParam> found;

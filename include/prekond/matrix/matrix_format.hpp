@@ -31,18 +31,19 @@ struct FormatAdvice {
 };
 
 /// The format in which products are expected to be fastest, for values of so many bytes. It depends on the
-/// pattern alone, so that the same input gives the same bits:
+/// pattern and the build alone, so that the same input gives the same bits:
 ///
 /// - DIA, where make_dia accepts the padding and the values take less than 95 % of CSR's bytes and, on a
-///   device where SELL comes next, less than 1.1 times SELL's;
+///   device where SELL comes next, less than 1.1 times SELL's; not on a host that is compiled for without
+///   fused multiply-adds (has_fused_multiply_add), which adds rows faster;
 /// - SELL on a device, where make_sell accepts the padding, it takes less than 95 % of CSR's bytes, and no
-/// row
-///   is so long that its thread would be late: 100 ns an entry, an assumption, against 3 us, another, and the
-///   time in which the memory of an H200 gives the whole matrix;
+///   row is so long that its thread would be late: 100 ns an entry, an assumption, against 3 us, another, and
+///   the time in which the memory of an H200 gives the whole matrix;
 /// - else CSR.
 ///
-/// Measured: perf_tests/results/h200/toolbox/results.md. Cost: the row pointers, for the longest row; and
-/// count_diagonals and count_sell_places. Memory, while it runs: theirs. Fences.
+/// Measured: perf_tests/results/h200/toolbox/results.md and perf_tests/results/cpu/formats.md. Cost: the row
+/// pointers, for the longest row; and count_diagonals and count_sell_places. Memory, while it runs: theirs.
+/// Fences.
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes);
 
