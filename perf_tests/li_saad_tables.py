@@ -11,12 +11,13 @@ is in the folder or one below it; else what stands for it, a real matrix of the 
 iterations say nothing of those of a stand-in, and are shown with the name of their own matrix. A row has the machine that
 it was measured on. A table is a function that gives its cases (`TABLES`)."""
 import argparse
-import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections import namedtuple
+
+from results_file import add_render, load, store
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
@@ -65,23 +66,8 @@ def parse_arguments():
     measure.add_argument("--threads", default="2", help="OpenMP threads; empty: not set")
     measure.add_argument("--timeout", type=float, default=600, help="seconds a run")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other rows stays")
-    render = commands.add_parser("render")
-    render.add_argument("--in", dest="source", required=True)
-    render.add_argument("--out", required=True)
+    add_render(commands)
     return parser.parse_args()
-
-
-def load(path):
-    if not os.path.exists(path):
-        return {"machine": {}, "tables": {}}
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def store(path, content):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
 
 
 # ------------------------------------------------------------------------------------------------------- measuring
@@ -136,7 +122,7 @@ def kept(report):
 
 def run_measure(arguments):
     wanted = {name for name in arguments.only.split(",") if name}
-    content = load(arguments.out)
+    content = load(arguments.out, {"machine": {}, "tables": {}})
     files = files_by_name(arguments.matrices)
     failed = 0
     for number in arguments.tables.split(","):

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from results_file import lines
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 # The paper's ID and matrix, and what stands for it.
@@ -196,14 +198,6 @@ def seconds(value):
 def best_of(results, name):
     sound = [r for r in results if r["converged"] and r["setting"].startswith(name + ":")]
     return min(sound, key=lambda r: r["total"]) if sound else None
-
-
-def lines(head, rows):
-    yield "| " + " | ".join(head) + " |"
-    yield "|---|" + "---:|" * (len(head) - 1)
-    for row in rows:
-        yield "| " + " | ".join(str(cell) for cell in row) + " |"
-    yield ""
 
 
 def machine_name(content):

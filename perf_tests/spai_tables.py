@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+from results_file import add_render, lines, load, store
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 # The paper's matrix, what stands for it, the paper's setup seconds on an A40 for k = 1, and what its Table 4 predicts.
@@ -47,23 +49,8 @@ def parse_arguments():
     measure.add_argument("--repeat", default="3", help="times are medians of so many")
     measure.add_argument("--timeout", type=float, default=900, help="seconds a matrix and power")
     measure.add_argument("--out", required=True, help="the JSON file; what it has of other matrices stays")
-    render = commands.add_parser("render")
-    render.add_argument("--in", dest="source", required=True)
-    render.add_argument("--out", required=True)
+    add_render(commands)
     return parser.parse_args()
-
-
-def load(path):
-    if not os.path.exists(path):
-        return {"machine": {}, "matrices": {}}
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
-
-
-def store(path, content):
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(content, file, indent=1)
-        file.write("\n")
 
 
 # ------------------------------------------------------------------------------------------------------- measuring
@@ -107,7 +94,7 @@ def run_viennacl(arguments, spec):
 
 def run_measure(arguments):
     wanted = {name for name in arguments.only.split(",") if name}
-    content = load(arguments.out)
+    content = load(arguments.out, {"machine": {}, "matrices": {}})
     failed = 0
     for name, spec, *_ in MATRICES:
         if wanted and name not in wanted:
@@ -141,14 +128,6 @@ def run_measure(arguments):
 
 def seconds(value):
     return f"{value:.4f}" if value < 1 else f"{value:.2f}"
-
-
-def lines(head, rows):
-    yield "| " + " | ".join(head) + " |"
-    yield "|---|" + "---:|" * (len(head) - 1)
-    for row in rows:
-        yield "| " + " | ".join(str(cell) for cell in row) + " |"
-    yield ""
 
 
 def ruled(result):

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+from results_file import add_render
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 
@@ -46,9 +48,7 @@ def parse_arguments():
     measure.add_argument("--extra", default="")
     measure.add_argument("--state", default="", help="of the library, to be told apart in the table")
     measure.add_argument("--timeout", type=float, default=300)
-    render = commands.add_parser("render")
-    render.add_argument("--in", dest="source", required=True)
-    render.add_argument("--out", required=True)
+    add_render(commands)
     return parser.parse_args()
 
 

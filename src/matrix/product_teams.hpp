@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 #include "matrix/row_update.hpp"
 
@@ -34,14 +35,18 @@ inline int num_teams(std::int64_t num_rows, std::int64_t rows_per_team) {
   return static_cast<int>(std::max<std::int64_t>(1, (num_rows + rows_per_team - 1) / rows_per_team));
 }
 
-/// Ends a product with x^H A x: each thread's sum over its own rows, added in the order of the threads.
-template <class Scalar, class Space, class Team>
-KOKKOS_FUNCTION void finish_dot(const Team& team, const FinishReduction<1, Scalar, Space>& finish,
-                                const Scalar& of_thread) {
+/// What becomes of a team's part of x^H A x: a host's teams are the sum's blocks, and the last one adds them;
+/// a device's, of few rows each, file their sums for another kernel.
+template <class Scalar, class Space>
+using FinishDot =
+    std::conditional_t<is_host_space<Space>, FinishReduction<1, Scalar, Space>, FileTeamSum<Scalar, Space>>;
+
+/// Ends a product with x^H A x: the sums of a team's `lanes` over their own rows, in the order of the lanes.
+template <class Finish, class Scalar, class Team>
+KOKKOS_FUNCTION void finish_dot(const Team& team, int lanes, const Finish& finish, const Scalar& of_lane) {
   Sums<Scalar, 1> dot;
   Kokkos::parallel_reduce(
-      Kokkos::TeamThreadRange(team, team.team_size()),
-      [&](int, Sums<Scalar, 1>& sum) { sum.value[0] += of_thread; }, dot);
+      Kokkos::TeamVectorRange(team, lanes), [&](int, Sums<Scalar, 1>& sum) { sum.value[0] += of_lane; }, dot);
   finish(team, dot);
 }
 
@@ -85,7 +90,8 @@ void check_dot(const Matrix& a, VectorView<const Scalar, Space> x, VectorView<Sc
   if (!has_rows(x, a.num_rows))
     throw InputError("prekond::spmv_dot: x^H A x takes the first " + std::to_string(a.num_rows) +
                      " rows of x, which has " + std::to_string(x.extent(0)));
-  if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)))
+  if (!workspace.fits(ReduceWorkspace<Scalar, Space>::num_blocks(a.num_rows)) ||
+      !workspace.fits_teams(a.num_rows))
     throw std::logic_error("prekond::spmv_dot: the workspace was made for fewer rows");
 }
 
@@ -113,15 +119,21 @@ void multiply(const Space& space, const char* label, const Matrix& a,
   }
 }
 
-/// y = A x and dot(0) = x^H y of one vector, likewise, in one kernel. \pre check_dot passed
+/// y = A x and dot(0) = x^H y of one vector, likewise. \pre check_dot passed
 template <class Scalar, class Space, class Matrix>
 void multiply_dot(const Space& space, const char* label, const Matrix& a, VectorView<const Scalar, Space> x,
                   VectorView<Scalar, Space> y, VectorView<Scalar, Space> dot,
                   const ReduceWorkspace<Scalar, Space>& workspace) {
-  using Reduce = ReduceWorkspace<Scalar, Space>;
-  dispatch<true>(space, label, a, RowUpdate<Scalar, Space>{{}, as_multivector(x), as_multivector(y)},
-                 Reduce::block_size(a.num_rows),
-                 FinishReduction<1, Scalar, Space>{workspace.partials(), workspace.arrived(), dot});
+  const RowUpdate<Scalar, Space> update{{}, as_multivector(x), as_multivector(y)};
+  if constexpr (is_host_space<Space>) {
+    using Reduce = ReduceWorkspace<Scalar, Space>;
+    dispatch<true>(space, label, a, update, Reduce::block_size(a.num_rows),
+                   FinishDot<Scalar, Space>{workspace.partials(), workspace.arrived(), dot});
+  } else {
+    const int teams =
+        dispatch<true>(space, label, a, update, 0, FinishDot<Scalar, Space>{workspace.partials()});
+    add_team_sums<Scalar, Space>(space, label, teams, workspace, dot);
+  }
 }
 
 /// The inner product after the product, in a kernel of its own. \pre check_dot passed

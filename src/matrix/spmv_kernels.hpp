@@ -3,11 +3,13 @@
 #pragma once
 /// Products with a matrix by rows, for the units that instantiate them.
 #include <prekond/core/half.hpp>
+#include <prekond/core/levels.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <stdexcept>
 #include <type_traits>
 
+#include "core/load_once.hpp"
 #include "core/packed.hpp"
 #include "matrix/product_teams.hpp"
 #include "matrix/row_update.hpp"
@@ -15,25 +17,28 @@
 namespace prekond {
 namespace impl::products {
 
+// Chosen on an H200 (perf_tests/results/h200/toolbox/results.md).
 struct SpmvTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each: between stencils of 7 points,
-  // for which threads were faster than teams on an H200, and of 27, for which they were not.
-  static constexpr int mean_of_thread = 8;
-  static constexpr int batch = 8;  // entries that a thread asks for at a time
-  static constexpr int thread_team = 128;
-  // Longer rows: a team reads the entries of so many rows as one stream, and adds each row's products after.
-  static constexpr int stream_team = 128;
-  static constexpr int stream_entries = 2048;
+  // On a device, rows of up to so many entries in the mean go to a few lanes each, longer ones to streams.
+  static constexpr int mean_of_lanes = 8;
+  static constexpr int lanes = 2;
+  static constexpr int lanes_team = 128;  // lanes in all
+  // A stream: a team reads the entries of so many rows, and adds each row's products after.
+  static constexpr int stream_team = 64;
+  static constexpr int stream_entries = 1024;
+  static constexpr int batch = 4;  // entries that a lane asks for at a time
   // What is longer is added by the whole team.
-  static constexpr int longest_of_thread = 64;
+  static constexpr int longest_of_lanes = 64;
   static constexpr int longest_of_stream = 1024;
+  // Threads of a multiprocessor that a kernel's registers have to leave room for.
+  static constexpr int resident_threads = 1024;
   // Sums a row is split into on the host: hides the latency of the additions.
   static constexpr int host_sums = 4;
   static constexpr int host_rows = 512;  // of a team, where no sum over blocks depends on it
 };
 
 /// Who adds a row.
-enum class RowOwner { host_thread, thread, stream };
+enum class RowOwner { host_thread, lanes, stream };
 
 template <class Value>
 struct PackedCsr {
@@ -50,22 +55,32 @@ struct PackedCsr {
 template <class Value, class Scalar, class Space, RowOwner Owner, bool WithDot,
           template <class, class> class Update = RowUpdate>
 struct SpmvKernel {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Tuning = SpmvTuning;
+  /// Of a row, and of a team.
+  static constexpr int lanes = Owner == RowOwner::lanes ? Tuning::lanes : 1;
+  static constexpr int team_lanes = Owner == RowOwner::host_thread ? 1
+                                    : Owner == RowOwner::stream    ? Tuning::stream_team
+                                                                   : Tuning::lanes_team;
+  static constexpr int team_threads = team_lanes / lanes;
+  /// Complex sums need the registers.
+  static constexpr int teams = sizeof(Scalar) <= 8 ? Tuning::resident_threads / team_lanes : 1;
+
+  using Policy = std::conditional_t<
+      Owner == RowOwner::host_thread, Kokkos::TeamPolicy<Space>,
+      Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(team_lanes), unsigned(teams)>>>;
   using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, lanes>;
   using Scratch = typename Space::scratch_memory_space;
   using Products = Kokkos::View<Scalar*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using List = Kokkos::View<int*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using Tuning = SpmvTuning;
+  using Finish = FinishDot<Scalar, Space>;
 
   PackedCsr<Value> a;
   typename Update<Scalar, Space>::Packed update;
   std::int64_t rows_per_team;
   int rows_at_once;  ///< of a stream
-  FinishReduction<1, Scalar, Space> finish;
+  Finish finish;
 
-  static constexpr int team_threads = Owner == RowOwner::host_thread ? 1
-                                      : Owner == RowOwner::stream    ? Tuning::stream_team
-                                                                     : Tuning::thread_team;
   static std::size_t scratch_bytes() {
     if (Owner == RowOwner::host_thread) return 0;
     return List::shmem_size(1 + team_threads) +
@@ -80,13 +95,13 @@ struct SpmvKernel {
         for (int v = 0; v < num_vectors(); ++v) end_row(i, v, host_sum(i, v), dot);
     else
       add_on_device(team, rows, dot);
-    if constexpr (WithDot) finish_dot(team, finish, dot);
+    if constexpr (WithDot) finish_dot(team, team_lanes, finish, dot);
   }
 
  private:
   KOKKOS_FUNCTION int num_vectors() const { return update.num_columns; }
   KOKKOS_FUNCTION std::int64_t rows_of_pass() const {
-    return Owner == RowOwner::stream ? rows_at_once : Tuning::thread_team;
+    return Owner == RowOwner::stream ? rows_at_once : team_threads;
   }
   KOKKOS_FUNCTION const Scalar* column_of_x(int v) const { return update.x.column(v); }
 
@@ -117,26 +132,31 @@ struct SpmvKernel {
     const Products products(team.team_scratch(0), Owner == RowOwner::stream ? Tuning::stream_entries : 0);
     for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_pass()) {
       const std::int64_t end = begin + rows_of_pass() < rows.end ? begin + rows_of_pass() : rows.end;
-      if constexpr (Owner == RowOwner::thread)
-        add_by_threads(team, begin, end, long_rows, dot);
+      if constexpr (Owner == RowOwner::lanes)
+        add_by_lanes(team, begin, end, long_rows, dot);
       else
         add_by_stream(team, begin, end, long_rows, products, dot);
     }
   }
 
-  /// A thread a row; those that are too long for one afterwards.
-  KOKKOS_FUNCTION void add_by_threads(const Member& team, std::int64_t begin, std::int64_t end,
-                                      const List& long_rows, Scalar& dot) const {
+  /// A few lanes a row; those that are too long for them afterwards.
+  KOKKOS_FUNCTION void add_by_lanes(const Member& team, std::int64_t begin, std::int64_t end,
+                                    const List& long_rows, Scalar& dot) const {
+    const Level level(team);
     clear(team, long_rows);
     const std::int64_t i = begin + team.team_rank();
     if (i < end) {
       const std::size_t first = a.row_ptrs(i);
       const std::size_t last = a.row_ptrs(i + 1);
-      if (last - first > Tuning::longest_of_thread)
-        append(long_rows, i - begin);
+      if (last - first > Tuning::longest_of_lanes)
+        level.once([&] { append(long_rows, i - begin); });
       else
-        for (int v = 0; v < num_vectors(); ++v)
-          end_row(i, v, batched_sum<1>(first, last, column_of_x(v)), dot);
+        for (int v = 0; v < num_vectors(); ++v) {
+          const Scalar* xv = column_of_x(v);
+          const Scalar sum = level.template sum<Scalar>(
+              [&](int lane) { return batched_sum<lanes>(first + lane, last, xv); });
+          level.once([&] { end_row(i, v, sum, dot); });
+        }
     }
     team.team_barrier();
     add_long_rows(team, begin, long_rows, dot);
@@ -174,7 +194,7 @@ struct SpmvKernel {
   }
 
   KOKKOS_FUNCTION void clear(const Member& team, const List& list) const {
-    if (team.team_rank() == 0) list(0) = 0;
+    Kokkos::single(Kokkos::PerTeam(team), [&] { list(0) = 0; });
     team.team_barrier();
   }
   /// Their order does not matter: each row is added by itself, and ended by its own thread.
@@ -202,14 +222,21 @@ struct SpmvKernel {
   }
 
   /// A batch's columns and values are all on their way before the first is needed: x waits for memory once a
-  /// batch, also in the last, of which a row has a part (columns -1 where there is none).
+  /// batch, also in the last, of which a row has a part (columns -1 where there is none). Streams, which have
+  /// many entries for each of x, leave the caches to x.
   template <int Stride>
   KOKKOS_FORCEINLINE_FUNCTION void load(std::size_t k, std::size_t last, int* col, Value* value) const {
+    const auto get = [](const auto* from) {
+      if constexpr (Owner == RowOwner::stream)
+        return load_once(from);
+      else
+        return *from;
+    };
 #pragma unroll
     for (int p = 0; p < Tuning::batch; ++p) {
       const std::size_t place = k + p * Stride;
-      col[p] = place < last ? a.col_idxs(place) : -1;
-      if (place < last) value[p] = a.values(place);
+      col[p] = place < last ? get(a.col_idxs.data() + place) : -1;
+      if (place < last) value[p] = get(a.values.data() + place);
     }
   }
 
@@ -237,6 +264,7 @@ struct SpmvKernel {
   /// The rows of a list, one after the other, by the whole team.
   KOKKOS_FUNCTION void add_long_rows(const Member& team, std::int64_t begin, const List& rows,
                                      Scalar& dot) const {
+    const int count = team_lanes;  // a copy: what takes it by reference would want it in device memory
     for (int k = 0; k < rows(0); ++k) {
       const std::int64_t i = begin + rows(1 + k);
       const std::size_t first = a.row_ptrs(i);
@@ -244,30 +272,30 @@ struct SpmvKernel {
       for (int v = 0; v < num_vectors(); ++v) {
         Sums<Scalar, 1> sum;
         Kokkos::parallel_reduce(
-            Kokkos::TeamThreadRange(team, team_threads),
-            [&](int thread, Sums<Scalar, 1>& part) {
-              if (first + thread < last)
-                part.value[0] += batched_sum<team_threads>(first + thread, last, column_of_x(v));
+            Kokkos::TeamVectorRange(team, count),
+            [&](int lane, Sums<Scalar, 1>& part) {
+              if (first + lane < last)
+                part.value[0] += batched_sum<team_lanes>(first + lane, last, column_of_x(v));
             },
             sum);
-        if (team.team_rank() == rows(1 + k)) end_row(i, v, sum.value[0], dot);
+        if (team.team_rank() == rows(1 + k)) Level(team).once([&] { end_row(i, v, sum.value[0], dot); });
       }
     }
   }
 };
 
-/// Does a thread add a row, on a device?
+/// Do a few lanes add a row, on a device?
 template <class Matrix>
 bool has_short_rows(const Matrix& a) {
-  return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows;
+  return a.nnz() <= SpmvTuning::mean_of_lanes * a.num_rows;
 }
 
-/// rows_per_block: what a sum over blocks depends on; 0 where there is none.
+/// rows_per_block: what a sum over blocks depends on; 0 where there is none. Returns the number of teams.
 template <RowOwner Owner, bool WithDot, class Value, class Scalar, class Space,
           template <class, class> class Update>
-void launch(const Space& space, const char* label, const CsrView<Value, Space>& a,
-            const Update<Scalar, Space>& update, std::int64_t rows_per_block,
-            const FinishReduction<1, Scalar, Space>& finish) {
+int launch(const Space& space, const char* label, const CsrView<Value, Space>& a,
+           const Update<Scalar, Space>& update, std::int64_t rows_per_block,
+           const FinishDot<Scalar, Space>& finish) {
   using Kernel = SpmvKernel<Value, Scalar, Space, Owner, WithDot, Update>;
   const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
   const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
@@ -275,26 +303,27 @@ void launch(const Space& space, const char* label, const CsrView<Value, Space>& 
   std::int64_t rows_per_team = rows_per_block;
   if (rows_per_team == 0) {
     if (Owner == RowOwner::host_thread) rows_per_team = SpmvTuning::host_rows;
-    if (Owner == RowOwner::thread) rows_per_team = SpmvTuning::thread_team;
+    if (Owner == RowOwner::lanes) rows_per_team = Kernel::team_threads;
     if (Owner == RowOwner::stream) rows_per_team = at_once;
   }
-  auto policy = typename Kernel::Policy(space, num_teams(a.num_rows, rows_per_team), Kernel::team_threads, 1);
+  const int teams = num_teams(a.num_rows, rows_per_team);
+  auto policy = typename Kernel::Policy(space, teams, Kernel::team_threads, Kernel::lanes);
   Kokkos::parallel_for(
       label, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes()))),
       Kernel{{a.num_rows, a.row_ptrs, a.col_idxs, a.values}, update, rows_per_team, at_once, finish});
+  return teams;
 }
 
 template <bool WithDot, class Value, class Scalar, class Space, template <class, class> class Update>
-void dispatch(const Space& space, const char* label, const CsrView<Value, Space>& a,
-              const Update<Scalar, Space>& update, std::int64_t rows_per_block = 0,
-              const FinishReduction<1, Scalar, Space>& finish = {}) {
+int dispatch(const Space& space, const char* label, const CsrView<Value, Space>& a,
+             const Update<Scalar, Space>& update, std::int64_t rows_per_block = 0,
+             const FinishDot<Scalar, Space>& finish = {}) {
   if constexpr (is_host_space<Space>) {
-    launch<RowOwner::host_thread, WithDot>(space, label, a, update, rows_per_block, finish);
+    return launch<RowOwner::host_thread, WithDot>(space, label, a, update, rows_per_block, finish);
   } else {
     if (WithDot || has_short_rows(a))
-      launch<RowOwner::thread, WithDot>(space, label, a, update, rows_per_block, finish);
-    else
-      launch<RowOwner::stream, false>(space, label, a, update, rows_per_block, {});
+      return launch<RowOwner::lanes, WithDot>(space, label, a, update, rows_per_block, finish);
+    return launch<RowOwner::stream, false>(space, label, a, update, rows_per_block, {});
   }
 }
 
@@ -316,7 +345,7 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
   products::check_dot<CsrView<Scalar, Space>, Scalar, Space>(a, x, y, workspace);
   if (is_host_space<Space> || products::has_short_rows(a))
     return products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_dot", a, x, y, dot, workspace);
-  // Streams end a few rows at a time: a team that has a whole block of a sum would wait for each.
+  // A stream's team has too few rows for a sum of its own.
   spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(x), Scalar(0), as_multivector(y));
   products::dot_of_product<Scalar, Space>(space, "prekond::spmv::apply_dot", a.num_rows, x, y, dot,
                                           workspace);

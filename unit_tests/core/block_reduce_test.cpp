@@ -123,6 +123,36 @@ TYPED_TEST(BlockReduceTest, EqualsASequentialSumInBlocks) {
   check_sums<4, float, TypeParam>();
 }
 
+TYPED_TEST(BlockReduceTest, SumsOfTeams) {
+  const TypeParam space;
+  const ReduceWorkspace<double, TypeParam> workspace(space, 7000000);
+  for (const int count : {1, 2, 1023, 1024, 1025, 8191, 8192, 8193, 30001}) {
+    const auto partials = whole_numbers<double>(count);
+    const VectorView<double, TypeParam> first(workspace.partials().data(), count);
+    Kokkos::deep_copy(first, to_device<TypeParam>(partials));
+    Vector<double, TypeParam> result("result", 2);
+    Kokkos::deep_copy(result, -77);
+    const VectorView<double, TypeParam> sum(result.data(), 1);
+    add_team_sums<double, TypeParam>(space, "prekond::testing::team_sums", count, workspace, sum);
+    space.fence();
+    EXPECT_EQ(to_vector(result)[0], blocked_sum(partials, count, 1.0)) << count;
+    EXPECT_EQ(to_vector(result)[1], -77) << count;
+  }
+}
+
+TYPED_TEST(BlockReduceTest, ASumForEachTeam) {
+  using Workspace = ReduceWorkspace<double, TypeParam>;
+  constexpr bool on_device = !is_host_space<TypeParam>;
+  EXPECT_EQ(Workspace::most_teams(0), on_device ? 1 : 0);
+  EXPECT_EQ(Workspace::most_teams(64), on_device ? 1 : 0);
+  EXPECT_EQ(Workspace::most_teams(65), on_device ? 2 : 0);
+  const std::int64_t n = std::int64_t(1) << 22;  // more teams than sums of blocks
+  const Workspace workspace(TypeParam(), n);
+  EXPECT_TRUE(workspace.fits_teams(n));
+  EXPECT_EQ(workspace.fits_teams(n + 1), !on_device);
+  EXPECT_TRUE(workspace.fits(Workspace::most_blocks(n)));
+}
+
 TYPED_TEST(BlockReduceTest, BlocksDependOnTheSizeAlone) {
   using Workspace = ReduceWorkspace<double, TypeParam>;
   constexpr bool on_device = !is_host_space<TypeParam>;

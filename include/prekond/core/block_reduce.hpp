@@ -20,7 +20,8 @@ struct Sums {
 };
 
 /// Working memory of the reductions over up to n elements (or rows), made once, so that an iteration
-/// allocates nothing: four sums for each block, and a counter.
+/// allocates nothing: four sums for each block, and a counter; on a device, where a product's teams are
+/// smaller blocks, one sum for each of those at least.
 ///
 /// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the
 /// blocks: the result has the same bits whatever the number of threads.
@@ -31,8 +32,8 @@ class ReduceWorkspace {
 
   ReduceWorkspace() = default;
   ReduceWorkspace(const Space& space, std::int64_t n)
-      : m_partials(
-            allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials", max_sums * most_blocks(n))),
+      : m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::reduce::partials",
+                                                   std::max(max_sums * most_blocks(n), most_teams(n)))),
         m_arrived(allocate_zero<Vector<unsigned, Space>>(space, "prekond::reduce::arrived", 1)) {}
 
   /// Elements of a block: 512, or what keeps the number of blocks at 8192 for very long vectors. On a device
@@ -51,10 +52,21 @@ class ReduceWorkspace {
     return std::clamp<std::int64_t>((n + smallest_block - 1) / smallest_block, 1, block_limit);
   }
 
+  /// Teams of a product with n rows, at most: on a device one has smallest_team rows or more, except the
+  /// last.
+  static std::int64_t most_teams(std::int64_t n) {
+    return is_host_space<Space> ? 0 : std::max<std::int64_t>(1, (n + smallest_team - 1) / smallest_team);
+  }
+  static constexpr std::int64_t smallest_team = 64;
+
   VectorView<Scalar, Space> partials() const { return m_partials; }
   VectorView<unsigned, Space> arrived() const { return m_arrived; }
   bool fits(std::int64_t blocks) const {
     return static_cast<std::int64_t>(m_partials.extent(0)) >= max_sums * blocks;
+  }
+  /// Is there a sum for each team of a product with n rows?
+  bool fits_teams(std::int64_t n) const {
+    return static_cast<std::int64_t>(m_partials.extent(0)) >= most_teams(n);
   }
 
  private:
@@ -100,6 +112,53 @@ struct FinishReduction {
     });
   }
 };
+
+/// Ends a team's part of a sum that add_team_sums adds. Called by all threads of a team.
+template <class Scalar, class Space>
+struct FileTeamSum {
+  VectorView<Scalar, Space> partials;
+
+  template <class Team>
+  KOKKOS_FUNCTION void operator()(const Team& team, const Sums<Scalar, 1>& team_sum) const {
+    Kokkos::single(Kokkos::PerTeam(team), [&] { partials(team.league_rank()) = team_sum.value[0]; });
+  }
+};
+
+/// result(0) = partials(0) + .. + partials(count - 1), by one team.
+template <class Scalar, class Space>
+struct AddTeamSums {
+  static constexpr int threads = is_host_space<Space> ? 1 : 1024;
+  static constexpr int at_once = 8;  ///< loads of a thread that are on their way together
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<threads, 1>>;
+  using Member = typename Policy::member_type;
+  int count;
+  VectorView<const Scalar, Space> partials;
+  VectorView<Scalar, Space> result;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    Sums<Scalar, 1> total;
+    Kokkos::parallel_reduce(
+        Kokkos::TeamThreadRange(team, threads),
+        [&](int thread, Sums<Scalar, 1>& sum) {
+          Scalar parts[at_once] = {};
+          for (int first = thread; first < count; first += at_once * threads)
+            for (int p = 0; p < at_once; ++p)
+              if (first + p * threads < count) parts[p] += partials(first + p * threads);
+          for (int p = 0; p < at_once; ++p) sum.value[0] += parts[p];
+        },
+        total);
+    Kokkos::single(Kokkos::PerTeam(team), [&] { result(0) = total.value[0]; });
+  }
+};
+
+/// The sum of what `count` teams have filed, in an order that depends on their number alone. One kernel.
+template <class Scalar, class Space>
+void add_team_sums(const Space& space, const char* label, int count,
+                   const ReduceWorkspace<Scalar, Space>& workspace, VectorView<Scalar, Space> result) {
+  using Add = AddTeamSums<Scalar, Space>;
+  Kokkos::parallel_for(label, typename Add::Policy(space, 1, Add::threads),
+                       Add{count, workspace.partials(), result});
+}
 
 /// The sums of a block's elements, and of all blocks by the last of them.
 template <int K, class Scalar, class Space, class Body>

@@ -16,26 +16,21 @@ class SubdomainSolver;
 }
 
 /// Parameters of block Jacobi.
-struct BlockJacobiOptions : BlockPartitionOptions {
+struct BlockJacobiOptions : BlockMethodOptions {
   static constexpr const char* name = "block_jacobi";
   static constexpr const char* summary =
       "the diagonal blocks of a partition of the rows, inverted or factored by any method";
   static constexpr const char* paper = "Li, Saad, J. Supercomput. 63 (2013), section 5.2";
 
-  MethodChoice local = {DenseBlockOptions::name, {}};
-
   /// \throws OptionError for num_blocks and block_size together, or one of them with supervariables
-  void resolve() { BlockPartitionOptions::resolve(name, local); }
+  void resolve() { BlockMethodOptions::resolve(name); }
 
-  Properties properties() const { return local_method_properties(local); }
+  Properties properties() const { return local_properties(); }
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    BlockPartitionOptions::describe(visit);
-    visit.method(
-        "local", local, local_method_table(),
-        "what is done with each block: dense (its inverse), ilu0, ic0, ilut, each by a team a block; or "
-        "any preconditioner, of the block-diagonal matrix");
+    BlockMethodOptions::describe(visit);
+    describe_local(visit);
   }
 };
 

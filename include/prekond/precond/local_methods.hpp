@@ -140,4 +140,22 @@ struct BlockPartitionOptions {
   }
 };
 
+/// What block methods have in common: how rows are put into blocks, and what is done with each.
+struct BlockMethodOptions : BlockPartitionOptions {
+  MethodChoice local = {DenseBlockOptions::name, {}};
+
+  /// \see BlockPartitionOptions::resolve
+  void resolve(const std::string& name) { BlockPartitionOptions::resolve(name, local); }
+  Properties local_properties() const { return local_method_properties(local); }
+
+  /// The last of a method's options.
+  template <class Visitor>
+  void describe_local(Visitor& visit) {
+    visit.method(
+        "local", local, local_method_table(),
+        "what is done with each block: dense (its inverse), ilu0, ic0, ilut, each by a team a block; or "
+        "any preconditioner, of the block-diagonal matrix");
+  }
+};
+
 }  // namespace prekond

@@ -26,7 +26,7 @@ inline std::vector<std::pair<std::string, SchwarzCombine>> schwarz_combinations(
 }
 
 /// Parameters of the Schwarz methods.
-struct SchwarzOptions : BlockPartitionOptions {
+struct SchwarzOptions : BlockMethodOptions {
   static constexpr const char* name = "schwarz";
   static constexpr const char* summary =
       "overlapping diagonal blocks of a partition of the rows, solved by any method and combined";
@@ -34,12 +34,11 @@ struct SchwarzOptions : BlockPartitionOptions {
 
   int overlap = 1;
   SchwarzCombine combine = SchwarzCombine::restricted;
-  MethodChoice local = {DenseBlockOptions::name, {}};
 
   /// \throws OptionError for num_blocks and block_size together, or one of them with supervariables
-  void resolve() { BlockPartitionOptions::resolve(name, local); }
+  void resolve() { BlockMethodOptions::resolve(name); }
 
-  Properties properties() const { return with_combination(local_method_properties(local)); }
+  Properties properties() const { return with_combination(local_properties()); }
   /// Those of the local method, of a whole.
   Properties with_combination(Properties properties) const {
     if (combine == SchwarzCombine::restricted && overlap > 0) properties.symmetry = Symmetry::nonsymmetric;
@@ -48,17 +47,14 @@ struct SchwarzOptions : BlockPartitionOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    BlockPartitionOptions::describe(visit);
+    BlockMethodOptions::describe(visit);
     visit("overlap", overlap, 0, 1000,
           "levels of neighbours in A + A^T that a block gets; 0 is block_jacobi");
     visit("combine", combine, schwarz_combinations(),
           "restricted: a row takes the solution of its own block, not symmetric; additive: the sum of all "
           "blocks "
           "that have it, symmetric where the local method is");
-    visit.method(
-        "local", local, local_method_table(),
-        "what is done with each block: dense (its inverse), ilu0, ic0, ilut, each by a team a block; or "
-        "any preconditioner, of the block-diagonal matrix");
+    describe_local(visit);
   }
 };
 

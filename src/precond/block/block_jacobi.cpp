@@ -41,8 +41,7 @@ std::unique_ptr<Workspace> BlockJacobi<Scalar, Space>::make_workspace(const Spac
 template <class Scalar, class Space>
 void BlockJacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
   m_solver = std::make_unique<Solver>(
-      space, source,
-      impl::block::SubdomainOptions<Space>{m_options.name, m_options, m_options.local, 0, m_given},
+      space, source, impl::block::SubdomainOptions<Space>{m_options.name, m_options, 0, m_given},
       [this](const std::string& text) {
         Report none;
         this->tell(text, none);

@@ -77,14 +77,13 @@ std::unique_ptr<Workspace> Schwarz<Scalar, Space>::make_workspace(const Space& s
 
 template <class Scalar, class Space>
 void Schwarz<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
-  m_solver =
-      std::make_unique<Solver>(space, source,
-                               impl::block::SubdomainOptions<Space>{
-                                   m_options.name, m_options, m_options.local, m_options.overlap, m_given},
-                               [this](const std::string& text) {
-                                 Report none;
-                                 this->tell(text, none);
-                               });
+  m_solver = std::make_unique<Solver>(
+      space, source,
+      impl::block::SubdomainOptions<Space>{m_options.name, m_options, m_options.overlap, m_given},
+      [this](const std::string& text) {
+        Report none;
+        this->tell(text, none);
+      });
 }
 
 template <class Scalar, class Space>

@@ -21,8 +21,7 @@ namespace prekond::impl::block {
 template <class Space>
 struct SubdomainOptions {
   std::string name;  ///< the preconditioner's, in messages
-  BlockPartitionOptions blocks;
-  MethodChoice local;
+  BlockMethodOptions blocks;
   int overlap = 0;
   Vector<int, Space> given;  ///< the user's partition; empty: by the options
 };
@@ -45,7 +44,7 @@ class SubdomainSolver {
   /// Looks at the pattern. Fences.
   SubdomainSolver(const Space& space, const matrix_source& source, const SubdomainOptions<Space>& options,
                   const Listener& listener)
-      : m_name(options.name), m_local(create_local_method<Scalar, Space>(options.local)) {
+      : m_name(options.name), m_local(create_local_method<Scalar, Space>(options.blocks.local)) {
     m_local->set_listener(listener);
     const CsrGraphView<Space> pattern = source.csr();
     const bool by_graph = options.given.extent(0) == 0 && uses_graph(options.blocks.partition);
