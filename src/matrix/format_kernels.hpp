@@ -55,7 +55,7 @@ struct FormatKernel {
           end_row(update, i, v, rows.template sum<Short>(p, column_of_x(v)), dot);
       }
     }
-    if constexpr (WithDot) finish_dot(team, team.team_size(), finish, dot);
+    if constexpr (WithDot) finish_dot<Space>(team, team.team_size(), finish, dot);
   }
 
  private:
@@ -82,8 +82,10 @@ int dispatch(const Space& space, const char* label, const View& a, const RowUpda
   const int teams = num_teams(a.num_rows, per_team);
   const auto launch = [&](auto is_short) {
     using Kernel = FormatKernel<Rows, Scalar, Space, decltype(is_short)::value, WithDot>;
-    Kokkos::parallel_for(label, typename Kernel::Policy(space, teams, threads, 1),
-                         Kernel{{a}, update, per_team, finish});
+    auto policy = typename Kernel::Policy(space, teams, threads, 1);
+    if constexpr (WithDot && !is_host_space<Space>)
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(dot_scratch_bytes<Scalar, Space>())));
+    Kokkos::parallel_for(label, policy, Kernel{{a}, update, per_team, finish});
     return teams;
   };
   if constexpr (!is_host_space<Space> && Rows::by_length)

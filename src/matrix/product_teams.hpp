@@ -12,6 +12,7 @@
 #include <string>
 #include <type_traits>
 
+#include "core/team_sum.hpp"
 #include "matrix/row_update.hpp"
 
 namespace prekond::impl::products {
@@ -41,12 +42,25 @@ template <class Scalar, class Space>
 using FinishDot =
     std::conditional_t<is_host_space<Space>, FinishReduction<1, Scalar, Space>, FileTeamSum<Scalar, Space>>;
 
-/// Ends a product with x^H A x: the sums of a team's `lanes` over their own rows, in the order of the lanes.
-template <class Finish, class Scalar, class Team>
-KOKKOS_FUNCTION void finish_dot(const Team& team, int lanes, const Finish& finish, const Scalar& of_lane) {
+template <class Scalar, class Space>
+using DotScratch =
+    Kokkos::View<Scalar*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// Scratch memory that finish_dot takes of a team.
+template <class Scalar, class Space>
+std::size_t dot_scratch_bytes() {
+  return is_host_space<Space> ? 0 : DotScratch<Scalar, Space>::shmem_size(team_sum_scratch);
+}
+
+/// Ends a product with x^H A x: the sums of a team's `lanes` over their own rows.
+template <class Space, class Scalar, class Team>
+KOKKOS_FUNCTION void finish_dot(const Team& team, int lanes, const FinishDot<Scalar, Space>& finish,
+                                const Scalar& of_lane) {
+  Scalar* scratch = nullptr;
+  if constexpr (!is_host_space<Space>)
+    scratch = DotScratch<Scalar, Space>(team.team_scratch(0), team_sum_scratch).data();
   Sums<Scalar, 1> dot;
-  Kokkos::parallel_reduce(
-      Kokkos::TeamVectorRange(team, lanes), [&](int, Sums<Scalar, 1>& sum) { sum.value[0] += of_lane; }, dot);
+  dot.value[0] = team_sum(team, lanes, of_lane, scratch);
   finish(team, dot);
 }
 

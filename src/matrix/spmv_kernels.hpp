@@ -83,7 +83,7 @@ struct SpmvKernel {
 
   static std::size_t scratch_bytes() {
     if (Owner == RowOwner::host_thread) return 0;
-    return List::shmem_size(1 + team_threads) +
+    return List::shmem_size(1 + team_threads) + (WithDot ? dot_scratch_bytes<Scalar, Space>() : 0) +
            (Owner == RowOwner::stream ? Products::shmem_size(Tuning::stream_entries) : 0);
   }
 
@@ -95,7 +95,7 @@ struct SpmvKernel {
         for (int v = 0; v < num_vectors(); ++v) end_row(i, v, host_sum(i, v), dot);
     else
       add_on_device(team, rows, dot);
-    if constexpr (WithDot) finish_dot(team, team_lanes, finish, dot);
+    if constexpr (WithDot) finish_dot<Space>(team, team_lanes, finish, dot);
   }
 
  private:
