@@ -33,4 +33,15 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar team_sum(const Member& team, int lanes, const
   return total.value[0];
 }
 
+/// Does any thread of a team say yes? One barrier. Called by all of them.
+template <class Member>
+KOKKOS_FORCEINLINE_FUNCTION bool team_any(const Member& team, bool yes) {
+#ifdef KOKKOS_ENABLE_CUDA
+  KOKKOS_IF_ON_DEVICE((return __syncthreads_or(yes);))
+#endif
+  int any = yes ? 1 : 0;
+  team.team_reduce(Kokkos::Max<int>(any));
+  return any != 0;
+}
+
 }  // namespace prekond::impl

@@ -27,6 +27,8 @@ struct FormatTuning {
   // Threads of a multiprocessor that a kernel's registers have to leave room for.
   static constexpr int threads_of_short_rows = 1536;
   static constexpr int threads_of_long_rows = 1024;
+  // Rows of a thread where the team ends with a sum.
+  static constexpr int passes_of_dot = 4;
   static constexpr int host_positions = 512;  // of a team, where no sum over blocks depends on it
 };
 

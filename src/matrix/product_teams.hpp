@@ -43,22 +43,26 @@ using FinishDot =
     std::conditional_t<is_host_space<Space>, FinishReduction<1, Scalar, Space>, FileTeamSum<Scalar, Space>>;
 
 template <class Scalar, class Space>
-using DotScratch =
+using TeamSumMemory =
     Kokkos::View<Scalar*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-/// Scratch memory that finish_dot takes of a team.
+/// Scratch memory of a team for team_sum, which a host does without.
 template <class Scalar, class Space>
-std::size_t dot_scratch_bytes() {
-  return is_host_space<Space> ? 0 : DotScratch<Scalar, Space>::shmem_size(team_sum_scratch);
+std::size_t team_sum_bytes() {
+  return is_host_space<Space> ? 0 : TeamSumMemory<Scalar, Space>::shmem_size(team_sum_scratch);
+}
+template <class Scalar, class Space, class Team>
+KOKKOS_FORCEINLINE_FUNCTION Scalar* team_sum_memory(const Team& team) {
+  if constexpr (is_host_space<Space>)
+    return nullptr;
+  else
+    return TeamSumMemory<Scalar, Space>(team.team_scratch(0), team_sum_scratch).data();
 }
 
 /// Ends a product with x^H A x: the sums of a team's `lanes` over their own rows.
 template <class Space, class Scalar, class Team>
 KOKKOS_FUNCTION void finish_dot(const Team& team, int lanes, const FinishDot<Scalar, Space>& finish,
-                                const Scalar& of_lane) {
-  Scalar* scratch = nullptr;
-  if constexpr (!is_host_space<Space>)
-    scratch = DotScratch<Scalar, Space>(team.team_scratch(0), team_sum_scratch).data();
+                                const Scalar& of_lane, Scalar* scratch) {
   Sums<Scalar, 1> dot;
   dot.value[0] = team_sum(team, lanes, of_lane, scratch);
   finish(team, dot);

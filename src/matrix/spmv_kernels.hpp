@@ -3,7 +3,6 @@
 #pragma once
 /// Products with a matrix by rows, for the units that instantiate them.
 #include <prekond/core/half.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <stdexcept>
@@ -19,16 +18,15 @@ namespace impl::products {
 
 // Chosen on an H200 (perf_tests/results/h200/toolbox/results.md).
 struct SpmvTuning {
-  // On a device, rows of up to so many entries in the mean go to a few lanes each, longer ones to streams.
-  static constexpr int mean_of_lanes = 8;
-  static constexpr int lanes = 2;
-  static constexpr int lanes_team = 128;  // lanes in all
+  // On a device, rows of up to so many entries in the mean go to a thread each, longer ones to streams.
+  static constexpr int mean_of_thread = 8;
+  static constexpr int thread_team = 128;
   // A stream: a team reads the entries of so many rows, and adds each row's products after.
-  static constexpr int stream_team = 64;
-  static constexpr int stream_entries = 1024;
-  static constexpr int batch = 4;  // entries that a lane asks for at a time
+  static constexpr int stream_team = 128;
+  static constexpr int stream_entries = 2048;
+  static constexpr int batch = 4;  // entries that a thread asks for at a time
   // What is longer is added by the whole team.
-  static constexpr int longest_of_lanes = 64;
+  static constexpr int longest_of_thread = 64;
   static constexpr int longest_of_stream = 1024;
   // Threads of a multiprocessor that a kernel's registers have to leave room for.
   static constexpr int resident_threads = 1024;
@@ -38,7 +36,7 @@ struct SpmvTuning {
 };
 
 /// Who adds a row.
-enum class RowOwner { host_thread, lanes, stream };
+enum class RowOwner { host_thread, thread, stream };
 
 template <class Value>
 struct PackedCsr {
@@ -56,53 +54,49 @@ template <class Value, class Scalar, class Space, RowOwner Owner, bool WithDot,
           template <class, class> class Update = RowUpdate>
 struct SpmvKernel {
   using Tuning = SpmvTuning;
-  /// Of a row, and of a team.
-  static constexpr int lanes = Owner == RowOwner::lanes ? Tuning::lanes : 1;
-  static constexpr int team_lanes = Owner == RowOwner::host_thread ? 1
-                                    : Owner == RowOwner::stream    ? Tuning::stream_team
-                                                                   : Tuning::lanes_team;
-  static constexpr int team_threads = team_lanes / lanes;
+  static constexpr int team_threads = Owner == RowOwner::host_thread ? 1
+                                      : Owner == RowOwner::stream    ? Tuning::stream_team
+                                                                     : Tuning::thread_team;
+  static constexpr int longest =
+      Owner == RowOwner::stream ? Tuning::longest_of_stream : Tuning::longest_of_thread;
   /// Complex sums need the registers.
-  static constexpr int teams = sizeof(Scalar) <= 8 ? Tuning::resident_threads / team_lanes : 1;
+  static constexpr int teams = sizeof(Scalar) <= 8 ? Tuning::resident_threads / team_threads : 1;
 
-  using Policy = std::conditional_t<
-      Owner == RowOwner::host_thread, Kokkos::TeamPolicy<Space>,
-      Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(team_lanes), unsigned(teams)>>>;
+  using Bounds = Kokkos::LaunchBounds<unsigned(team_threads), unsigned(teams)>;
+  using Policy = std::conditional_t<Owner == RowOwner::host_thread, Kokkos::TeamPolicy<Space>,
+                                    Kokkos::TeamPolicy<Space, Bounds>>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, lanes>;
   using Scratch = typename Space::scratch_memory_space;
   using Products = Kokkos::View<Scalar*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  using List = Kokkos::View<int*, Scratch, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Finish = FinishDot<Scalar, Space>;
 
   PackedCsr<Value> a;
   typename Update<Scalar, Space>::Packed update;
   std::int64_t rows_per_team;
-  int rows_at_once;  ///< of a stream
   Finish finish;
 
   static std::size_t scratch_bytes() {
     if (Owner == RowOwner::host_thread) return 0;
-    return List::shmem_size(1 + team_threads) + (WithDot ? dot_scratch_bytes<Scalar, Space>() : 0) +
+    return team_sum_bytes<Scalar, Space>() +
            (Owner == RowOwner::stream ? Products::shmem_size(Tuning::stream_entries) : 0);
   }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const RowRange rows = products::rows_of_team(team.league_rank(), rows_per_team, a.num_rows);
+    Scalar* scratch = nullptr;
     Scalar dot = 0;
-    if constexpr (Owner == RowOwner::host_thread)
+    if constexpr (Owner == RowOwner::host_thread) {
       for (std::int64_t i = rows.begin; i < rows.end; ++i)
         for (int v = 0; v < num_vectors(); ++v) end_row(i, v, host_sum(i, v), dot);
-    else
-      add_on_device(team, rows, dot);
-    if constexpr (WithDot) finish_dot<Space>(team, team_lanes, finish, dot);
+    } else {
+      scratch = team_sum_memory<Scalar, Space>(team);
+      if (team_any(team, add_rows(team, rows, dot))) add_long_rows(team, rows, scratch, dot);
+    }
+    if constexpr (WithDot) finish_dot<Space>(team, team_threads, finish, dot, scratch);
   }
 
  private:
   KOKKOS_FUNCTION int num_vectors() const { return update.num_columns; }
-  KOKKOS_FUNCTION std::int64_t rows_of_pass() const {
-    return Owner == RowOwner::stream ? rows_at_once : team_threads;
-  }
   KOKKOS_FUNCTION const Scalar* column_of_x(int v) const { return update.x.column(v); }
 
   KOKKOS_FUNCTION void end_row(std::int64_t i, int v, const Scalar& sum, Scalar& dot) const {
@@ -126,98 +120,72 @@ struct SpmvKernel {
     return (sums[0] + sums[1]) + (sums[2] + sums[3]);
   }
 
-  KOKKOS_FUNCTION void add_on_device(const Member& team, const RowRange& rows, Scalar& dot) const {
-    // Once for all passes: each view takes more of the scratch memory.
-    const List long_rows(team.team_scratch(0), 1 + team_threads);  // their number, then they
-    const Products products(team.team_scratch(0), Owner == RowOwner::stream ? Tuning::stream_entries : 0);
-    for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_pass()) {
-      const std::int64_t end = begin + rows_of_pass() < rows.end ? begin + rows_of_pass() : rows.end;
-      if constexpr (Owner == RowOwner::lanes)
-        add_by_lanes(team, begin, end, long_rows, dot);
-      else
-        add_by_stream(team, begin, end, long_rows, products, dot);
-    }
+  /// True for threads whose row is too long for one, and is left out.
+  KOKKOS_FUNCTION bool add_rows(const Member& team, const RowRange& rows, Scalar& dot) const {
+    if constexpr (Owner == RowOwner::thread)
+      return add_by_threads(team, rows, dot);
+    else
+      return add_by_stream(team, rows, dot);
   }
 
-  /// A few lanes a row; those that are too long for them afterwards.
-  KOKKOS_FUNCTION void add_by_lanes(const Member& team, std::int64_t begin, std::int64_t end,
-                                    const List& long_rows, Scalar& dot) const {
-    const Level level(team);
-    clear(team, long_rows);
-    const std::int64_t i = begin + team.team_rank();
-    if (i < end) {
-      const std::size_t first = a.row_ptrs(i);
-      const std::size_t last = a.row_ptrs(i + 1);
-      if (last - first > Tuning::longest_of_lanes)
-        level.once([&] { append(long_rows, i - begin); });
-      else
-        for (int v = 0; v < num_vectors(); ++v) {
-          const Scalar* xv = column_of_x(v);
-          const Scalar sum = level.template sum<Scalar>(
-              [&](int lane) { return batched_sum<lanes>(first + lane, last, xv); });
-          level.once([&] { end_row(i, v, sum, dot); });
-        }
-    }
-    team.team_barrier();
-    add_long_rows(team, begin, long_rows, dot);
-    team.team_barrier();
+  /// A thread a row.
+  KOKKOS_FUNCTION bool add_by_threads(const Member& team, const RowRange& rows, Scalar& dot) const {
+    const std::int64_t i = rows.begin + team.team_rank();
+    if (i >= rows.end) return false;
+    const std::size_t first = a.row_ptrs(i);
+    const int length = static_cast<int>(a.row_ptrs(i + 1) - first);
+    if (length > longest) return true;
+    for (int v = 0; v < num_vectors(); ++v)
+      end_row(i, v, batched_sum<1>(0, first, length, column_of_x(v)), dot);
+    return false;
   }
 
   /// The products of all entries, coalesced, by panels in scratch; then each thread adds its row's.
-  KOKKOS_FUNCTION void add_by_stream(const Member& team, std::int64_t begin, std::int64_t end,
-                                     const List& long_rows, const Products& products, Scalar& dot) const {
-    clear(team, long_rows);
-    const std::size_t first = a.row_ptrs(begin);
-    const std::size_t last = a.row_ptrs(end);
-    const std::int64_t i = begin + team.team_rank();
-    const std::size_t mine = i < end ? a.row_ptrs(i) : last;
-    const std::size_t next = i < end ? a.row_ptrs(i + 1) : last;
-    const bool is_long = next - mine > Tuning::longest_of_stream;
-    if (is_long) append(long_rows, i - begin);
+  KOKKOS_FUNCTION bool add_by_stream(const Member& team, const RowRange& rows, Scalar& dot) const {
+    const Products products(team.team_scratch(0), Tuning::stream_entries);
+    const std::size_t first = a.row_ptrs(rows.begin);
+    const std::size_t last = a.row_ptrs(rows.end);
+    const std::int64_t i = rows.begin + team.team_rank();
+    const std::size_t mine = i < rows.end ? a.row_ptrs(i) : last;
+    const std::size_t next = i < rows.end ? a.row_ptrs(i + 1) : last;
+    const bool is_long = next - mine > longest;
     for (int v = 0; v < num_vectors(); ++v) {
       Scalar sum = 0;
       for (std::size_t from = first; from < last; from += Tuning::stream_entries) {
-        const std::size_t to = from + Tuning::stream_entries < last ? from + Tuning::stream_entries : last;
-        multiply_entries(team, from, to, column_of_x(v), products.data());
+        const int count = within_panel(last, from);
+        multiply_entries(team, from, count, column_of_x(v), products.data());
         team.team_barrier();
-        const std::size_t low = mine > from ? mine : from;
-        const std::size_t high = next < to ? next : to;
-        if (!is_long)
-          for (std::size_t k = low; k < high; ++k) sum += products(k - from);
+        const int end = is_long ? 0 : within_panel(next, from);
+        for (int k = within_panel(mine, from); k < end; ++k) sum += products(k);
         team.team_barrier();
       }
-      if (i < end && !is_long) end_row(i, v, sum, dot);
+      if (i < rows.end && !is_long) end_row(i, v, sum, dot);
     }
-    team.team_barrier();
-    add_long_rows(team, begin, long_rows, dot);
-    team.team_barrier();
+    return is_long;
   }
 
-  KOKKOS_FUNCTION void clear(const Member& team, const List& list) const {
-    Kokkos::single(Kokkos::PerTeam(team), [&] { list(0) = 0; });
-    team.team_barrier();
-  }
-  /// Their order does not matter: each row is added by itself, and ended by its own thread.
-  KOKKOS_FUNCTION void append(const List& list, std::int64_t row) const {
-    list(1 + Kokkos::atomic_fetch_add(&list(0), 1)) = static_cast<int>(row);
+  /// Where entry k is in the panel that begins with entry `from`, or its end that is nearest.
+  KOKKOS_FORCEINLINE_FUNCTION static int within_panel(std::size_t k, std::size_t from) {
+    if (k <= from) return 0;
+    return k - from < Tuning::stream_entries ? static_cast<int>(k - from) : Tuning::stream_entries;
   }
 
-  /// products[k - from] = a_k x_(column of k), from <= k < to
-  KOKKOS_FUNCTION void multiply_entries(const Member& team, std::size_t from, std::size_t to,
-                                        const Scalar* xv, Scalar* products) const {
+  /// products[k] = a_k x_(column of k), k < count, of the entries from `first` on
+  KOKKOS_FUNCTION void multiply_entries(const Member& team, std::size_t first, int count, const Scalar* xv,
+                                        Scalar* products) const {
     constexpr int batch = Tuning::batch;
     constexpr int threads = Tuning::stream_team;
-    for (std::size_t k = from + team.team_rank(); k < to; k += batch * threads) {
+    for (int k = team.team_rank(); k < count; k += batch * threads) {
       int col[batch];
       Value value[batch];
-      load<threads>(k, to, col, value);
+      load<threads>(first, k, count, col, value);
       Scalar factor[batch];
 #pragma unroll
       for (int p = 0; p < batch; ++p)
         if (col[p] >= 0) factor[p] = xv[col[p]];
 #pragma unroll
       for (int p = 0; p < batch; ++p)
-        if (col[p] >= 0) products[k + p * threads - from] = static_cast<Scalar>(value[p]) * factor[p];
+        if (col[p] >= 0) products[k + p * threads] = static_cast<Scalar>(value[p]) * factor[p];
     }
   }
 
@@ -225,29 +193,31 @@ struct SpmvKernel {
   /// batch, also in the last, of which a row has a part (columns -1 where there is none). Streams, which have
   /// many entries for each of x, leave the caches to x.
   template <int Stride>
-  KOKKOS_FORCEINLINE_FUNCTION void load(std::size_t k, std::size_t last, int* col, Value* value) const {
+  KOKKOS_FORCEINLINE_FUNCTION void load(std::size_t first, int k, int count, int* col, Value* value) const {
     const auto get = [](const auto* from) {
       if constexpr (Owner == RowOwner::stream)
         return load_once(from);
       else
         return *from;
     };
+    const int* cols = a.col_idxs.data() + first;
+    const Value* values = a.values.data() + first;
 #pragma unroll
     for (int p = 0; p < Tuning::batch; ++p) {
-      const std::size_t place = k + p * Stride;
-      col[p] = place < last ? get(a.col_idxs.data() + place) : -1;
-      if (place < last) value[p] = get(a.values.data() + place);
+      const int place = k + p * Stride;
+      col[p] = place < count ? get(cols + place) : -1;
+      if (place < count) value[p] = get(values + place);
     }
   }
 
-  /// Every `Stride`th product from `first` on.
+  /// Every `Stride`th product from number k on, of `count` from entry `first` on.
   template <int Stride>
-  KOKKOS_FUNCTION Scalar batched_sum(std::size_t first, std::size_t last, const Scalar* xv) const {
+  KOKKOS_FUNCTION Scalar batched_sum(int k, std::size_t first, int count, const Scalar* xv) const {
     Scalar sum = 0;
-    for (std::size_t k = first; k < last; k += Tuning::batch * Stride) {
+    for (; k < count; k += Tuning::batch * Stride) {
       int col[Tuning::batch];
       Value value[Tuning::batch];
-      load<Stride>(k, last, col, value);
+      load<Stride>(first, k, count, col, value);
       Scalar factor[Tuning::batch];
 #pragma unroll
       for (int p = 0; p < Tuning::batch; ++p)
@@ -261,33 +231,27 @@ struct SpmvKernel {
     return sum;
   }
 
-  /// The rows of a list, one after the other, by the whole team.
-  KOKKOS_FUNCTION void add_long_rows(const Member& team, std::int64_t begin, const List& rows,
+  /// The rows that are too long, one after the other, by the whole team.
+  KOKKOS_FUNCTION void add_long_rows(const Member& team, const RowRange& rows, Scalar* scratch,
                                      Scalar& dot) const {
-    const int count = team_lanes;  // a copy: what takes it by reference would want it in device memory
-    for (int k = 0; k < rows(0); ++k) {
-      const std::int64_t i = begin + rows(1 + k);
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       const std::size_t first = a.row_ptrs(i);
-      const std::size_t last = a.row_ptrs(i + 1);
+      const int length = static_cast<int>(a.row_ptrs(i + 1) - first);
+      if (length <= longest) continue;
       for (int v = 0; v < num_vectors(); ++v) {
-        Sums<Scalar, 1> sum;
-        Kokkos::parallel_reduce(
-            Kokkos::TeamVectorRange(team, count),
-            [&](int lane, Sums<Scalar, 1>& part) {
-              if (first + lane < last)
-                part.value[0] += batched_sum<team_lanes>(first + lane, last, column_of_x(v));
-            },
-            sum);
-        if (team.team_rank() == rows(1 + k)) Level(team).once([&] { end_row(i, v, sum.value[0], dot); });
+        const Scalar of_thread = batched_sum<team_threads>(team.team_rank(), first, length, column_of_x(v));
+        const Scalar sum = team_sum(team, team_threads, of_thread, scratch);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { end_row(i, v, sum, dot); });
+        team.team_barrier();
       }
     }
   }
 };
 
-/// Do a few lanes add a row, on a device?
+/// Does a thread add a row, on a device?
 template <class Matrix>
 bool has_short_rows(const Matrix& a) {
-  return a.nnz() <= SpmvTuning::mean_of_lanes * a.num_rows;
+  return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows;
 }
 
 /// rows_per_block: what a sum over blocks depends on; 0 where there is none. Returns the number of teams.
@@ -303,14 +267,14 @@ int launch(const Space& space, const char* label, const CsrView<Value, Space>& a
   std::int64_t rows_per_team = rows_per_block;
   if (rows_per_team == 0) {
     if (Owner == RowOwner::host_thread) rows_per_team = SpmvTuning::host_rows;
-    if (Owner == RowOwner::lanes) rows_per_team = Kernel::team_threads;
+    if (Owner == RowOwner::thread) rows_per_team = Kernel::team_threads;
     if (Owner == RowOwner::stream) rows_per_team = at_once;
   }
   const int teams = num_teams(a.num_rows, rows_per_team);
-  auto policy = typename Kernel::Policy(space, teams, Kernel::team_threads, Kernel::lanes);
-  Kokkos::parallel_for(
-      label, policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes()))),
-      Kernel{{a.num_rows, a.row_ptrs, a.col_idxs, a.values}, update, rows_per_team, at_once, finish});
+  auto policy = typename Kernel::Policy(space, teams, Kernel::team_threads, 1);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Kernel::scratch_bytes())));
+  Kokkos::parallel_for(label, policy,
+                       Kernel{{a.num_rows, a.row_ptrs, a.col_idxs, a.values}, update, rows_per_team, finish});
   return teams;
 }
 
@@ -322,7 +286,7 @@ int dispatch(const Space& space, const char* label, const CsrView<Value, Space>&
     return launch<RowOwner::host_thread, WithDot>(space, label, a, update, rows_per_block, finish);
   } else {
     if (WithDot || has_short_rows(a))
-      return launch<RowOwner::lanes, WithDot>(space, label, a, update, rows_per_block, finish);
+      return launch<RowOwner::thread, WithDot>(space, label, a, update, rows_per_block, finish);
     return launch<RowOwner::stream, false>(space, label, a, update, rows_per_block, {});
   }
 }
@@ -345,7 +309,7 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
   products::check_dot<CsrView<Scalar, Space>, Scalar, Space>(a, x, y, workspace);
   if (is_host_space<Space> || products::has_short_rows(a))
     return products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_dot", a, x, y, dot, workspace);
-  // A stream's team has too few rows for a sum of its own.
+  // A stream's teams are too many for a sum of each: they have a few rows.
   spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(x), Scalar(0), as_multivector(y));
   products::dot_of_product<Scalar, Space>(space, "prekond::spmv::apply_dot", a.num_rows, x, y, dot,
                                           workspace);
