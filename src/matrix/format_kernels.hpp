@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include "core/resident_bounds.hpp"
 #include "matrix/format_rows.hpp"
 #include "matrix/product_teams.hpp"
 
@@ -14,9 +15,7 @@ namespace prekond::impl::products {
 
 template <class Rows, class Scalar, class Space, bool Short, bool WithDot>
 struct FormatKernel {
-  /// Complex sums need the registers.
-  static constexpr int teams = sizeof(Scalar) <= 8 ? Rows::resident_threads(Short) / Rows::largest_team : 1;
-  using Bounds = Kokkos::LaunchBounds<unsigned(Rows::largest_team), unsigned(teams)>;
+  using Bounds = ResidentBounds<Rows::largest_team, Rows::resident_threads(Short), Scalar>;
   using Policy = Kokkos::TeamPolicy<Space, Bounds>;
   using Member = typename Policy::member_type;
   using Update = typename RowUpdate<Scalar, Space>::Packed;

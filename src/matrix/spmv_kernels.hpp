@@ -10,6 +10,7 @@
 
 #include "core/load_once.hpp"
 #include "core/packed.hpp"
+#include "core/resident_bounds.hpp"
 #include "matrix/product_teams.hpp"
 #include "matrix/row_update.hpp"
 
@@ -54,15 +55,17 @@ template <class Value, class Scalar, class Space, RowOwner Owner, bool WithDot,
           template <class, class> class Update = RowUpdate>
 struct SpmvKernel {
   using Tuning = SpmvTuning;
+  /// On a host the device's kernels run in tests alone, by teams of two.
   static constexpr int team_threads = Owner == RowOwner::host_thread ? 1
+                                      : is_host_space<Space>         ? 2
                                       : Owner == RowOwner::stream    ? Tuning::stream_team
                                                                      : Tuning::thread_team;
   static constexpr int longest =
       Owner == RowOwner::stream ? Tuning::longest_of_stream : Tuning::longest_of_thread;
-  /// Complex sums need the registers.
-  static constexpr int teams = sizeof(Scalar) <= 8 ? Tuning::resident_threads / team_threads : 1;
+  static_assert(is_host_space<Space> || !WithDot || Owner == RowOwner::thread,
+                "a stream's teams have too few rows for sums of their own");
 
-  using Bounds = Kokkos::LaunchBounds<unsigned(team_threads), unsigned(teams)>;
+  using Bounds = ResidentBounds<team_threads, Tuning::resident_threads, Scalar>;
   using Policy = std::conditional_t<Owner == RowOwner::host_thread, Kokkos::TeamPolicy<Space>,
                                     Kokkos::TeamPolicy<Space, Bounds>>;
   using Member = typename Policy::member_type;
@@ -174,7 +177,7 @@ struct SpmvKernel {
   KOKKOS_FUNCTION void multiply_entries(const Member& team, std::size_t first, int count, const Scalar* xv,
                                         Scalar* products) const {
     constexpr int batch = Tuning::batch;
-    constexpr int threads = Tuning::stream_team;
+    constexpr int threads = team_threads;
     for (int k = team.team_rank(); k < count; k += batch * threads) {
       int col[batch];
       Value value[batch];
@@ -254,21 +257,21 @@ bool has_short_rows(const Matrix& a) {
   return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows;
 }
 
-/// rows_per_block: what a sum over blocks depends on; 0 where there is none. Returns the number of teams.
+/// rows_per_block: what a host's sum over blocks depends on; 0 where there is none. Returns the number of
+/// teams.
 template <RowOwner Owner, bool WithDot, class Value, class Scalar, class Space,
           template <class, class> class Update>
 int launch(const Space& space, const char* label, const CsrView<Value, Space>& a,
            const Update<Scalar, Space>& update, std::int64_t rows_per_block,
            const FinishDot<Scalar, Space>& finish) {
   using Kernel = SpmvKernel<Value, Scalar, Space, Owner, WithDot, Update>;
-  const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
-  const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
-  const int at_once = static_cast<int>(std::clamp<std::int64_t>(fit, 1, SpmvTuning::stream_team));
-  std::int64_t rows_per_team = rows_per_block;
-  if (rows_per_team == 0) {
-    if (Owner == RowOwner::host_thread) rows_per_team = SpmvTuning::host_rows;
-    if (Owner == RowOwner::thread) rows_per_team = Kernel::team_threads;
-    if (Owner == RowOwner::stream) rows_per_team = at_once;
+  std::int64_t rows_per_team = Kernel::team_threads;  // a thread adds a row
+  if constexpr (Owner == RowOwner::host_thread) {
+    rows_per_team = rows_per_block > 0 ? rows_per_block : SpmvTuning::host_rows;
+  } else if constexpr (Owner == RowOwner::stream) {
+    const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
+    const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
+    rows_per_team = std::clamp<std::int64_t>(fit, 1, Kernel::team_threads);
   }
   const int teams = num_teams(a.num_rows, rows_per_team);
   auto policy = typename Kernel::Policy(space, teams, Kernel::team_threads, 1);

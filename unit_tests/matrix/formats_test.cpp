@@ -21,6 +21,7 @@
 #include <random>
 
 #include "matrix/format_layouts.hpp"
+#include "matrix/format_rows.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -183,6 +184,51 @@ TYPED_TEST(FormatsTest, EveryProductOfEveryShape) {
       check_columns<double, TypeParam>(test.matrix, format, 1);
       check_columns<float, TypeParam>(in_precision<float>(test.matrix), format, 1);
     }
+}
+
+/// What a thread of a device adds, position by position, on a host.
+template <class Rows, class View>
+void check_rows(const HostMatrix<double>& a, const View& view, const std::vector<double>& x) {
+  const Rows rows{view};
+  std::vector<int> seen(a.num_rows, 0);
+  for (std::int64_t p = 0; p < a.num_rows; ++p) {
+    const std::int64_t i = rows.row(p);
+    ASSERT_EQ(seen.at(i)++, 0);
+    long double expected = 0, size = 0;
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      expected += static_cast<long double>(a.values[k]) * x[a.col_idxs[k]];
+      size += std::abs(static_cast<long double>(a.values[k]) * x[a.col_idxs[k]]);
+    }
+    const double allowed = double(20 * size) * std::numeric_limits<double>::epsilon();
+    ASSERT_NEAR(rows.template sum<true>(p, x.data()), double(expected), allowed) << "short, row " << i;
+    ASSERT_NEAR(rows.template sum<false>(p, x.data()), double(expected), allowed) << "long, row " << i;
+  }
+}
+
+TYPED_TEST(FormatsTest, WhatThreadsOfADeviceAdd) {
+  if constexpr (is_host_space<TypeParam>) {
+    const TypeParam space;
+    for (const auto& test : cases()) {
+      SCOPED_TRACE(test.name);
+      const HostMatrix<double>& a = test.matrix;
+      const auto device = to_device<TypeParam>(a);
+      const auto x = to_vector(vector_of<double, TypeParam>(a.num_cols, 7));
+      using impl::products::RowsOf;
+      for (const int sigma : {1, 1024}) {
+        const auto sell = make_sell<double, TypeParam>(space, device, {.sigma = sigma, .max_padding = 1e9});
+        const SellView<double, TypeParam> view = sell;
+        check_rows<typename RowsOf<SellView<double, TypeParam>>::template type<double>>(a, view, x);
+      }
+      const auto dia = make_dia<double, TypeParam>(space, device, {1e9});
+      const DiaView<double, TypeParam> diagonals = dia;
+      check_rows<typename RowsOf<DiaView<double, TypeParam>>::template type<double>>(a, diagonals, x);
+      const auto jad = make_jad<double, TypeParam>(space, device);
+      const JadView<double, TypeParam> jagged = jad;
+      check_rows<typename RowsOf<JadView<double, TypeParam>>::template type<double>>(a, jagged, x);
+    }
+  } else {
+    GTEST_SKIP() << "all other tests run them";
+  }
 }
 
 TYPED_TEST(FormatsTest, SeveralColumns) {
