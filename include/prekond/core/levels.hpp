@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The one file with backend code. A *vector level* is a group of `width` lanes that work on one thing, a
-/// matrix row say. Row algorithms are written once over it, as a sequence of collective steps:
+/// The one public file with backend code (inside: src/core). A *vector level* is a group of `width` lanes
+/// that work on one thing, a matrix row say. Row algorithms are written once over it, as a sequence of
+/// collective steps:
 ///
 ///   level.region([&](int lane) { ... });          all lanes run it; a barrier of the lanes follows
 ///   level.sum<T>([&](int lane) -> T { ... });     sum over lanes in a fixed order, known to all lanes;
