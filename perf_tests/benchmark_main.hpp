@@ -83,6 +83,7 @@ int run(int argc, char** argv, const Register& register_all) {
   benchmark::AddCustomContext("concurrency", std::to_string(Space().concurrency()));
   benchmark::RunSpecifiedBenchmarks();
   benchmark::Shutdown();
+  benchmark::ClearRegisteredBenchmarks();  // what they share has Views
   return 0;
 }
 

@@ -94,18 +94,26 @@ double record(Data& data, const std::string& name, benchmark::State& state, doub
   return seconds;
 }
 
+/// A case, whichever runs first: a filter may leave out others.
+template <class Work>
+void add(const Shared& data, const std::string& name, int repetitions, const Work& work) {
+  perf::add(name + "/" + data->spec, repetitions, [=](benchmark::State& state) {
+    data->load();
+    return work(state);
+  });
+}
+
 void add_streams(const Shared& data, int repetitions) {
   const auto vectors = [=](std::size_t arrays) {
     const std::size_t n = static_cast<std::size_t>(data->a.bytes()) / 8 / arrays + 1;
     return MultiVector<double, Space>("streams", n, arrays);
   };
-  perf::add("copy/" + data->spec, repetitions, [=](benchmark::State& state) {
-    data->load();
+  add(data, "copy", repetitions, [=](benchmark::State& state) {
     const auto v = vectors(2);
     const double time = time_of([&] { Kokkos::deep_copy(Space(), column(v, 1), column(v, 0)); });
     return record(*data, "copy", state, time, 16.0 * double(v.extent(0)));
   });
-  perf::add("triad/" + data->spec, repetitions, [=](benchmark::State& state) {
+  add(data, "triad", repetitions, [=](benchmark::State& state) {
     const auto v = vectors(3);
     const double time = time_of([&] {
       Kokkos::parallel_for(
@@ -142,7 +150,7 @@ struct FormatCase {
 
 template <class Work>
 void add_case(const FormatCase& of, const std::string& prefix, int repetitions, const Work& work) {
-  perf::add(prefix + of.name() + "/" + of.data->spec, repetitions, [=](benchmark::State& state) {
+  add(of.data, prefix + of.name(), repetitions, [=](benchmark::State& state) {
     const auto* op = of.get();
     if (op == nullptr) {
       state.counters["refused"] = 1;
@@ -179,7 +187,7 @@ void add_format(const Shared& data, MatrixFormat format, int repetitions) {
     const double time = time_of([&] { op.apply_dot(Space(), data->x, data->y, data->dot, data->workspace); });
     return record(*data, "dot_" + name, state, time, moved(op));
   });
-  perf::add("make_" + name + "/" + data->spec, 1, [=](benchmark::State& state) {
+  add(data, "make_" + name, 1, [=](benchmark::State& state) {
     const bool refused = of.get() == nullptr;
     data->ops[format] = nullptr;
     if (refused || format == MatrixFormat::csr) return 0.0;
@@ -195,7 +203,7 @@ void add_cusparse(const Shared& data, int repetitions) {
   using Values = CsrMatrix<double, int, std::size_t, Kokkos::CudaSpace>;
   for (const bool second : {false, true}) {
     const std::string name = second ? "cusparse_csr_2" : "cusparse_csr_1";
-    perf::add(name + "/" + data->spec, repetitions, [=](benchmark::State& state) {
+    add(data, name, repetitions, [=](benchmark::State& state) {
       const Matrix& a = data->a;
       Values copy(a.num_rows, a.num_cols, decltype(Values::row_ptrs)("row_ptrs", a.row_ptrs.extent(0)),
                   decltype(Values::col_idxs)("col_idxs", a.nnz()),
@@ -210,7 +218,7 @@ void add_cusparse(const Shared& data, int repetitions) {
     });
   }
   // Once: the host fills it.
-  perf::add("cusparse_sell/" + data->spec, 1, [=](benchmark::State& state) {
+  add(data, "cusparse_sell", 1, [=](benchmark::State& state) {
     const perf::CusparseSell m(Space(), data->a);
     if (!m.fits()) return 0.0;
     const double time = time_of([&] { m.multiply(data->x.data(), data->y.data()); });
@@ -230,7 +238,7 @@ double fastest(const Data& data, const std::vector<std::string>& names) {
 }
 
 void add_auto(const Shared& data) {
-  perf::add("auto/" + data->spec, 1, [=](benchmark::State& state) {
+  add(data, "auto", 1, [=](benchmark::State& state) {
     const FormatAdvice advice =
         advise_format<Space>(Space(), CsrView<double, Space>(data->a), sizeof(double));
     const double own = data->best[to_string(advice.format)];

@@ -55,7 +55,7 @@ struct FormatKernel {
       }
     }
     if constexpr (WithDot)
-      finish_dot<Space>(team, team.team_size(), finish, dot, team_sum_memory<Scalar, Space>(team));
+      finish_dot<Space>(team, team.team_size(), finish, dot, team_sum_memory<1, Scalar, Space>(team));
   }
 
  private:
@@ -74,19 +74,18 @@ template <bool WithDot, class View, class Scalar, class Space>
 int dispatch(const Space& space, const char* label, const View& a, const RowUpdate<Scalar, Space>& update,
              std::int64_t rows_per_block = 0, const FinishDot<Scalar, Space>& finish = {}) {
   using Rows = typename RowsOf<View>::template type<Scalar>;
-  const int threads = is_host_space<Space> ? 1
-                      : Rows::is_sorted(a) ? FormatTuning::sorted_team
-                                           : FormatTuning::team;
-  const std::int64_t per_launch = is_host_space<Space> ? FormatTuning::host_positions
-                                  : WithDot            ? std::int64_t(FormatTuning::passes_of_dot) * threads
-                                                       : threads;
+  const int threads = is_host_space<Space> ? 1 : WithDot ? FormatTuning::dot_team : Rows::team(a);
+  const std::int64_t passes = !WithDot            ? 1
+                              : Rows::is_short(a) ? FormatTuning::passes_of_short_rows
+                                                  : FormatTuning::passes_of_long_rows;
+  const std::int64_t per_launch = is_host_space<Space> ? FormatTuning::host_positions : passes * threads;
   const std::int64_t per_team = rows_per_block > 0 ? rows_per_block : per_launch;
   const int teams = num_teams(a.num_rows, per_team);
   const auto launch = [&](auto is_short) {
     using Kernel = FormatKernel<Rows, Scalar, Space, decltype(is_short)::value, WithDot>;
     auto policy = typename Kernel::Policy(space, teams, threads, 1);
     if constexpr (WithDot && !is_host_space<Space>)
-      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(team_sum_bytes<Scalar, Space>())));
+      policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(team_sum_bytes<1, Scalar, Space>())));
     Kokkos::parallel_for(label, policy, Kernel{{a}, update, per_team, finish});
     return teams;
   };

@@ -8,6 +8,8 @@
 #include <prekond/matrix/jad_matrix.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
 
+#include <algorithm>
+
 #include "core/load_once.hpp"
 #include "core/packed.hpp"
 
@@ -15,8 +17,9 @@ namespace prekond::impl::products {
 
 // Chosen on an H200 (perf_tests/results/h200/toolbox/results.md).
 struct FormatTuning {
-  static constexpr int team = 256;
-  static constexpr int sorted_team = 512;  // of sorted rows: most of a window is in one team's cache
+  static constexpr int team = 64;
+  static constexpr int sorted_team = 128;  // of sorted rows: neighbours are in one team's cache
+  static constexpr int jad_team = 512;
   // Entries that a thread asks for at a time.
   static constexpr int batch = 8;
   static constexpr int dia_batch = 4;
@@ -27,8 +30,10 @@ struct FormatTuning {
   // Threads of a multiprocessor that a kernel's registers have to leave room for.
   static constexpr int threads_of_short_rows = 1536;
   static constexpr int threads_of_long_rows = 1024;
-  // Rows of a thread where the team ends with a sum.
-  static constexpr int passes_of_dot = 4;
+  // Where the team ends with a sum: its threads, and a thread's rows.
+  static constexpr int dot_team = 128;
+  static constexpr int passes_of_short_rows = 4;
+  static constexpr int passes_of_long_rows = 2;
   static constexpr int host_positions = 512;  // of a team, where no sum over blocks depends on it
 };
 
@@ -137,7 +142,7 @@ struct SellRows {
   using View = SellView<Value, Space>;
   static constexpr const char* label = "prekond::spmv::apply_sell";
   static constexpr const char* dot_label = "prekond::spmv::apply_sell_dot";
-  static constexpr int largest_team = FormatTuning::sorted_team;
+  static constexpr int largest_team = std::max(FormatTuning::sorted_team, FormatTuning::dot_team);
   static constexpr bool by_length = true;  ///< is there a kernel for short rows?
   static constexpr int chunk = SellStructure<Space>::chunk_rows;
   static constexpr int side_by_side = chunk;
@@ -149,7 +154,9 @@ struct SellRows {
   static constexpr int resident_threads(bool is_short) {
     return is_short ? FormatTuning::threads_of_short_rows : FormatTuning::threads_of_long_rows;
   }
-  static bool is_sorted(const View& a) { return a.rows.extent(0) > 0; }
+  static int team(const View& a) {
+    return a.rows.extent(0) > 0 ? FormatTuning::sorted_team : FormatTuning::team;
+  }
   static bool is_short(const View& a) {
     return a.num_places <= FormatTuning::mean_of_short_rows * a.num_rows;
   }
@@ -231,14 +238,15 @@ struct DiaRows {
   using View = DiaView<Value, Space>;
   static constexpr const char* label = "prekond::spmv::apply_dia";
   static constexpr const char* dot_label = "prekond::spmv::apply_dia_dot";
-  static constexpr int largest_team = FormatTuning::team;
+  static constexpr int largest_team = std::max(FormatTuning::team, FormatTuning::dot_team);
   static constexpr bool by_length = false;
   static constexpr int side_by_side = 128;
   PackedDia<Value> a;
 
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const { return position; }
   static constexpr int resident_threads(bool) { return FormatTuning::threads_of_short_rows; }
-  static bool is_sorted(const View&) { return false; }
+  static int team(const View&) { return FormatTuning::team; }
+  static bool is_short(const View& a) { return a.offsets.extent(0) <= FormatTuning::mean_of_short_rows; }
 
   template <bool>
   KOKKOS_FUNCTION Scalar sum(std::int64_t i, const Scalar* xv) const {
@@ -295,14 +303,17 @@ struct JadRows {
   using View = JadView<Value, Space>;
   static constexpr const char* label = "prekond::spmv::apply_jad";
   static constexpr const char* dot_label = "prekond::spmv::apply_jad_dot";
-  static constexpr int largest_team = FormatTuning::sorted_team;
+  static constexpr int largest_team = FormatTuning::jad_team;
   static constexpr bool by_length = false;
   static constexpr int side_by_side = 32;
   PackedJad<Value> a;
 
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const { return a.rows(position); }
   static constexpr int resident_threads(bool) { return FormatTuning::threads_of_long_rows; }
-  static bool is_sorted(const View&) { return true; }
+  static int team(const View&) { return FormatTuning::jad_team; }
+  static bool is_short(const View& a) {
+    return static_cast<std::int64_t>(a.values.extent(0)) <= FormatTuning::mean_of_short_rows * a.num_rows;
+  }
 
   template <bool>
   KOKKOS_FUNCTION Scalar sum(std::int64_t position, const Scalar* xv) const {

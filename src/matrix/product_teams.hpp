@@ -6,13 +6,13 @@
 #include <prekond/core/block_reduce.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/core/team_sum.hpp>
 
 #include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
-#include "core/team_sum.hpp"
 #include "matrix/row_update.hpp"
 
 namespace prekond::impl::products {
@@ -42,30 +42,11 @@ template <class Scalar, class Space>
 using FinishDot =
     std::conditional_t<is_host_space<Space>, FinishReduction<1, Scalar, Space>, FileTeamSum<Scalar, Space>>;
 
-template <class Scalar, class Space>
-using TeamSumMemory =
-    Kokkos::View<Scalar*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-
-/// Scratch memory of a team for team_sum, which a host does without.
-template <class Scalar, class Space>
-std::size_t team_sum_bytes() {
-  return is_host_space<Space> ? 0 : TeamSumMemory<Scalar, Space>::shmem_size(team_sum_scratch);
-}
-template <class Scalar, class Space, class Team>
-KOKKOS_FORCEINLINE_FUNCTION Scalar* team_sum_memory(const Team& team) {
-  if constexpr (is_host_space<Space>)
-    return nullptr;
-  else
-    return TeamSumMemory<Scalar, Space>(team.team_scratch(0), team_sum_scratch).data();
-}
-
 /// Ends a product with x^H A x: the sums of a team's `lanes` over their own rows.
 template <class Space, class Scalar, class Team>
 KOKKOS_FUNCTION void finish_dot(const Team& team, int lanes, const FinishDot<Scalar, Space>& finish,
                                 const Scalar& of_lane, Scalar* scratch) {
-  Sums<Scalar, 1> dot;
-  dot.value[0] = team_sum(team, lanes, of_lane, scratch);
-  finish(team, dot);
+  finish(team, team_sum<1>(team, lanes, Sums<Scalar, 1>{{of_lane}}, scratch));
 }
 
 inline void check_sizes(std::int64_t rows, std::int64_t cols, std::size_t x_rows, std::size_t y_rows,

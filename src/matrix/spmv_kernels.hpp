@@ -80,7 +80,7 @@ struct SpmvKernel {
 
   static std::size_t scratch_bytes() {
     if (Owner == RowOwner::host_thread) return 0;
-    return team_sum_bytes<Scalar, Space>() +
+    return team_sum_bytes<1, Scalar, Space>() +
            (Owner == RowOwner::stream ? Products::shmem_size(Tuning::stream_entries) : 0);
   }
 
@@ -92,7 +92,7 @@ struct SpmvKernel {
       for (std::int64_t i = rows.begin; i < rows.end; ++i)
         for (int v = 0; v < num_vectors(); ++v) end_row(i, v, host_sum(i, v), dot);
     } else {
-      scratch = team_sum_memory<Scalar, Space>(team);
+      scratch = team_sum_memory<1, Scalar, Space>(team);
       if (team_any(team, add_rows(team, rows, dot))) add_long_rows(team, rows, scratch, dot);
     }
     if constexpr (WithDot) finish_dot<Space>(team, team_threads, finish, dot, scratch);
@@ -243,18 +243,25 @@ struct SpmvKernel {
       if (length <= longest) continue;
       for (int v = 0; v < num_vectors(); ++v) {
         const Scalar of_thread = batched_sum<team_threads>(team.team_rank(), first, length, column_of_x(v));
-        const Scalar sum = team_sum(team, team_threads, of_thread, scratch);
-        Kokkos::single(Kokkos::PerTeam(team), [&] { end_row(i, v, sum, dot); });
+        const auto sum = team_sum<1>(team, team_threads, Sums<Scalar, 1>{{of_thread}}, scratch);
+        Kokkos::single(Kokkos::PerTeam(team), [&] { end_row(i, v, sum.value[0], dot); });
         team.team_barrier();
       }
     }
   }
 };
 
-/// Does a thread add a row, on a device?
-template <class Matrix>
-bool has_short_rows(const Matrix& a) {
-  return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows;
+/// Threads of a device that run at a time, with the registers that the kernels leave room for.
+template <class Space>
+std::int64_t threads_at_once(const Space& space) {
+  return std::max<std::int64_t>(1, space.concurrency() / 2);
+}
+
+/// Does a thread add a row, on a device? Where rows are short, and enough for all threads: the long rows
+/// among fewer would keep a few teams busy after all others.
+template <class Matrix, class Space>
+bool a_thread_adds_a_row(const Space& space, const Matrix& a) {
+  return a.nnz() <= SpmvTuning::mean_of_thread * a.num_rows && a.num_rows >= threads_at_once(space);
 }
 
 /// rows_per_block: what a host's sum over blocks depends on; 0 where there is none. Returns the number of
@@ -271,7 +278,9 @@ int launch(const Space& space, const char* label, const CsrView<Value, Space>& a
   } else if constexpr (Owner == RowOwner::stream) {
     const std::int64_t mean = a.num_rows > 0 ? a.nnz() / a.num_rows : 0;
     const std::int64_t fit = SpmvTuning::stream_entries * 19 / 20 / std::max<std::int64_t>(1, mean);
-    rows_per_team = std::clamp<std::int64_t>(fit, 1, Kernel::team_threads);
+    // Of a small matrix, a share for each team that runs at the same time.
+    const std::int64_t share = (a.num_rows * Kernel::team_threads - 1) / threads_at_once(space) + 1;
+    rows_per_team = std::clamp<std::int64_t>(std::min(fit, share), 1, Kernel::team_threads);
   }
   const int teams = num_teams(a.num_rows, rows_per_team);
   auto policy = typename Kernel::Policy(space, teams, Kernel::team_threads, 1);
@@ -288,7 +297,7 @@ int dispatch(const Space& space, const char* label, const CsrView<Value, Space>&
   if constexpr (is_host_space<Space>) {
     return launch<RowOwner::host_thread, WithDot>(space, label, a, update, rows_per_block, finish);
   } else {
-    if (WithDot || has_short_rows(a))
+    if (WithDot || a_thread_adds_a_row(space, a))
       return launch<RowOwner::thread, WithDot>(space, label, a, update, rows_per_block, finish);
     return launch<RowOwner::stream, false>(space, label, a, update, rows_per_block, {});
   }
@@ -310,7 +319,7 @@ void spmv_dot(const Space& space, const CsrView<Scalar, Space>& a, VectorView<co
               const ReduceWorkspace<Scalar, Space>& workspace) {
   namespace products = impl::products;
   products::check_dot<CsrView<Scalar, Space>, Scalar, Space>(a, x, y, workspace);
-  if (is_host_space<Space> || products::has_short_rows(a))
+  if (is_host_space<Space> || products::a_thread_adds_a_row(space, a))
     return products::multiply_dot<Scalar, Space>(space, "prekond::spmv::apply_dot", a, x, y, dot, workspace);
   // A stream's teams are too many for a sum of each: they have a few rows.
   spmv<Scalar, Space>(space, Scalar(1), a, as_multivector(x), Scalar(0), as_multivector(y));

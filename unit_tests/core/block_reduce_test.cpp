@@ -156,7 +156,7 @@ TYPED_TEST(BlockReduceTest, ASumForEachTeam) {
 TYPED_TEST(BlockReduceTest, BlocksDependOnTheSizeAlone) {
   using Workspace = ReduceWorkspace<double, TypeParam>;
   constexpr bool on_device = !is_host_space<TypeParam>;
-  constexpr std::int64_t smallest = on_device ? 128 : 512, most = on_device ? 2048 : 8192;
+  constexpr std::int64_t smallest = on_device ? 128 : 512, most = on_device ? 512 : 8192;
   EXPECT_EQ(Workspace::num_blocks(0), 1);
   EXPECT_EQ(Workspace::num_blocks(1), 1);
   EXPECT_EQ(Workspace::num_blocks(smallest), 1);
@@ -165,7 +165,7 @@ TYPED_TEST(BlockReduceTest, BlocksDependOnTheSizeAlone) {
   EXPECT_EQ(Workspace::num_blocks(513), on_device ? 5 : 2);
   EXPECT_EQ(Workspace::block_size(smallest * most), smallest);
   EXPECT_EQ(Workspace::block_size(smallest * most + 1), on_device ? 256 : 513);
-  EXPECT_EQ(Workspace::block_size(256 * 2048 + 1), 512);
+  EXPECT_EQ(Workspace::block_size(256 * 512 + 1), 512);
   for (std::int64_t n :
        {std::int64_t(100003), std::int64_t(4300001), std::int64_t(3) << 31, (std::int64_t(1) << 40) + 1}) {
     EXPECT_LE(Workspace::num_blocks(n), most);
@@ -178,7 +178,7 @@ TYPED_TEST(BlockReduceTest, BlocksDependOnTheSizeAlone) {
 TYPED_TEST(BlockReduceTest, AWorkspaceFitsWhateverIsShorter) {
   using Workspace = ReduceWorkspace<double, TypeParam>;
   const TypeParam space;
-  for (const std::int64_t full : {std::int64_t(128) * 2048, std::int64_t(512) * 8192}) {
+  for (const std::int64_t full : {std::int64_t(128) * 512, std::int64_t(512) * 8192}) {
     const Workspace workspace(space, full + 1);
     for (const std::int64_t n : {full + 1, full, full - 1, full / 2, std::int64_t(0)})
       EXPECT_TRUE(workspace.fits(Workspace::num_blocks(n))) << n << " of " << full + 1;
@@ -194,7 +194,7 @@ TYPED_TEST(BlockReduceTest, AWorkspaceFitsWhateverIsShorter) {
     most = std::max(most, Workspace::num_blocks(n));
     ASSERT_GE(Workspace::most_blocks(n), most) << n;
   }
-  EXPECT_EQ(Workspace::most_blocks(std::int64_t(1) << 40), is_host_space<TypeParam> ? 8192 : 2048);
+  EXPECT_EQ(Workspace::most_blocks(std::int64_t(1) << 40), is_host_space<TypeParam> ? 8192 : 512);
 }
 
 TYPED_TEST(BlockReduceTest, LongBlocks) {

@@ -451,7 +451,6 @@ TYPED_TEST(BlockJacobiTest, ThreadsDoNotChangeABit) {
   if constexpr (is_host_space<TypeParam>) {
     const TypeParam all;
     const TypeParam alone = of_one_thread<TypeParam>();
-    ASSERT_EQ(alone.concurrency(), 1);
     const auto a = generated("elasticity3d:5");
     const auto device = to_device<TypeParam>(a);
     for (const char* method : {"dense", "ilu0", "ic0", "ilut"}) {
@@ -576,13 +575,17 @@ TYPED_TEST(BlockJacobiTest, ValuesInForce) {
 TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(random_spd(100, 0.2, 1));
+  // A device has slices of 32 rows.
+  const std::string bytes = is_host_space<TypeParam> ? "80000" : "102400";
   EXPECT_THAT(message_of<InputError>([&] {
                 made_block_jacobi<double, TypeParam>(
                     {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
-              HasSubstr("blocks of up to 100 rows take 80000 bytes; local.inverse_bytes = 1024 are allowed. "
-                        "Choose smaller blocks, or set local.inverse_bytes = 80000"));
+              HasSubstr("blocks of up to 100 rows take " + bytes +
+                        " bytes; local.inverse_bytes = 1024 are allowed. "
+                        "Choose smaller blocks, or set local.inverse_bytes = " +
+                        bytes));
 }
 
 TYPED_TEST(BlockJacobiTest, FactorsThatTakeTooMuchMemoryAreRefused) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/team_sum.hpp>
 #include <prekond/core/views.hpp>
 
 #include <algorithm>
@@ -8,16 +9,6 @@
 #include <stdexcept>
 
 namespace prekond {
-
-/// K sums that are computed together.
-template <class Scalar, int K>
-struct Sums {
-  Scalar value[K] = {};
-  KOKKOS_FUNCTION Sums& operator+=(const Sums& other) {
-    for (int k = 0; k < K; ++k) value[k] += other.value[k];
-    return *this;
-  }
-};
 
 /// Working memory of the reductions over up to n elements (or rows), made once, so that an iteration
 /// allocates nothing: four sums for each block, and a counter; on a device, where a product's teams are
@@ -37,8 +28,9 @@ class ReduceWorkspace {
         m_arrived(allocate_zero<Vector<unsigned, Space>>(space, "prekond::reduce::arrived", 1)) {}
 
   /// Elements of a block: 512, or what keeps the number of blocks at 8192 for very long vectors. On a device
-  /// 128, or what keeps it at 2048, in multiples of 256: enough for all multiprocessors, and few enough that
-  /// the team which adds their sums does not take longer than they did.
+  /// 128, or what keeps it at 512, in multiples of 256: all of them run at once, four teams of 256 threads or
+  /// so on a multiprocessor, and end together. More blocks, in turn, would end in turn too, with nobody
+  /// reading meanwhile.
   static std::int64_t block_size(std::int64_t n) {
     const std::int64_t share = (n + block_limit - 1) / block_limit;
     if (share <= smallest_block) return smallest_block;
@@ -71,14 +63,33 @@ class ReduceWorkspace {
 
  private:
   static constexpr std::int64_t smallest_block = is_host_space<Space> ? 512 : 128;
-  static constexpr std::int64_t block_limit = is_host_space<Space> ? 8192 : 2048;
+  static constexpr std::int64_t block_limit = is_host_space<Space> ? 8192 : 512;
 
   Vector<Scalar, Space> m_partials;
   Vector<unsigned, Space> m_arrived;
 };
 
-/// Ends a block's part of a reduction: files the block's sums, and the team that comes last adds all of them
-/// in the order of the blocks into `result`. Called by all threads of a team.
+/// K sums of each of `count` blocks, filed one block after the other, added by a team: known to the thread
+/// that Kokkos::single(PerTeam) chooses. A host's thread adds them in their order; the threads of a device
+/// have several loads on their way, and the order depends on the count alone. `scratch` as team_sum wants it,
+/// which no thread uses any more.
+template <int K, class Scalar, class Team, class Load>
+KOKKOS_FUNCTION Sums<Scalar, K> add_filed_sums(const Team& team, int threads, int count, const Load& load,
+                                               Scalar* scratch) {
+  constexpr int at_once = is_host_space<typename Team::execution_space> ? 1 : 8 / K;
+  Sums<Scalar, K> sums;
+  for (int first = team.team_rank(); first < count; first += at_once * threads) {
+    Sums<Scalar, K> batch[at_once];
+    for (int p = 0; p < at_once; ++p)
+      if (first + p * threads < count)
+        for (int k = 0; k < K; ++k) batch[p].value[k] = load(K * (first + p * threads) + k);
+    for (int p = 0; p < at_once; ++p) sums += batch[p];
+  }
+  return impl::team_sum<K>(team, threads, sums, scratch);
+}
+
+/// Ends a block's part of a reduction: files the block's sums, which the thread of Kokkos::single(PerTeam)
+/// knows, and the team that comes last adds all of them into `result`. Called by all threads of a team.
 template <int K, class Scalar, class Space>
 struct FinishReduction {
   VectorView<Scalar, Space> partials;
@@ -86,7 +97,8 @@ struct FinishReduction {
   VectorView<Scalar, Space> result;
 
   template <class Team>
-  KOKKOS_FUNCTION void operator()(const Team& team, const Sums<Scalar, K>& block_sums) const {
+  KOKKOS_FUNCTION void operator()(const Team& team, const Sums<Scalar, K>& block_sums,
+                                  Scalar* scratch = nullptr) const {
     const int blocks = team.league_size();
     bool last = false;
     Kokkos::single(
@@ -99,13 +111,8 @@ struct FinishReduction {
         },
         last);
     if (!last) return;
-    Sums<Scalar, K> total;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamVectorRange(team, blocks),
-        [&](int b, Sums<Scalar, K>& sum) {
-          for (int k = 0; k < K; ++k) sum.value[k] += Kokkos::volatile_load(&partials(K * b + k));
-        },
-        total);
+    const auto load = [&](int place) { return Kokkos::volatile_load(&partials(place)); };
+    const auto total = add_filed_sums<K>(team, team.team_size(), blocks, load, scratch);
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       for (int k = 0; k < K; ++k) result(k) = total.value[k];
       arrived(0) = 0;
@@ -128,7 +135,6 @@ struct FileTeamSum {
 template <class Scalar, class Space>
 struct AddTeamSums {
   static constexpr int threads = is_host_space<Space> ? 1 : 1024;
-  static constexpr int at_once = 8;  ///< loads of a thread that are on their way together
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<threads, 1>>;
   using Member = typename Policy::member_type;
   int count;
@@ -136,17 +142,9 @@ struct AddTeamSums {
   VectorView<Scalar, Space> result;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    Sums<Scalar, 1> total;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, threads),
-        [&](int thread, Sums<Scalar, 1>& sum) {
-          Scalar parts[at_once] = {};
-          for (int first = thread; first < count; first += at_once * threads)
-            for (int p = 0; p < at_once; ++p)
-              if (first + p * threads < count) parts[p] += partials(first + p * threads);
-          for (int p = 0; p < at_once; ++p) sum.value[0] += parts[p];
-        },
-        total);
+    const auto total = add_filed_sums<1>(
+        team, threads, count, [&](int place) { return partials(place); },
+        impl::team_sum_memory<1, Scalar, Space>(team));
     Kokkos::single(Kokkos::PerTeam(team), [&] { result(0) = total.value[0]; });
   }
 };
@@ -156,14 +154,19 @@ template <class Scalar, class Space>
 void add_team_sums(const Space& space, const char* label, int count,
                    const ReduceWorkspace<Scalar, Space>& workspace, VectorView<Scalar, Space> result) {
   using Add = AddTeamSums<Scalar, Space>;
-  Kokkos::parallel_for(label, typename Add::Policy(space, 1, Add::threads),
-                       Add{count, workspace.partials(), result});
+  auto policy = typename Add::Policy(space, 1, Add::threads);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(impl::team_sum_bytes<1, Scalar, Space>())));
+  Kokkos::parallel_for(label, policy, Add{count, workspace.partials(), result});
 }
 
 /// The sums of a block's elements, and of all blocks by the last of them.
 template <int K, class Scalar, class Space, class Body>
 struct ReduceBlock {
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  static constexpr int threads = is_host_space<Space> ? 1 : 256;
+  static constexpr int at_once = 4;  ///< elements of a thread that are on their way together
+  static constexpr int resident_teams = is_host_space<Space> ? 1 : sizeof(Scalar) <= 8 ? 4 : 2;
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<threads, resident_teams>>;
+  using Member = typename Policy::member_type;
   std::int64_t n, size;
   Body body;
   FinishReduction<K, Scalar, Space> finish;
@@ -171,10 +174,13 @@ struct ReduceBlock {
     const std::int64_t begin = team.league_rank() * size;
     const std::int64_t end = begin + size < n ? begin + size : n;
     Sums<Scalar, K> sums;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, begin, end),
-        [&](std::int64_t i, Sums<Scalar, K>& sum) { body(i, sum.value); }, sums);
-    finish(team, sums);
+    std::int64_t i = begin + team.team_rank();
+    if constexpr (!is_host_space<Space>)
+      for (; i + (at_once - 1) * threads < end; i += at_once * threads)
+        for (int p = 0; p < at_once; ++p) body(i + p * threads, sums.value);
+    for (; i < end; i += threads) body(i, sums.value);
+    Scalar* scratch = impl::team_sum_memory<K, Scalar, Space>(team);
+    finish(team, impl::team_sum<K>(team, threads, sums, scratch), scratch);
   }
 };
 
@@ -185,14 +191,15 @@ void block_reduce(const Space& space, const char* label, std::int64_t n,
                   const ReduceWorkspace<Scalar, Space>& workspace, VectorView<Scalar, Space> result,
                   Body body) {
   static_assert(K <= ReduceWorkspace<Scalar, Space>::max_sums);
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Block = ReduceBlock<K, Scalar, Space, Body>;
   const std::int64_t size = ReduceWorkspace<Scalar, Space>::block_size(n);
   const std::int64_t blocks = ReduceWorkspace<Scalar, Space>::num_blocks(n);
   if (!workspace.fits(blocks))
     throw std::logic_error("prekond: a reduction's workspace was made for fewer elements");
   const FinishReduction<K, Scalar, Space> finish{workspace.partials(), workspace.arrived(), result};
-  Kokkos::parallel_for(label, Policy(space, static_cast<int>(blocks), is_host_space<Space> ? 1 : 256),
-                       ReduceBlock<K, Scalar, Space, Body>{n, size, body, finish});
+  auto policy = typename Block::Policy(space, static_cast<int>(blocks), Block::threads);
+  policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(impl::team_sum_bytes<K, Scalar, Space>())));
+  Kokkos::parallel_for(label, policy, Block{n, size, body, finish});
 }
 
 }  // namespace prekond
