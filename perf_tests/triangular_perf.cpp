@@ -13,16 +13,20 @@
 #include <memory>
 #include <sstream>
 
-/// Level schedules and solves with (I + N), N the strict lower or upper triangle of the matrix, its rows
-/// divided by the sum of their sizes: perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz
-/// [--triangles=lower]
-/// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--repetitions=5].
-/// Cases, each NAME/MATRIX/TRIANGLE: level_schedule   `levels`, `rows_a_level` product          y = N x by
-/// CSR symbolic/METHOD, numeric/METHOD     `bytes`: what the solver keeps apply/METHOD/STORAGE
-/// `bytes_per_second` counts what must move: N once (of jacobi and isai once a product),
-///                  x and y; `over_product`: the time beside the product's; `us_a_level`; `difference`: the
-///                  largest entry of the difference to the solve by levels, beside its largest
-/// cusparse_analysis, cusparse_solve   with CUDA, cusparseSpSV
+/// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
+/// divided by twice the sum of their sizes:
+/// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
+/// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--repetitions=5]
+/// Cases, each NAME/MATRIX/TRIANGLE:
+/// level_schedule     `levels`, `rows_a_level`
+/// product            y = N x by CSR
+/// symbolic/METHOD    `bytes`: what the solver keeps
+/// numeric/METHOD
+/// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N once (of jacobi once a sweep), x and
+/// y;
+///                    `over_product`: the time beside the product's; `us_a_level`; `difference`: the
+///                    largest one to the solve by levels, beside its largest entry
+/// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
 namespace {
 
 using namespace prekond;
@@ -44,7 +48,7 @@ struct DivideRows {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     double sum = 0;
     for (std::size_t k = n.row_ptrs(i); k < n.row_ptrs(i + 1); ++k) sum += Kokkos::abs(n.values(k));
-    for (std::size_t k = n.row_ptrs(i); k < n.row_ptrs(i + 1); ++k) n.values(k) /= 1.1 * sum;
+    for (std::size_t k = n.row_ptrs(i); k < n.row_ptrs(i + 1); ++k) n.values(k) /= 2 * sum;
   }
 };
 

@@ -69,7 +69,8 @@ class SyncFreeSolve : public Solve<Scalar, Space> {
             m_max_polls,
             static_cast<int>(b.extent(1))};
     const Blocks blocks{row, m_block_ptrs, static_cast<int>(m_block_ptrs.extent(0)) - 1};
-    Kokkos::parallel_for("prekond::triangular::apply::blocks", blocks.policy(space), blocks);
+    Kokkos::parallel_for("prekond::triangular::apply::blocks", blocks.policy(space, m_pattern->num_colors),
+                         blocks);
     row.max_polls = -1;
     Kokkos::parallel_for("prekond::triangular::apply::alone", Alone::policy(space),
                          Alone{row, m_pattern->device_color_ptrs, m_pattern->num_colors});

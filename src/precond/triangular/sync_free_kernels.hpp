@@ -14,6 +14,7 @@
 #include "core/resident_bounds.hpp"
 
 #include <algorithm>
+#include <thread>
 
 namespace prekond::impl::triangular {
 
@@ -28,6 +29,8 @@ struct SyncFreeTuning {
   static constexpr int host_rows = 16;           ///< of a block
   static constexpr int batch = 4;                ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
+  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  static constexpr std::int64_t levels_on_their_way = 8;
 };
 
 /// What the teams of a launch share.
@@ -175,8 +178,9 @@ struct SolveRow {
 
   KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
     if (polls >= max_polls) return true;
-    return polls % Tuning::looks_at_flag == Tuning::looks_at_flag - 1 &&
-           load_relaxed(progress(0).gave_up) != 0;
+    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    return load_relaxed(progress(0).gave_up) != 0;
   }
 };
 
@@ -196,9 +200,11 @@ struct SolveBlocks {
   PackedVector<const int> block_ptrs;
   int num_blocks;
 
-  Policy policy(const Space& space) const {
-    const int most = std::max(1, space.concurrency() / (team_threads * Row::lanes));
-    return Policy(space, std::min(num_blocks, most), team_threads, Row::lanes);
+  Policy policy(const Space& space, int num_levels) const {
+    const std::int64_t most = std::max(1, space.concurrency() / (team_threads * Row::lanes));
+    const std::int64_t useful = (Tuning::levels_on_their_way * num_blocks + num_levels - 1) / num_levels;
+    return Policy(space, static_cast<int>(std::min({std::int64_t(num_blocks), most, useful})), team_threads,
+                  Row::lanes);
   }
 
   KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
