@@ -22,8 +22,7 @@
 /// product            y = N x by CSR
 /// symbolic/METHOD    `bytes`: what the solver keeps
 /// numeric/METHOD
-/// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N once (of jacobi once a sweep), x and
-/// y;
+/// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
 ///                    `over_product`: the time beside the product's; `us_a_level`; `difference`: the
 ///                    largest one to the solve by levels, beside its largest entry
 /// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV

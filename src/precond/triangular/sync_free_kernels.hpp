@@ -214,8 +214,8 @@ struct SolveBlocks {
           Kokkos::PerTeam(team),
           [&](int& taken) {
             SyncFreeProgress& progress = row.progress(0);
-            taken = load_relaxed(progress.gave_up) != 0 ? num_blocks
-                                                        : Kokkos::atomic_fetch_add(&progress.next_block, 1);
+            const int next = Kokkos::atomic_fetch_add(&progress.next_block, 1);
+            taken = load_relaxed(progress.gave_up) != 0 ? num_blocks : next;
           },
           block);
       if (block >= num_blocks) return;
