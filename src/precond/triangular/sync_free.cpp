@@ -109,14 +109,13 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
           return std::make_shared<const SyncFreeSolve<Value, Scalar, Space, Lanes>>(space, factor, pattern,
                                                                                     options.max_polls, notes);
         };
-        // On a host all of them are one lane.
-        if (is_host_space<Space> || mean <= SyncFreeTuning::mean_of_thread)
-          return make(std::integral_constant<int, 1>());
-        if constexpr (!is_host_space<Space>) {
+        if constexpr (is_host_space<Space>) {
+          return make(std::integral_constant<int, 1>());  // any number of lanes is one
+        } else {
+          if (mean <= SyncFreeTuning::mean_of_thread) return make(std::integral_constant<int, 1>());
           if (mean <= SyncFreeTuning::mean_of_eight) return make(std::integral_constant<int, 8>());
           return make(std::integral_constant<int, 32>());
         }
-        return nullptr;
       });
 }
 
