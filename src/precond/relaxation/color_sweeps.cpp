@@ -2,66 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/relaxation/color_sweeps.hpp"
 
-#include <prekond/core/half.hpp>
-
 #include "instantiate.hpp"
+#include "precond/relaxation/stored_values.hpp"
 #include "precond/relaxation/sweep_kernels.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 
 namespace prekond::impl::relaxation {
 namespace {
-
-/// The largest number of a type that values are stored in.
-template <class Value>
-inline constexpr double largest_stored = static_cast<double>(std::numeric_limits<Value>::max());
-template <>
-inline constexpr double largest_stored<Half> = 65504;
-template <>
-inline constexpr double largest_stored<BFloat16> = 0x1.fep127;
-
-/// Counts what is cut, and what becomes 0.
-template <class Value, class Scalar, class Space>
-struct StoreValues {
-  VectorView<const Scalar, Space> from;
-  VectorView<Value, Space> to;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& cut, std::int64_t& vanished) const {
-    constexpr double most = largest_stored<Value>;
-    const auto value = static_cast<double>(from(k));
-    const auto result = static_cast<Value>(value > most ? most : (value < -most ? -most : value));
-    to(k) = result;
-    if (Kokkos::abs(value) > most) ++cut;
-    if (value != 0 && static_cast<double>(result) == 0) ++vanished;
-  }
-};
-
-/// What precisions other than the factors' lost.
-struct Lost {
-  std::int64_t cut = 0, vanished = 0;
-};
-
-/// Adds to `lost`.
-template <class Value, class Scalar, class Space>
-Vector<Value, Space> stored(const Space& space, const Vector<Scalar, Space>& values, Lost& lost) {
-  if constexpr (std::is_same_v<Value, Scalar>) {
-    return values;
-  } else {
-    const auto result =
-        allocate<Vector<Value, Space>>(space, "prekond::relaxation::stored_values", values.extent(0));
-    Lost own;
-    Kokkos::parallel_reduce(
-        "prekond::relaxation::numeric::store",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, values.extent(0)),
-        StoreValues<Value, Scalar, Space>{values, result}, own.cut, own.vanished);
-    lost.cut += own.cut;
-    lost.vanished += own.vanished;
-    return result;
-  }
-}
 
 template <class Scalar, class Space>
 struct SweepWorkspace : Workspace {
@@ -166,6 +116,7 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
     update.adds_b = half.adds_b;
     update.keeps_t = half.keeps_t;
     update.ends = half.ends;
+    update.scales_result = half.scales_result;
     update.keeps_x = true;
     return update;
   }
@@ -246,21 +197,11 @@ template <class Scalar, class Space>
 std::shared_ptr<const ColorSweeps<Scalar, Space>> make_color_sweeps(
     const Space& space, const std::string& name, std::shared_ptr<const ColorPattern<Space>> pattern,
     const Factors<Scalar, Space>& factors, const std::vector<HalfSweep>& half_sweeps, Storage storage) {
-  const auto make = [&]<class Value>(std::type_identity<Value>) {
+  using Result = std::shared_ptr<const ColorSweeps<Scalar, Space>>;
+  return with_stored_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) -> Result {
     return std::make_shared<const StoredSweeps<Value, Scalar, Space>>(space, name, pattern, factors,
                                                                       half_sweeps);
-  };
-  switch (storage) {
-    case Storage::half:
-      return make(std::type_identity<Half>());
-    case Storage::bfloat16:
-      return make(std::type_identity<BFloat16>());
-    case Storage::single_precision:
-      return make(std::type_identity<float>());
-    case Storage::full:
-      break;
-  }
-  return make(std::type_identity<Scalar>());
+  });
 }
 
 #define PREKOND_COLOR_SWEEPS(Scalar, Space)                                         \

@@ -25,7 +25,8 @@ struct HalfSweep {
   bool adds_t = false;
   bool adds_b = false;
   bool keeps_t = false;
-  bool ends = false;  ///< x is the result: C x goes to y
+  bool ends = false;          ///< x is the result: C x goes to y
+  bool scales_result = true;  ///< false: x itself does
 };
 
 /// Symmetric sweeps from x = 0, the values times omega: each half has the other one's sums.
@@ -34,6 +35,8 @@ std::vector<HalfSweep> symmetric_sweeps(int sweeps, double omega);
 std::vector<HalfSweep> one_way_sweeps(bool forward, int sweeps, double omega);
 /// (I + U)^-1 D^-1 (I + L)^-1
 std::vector<HalfSweep> triangular_solves();
+/// (I + L)^-1 R, the colours being L's levels.
+std::vector<HalfSweep> triangular_solve();
 
 struct SweepTuning {
   /// Colours of so few rows and entries make one launch together, of one team: that takes as long as a launch

@@ -46,4 +46,9 @@ std::vector<HalfSweep> triangular_solves() {
   return {forward, backward};
 }
 
+std::vector<HalfSweep> triangular_solve() {
+  return {
+      {.forward = true, .lower = true, .upper = false, .adds_b = true, .ends = true, .scales_result = false}};
+}
+
 }  // namespace prekond::impl::relaxation

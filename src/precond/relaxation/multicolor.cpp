@@ -6,6 +6,7 @@
 
 #include "instantiate.hpp"
 #include "precond/relaxation/color_sweeps.hpp"
+#include "precond/relaxation/stored_values.hpp"
 
 #include <string>
 
@@ -119,12 +120,7 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   if (pattern.within_colors > 0)
     note += "; " + std::to_string(pattern.within_colors) + " entries between rows of one colour are left out";
   report.notes.push_back(note);
-  if (sweeps->cut() > 0)
-    report.notes.push_back(this->name() + ": " + std::to_string(sweeps->cut()) +
-                           " entries beyond the range of the storage were cut to its largest number");
-  if (sweeps->vanished() > 0)
-    report.notes.push_back(this->name() + ": " + std::to_string(sweeps->vanished()) +
-                           " entries below the range of the storage became 0");
+  impl::relaxation::note_lost(this->name(), {sweeps->cut(), sweeps->vanished()}, report.notes);
   if (sweeps->bytes() > 0) space.fence("prekond::relaxation::numeric");  // temporaries are freed
   m_coloring = colored.coloring;
   m_num_colors_before = colored.num_colors_before;

@@ -17,7 +17,7 @@ struct RelaxUpdate {
   MultiVectorView<const Scalar, Space> b;
   MultiVectorView<Scalar, Space> y, x, t;
   Scalar of_x, inverse_factor;
-  bool by_pivot, adds_t, adds_b, keeps_t, ends;
+  bool by_pivot, adds_t, adds_b, keeps_t, ends, scales_result;
   bool keeps_x;        ///< false: only t, of the first of two triangles
   std::int64_t begin;  ///< the place of the product's row 0
 
@@ -33,7 +33,7 @@ struct RelaxUpdate<Scalar, Space>::Packed {
   Scalar of_x, inverse_factor;
   std::int64_t begin;
   int num_columns;
-  bool by_pivot, adds_t, adds_b, keeps_t, ends, keeps_x;
+  bool by_pivot, adds_t, adds_b, keeps_t, ends, scales_result, keeps_x;
 
   Packed() = default;
   Packed(const RelaxUpdate& from)
@@ -53,20 +53,21 @@ struct RelaxUpdate<Scalar, Space>::Packed {
         adds_b(from.adds_b),
         keeps_t(from.keeps_t),
         ends(from.ends),
+        scales_result(from.scales_result),
         keeps_x(from.keeps_x) {}
 
   KOKKOS_FUNCTION void operator()(std::int64_t row, int v, const Scalar& sum) const {
     const std::int64_t i = begin + row;
     const bool reads_b = adds_b || keeps_t;
     const int own = reads_b || ends ? permutation(i) : 0;
-    const Scalar scale = reads_b || ends ? row_scale(i) : Scalar(0);
+    const Scalar scale = row_scale.is_empty() ? Scalar(1) : (reads_b || ends ? row_scale(i) : Scalar(0));
     const Scalar rest = reads_b ? multiply_add(scale, b(own, v), -sum) : -sum;
     if (keeps_x) {
       Scalar value = adds_b ? rest : -sum;
       if (adds_t) value += t(i, v);
       if (of_x != Scalar(0)) value = multiply_add(by_pivot ? pivots(i) : of_x, x(i, v), value);
       x(i, v) = value;
-      if (ends) y(own, v) = Kokkos::abs(scale) * inverse_factor * value;
+      if (ends) y(own, v) = scales_result ? Kokkos::abs(scale) * inverse_factor * value : value;
     }
     if (keeps_t) t(i, v) = rest;
   }

@@ -16,7 +16,7 @@ namespace prekond::impl::relaxation {
 template <class Scalar, class Space>
 struct Factors {
   Vector<Scalar, Space> lower, upper;  ///< of ColorPattern's triangles, times `factor`
-  Vector<Scalar, Space> row_scale;     ///< r_i times `factor`, by place
+  Vector<Scalar, Space> row_scale;     ///< r_i times `factor`, by place; empty: 1
   Vector<Scalar, Space> pivots;        ///< inverses of D's entries; empty: D = I
   Scalar factor = 1;                   ///< omega
 };

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/report.hpp>
+#include <prekond/core/workspace.hpp>
+#include <prekond/pattern/level_schedule.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+#include <memory>
+#include <string>
+
+namespace prekond {
+
+template <class Scalar, class Space>
+class Isai;
+
+namespace impl {
+namespace relaxation {
+template <class Space>
+struct ColorPattern;
+}
+namespace triangular {
+template <class Scalar, class Space>
+class Solve;
+}
+}  // namespace impl
+
+/// How a system with a triangular factor is solved, see TriangularSolver.
+enum class TriangularMethod { automatic, levels, sync_free, jacobi, isai };
+
+inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods() {
+  return {{"auto", TriangularMethod::automatic},
+          {"levels", TriangularMethod::levels},
+          {"sync_free", TriangularMethod::sync_free},
+          {"jacobi", TriangularMethod::jacobi},
+          {"isai", TriangularMethod::isai}};
+}
+
+/// Parameters of a triangular solve.
+struct TriangularOptions {
+  TriangularMethod method = TriangularMethod::automatic;
+  int sweeps = 3;
+  int isai_power = 1;
+  Storage storage = Storage::full;
+  std::int64_t max_polls = std::int64_t(1) << 24;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("method", method, triangular_methods(),
+          "level by level; in one launch, each row when those that it needs are there; sweeps of Jacobi's "
+          "method; a sparse approximate inverse; auto: on a host levels, on a device sync_free, or levels "
+          "where they have 65536 rows and more in the mean");
+    visit("sweeps", sweeps, 0, 1000000, "of jacobi; as many as there are levels less one are exact");
+    visit("isai_power", isai_power, 1, 1000, "of isai: the power of the triangle's pattern that it has");
+    visit("storage", storage, storage_choices(),
+          "precision in which the factor is kept and applied; full: the matrix's");
+    visit("max_polls", max_polls, 0, std::int64_t(1) << 60,
+          "of sync_free: how often a row looks for a value before one team solves the whole system");
+  }
+};
+
+/// y = (I + N)^-1 S x for a strict triangle N and a diagonal matrix S, or S = I: the solve with a factor
+/// D + N' of an incomplete factorisation, where N = D^-1 N' and S = D^-1.
+///
+/// Methods:
+/// - `levels`: the rows by levels (see level_schedule), a launch a level; levels of little work next to each
+///   other make one launch of one team. Exact.
+/// - `sync_free`: one launch. Teams take blocks of rows of one level by an atomic counter, so that all rows
+///   that a row needs are held by teams that run; a row looks for their values until they are there. The
+///   order of a row's sum depends on the row alone. A bound on the looks (`max_polls`) ends the wait: one
+///   team then solves all levels, with the same bits. Exact. On a host it is there for tests.
+/// - `jacobi`: y_0 = S x, y_(k + 1) = S x - N y_k, `sweeps` times, each a product with N in any format. N is
+///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before.
+///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
+///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so.
+/// - `isai`: y = M S x with an approximate inverse M of I + N on the pattern of its power (see Isai).
+/// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
+///   more in the mean, which fill it.
+///
+/// Columns >= num_rows (of other ranks) are skipped. For real scalars.
+///
+/// Cost of an application of nnz entries: 2 nnz + 2 n operations a vector, of `jacobi` as many a sweep. The
+/// exact methods also take as many steps as there are levels: by launches some 3 us each, on a device without
+/// synchronisation some 1 us. Memory: N's pattern is shared with the caller; the exact methods keep a copy of
+/// N in the order of the levels, 8 bytes an entry beside its value, `jacobi` the stored values, `isai` M. A
+/// workspace has one vector a column, of `jacobi` two with S.
+///
+/// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
+/// its largest number, those below become 0. The report counts them.
+///
+/// Source: Li, Saad, J. Supercomput. 63 (2013), section 5.1; Liu, Li, Hogg, Duff, Vinter, Euro-Par 2016;
+/// Anzt, Chow, Dongarra, Euro-Par 2015 (sweeps).
+template <class Scalar, class Space>
+class TriangularSolver {
+ public:
+  /// `owner`: whose solve it is, for messages. \throws OptionError for an option out of its range
+  TriangularSolver(const std::string& owner, Triangle which, const TriangularOptions& options = {});
+
+  /// Begins anew, with N's pattern, which is kept. Finds the levels, where the method needs them. Fences.
+  /// \throws InputError where N has fewer columns than rows \pre sorted rows, of the strict triangle
+  void symbolic(const Space& space, const CsrGraph<Space>& n);
+  /// N's values, and S by its diagonal, or empty; may be called again. They may be kept: \pre they do not
+  /// change until the next call. Adds notes and breakdowns to the report. Fences. \throws std::logic_error
+  /// before `symbolic` \throws InputError for another number of values than N has entries, or of scales than
+  /// rows
+  void numeric(const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
+               Report& report);
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
+  /// y = (I + N)^-1 S x, or near it. No allocation, no fence. \throws std::logic_error before `numeric`, for
+  /// a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit \pre x and y
+  /// share no memory
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace& workspace) const;
+
+  std::int64_t num_rows() const { return m_graph.num_rows; }
+  /// What it keeps beside N's pattern.
+  std::int64_t bytes() const;
+  double flops() const;  ///< of an application to one vector
+  /// The one in use; the one asked for before `numeric`, or without rows.
+  TriangularMethod method() const { return m_method; }
+  int num_levels() const;           ///< 0 where the method needs none
+  std::string description() const;  ///< the method, and why it
+  const TriangularOptions& options() const { return m_options; }
+
+ private:
+  using Pattern = impl::relaxation::ColorPattern<Space>;
+  using Solve = impl::triangular::Solve<Scalar, Space>;
+
+  bool needs_levels() const;
+  TriangularMethod exact_method(const Pattern& pattern) const;
+
+  std::string m_owner;
+  Triangle m_which;
+  TriangularOptions m_options;
+  CsrGraph<Space> m_graph;
+  bool m_has_graph = false;
+  std::shared_ptr<const Pattern> m_pattern;  ///< by levels, where a method needed them
+  std::shared_ptr<Isai<Scalar, Space>> m_isai;
+  std::shared_ptr<const Solve> m_solve;  ///< of a numeric phase
+  TriangularMethod m_method;
+  std::string m_note;  ///< why sweeps are not done
+};
+
+}  // namespace prekond

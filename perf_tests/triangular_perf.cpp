@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "benchmark_main.hpp"
+#include "peers/cusparse_triangular.hpp"
+
+#include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/triangular_solver.hpp>
+
+#include <filesystem>
+#include <memory>
+#include <sstream>
+
+/// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
+/// divided by twice the sum of their sizes:
+/// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
+/// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--repetitions=5]
+/// Cases, each NAME/MATRIX/TRIANGLE:
+/// level_schedule     `levels`, `rows_a_level`
+/// product            y = N x by CSR
+/// symbolic/METHOD    `bytes`: what the solver keeps
+/// numeric/METHOD
+/// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
+///                    `over_product`: the time beside the product's; `us_a_level`; `difference`: the
+///                    largest one to the solve by levels, beside its largest entry
+/// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
+namespace {
+
+using namespace prekond;
+using perf::Space;
+using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
+using Vec = Vector<double, Space>;
+
+struct IsStrict {
+  CsrView<double, Space> a;
+  Triangle which;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
+    const int col = a.col_idxs(k);
+    return col < a.num_rows && (which == Triangle::lower ? col < i : col > i);
+  }
+};
+
+struct DivideRows {
+  Matrix n;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    double sum = 0;
+    for (std::size_t k = n.row_ptrs(i); k < n.row_ptrs(i + 1); ++k) sum += Kokkos::abs(n.values(k));
+    for (std::size_t k = n.row_ptrs(i); k < n.row_ptrs(i + 1); ++k) n.values(k) /= 2 * sum;
+  }
+};
+
+struct LargestDifference {
+  Vec x, y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& difference, double& size) const {
+    difference = Kokkos::max(difference, Kokkos::abs(x(i) - y(i)));
+    size = Kokkos::max(size, Kokkos::abs(y(i)));
+  }
+};
+
+struct Data {
+  std::string spec;
+  Triangle which = Triangle::lower;
+  Matrix n;
+  Vec x, y, exact;
+  double product = 0;
+  int levels = 0;
+
+  std::string name() const { return spec + (which == Triangle::lower ? "/lower" : "/upper"); }
+  CsrGraph<Space> graph() const { return {n.num_rows, n.num_cols, n.row_ptrs, n.col_idxs}; }
+  MultiVectorView<const double, Space> in() const {
+    return as_multivector(VectorView<const double, Space>(x));
+  }
+
+  /// When the first of its cases runs: all matrices at once would not fit.
+  void load() {
+    if (n.num_rows > 0) return;
+    const Space space;
+    CsrMatrix<const double, const int, const std::size_t, Space::memory_space> a;
+    if (std::filesystem::exists(spec))
+      a = copy_to<Space>(read_matrix_market<double>(spec));
+    else
+      a = generate<double>(space, spec);
+    const Matrix strict = filter_entries<double, Space>(space, a, IsStrict{a, which});
+    n = Matrix(a.num_rows, a.num_rows, strict.row_ptrs, strict.col_idxs, strict.values);
+    Kokkos::parallel_for("prekond::perf::divide_rows", Kokkos::RangePolicy<Space>(space, 0, n.num_rows),
+                         DivideRows{n});
+    x = Vec("x", n.num_rows);
+    y = Vec("y", n.num_rows);
+    exact = Vec("exact", n.num_rows);
+    Kokkos::deep_copy(x, 1.0 / 3);
+    Report report;
+    TriangularSolver<double, Space> solver("perf", which, {.method = TriangularMethod::levels});
+    solver.symbolic(space, graph());
+    solver.numeric(space, n.values, {}, report);
+    const auto workspace = solver.make_workspace(space, 1);
+    solver.apply(space, in(), as_multivector(exact), *workspace);
+    levels = solver.num_levels();
+    space.fence();
+  }
+};
+using Shared = std::shared_ptr<Data>;
+
+/// Seconds of one `work`, by as many as take some 20 ms.
+template <class Work>
+double time_of(const Work& work) {
+  const Space space;
+  work();
+  const double once = perf::seconds(space, work);
+  const int count = static_cast<int>(std::clamp(0.02 / once, 1.0, 200.0));
+  return perf::seconds(space,
+                       [&] {
+                         for (int k = 0; k < count; ++k) work();
+                       }) /
+         count;
+}
+
+double difference_of(const Data& data) {
+  double difference = 0, size = 0;
+  Kokkos::parallel_reduce("prekond::perf::difference", Kokkos::RangePolicy<Space>(0, data.n.num_rows),
+                          LargestDifference{data.y, data.exact}, Kokkos::Max<double>(difference),
+                          Kokkos::Max<double>(size));
+  return difference / size;
+}
+
+void add_matrix(const Shared& data, int repetitions) {
+  perf::add("level_schedule/" + data->name(), repetitions, [=](benchmark::State& state) {
+    data->load();
+    const double time = time_of([&] { level_schedule<Space>(Space(), data->graph(), data->which); });
+    state.counters["levels"] = data->levels;
+    state.counters["rows_a_level"] = double(data->n.num_rows) / data->levels;
+    state.counters["rows"] = double(data->n.num_rows);
+    state.counters["nnz"] = double(data->n.nnz());
+    return time;
+  });
+  perf::add("product/" + data->name(), repetitions, [=](benchmark::State& state) {
+    data->load();
+    const double time = time_of(
+        [&] { spmv<double, Space>(Space(), 1.0, data->n, data->in(), 0.0, as_multivector(data->y)); });
+    data->product = data->product > 0 ? std::min(data->product, time) : time;
+    state.counters["bytes_per_second"] = (double(data->n.bytes()) + 16.0 * double(data->n.num_rows)) / time;
+    return time;
+  });
+}
+
+using Solver = TriangularSolver<double, Space>;
+
+double bytes_of(const Solver& solver, const Data& data) {
+  const Storage storage = solver.options().storage;
+  const double value = storage == Storage::full ? 8 : (storage == Storage::single_precision ? 4 : 2);
+  const double n = double(data.n.num_rows);
+  const double once = double(data.n.nnz()) * (value + 4) + 8 * n;
+  if (solver.method() == TriangularMethod::jacobi) return solver.options().sweeps * (once + 24 * n);
+  // The exact ones also read the permutation, and write x in the order of the levels.
+  return once + (solver.method() == TriangularMethod::isai ? 16 : 28) * n;
+}
+
+void add_method(const Shared& data, const TriangularOptions& options, const std::string& method,
+                const std::string& storage, int repetitions) {
+  const auto make = [=] {
+    data->load();
+    Solver solver("perf", data->which, options);
+    Report report;
+    solver.symbolic(Space(), data->graph());
+    solver.numeric(Space(), data->n.values, {}, report);
+    return solver;
+  };
+  if (options.storage == Storage::full) {
+    perf::add("symbolic/" + method + "/" + data->name(), repetitions, [=](benchmark::State& state) {
+      Solver solver = make();
+      state.counters["bytes"] = double(solver.bytes());
+      return time_of([&] { solver.symbolic(Space(), data->graph()); });
+    });
+    perf::add("numeric/" + method + "/" + data->name(), repetitions, [=](benchmark::State&) {
+      Solver solver = make();
+      Report report;
+      return time_of([&] { solver.numeric(Space(), data->n.values, {}, report); });
+    });
+  }
+  perf::add("apply/" + method + "/" + storage + "/" + data->name(), repetitions,
+            [=](benchmark::State& state) {
+              const Solver solver = make();
+              const auto workspace = solver.make_workspace(Space(), 1);
+              const double time =
+                  time_of([&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
+              state.counters["bytes_per_second"] = bytes_of(solver, *data) / time;
+              if (data->product > 0) state.counters["over_product"] = time / data->product;
+              state.counters["us_a_level"] = 1e6 * time / data->levels;
+              state.counters["difference"] = difference_of(*data);
+              state.SetLabel(solver.description());
+              return time;
+            });
+}
+
+void add_cusparse(const Shared& data, int repetitions) {
+#ifdef KOKKOS_ENABLE_CUDA
+  perf::add("cusparse_analysis/" + data->name(), repetitions, [=](benchmark::State&) {
+    data->load();
+    const perf::CusparseTriangle triangle(Space(), data->n, data->which);
+    return perf::seconds(Space(), [&] { triangle.analyse(); });
+  });
+  perf::add("cusparse_solve/" + data->name(), repetitions, [=](benchmark::State& state) {
+    data->load();
+    const perf::CusparseTriangle triangle(Space(), data->n, data->which);
+    triangle.analyse();
+    const double time = time_of([&] { triangle.solve(data->x.data(), data->y.data()); });
+    if (data->product > 0) state.counters["over_product"] = time / data->product;
+    state.counters["difference"] = difference_of(*data);
+    return time;
+  });
+#else
+  (void)data;
+  (void)repetitions;
+#endif
+}
+
+void register_all(int& argc, char** argv) {
+  std::istringstream matrices(perf::take_flag(argc, argv, "matrices", "poisson3d:60;elasticity3d:30"));
+  const auto triangles = perf::words(perf::take_flag(argc, argv, "triangles", "lower,upper"));
+  const auto methods = perf::words(perf::take_flag(argc, argv, "methods", "levels,sync_free,jacobi,isai"));
+  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full,single,half"));
+  const int sweeps = std::stoi(perf::take_flag(argc, argv, "sweeps", "3"));
+  const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
+  for (std::string spec; std::getline(matrices, spec, ';');)
+    for (const std::string& triangle : triangles) {
+      const auto data = std::make_shared<Data>();
+      data->spec = spec;
+      data->which = triangle == "upper" ? Triangle::upper : Triangle::lower;
+      add_matrix(data, repetitions);
+      for (const std::string& method : methods)
+        for (const std::string& storage : storages) {
+          TriangularOptions options;
+          OptionFields::of(options).set({{"method", method}, {"storage", storage}, {"sweeps", sweeps}},
+                                        "perf_triangular");
+          add_method(data, options, method, storage, repetitions);
+        }
+      add_cusparse(data, repetitions);
+      perf::add("end/" + data->name(), 1, [=](benchmark::State&) {
+        Data empty;  // the memory is the next one's
+        empty.spec = data->spec;
+        empty.which = data->which;
+        *data = empty;
+        return 0.0;
+      });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What a triangular solver applies.
+#include <prekond/precond/isai.hpp>
+#include <prekond/precond/triangular_solver.hpp>
+
+#include "precond/relaxation/color_pattern.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::triangular {
+
+/// (I + N)^-1 S, as a numeric phase is given it.
+template <class Scalar, class Space>
+struct Factor {
+  std::string owner;
+  Triangle which;
+  CsrGraph<Space> graph;
+  Vector<Scalar, Space> values;
+  Vector<Scalar, Space> scale;  ///< empty: S = I
+};
+
+template <class Scalar, class Space>
+class Solve {
+ public:
+  virtual ~Solve() = default;
+  virtual std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const = 0;
+  /// y = (I + N)^-1 S x, or near it. \pre x has rows and columns
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                     MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
+  virtual std::int64_t bytes() const = 0;  ///< without the pattern's
+  virtual double flops() const = 0;
+};
+
+template <class Scalar, class Space>
+using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
+template <class Space>
+using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
+
+/// N in the order of its levels: their triangle `lower`, whichever N is. Fences.
+template <class Space>
+LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n, Triangle which);
+
+/// N and S in the order of the levels.
+template <class Scalar, class Space>
+struct OrderedFactor {
+  Vector<Scalar, Space> values, scale;
+};
+template <class Scalar, class Space>
+OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scalar, Space>& factor,
+                                          const relaxation::ColorPattern<Space>& pattern);
+
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                             const LevelPattern<Space>& pattern, Storage storage,
+                                             std::vector<std::string>& notes);
+
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                                 const LevelPattern<Space>& pattern,
+                                                 const TriangularOptions& options,
+                                                 std::vector<std::string>& notes);
+
+/// What sweeps change: the first one, and the last.
+struct Changes {
+  double first = 0, last = 0;
+};
+/// Gets the changes of a fixed vector. Fences.
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                              const TriangularOptions& options, Changes& changes);
+
+/// Runs the numeric phase of `isai`. Its notes and breakdowns go to the report.
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_isai_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                            const std::shared_ptr<Isai<Scalar, Space>>& isai, Report& report);
+
+/// y = S x
+template <class Scalar, class Space>
+struct ScaleVectors {
+  VectorView<const Scalar, Space> scale;
+  MultiVectorView<const Scalar, Space> x;
+  MultiVectorView<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) = scale(i) * x(i, v);
+  }
+};
+
+template <class Scalar, class Space>
+void scale_vectors(const Space& space, VectorView<const Scalar, Space> scale,
+                   MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y) {
+  Kokkos::parallel_for("prekond::triangular::apply::scale",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, y.extent(0)),
+                       ScaleVectors<Scalar, Space>{scale, x, y});
+}
+
+/// The first `count` columns of a workspace's vectors. \throws std::logic_error where it was made for fewer
+/// vectors, or for another number of rows
+template <class T, class Space>
+MultiVectorView<T, Space> columns_of(const MultiVector<T, Space>& vectors, std::int64_t rows,
+                                     std::size_t count, const std::string& owner) {
+  if (count > vectors.extent(1)) throw std::logic_error(owner + ": the workspace was made for fewer vectors");
+  if (static_cast<std::int64_t>(vectors.extent(0)) != rows)
+    throw std::logic_error(owner + ": the workspace was made for " + std::to_string(vectors.extent(0)) +
+                           " rows, and there are " + std::to_string(rows));
+  return MultiVectorView<T, Space>(vectors.data(), vectors.extent(0), count);
+}
+
+}  // namespace prekond::impl::triangular

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// A triangular solve in one launch. A value says by itself that it is there: what is not is one pattern of
+/// bits, a NaN, and a value is written and read as one word, so that no fence is needed.
+#include <prekond/core/levels.hpp>
+#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/views.hpp>
+#include <prekond/core/workspace.hpp>
+
+#include "core/load_once.hpp"
+#include "core/packed.hpp"
+#include "core/relaxed_words.hpp"
+#include "core/resident_bounds.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace prekond::impl::triangular {
+
+/// Estimates, not measured.
+struct SyncFreeTuning {
+  // On a device, rows of up to so many entries in the mean go to a thread each, to 8 lanes, else to 32.
+  static constexpr int mean_of_thread = 8;
+  static constexpr int mean_of_eight = 64;
+  static constexpr int team_lanes = 128;
+  static constexpr int team_of_threads = 64;     ///< where a row is a thread's
+  static constexpr int resident_threads = 1024;  ///< of a multiprocessor, which registers leave room for
+  static constexpr int host_rows = 16;           ///< of a block
+  static constexpr int batch = 4;                ///< values that a lane looks for at a time
+  static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
+  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  static constexpr std::int64_t levels_on_their_way = 8;
+};
+
+/// What the teams of a launch share.
+struct SyncFreeProgress {
+  int next_block;
+  int gave_up;
+};
+
+template <class Scalar>
+using WordOf = UnsignedOf<sizeof(Scalar)>;
+/// A value that is not there yet.
+template <class Scalar>
+inline constexpr WordOf<Scalar> missing_word = ~WordOf<Scalar>(0);
+
+template <class Scalar, class Space>
+struct SyncFreeWorkspace : Workspace {
+  MultiVector<WordOf<Scalar>, Space> x;  ///< by places
+  Vector<SyncFreeProgress, Space> progress;
+};
+
+/// Before a solve: no value is there, no block taken.
+template <class Scalar, class Space>
+struct BeginSyncFree {
+  MultiVectorView<WordOf<Scalar>, Space> x;
+  VectorView<SyncFreeProgress, Space> progress;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t v = 0; v < x.extent(1); ++v) x(i, v) = missing_word<Scalar>;
+    if (i == 0) progress(0) = SyncFreeProgress{0, 0};
+  }
+};
+
+/// x_i = s_i b - sum_k n_ik x_k at place i, for all vectors, by a thread or a vector of lanes. A row that
+/// waited in vain raises the flag, and goes on with 0 for what is missing: the result is not used.
+template <class Value, class Scalar, class Space, int Lanes>
+struct SolveRow {
+  using Tuning = SyncFreeTuning;
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  using Word = WordOf<Scalar>;
+  static constexpr int lanes = is_host_space<Space> ? 1 : Lanes;
+
+  PackedVector<const std::size_t> row_ptrs;
+  PackedVector<const int> cols;
+  PackedVector<const Value> values;
+  PackedVector<const int> permutation;
+  PackedVector<const Scalar> scale;
+  PackedColumns<const Scalar> b;
+  PackedColumns<Scalar> y;
+  PackedColumns<Word> x;
+  PackedVector<SyncFreeProgress> progress;
+  std::int64_t max_polls;  ///< -1: all values are there
+  int num_columns;
+
+  KOKKOS_FUNCTION void operator()(const Member& team, std::int64_t i) const {
+    if constexpr (lanes == 1)
+      solve(OneLane(), i);
+    else
+      solve(NativeVectorLevel<Space, Member, lanes>(team), i);
+  }
+
+  template <class Level>
+  KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i) const {
+    const std::size_t first = row_ptrs(i);
+    const int length = static_cast<int>(row_ptrs(i + 1) - first);
+    const int own = permutation(i);
+    const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
+    for (int v = 0; v < num_columns; ++v) {
+      const Scalar source = factor * b(own, v);  // on its way while the row waits
+      const Word* xv = x.column(v);
+      const Scalar sum = level.template sum<Scalar>(
+          [&](int lane) { return lane_sum<Level::width>(lane, first, length, xv); });
+      level.region([&](int lane) {
+        if (lane == 0) keep(i, own, v, source - sum);
+      });
+    }
+  }
+
+ private:
+  /// A thread by itself.
+  struct OneLane {
+    static constexpr int width = 1;
+    template <class T, class F>
+    KOKKOS_FORCEINLINE_FUNCTION T sum(const F& f) const {
+      return f(0);
+    }
+    template <class F>
+    KOKKOS_FORCEINLINE_FUNCTION void region(const F& f) const {
+      f(0);
+    }
+  };
+
+  /// A NaN that looks like a missing value is written as another one.
+  KOKKOS_FORCEINLINE_FUNCTION void keep(std::int64_t i, int own, int v, const Scalar& value) const {
+    const Word word = Kokkos::bit_cast<Word>(value);
+    constexpr Word missing = missing_word<Scalar>;
+    store_relaxed(x(i, v), word == missing ? Word(missing - 1) : word);
+    y(own, v) = value;
+  }
+
+  template <int Stride>
+  KOKKOS_FUNCTION Scalar lane_sum(int lane, std::size_t first, int length, const Word* xv) const {
+    constexpr int batch = Tuning::batch;
+    Scalar sum = 0;
+    for (int k = lane; k < length; k += batch * Stride) {
+      int col[batch];
+      Value value[batch] = {};
+      Word word[batch];
+#pragma unroll
+      for (int p = 0; p < batch; ++p) {
+        const int place = k + p * Stride;
+        col[p] = place < length ? cols(first + place) : -1;
+        if (place < length) value[p] = values(first + place);
+      }
+      wait(xv, col, word);
+#pragma unroll
+      for (int p = 0; p < batch; ++p)
+        if (col[p] >= 0)
+          sum = multiply_add(static_cast<Scalar>(value[p]), Kokkos::bit_cast<Scalar>(word[p]), sum);
+    }
+    return sum;
+  }
+
+  /// Asks for all values at once, and then again for those that were not there.
+  KOKKOS_FORCEINLINE_FUNCTION void wait(const Word* xv, const int* col, Word* word) const {
+    constexpr int batch = Tuning::batch;
+    constexpr Word missing = missing_word<Scalar>;
+#pragma unroll
+    for (int p = 0; p < batch; ++p) word[p] = missing;
+    for (std::int64_t polls = 0;; ++polls) {
+      if (max_polls >= 0 && gives_up(polls)) {
+        raise_flag(progress(0).gave_up, 1);
+#pragma unroll
+        for (int p = 0; p < batch; ++p)
+          if (word[p] == missing) word[p] = Word(0);
+        return;
+      }
+#pragma unroll
+      for (int p = 0; p < batch; ++p)
+        if (col[p] >= 0 && word[p] == missing) word[p] = load_relaxed(xv[col[p]]);
+      bool is_missing = false;
+#pragma unroll
+      for (int p = 0; p < batch; ++p) is_missing = is_missing || (col[p] >= 0 && word[p] == missing);
+      if (!is_missing || max_polls < 0) return;
+    }
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
+    if (polls >= max_polls) return true;
+    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    return load_relaxed(progress(0).gave_up) != 0;
+  }
+};
+
+/// Teams take blocks of rows, each of one level, in their order: all that a row needs is held by a team that
+/// runs, so that it comes.
+template <class Row, class Space>
+struct SolveBlocks {
+  using Tuning = SyncFreeTuning;
+  static constexpr int team_threads = is_host_space<Space> ? 1
+                                      : Row::lanes == 1    ? Tuning::team_of_threads
+                                                           : Tuning::team_lanes / Row::lanes;
+  static constexpr int rows_per_block = is_host_space<Space> ? Tuning::host_rows : team_threads;
+  using Bounds = ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, double>;
+  using Policy = Kokkos::TeamPolicy<Space, Bounds>;
+
+  Row row;
+  PackedVector<const int> block_ptrs;
+  int num_blocks;
+
+  Policy policy(const Space& space, int num_levels) const {
+    const std::int64_t most = std::max(1, space.concurrency() / (team_threads * Row::lanes));
+    const std::int64_t useful = (Tuning::levels_on_their_way * num_blocks + num_levels - 1) / num_levels;
+    return Policy(space, static_cast<int>(std::min({std::int64_t(num_blocks), most, useful})), team_threads,
+                  Row::lanes);
+  }
+
+  KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
+    for (;;) {
+      int block = 0;
+      Kokkos::single(
+          Kokkos::PerTeam(team),
+          [&](int& taken) {
+            SyncFreeProgress& progress = row.progress(0);
+            const int next = Kokkos::atomic_fetch_add(&progress.next_block, 1);
+            taken = load_relaxed(progress.gave_up) != 0 ? num_blocks : next;
+          },
+          block);
+      if (block >= num_blocks) return;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, block_ptrs(block), block_ptrs(block + 1)),
+                           [&](int i) { row(team, i); });
+    }
+  }
+};
+
+/// Where a row gave up, all of them by one team, level by level. Else nothing.
+template <class Row, class Space>
+struct SolveAlone {
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<SyncFreeTuning::team_lanes, 1>>;
+  Row row;
+  PackedVector<const int> level_ptrs;
+  int num_levels;
+
+  static Policy policy(const Space& space) {
+    return Policy(space, 1, is_host_space<Space> ? 1 : SyncFreeTuning::team_lanes / Row::lanes, Row::lanes);
+  }
+
+  KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
+    if (load_relaxed(row.progress(0).gave_up) == 0) return;
+    for (int level = 0; level < num_levels; ++level) {
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(level), level_ptrs(level + 1)),
+                           [&](int i) { row(team, i); });
+      team.team_barrier();
+    }
+  }
+};
+
+}  // namespace prekond::impl::triangular

@@ -1,0 +1,539 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/triangular/sync_free_kernels.hpp"
+#include "testing/multicolor_cases.hpp"
+#include "testing/one_thread.hpp"
+#include "testing/reference_triangular.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/core/options.hpp>
+#include <prekond/precond/isai.hpp>
+#include <prekond/precond/triangular_solver.hpp>
+
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr Triangle triangles[] = {Triangle::lower, Triangle::upper};
+constexpr TriangularMethod exact_methods[] = {TriangularMethod::automatic, TriangularMethod::levels,
+                                              TriangularMethod::sync_free};
+constexpr std::pair<Storage, double> storages[] = {{Storage::full, 1e-14},
+                                                   {Storage::single_precision, 5e-7},
+                                                   {Storage::half, 5e-3},
+                                                   {Storage::bfloat16, 4e-2}};
+
+template <class Space>
+class TriangularSolverTest : public ::testing::Test {};
+TYPED_TEST_SUITE(TriangularSolverTest, TestSpaces, SpaceNames);
+
+TriangularOptions with(TriangularMethod method, Storage storage = Storage::full) {
+  TriangularOptions options;
+  options.method = method;
+  options.storage = storage;
+  return options;
+}
+
+std::string word_of(TriangularMethod method) {
+  for (const auto& [word, value] : triangular_methods())
+    if (value == method) return word;
+  return "";
+}
+
+/// The strict triangle, with the columns of other ranks; a row's entries add up to `sum` of their size.
+HostMatrix<double> strict_triangle(const HostMatrix<double>& a, Triangle which, double sum = 0.9) {
+  HostMatrix<double> n;
+  n.num_rows = a.num_rows;
+  n.num_cols = a.num_cols;
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    double size = 0;
+    const std::size_t first = n.nnz();
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      const int j = a.col_idxs[k];
+      if (j < a.num_rows && (which == Triangle::lower ? j >= i : j <= i)) continue;
+      n.col_idxs.push_back(j);
+      n.values.push_back(a.values[k]);
+      size += std::abs(a.values[k]);
+    }
+    for (std::size_t k = first; k < n.nnz(); ++k) n.values[k] *= size > 0 ? sum / size : 1;
+    n.row_ptrs.push_back(n.nnz());
+  }
+  return n;
+}
+
+template <class Space, class Scalar>
+CsrGraph<Space> graph_of(const HostMatrix<Scalar>& n) {
+  return {n.num_rows, n.num_cols, to_device<Space>(n.row_ptrs), to_device<Space>(n.col_idxs)};
+}
+
+template <class Scalar>
+std::vector<Scalar> scales_of(std::int64_t n) {
+  std::vector<Scalar> s(n);
+  for (std::int64_t i = 0; i < n; ++i) s[i] = Scalar((i % 3 == 1 ? -1 : 1) * (0.5 + double(i % 7)));
+  return s;
+}
+
+template <class Scalar>
+std::vector<std::vector<Scalar>> right_sides(std::int64_t n, int count) {
+  std::vector<std::vector<Scalar>> b;
+  for (int v = 0; v < count; ++v) {
+    const auto wave = waves_of(n, v);
+    b.emplace_back(wave.begin(), wave.end());
+  }
+  return b;
+}
+
+/// A solver that has seen a factor.
+template <class Scalar, class Space>
+struct Solver {
+  TriangularSolver<Scalar, Space> solver;
+  Report report;
+  Space space;
+
+  Solver(const HostMatrix<Scalar>& n, Triangle which, const TriangularOptions& options,
+         const std::vector<Scalar>& s = {}, const Space& on = Space())
+      : solver("test", which, options), space(on) {
+    solver.symbolic(space, graph_of<Space>(n));
+    numeric(n, s);
+  }
+  void numeric(const HostMatrix<Scalar>& n, const std::vector<Scalar>& s = {}) {
+    report = {};
+    solver.numeric(space, to_device<Space>(n.values), to_device<Space>(s), report);
+  }
+  /// Of several columns, with a workspace for one more.
+  std::vector<std::vector<Scalar>> operator()(const std::vector<std::vector<Scalar>>& x) const {
+    const auto n = static_cast<std::size_t>(solver.num_rows());
+    const MultiVector<Scalar, Space> from("from", n, x.size()), to("to", n, x.size());
+    const auto host = Kokkos::create_mirror_view(from);
+    const auto workspace = solver.make_workspace(space, static_cast<int>(x.size()) + 1);
+    Kokkos::deep_copy(from, Scalar(1));  // what a workspace has from before does not matter
+    solver.apply(space, from, to, *workspace);
+    for (std::size_t v = 0; v < x.size(); ++v)
+      for (std::size_t i = 0; i < n; ++i) host(i, v) = x[v][i];
+    space.fence();
+    Kokkos::deep_copy(from, host);
+    Kokkos::deep_copy(to, Scalar(std::nan("")));
+    solver.apply(space, from, to, *workspace);
+    space.fence();
+    std::vector<std::vector<Scalar>> y(x.size());
+    for (std::size_t v = 0; v < x.size(); ++v) y[v] = to_vector(column(to, v));
+    return y;
+  }
+  std::vector<Scalar> operator()(const std::vector<Scalar>& x) const {
+    return (*this)(std::vector<std::vector<Scalar>>{x})[0];
+  }
+};
+
+template <class Scalar>
+void expect_solution(const HostMatrix<Scalar>& n, Triangle which, const std::vector<Scalar>& s,
+                     const std::vector<Scalar>& x, const std::vector<Scalar>& y, double tolerance) {
+  const Substitution expected = substitute(n, which, s, x);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    ASSERT_LE(std::abs(y[i] - expected.y[i]), tolerance * expected.magnitudes[i]) << "row " << i;
+}
+
+/// Without scales one vector, with them three.
+template <class Scalar, class Space>
+void check_exact(const Case& test, Triangle which, const TriangularOptions& options, double tolerance) {
+  SCOPED_TRACE(test.name + (which == Triangle::lower ? ", lower, " : ", upper, ") + word_of(options.method) +
+               ", storage " + std::to_string(int(options.storage)));
+  const auto n = convert<Scalar>(strict_triangle(test.matrix, which));
+  Solver<Scalar, Space> solve(n, which, options);
+  EXPECT_EQ(solve.report.breakdowns.count, 0);
+  const auto b = right_sides<Scalar>(n.num_rows, 3);
+  expect_solution(n, which, {}, b[0], solve(b[0]), tolerance);
+  const auto s = scales_of<Scalar>(n.num_rows);
+  solve.numeric(n, s);
+  const auto y = solve(b);
+  for (int v = 0; v < 3; ++v) {
+    expect_solution(n, which, s, b[v], y[v], tolerance);
+    if (is_host_space<Space>) {
+      EXPECT_EQ(solve(b[v]), y[v]);
+    }
+  }
+}
+
+std::vector<Case> triangular_cases() {
+  std::vector<Case> cases;
+  for (const Case& test : awkward_patterns<double>())
+    if (test.matrix.num_cols >= test.matrix.num_rows) cases.push_back(test);
+  for (const int n : {2, 31, 32, 33, 257})
+    cases.push_back({"random:" + std::to_string(n), random_general(n, 0.1, n)});
+  for (const char* spec : {"poisson3d:17", "elasticity3d:6", "circuit:24"})
+    cases.push_back({spec, generated(spec)});
+  cases.push_back({"a rank's part", with_columns_of_other_ranks(generated("poisson3d:6"))});
+  return cases;
+}
+
+TYPED_TEST(TriangularSolverTest, ExactMethodsEqualSubstitution) {
+  for (const Case& test : triangular_cases())
+    for (const Triangle which : triangles)
+      for (const TriangularMethod method : exact_methods) {
+        check_exact<double, TypeParam>(test, which, with(method), 1e-14);
+        check_exact<float, TypeParam>(test, which, with(method), 5e-6);
+      }
+}
+
+TYPED_TEST(TriangularSolverTest, StorageRoundsTheFactor) {
+  for (const Case& test : triangular_cases())
+    for (const TriangularMethod method : exact_methods)
+      for (const auto& [storage, tolerance] : storages) {
+        check_exact<double, TypeParam>(test, Triangle::lower, with(method, storage), tolerance);
+        check_exact<float, TypeParam>(test, Triangle::upper, with(method, storage),
+                                      std::max(5e-6, tolerance));
+      }
+  // It is stored in less, and what does not fit is counted.
+  auto n = strict_triangle(generated("poisson2d:30"), Triangle::lower);
+  const auto bytes = [&](TriangularMethod method, Storage storage) {
+    return Solver<double, TypeParam>(n, Triangle::lower, with(method, storage)).solver.bytes();
+  };
+  for (const auto method : {TriangularMethod::levels, TriangularMethod::sync_free})
+    EXPECT_EQ(bytes(method, Storage::full) - bytes(method, Storage::half),
+              static_cast<std::int64_t>(6 * n.nnz()));
+  n.values[5] = 1e9;
+  n.values[7] = -1e-12;
+  for (const auto method : {TriangularMethod::levels, TriangularMethod::sync_free}) {
+    const Solver<double, TypeParam> solve(n, Triangle::lower, with(method, Storage::half));
+    EXPECT_THAT(solve.report.notes,
+                Contains(HasSubstr("1 entries beyond the range of the storage were cut")));
+    EXPECT_THAT(solve.report.notes, Contains(HasSubstr("1 entries below the range of the storage became 0")));
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, NumericAgain) {
+  for (const auto& [word, method] : triangular_methods()) {
+    SCOPED_TRACE(word);
+    auto n = strict_triangle(generated("convection_diffusion3d:6"), Triangle::upper);
+    const auto first = n;
+    const auto b = waves_of(n.num_rows);
+    TriangularOptions options = with(method);
+    options.sweeps = 100;
+    options.isai_power = 20;
+    Solver<double, TypeParam> solve(n, Triangle::upper, options);
+    const auto before = solve(b);
+    expect_solution(n, Triangle::upper, {}, b, before, 1e-14);
+    const auto s = scales_of<double>(n.num_rows);
+    for (std::size_t k = 0; k < n.nnz(); ++k) n.values[k] *= std::cos(double(k));
+    solve.numeric(n, s);
+    expect_solution(n, Triangle::upper, s, b, solve(b), 1e-14);
+    EXPECT_NE(solve(b), before);
+    solve.numeric(first);
+    EXPECT_EQ(solve(b), before);
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, TheSameBitsOfAnyNumberOfThreads) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device's threads are what they are";
+  const auto n = strict_triangle(generated("circuit:40"), Triangle::lower);
+  const auto b = right_sides<double>(n.num_rows, 2);
+  const auto s = scales_of<double>(n.num_rows);
+  for (const auto& [word, method] : triangular_methods())
+    for (const Storage storage : {Storage::full, Storage::half}) {
+      const Solver<double, TypeParam> all(n, Triangle::lower, with(method, storage), s);
+      const Solver<double, TypeParam> one(n, Triangle::lower, with(method, storage), s,
+                                          of_one_thread<TypeParam>());
+      EXPECT_EQ(all(b), one(b)) << word;
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ sync_free
+
+/// Did a row give up?
+template <class Space>
+bool gave_up(const Solver<double, Space>& solve, const std::vector<double>& x) {
+  const auto workspace = solve.solver.make_workspace(solve.space, 1);
+  const Vector<double, Space> y("y", x.size());
+  solve.solver.apply(solve.space, as_multivector(VectorView<const double, Space>(to_device<Space>(x))),
+                     as_multivector(y), *workspace);
+  using Own = impl::triangular::SyncFreeWorkspace<double, Space>;
+  const auto progress =
+      Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), static_cast<const Own&>(*workspace).progress);
+  return progress(0).gave_up != 0;
+}
+
+TYPED_TEST(TriangularSolverTest, OneTeamSolvesWhatOthersGaveUp) {
+  for (const Case& test : triangular_cases())
+    for (const Triangle which : triangles) {
+      SCOPED_TRACE(test.name);
+      const auto n = strict_triangle(test.matrix, which);
+      if (n.num_rows == 0) continue;
+      const auto b = right_sides<double>(n.num_rows, 2);
+      const auto s = scales_of<double>(n.num_rows);
+      TriangularOptions options = with(TriangularMethod::sync_free);
+      const Solver<double, TypeParam> patient(n, which, options, s);
+      EXPECT_FALSE(gave_up(patient, b[0]));
+      options.max_polls = 0;
+      const Solver<double, TypeParam> impatient(n, which, options, s);
+      EXPECT_EQ(gave_up(impatient, b[0]), impatient.solver.num_levels() > 1);
+      EXPECT_EQ(impatient(b), patient(b));
+      for (int v = 0; v < 2; ++v) expect_solution(n, which, s, b[v], impatient(b)[v], 1e-14);
+    }
+}
+
+TYPED_TEST(TriangularSolverTest, NansAreValuesToo) {
+  const auto n = strict_triangle(generated("poisson2d:12"), Triangle::lower);
+  const auto b = waves_of(n.num_rows);
+  const Solver<double, TypeParam> solve(n, Triangle::lower, with(TriangularMethod::sync_free));
+  const auto expected = solve(b);
+  for (const std::uint64_t bits : {~std::uint64_t(0), std::uint64_t(0x7ff8000000000000)}) {
+    auto x = b;
+    x[77] = Kokkos::bit_cast<double>(bits);
+    EXPECT_FALSE(gave_up(solve, x)) << "nobody waits for it";
+    const auto y = solve(x);
+    for (int i = 0; i < 144; ++i) {
+      const bool depends = i / 12 >= 77 / 12 && i % 12 >= 77 % 12;
+      EXPECT_EQ(std::isnan(y[i]), depends) << i;
+      if (!depends) {
+        EXPECT_EQ(y[i], expected[i]);
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ jacobi,
+// isai
+
+TYPED_TEST(TriangularSolverTest, SweepsAreThoseOfJacobi) {
+  for (const Case& test : triangular_cases())
+    for (const Triangle which : triangles)
+      for (const int sweeps : {0, 1, 2, 5}) {
+        SCOPED_TRACE(test.name + ", " + std::to_string(sweeps) + " sweeps");
+        const auto n = strict_triangle(test.matrix, which);
+        const auto s = scales_of<double>(n.num_rows);
+        const auto b = right_sides<double>(n.num_rows, 2);
+        TriangularOptions options = with(TriangularMethod::jacobi);
+        options.sweeps = sweeps;
+        const Solver<double, TypeParam> plain(n, which, options), scaled(n, which, options, s);
+        if (n.num_rows > 0) {
+          EXPECT_EQ(plain.solver.method(), TriangularMethod::jacobi);
+          EXPECT_EQ(plain.solver.num_levels(), 0);
+        }
+        const auto expected = [&](const std::vector<double>& x, bool scales) {
+          std::vector<long double> source(x.begin(), x.end());
+          for (std::size_t i = 0; i < x.size(); ++i) source[i] *= scales ? s[i] : 1;
+          std::vector<long double> y = source;
+          for (int k = 0; k < sweeps; ++k) {
+            const auto from = y;
+            for (std::int64_t i = 0; i < n.num_rows; ++i) {
+              y[i] = source[i];
+              for (std::size_t e = n.row_ptrs[i]; e < n.row_ptrs[i + 1]; ++e)
+                if (n.col_idxs[e] < n.num_rows) y[i] -= n.values[e] * from[n.col_idxs[e]];
+            }
+          }
+          return y;
+        };
+        for (int v = 0; v < 2; ++v) {
+          EXPECT_LE(relative_difference(plain(b)[v], expected(b[v], false)), 1e-14);
+          EXPECT_LE(relative_difference(scaled(b)[v], expected(b[v], true)), 1e-14);
+        }
+      }
+}
+
+TYPED_TEST(TriangularSolverTest, AsManySweepsAsLevelsAreExact) {
+  for (const char* spec : {"poisson3d:7", "elasticity3d:4", "convection_diffusion3d:6,peclet=1000"})
+    for (const Triangle which : triangles) {
+      const auto n = strict_triangle(generated(spec), which);
+      const auto b = waves_of(n.num_rows);
+      const int levels =
+          Solver<double, TypeParam>(n, which, with(TriangularMethod::levels)).solver.num_levels();
+      TriangularOptions options = with(TriangularMethod::jacobi);
+      options.sweeps = levels - 1;
+      const Solver<double, TypeParam> solve(n, which, options);
+      EXPECT_EQ(solve.solver.method(), TriangularMethod::jacobi);
+      expect_solution(n, which, {}, b, solve(b), 1e-14);
+    }
+}
+
+TYPED_TEST(TriangularSolverTest, SweepsThatGrowGiveWayToAnExactSolve) {
+  auto n = strict_triangle(generated("poisson2d:20"), Triangle::lower, 4);
+  const auto b = waves_of(n.num_rows);
+  TriangularOptions options = with(TriangularMethod::jacobi);
+  options.sweeps = 6;
+  Solver<double, TypeParam> solve(n, Triangle::lower, options);
+  const auto exact = is_host_space<TypeParam> ? TriangularMethod::levels : TriangularMethod::sync_free;
+  EXPECT_EQ(solve.solver.method(), exact);
+  EXPECT_THAT(solve.report.notes, Contains(HasSubstr("jacobi was refused: its last sweep changed")));
+  expect_solution(n, Triangle::lower, {}, b, solve(b), 1e-14);
+  // Where the values are better, it sweeps.
+  const auto tame = strict_triangle(n, Triangle::lower, 0.5);
+  solve.numeric(tame);
+  EXPECT_EQ(solve.solver.method(), TriangularMethod::jacobi);
+  EXPECT_THAT(solve.report.notes, Not(Contains(HasSubstr("refused"))));
+  // What is not finite is not told by its size alone.
+  for (double& value : n.values) value *= 1e200;
+  solve.numeric(n);
+  EXPECT_EQ(solve.solver.method(), exact);
+}
+
+TYPED_TEST(TriangularSolverTest, IsaiIsTheInverseOfThatName) {
+  const TypeParam space;
+  for (const int power : {1, 3})
+    for (const Triangle which : triangles) {
+      const auto n = strict_triangle(generated("elasticity3d:4"), which);
+      const auto b = right_sides<double>(n.num_rows, 2);
+      const auto s = scales_of<double>(n.num_rows);
+      TriangularOptions options = with(TriangularMethod::isai);
+      options.isai_power = power;
+      IsaiOptions same;
+      same.kind = which == Triangle::lower ? IsaiKind::lower : IsaiKind::upper;
+      same.unit_diagonal = true;
+      same.power = power;
+      same.storage_format = MatrixFormat::automatic;
+      Isai<double, TypeParam> isai(same);
+      isai.numeric(space, to_device<TypeParam>(n));
+      const Solver<double, TypeParam> plain(n, which, options), scaled(n, which, options, s);
+      EXPECT_EQ(plain(b), (applied_to<double, TypeParam>(isai, b)));
+      auto sb = b;
+      for (auto& column : sb)
+        for (std::size_t i = 0; i < s.size(); ++i) column[i] *= s[i];
+      EXPECT_EQ(scaled(b), (applied_to<double, TypeParam>(isai, sb)));
+      EXPECT_EQ(plain.solver.flops(), isai.report().apply_flops);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------ the frame
+
+TYPED_TEST(TriangularSolverTest, WhatIsNotFiniteIsLeftOutAndCounted) {
+  for (const auto& [word, method] : triangular_methods()) {
+    SCOPED_TRACE(word);
+    auto n = strict_triangle(generated("poisson2d:9"), Triangle::lower);
+    auto s = scales_of<double>(n.num_rows);
+    const auto b = waves_of(n.num_rows);
+    const auto row = [&](int i) { return n.row_ptrs[i]; };
+    n.values[row(14)] = std::nan("");
+    n.values[row(40)] = n.values[row(40) + 1] = std::numeric_limits<double>::infinity();
+    s[14] = std::nan("");
+    s[11] = -std::numeric_limits<double>::infinity();
+    TriangularOptions options = with(method);
+    options.sweeps = 30;
+    options.isai_power = 30;
+    const Solver<double, TypeParam> solve(n, Triangle::lower, options, s);
+    EXPECT_EQ(solve.report.breakdowns.count, 3);
+    EXPECT_EQ(solve.report.breakdowns.first_row, 11);
+    EXPECT_THAT(solve.report.breakdowns.action,
+                AllOf(HasSubstr("1 rows of the factor lost entries that are not finite"),
+                      HasSubstr("2 have 1 for a scale that is not")));
+    n.values[row(14)] = n.values[row(40)] = n.values[row(40) + 1] = 0;
+    s[14] = s[11] = 1;
+    expect_solution(n, Triangle::lower, s, b, solve(b), 1e-14);
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, WhatOtherRanksHaveDoesNotMatter) {
+  auto n = strict_triangle(with_columns_of_other_ranks(generated("poisson2d:9")), Triangle::lower);
+  const auto b = waves_of(n.num_rows);
+  for (std::size_t k = 0; k < n.nnz(); ++k)
+    if (n.col_idxs[k] >= n.num_rows) n.values[k] = std::nan("");
+  for (const auto& [word, method] : triangular_methods()) {
+    TriangularOptions options = with(method);
+    options.sweeps = options.isai_power = 20;
+    const Solver<double, TypeParam> solve(n, Triangle::lower, options);
+    EXPECT_EQ(solve.report.breakdowns.count, 0) << word;
+    expect_solution(n, Triangle::lower, {}, b, solve(b), 1e-14);
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, SaysWhatItDoes) {
+  const auto n = strict_triangle(generated("poisson2d:10"), Triangle::upper);
+  const auto described = [&](TriangularMethod method) {
+    const Solver<double, TypeParam> solve(n, Triangle::upper, with(method));
+    EXPECT_THAT(solve.report.notes, Contains(solve.solver.description()));
+    EXPECT_GT(solve.solver.bytes(), 0);
+    return solve.solver.description();
+  };
+  EXPECT_EQ(described(TriangularMethod::levels),
+            "test, upper solve: levels, 19 levels of 5 rows in the mean");
+  EXPECT_EQ(described(TriangularMethod::sync_free),
+            "test, upper solve: sync_free, 19 levels of 5 rows in the mean");
+  EXPECT_EQ(described(TriangularMethod::jacobi), "test, upper solve: jacobi, 3 sweeps");
+  EXPECT_EQ(described(TriangularMethod::isai), "test, upper solve: isai, power 1");
+  EXPECT_THAT(described(TriangularMethod::automatic),
+              HasSubstr(is_host_space<TypeParam> ? ": levels, 19 levels of 5 rows in the mean; by auto"
+                                                 : ": sync_free, 19 levels of 5 rows in the mean; by auto"));
+  const Solver<double, TypeParam> levels(n, Triangle::upper, with(TriangularMethod::levels));
+  EXPECT_EQ(levels.solver.flops(), 2.0 * n.nnz() + 2.0 * n.num_rows);
+  TriangularOptions options;
+  OptionFields::of(options).set({{"method", "sync_free"}, {"sweeps", 7}, {"storage", "half"}}, "test");
+  EXPECT_EQ(options.method, TriangularMethod::sync_free);
+  EXPECT_EQ(options.sweeps, 7);
+  EXPECT_EQ(options.storage, Storage::half);
+}
+
+TYPED_TEST(TriangularSolverTest, WithoutRowsThereIsNothingToDo) {
+  for (const auto& [word, method] : triangular_methods()) {
+    const HostMatrix<double> empty;
+    const Solver<double, TypeParam> solve(empty, Triangle::lower, with(method));
+    EXPECT_EQ(solve(std::vector<double>()), std::vector<double>()) << word;
+    EXPECT_EQ(solve.solver.bytes(), 0);
+  }
+}
+
+TYPED_TEST(TriangularSolverTest, ApplyAllocatesNothingAndDoesNotFence) {
+  const auto n = strict_triangle(generated("poisson3d:12"), Triangle::lower);
+  const Vector<double, TypeParam> x("x", n.num_rows), y("y", n.num_rows);
+  for (const auto& [word, method] : triangular_methods())
+    for (const bool scales : {false, true}) {
+      const Solver<double, TypeParam> solve(n, Triangle::lower, with(method),
+                                            scales ? scales_of<double>(n.num_rows) : std::vector<double>());
+      const auto workspace = solve.solver.make_workspace(solve.space, 1);
+      const auto apply = [&] {
+        solve.solver.apply(solve.space, as_multivector(VectorView<const double, TypeParam>(x)),
+                           as_multivector(y), *workspace);
+      };
+      apply();
+      const ToolEvents events;
+      apply();
+      EXPECT_THAT(events.allocations(), IsEmpty()) << word;
+      EXPECT_THAT(events.fences(), IsEmpty()) << word;
+      for (const auto& label : events.kernels()) EXPECT_THAT(label, ::testing::StartsWith("prekond::"));
+    }
+}
+
+TYPED_TEST(TriangularSolverTest, WhatMeansNothingIsRefused) {
+  const TypeParam space;
+  using Solve = TriangularSolver<double, TypeParam>;
+  TriangularOptions options;
+  options.sweeps = -1;
+  EXPECT_THAT(message_of<OptionError>([&] { Solve("test", Triangle::lower, options); }), HasSubstr("sweeps"));
+  const auto n = strict_triangle(generated("poisson2d:5"), Triangle::lower);
+  const auto graph = graph_of<TypeParam>(n);
+  Solve solve("ilu0", Triangle::upper);
+  Report report;
+  const auto values = to_device<TypeParam>(n.values);
+  const auto vector = [](std::size_t size) { return Vector<double, TypeParam>("vector", size); };
+  EXPECT_THAT(message_of<std::logic_error>([&] { solve.numeric(space, values, {}, report); }),
+              HasSubstr("ilu0, upper solve: numeric before symbolic"));
+  EXPECT_THAT(message_of<InputError>([&] {
+                solve.symbolic(space, CsrGraph<TypeParam>{25, 24, graph.row_ptrs, graph.col_idxs});
+              }),
+              HasSubstr("25 x 24"));
+  for (const auto& [word, method] : triangular_methods()) {
+    Solve lower("ilu0", Triangle::lower, with(method));
+    lower.symbolic(space, graph);
+    EXPECT_THAT(message_of<InputError>([&] { lower.numeric(space, vector(3), {}, report); }),
+                HasSubstr("3 values for 40 entries"));
+    EXPECT_THAT(message_of<InputError>([&] { lower.numeric(space, values, vector(24), report); }),
+                HasSubstr("24 scales for 25 rows"));
+    EXPECT_THAT(message_of<std::logic_error>([&] { lower.make_workspace(space, 1); }),
+                HasSubstr("before numeric"));
+    lower.numeric(space, values, vector(25), report);
+    const MultiVector<double, TypeParam> x("x", 25, 2), y("y", 25, 2);
+    const auto workspace = lower.make_workspace(space, 1);
+    EXPECT_THAT(message_of<std::logic_error>([&] { lower.apply(space, x, y, *workspace); }),
+                HasSubstr("workspace was made for fewer vectors"))
+        << word;
+    EXPECT_THAT(
+        message_of<InputError>([&] { lower.apply(space, x, as_multivector(vector(25)), *workspace); }),
+        HasSubstr("x is 25 x 2 and y 25 x 1"));
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
