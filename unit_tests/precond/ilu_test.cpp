@@ -1,0 +1,2 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
