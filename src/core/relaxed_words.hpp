@@ -23,14 +23,20 @@ KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& word) {
   return *static_cast<const volatile T*>(&word);
 }
 
+/// Writes a word that other threads of the kernel may read meanwhile, as a whole.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& word, T value) {
+  static_assert(is_whole_word<T>, "an aligned integer of 4 or 8 bytes is written as a whole");
+  *static_cast<volatile T*>(&word) = value;
+}
+
 /// Sets a word that only ever becomes `value`, in this kernel. Reads first: a line that all threads write is
 /// slow, one that they all read is not.
 ///
 /// \pre no thread of the kernel writes anything else to it
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void raise_flag(T& word, T value) {
-  static_assert(is_whole_word<T>, "an aligned integer of 4 or 8 bytes is written as a whole");
-  if (load_relaxed(word) != value) *static_cast<volatile T*>(&word) = value;
+  if (load_relaxed(word) != value) store_relaxed(word, value);
 }
 
 }  // namespace prekond::impl

@@ -4,9 +4,6 @@
 
 #include "instantiate.hpp"
 
-#include <algorithm>
-#include <vector>
-
 namespace prekond {
 namespace {
 
@@ -47,26 +44,8 @@ OrderStatistics order_statistics(const Space& space, const std::type_identity_t<
   return {extent.bandwidth, extent.profile, count_levels<Space>(space, a)};
 }
 
-template <class Space>
-std::int64_t count_levels(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a) {
-  space.fence("prekond::count_levels::begin");
-  const auto row_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), a.row_ptrs);
-  const auto col_idxs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), a.col_idxs);
-  std::vector<int> levels(static_cast<std::size_t>(a.num_rows));
-  int most = 0;
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    int level = 0;
-    for (std::size_t k = row_ptrs(i); k < row_ptrs(i + 1) && col_idxs(k) < i; ++k)
-      level = std::max(level, levels[static_cast<std::size_t>(col_idxs(k))]);
-    levels[static_cast<std::size_t>(i)] = level + 1;
-    most = std::max(most, level + 1);
-  }
-  return most;
-}
-
-#define PREKOND_ORDER_STATISTICS(Space)                                                       \
-  template OrderStatistics order_statistics<Space>(const Space&, const CsrGraphView<Space>&); \
-  template std::int64_t count_levels<Space>(const Space&, const CsrGraphView<Space>&);
+#define PREKOND_ORDER_STATISTICS(Space) \
+  template OrderStatistics order_statistics<Space>(const Space&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ORDER_STATISTICS)
 
 }  // namespace prekond

@@ -109,7 +109,8 @@ inline void mirror_lower(ReferenceIlu& f) {
     for (const auto& [j, value] : f.lower[i]) f.upper[j][i] = value;
 }
 
-/// Of kind `mic` what falls off the pattern goes to the diagonal, and U is L^T in the end.
+/// Of kind `mic` what falls off the pattern goes to the diagonal, so that the sums of the rows of the matrix
+/// before it was scaled are kept, and U is L^T in the end.
 template <class Scalar>
 ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind kind, double shift = 0) {
   const int n = static_cast<int>(a.num_rows);
@@ -141,7 +142,7 @@ ReferenceIlu reference_ilu(const HostMatrix<Scalar>& a, int level, ReferenceKind
         if (w.count(j))
           w[j] -= step;
         else if (kind == ReferenceKind::mic)
-          w[i] -= step;
+          w[i] -= step * std::abs(f.row_scale[i] / f.row_scale[j]);
       }
     }
     for (int j : fill.upper[i]) f.upper[i][j] = w[j];

@@ -23,8 +23,7 @@ OrderStatistics order_statistics(const Space& space, const std::type_identity_t<
 /// soon as those that it needs are. Row i has the level 1 + max of the levels of its columns j < i; the
 /// result is the largest, 0 where there is no row.
 ///
-/// Sequential: one host thread reads the pattern once, a copy of it where the device's memory is another.
-/// \pre sorted rows
+/// Cost: that of level_schedule without the sort. Fences.
 template <class Space>
 std::int64_t count_levels(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a);
 

@@ -50,4 +50,19 @@ inline Breakdowns breakdowns_of(const BreakdownCounter& outcome, const std::stri
   return breakdowns;
 }
 
+/// Adds what another step counted. A row may be counted by both.
+inline void add_breakdowns(const Breakdowns& own, Breakdowns& sum) {
+  if (own.count == 0) return;
+  if (sum.count == 0) {
+    sum = own;
+    return;
+  }
+  if (own.first_row < sum.first_row) {
+    sum.first_row = own.first_row;
+    sum.first_pivot = own.first_pivot;
+  }
+  sum.count += own.count;
+  sum.action += "; " + own.action;
+}
+
 }  // namespace prekond::impl

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Level schedules by a host's thread, and by frontiers.
+#include "pattern/levels/frontiers.hpp"
+#include "pattern/reordering/sorted_rows.hpp"
+
+namespace prekond::impl::levels {
+
+/// Of each row, from 0 on.
+struct HostLevels {
+  std::vector<int> levels;
+  int num_levels = 0;
+};
+
+/// One row after another. \pre nothing runs on `space`'s matrix
+template <class Space>
+HostLevels levels_by_rows(const CsrGraphView<Space>& graph, Triangle which) {
+  const std::int64_t n = graph.num_rows;
+  HostLevels result{std::vector<int>(static_cast<std::size_t>(n)), 0};
+  for (std::int64_t k = 0; k < n; ++k) {
+    const std::int64_t i = which == Triangle::lower ? k : n - 1 - k;
+    int level = 0;
+    for (std::size_t e = graph.row_ptrs(i); e < graph.row_ptrs(i + 1); ++e) {
+      const int col = graph.col_idxs(e);
+      if (is_need(which, i, col, n)) level = std::max(level, 1 + result.levels[col]);
+    }
+    result.levels[i] = level;
+    result.num_levels = std::max(result.num_levels, level + 1);
+  }
+  return result;
+}
+
+/// A counting sort.
+template <class Space>
+LevelSchedule<Space> schedule_by_rows(const Space& space, const CsrGraphView<Space>& graph, Triangle which) {
+  space.fence("prekond::level_schedule::begin");
+  const HostLevels found = levels_by_rows(graph, which);
+  LevelSchedule<Space> result;
+  result.rows = allocate<Vector<int, Space>>(space, "prekond::level_schedule::rows", graph.num_rows);
+  result.level_ptrs =
+      allocate<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", found.num_levels + 1);
+  std::vector<int> places(found.num_levels + 1, 0);
+  for (const int level : found.levels) ++places[level + 1];
+  for (int level = 0; level < found.num_levels; ++level) places[level + 1] += places[level];
+  result.host_level_ptrs = places;
+  for (std::size_t level = 0; level < places.size(); ++level) result.level_ptrs(level) = places[level];
+  for (std::int64_t i = 0; i < graph.num_rows; ++i)
+    result.rows(places[found.levels[i]]++) = static_cast<int>(i);
+  return result;
+}
+
+template <class Space>
+LevelSchedule<Space> schedule_by_frontiers(const Space& space, const CsrGraphView<Space>& graph,
+                                           Triangle which) {
+  const std::int64_t n = graph.num_rows;
+  LevelSchedule<Space> result;
+  if (n == 0) {
+    result.rows = allocate<Vector<int, Space>>(space, "prekond::level_schedule::rows", 0);
+    result.level_ptrs = allocate_zero<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", 1);
+    return result;
+  }
+  const Frontiers<Space> found = find_frontiers(space, graph, which);
+  result.rows = reordering::sorted_rows(space, found.queue);
+  const std::size_t count = static_cast<std::size_t>(found.num_levels);
+  Kokkos::deep_copy(space, Kokkos::subview(found.level_ptrs, count), static_cast<int>(n));
+  result.level_ptrs =
+      allocate<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", found.num_levels + 1);
+  Kokkos::deep_copy(space, result.level_ptrs,
+                    Kokkos::subview(found.level_ptrs, std::pair<std::size_t, std::size_t>(0, count + 1)));
+  result.host_level_ptrs.resize(count + 1);
+  Kokkos::deep_copy(space, Kokkos::View<int*, Kokkos::HostSpace>(result.host_level_ptrs.data(), count + 1),
+                    result.level_ptrs);
+  space.fence("prekond::level_schedule::end");
+  return result;
+}
+
+}  // namespace prekond::impl::levels
