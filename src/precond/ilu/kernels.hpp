@@ -10,24 +10,26 @@
 
 namespace prekond::impl::ilu {
 
-/// Scratch of each vector of lanes.
+/// Scratch of each vector of lanes, of rows that use it.
 template <class Row>
 struct RowScratch {
   using Scalar = typename Row::scalar_type;
   static constexpr int width = Row::level_type::width;
-  static constexpr int capacity = width == 1
-                                      ? 0
-                                      : (width > FactorTuning::short_lanes ? RowMemoryTuning::long_capacity
-                                                                           : RowMemoryTuning::short_capacity);
+  static constexpr int capacity = !Row::uses_memory || width == 1     ? 0
+                                  : width > FactorTuning::short_lanes ? RowMemoryTuning::long_capacity
+                                                                      : RowMemoryTuning::short_capacity;
 
   static int bytes() { return static_cast<int>(RowMemory<Scalar>::bytes(capacity, width)); }
+  static int team_bytes(int team_size) { return bytes() > 0 ? bytes() * team_size + 8 : 0; }
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION static RowMemory<Scalar> of(const Member& team, int bytes) {
     constexpr int room = capacity;
-    if constexpr (room == 0)
+    if constexpr (room == 0) {
       return {};
-    else
-      return RowMemory<Scalar>(team.thread_scratch(0).get_shmem_aligned(bytes, 8), room, width);
+    } else {
+      char* base = static_cast<char*>(team.team_scratch(0).get_shmem_aligned(bytes * team.team_size(), 8));
+      return RowMemory<Scalar>(base + bytes * team.team_rank(), room, width);
+    }
   }
 };
 

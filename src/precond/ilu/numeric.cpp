@@ -27,7 +27,7 @@ struct Launcher {
 
   Policy policy(std::int64_t teams, int threads) const {
     return Policy(space, static_cast<int>(teams), threads, lanes)
-        .set_scratch_size(0, Kokkos::PerThread(scratch));
+        .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(threads)));
   }
 
   void by_levels() const {

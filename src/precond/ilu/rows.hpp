@@ -117,6 +117,7 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
   using Memory = RowMemory<Scalar>;
   using Base::lower;
   using Base::upper;
+  static constexpr bool uses_memory = true;
 
   template <class Wait = NoWait>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const Memory& memory = {},
@@ -310,6 +311,8 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
 template <class Scalar, class Space, class Level>
 struct IcRow : FactorRow<Scalar, Space, Level> {
   using FactorRow<Scalar, Space, Level>::lower;
+  static constexpr bool uses_memory = false;
+
   template <class Wait = NoWait>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const RowMemory<Scalar>& = {},
                                   const Wait& wait = {}) const {
