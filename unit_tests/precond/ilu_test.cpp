@@ -365,6 +365,25 @@ TYPED_TEST(IluTest, MoreFillLeadsToFewerIterations) {
   EXPECT_LT(ilu2, ilu0);
 }
 
+TYPED_TEST(IluTest, AnApplicationAllocatesNothingAndDoesNotWait) {
+  const TypeParam space;
+  // Of a constant diagonal, and of one that is not.
+  for (const char* spec : {"poisson2d:9", "circuit:9"})
+    for (const char* name : {"ilu0", "ick", "mic0"}) {
+      SCOPED_TRACE(std::string(spec) + ", " + name);
+      const auto m = create_preconditioner<double, TypeParam>(name);
+      m->numeric(space, to_device<TypeParam>(generated(spec)));
+      const MultiVector<double, TypeParam> x("x", m->num_rows(), 3), y("y", m->num_rows(), 3);
+      const auto workspace = m->make_workspace(space, 3);
+      ToolEvents events;
+      m->apply(space, x, y, *workspace);
+      EXPECT_TRUE(events.fences().empty());
+      EXPECT_TRUE(events.allocations().empty());
+      const auto small = m->make_workspace(space, 2);
+      EXPECT_THROW(m->apply(space, x, y, *small), std::logic_error);
+    }
+}
+
 TYPED_TEST(IluTest, SaysWhatItIs) {
   for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
     const auto m = create_preconditioner<double, TypeParam>(name);

@@ -152,6 +152,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   bool m_keeps_factors = false;
   std::shared_ptr<const Symbolic> m_symbolic;
   std::shared_ptr<const Solves> m_solves;  ///< of a numeric phase
+  bool m_has_values = false;               ///< there was one since symbolic
   matrix_type m_lower, m_upper;
   Vector<Scalar, Space> m_pivots, m_row_scale;
   double m_shift = 0;

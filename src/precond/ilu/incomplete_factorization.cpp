@@ -113,6 +113,7 @@ void IncompleteFactorization<Scalar, Space>::symbolic_step(const Space& space, c
   const auto symbolic = a.num_rows > 0 ? find_pattern(space, a) : nullptr;
   m_symbolic = symbolic;
   m_solves = nullptr;
+  m_has_values = false;
   m_lower = m_upper = {};
   m_pivots = m_row_scale = {};
 }
@@ -128,8 +129,8 @@ template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
                                                           Report& report) {
   const matrix_view& a = source.csr();
-  const bool kept = m_solves && m_options.reuse == Reuse::pattern;
-  const bool finds = m_solves && !kept;
+  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
+  const bool finds = m_has_values && !kept;
   if (!finds && a.nnz() != m_symbolic->pattern.nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                      std::to_string(m_symbolic->pattern.nnz_of_a) + "; call symbolic again");
@@ -166,6 +167,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   space.fence("prekond::ilu::numeric");  // temporaries are freed
   m_symbolic = symbolic;
   m_solves = solves;
+  m_has_values = true;
   m_shift = best.alpha;
   if (!m_keeps_factors) return;
   const auto& f = best.factors;
@@ -178,7 +180,8 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&,
                                                                   Report& report) {
-  report.pattern_kept = m_options.reuse == Reuse::pattern && this->report().numeric_seconds > 0;
+  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
+  m_has_values = true;
 }
 
 template <class Scalar, class Space>

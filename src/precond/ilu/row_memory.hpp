@@ -60,7 +60,8 @@ struct RowMemory {
       else
         end = middle;
     }
-    return first < length && cols[first] == col ? first : dropped;
+    if (first < length && cols[first] == col) return first;
+    return dropped;
   }
 };
 
