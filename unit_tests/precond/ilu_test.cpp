@@ -384,6 +384,28 @@ TYPED_TEST(IluTest, AnApplicationAllocatesNothingAndDoesNotWait) {
     }
 }
 
+TYPED_TEST(IluTest, SolvesByEveryMethodAndInEveryStorage) {
+  const auto host = generated("elasticity3d:3");
+  const auto b = waves_of(host.num_rows);
+  const auto of_ilu = solve(reference_ilu(host, 1, ReferenceKind::ilu), b);
+  const auto of_ic = solve(reference_ilu(host, 1, ReferenceKind::ic), b);
+  const auto check = [&](const OptionMap& options, double tolerance) {
+    for (const char* name : {"iluk", "ick"}) {
+      const auto m = create_preconditioner<double, TypeParam>(name, options);
+      m->numeric(TypeParam(), to_device<TypeParam>(host));
+      const auto& expected = name[1] == 'c' ? of_ic : of_ilu;
+      EXPECT_LE(relative_difference(applied_to<double, TypeParam>(*m, b), expected), tolerance) << name;
+    }
+  };
+  for (const char* method : {"auto", "levels", "sync_free"})
+    check({{"solve.method", std::string(method)}}, 1e-13);
+  // As many sweeps as there are levels are exact.
+  check({{"solve.method", std::string("jacobi")}, {"solve.sweeps", std::int64_t(300)}}, 1e-12);
+  check({{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(100)}}, 1e-10);
+  check({{"storage", std::string("single")}}, 1e-5);
+  check({{"storage", std::string("half")}}, 0.1);
+}
+
 TYPED_TEST(IluTest, SaysWhatItIs) {
   for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
     const auto m = create_preconditioner<double, TypeParam>(name);
