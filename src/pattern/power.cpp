@@ -1,270 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/levels.hpp>
-#include <prekond/matrix/sort_rows.hpp>
-#include <prekond/pattern/column_set.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/row_search.hpp"
 
-#include <algorithm>
 #include <string>
-#include <type_traits>
 
 namespace prekond {
 namespace {
 
-struct Tuning {
-  static constexpr int lanes_of_short_rows = 8;
-  static constexpr int lanes_of_long_rows = 32;
-  static constexpr int mean_length_of_long_rows = 12;  // below, half of 32 lanes idle, as in sort_rows
-  static constexpr int team_lanes = 128;
-  static constexpr int rows_per_fetch = 16;    // host threads take rows in groups
-  static constexpr int bytes_per_column = 16;  // of a workspace: the column and up to three buckets
-  static constexpr std::int64_t min_capacity = 16;
-  static constexpr std::int64_t max_first_capacity = 4096;
-};
-
-/// Sizes of a search's workspace and where its arrays begin, in ints.
-struct Layout {
-  int capacity;  ///< columns it holds
-  std::size_t cols, buckets, num_buckets, ints;
-
-  static constexpr std::size_t count = 0;    ///< columns in the set
-  static constexpr std::size_t written = 1;  ///< columns that went to the result
-  static constexpr std::size_t fresh = 2;    ///< by lane, a column that is not in the set yet
-
-  Layout(int columns, int lanes, bool hashed) : capacity(columns) {
-    cols = fresh + static_cast<std::size_t>(lanes);
-    buckets = cols + static_cast<std::size_t>(capacity);
-    num_buckets = hashed ? HashedColumnSet<unsigned>::num_buckets(capacity) : 0;
-    // Whole lines of a cache: threads do not share one.
-    ints = (buckets + num_buckets + 31) / 32 * 32;
-  }
-};
-
-/// Rows of the power, or their columns up to the diagonal, by breadth-first search. Each vector of lanes owns
-/// a workspace and fetches row after row: counts its columns or, where there is a result, writes them there,
-/// in any order.
-enum class Part { lower, whole };
-
-template <class Space, int Lanes>
-struct SearchRows {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
-  using Set = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
-
-  CsrGraphView<Space> s;
-  int k;
-  Part part;
-  Layout layout;
-  int num_rows;                       ///< to do
-  VectorView<const int, Space> list;  ///< of them; none: all rows
-  VectorView<int, Space> length;      ///< negative: the row outgrew its workspace
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs;
-  VectorView<int, Space> workspaces;
-  VectorView<int, Space> markers;    ///< s.num_rows a workspace, zero
-  VectorView<unsigned, Space> next;  ///< the next row to fetch
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
-    const std::size_t unit =
-        static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
-    int* base = workspaces.data() + layout.ints * unit;
-    const Set set = make_set(base, unit);
-    constexpr unsigned group = is_host_space<Space> ? Tuning::rows_per_fetch : 1;
-    const unsigned rows = static_cast<unsigned>(num_rows);
-    while (true) {
-      unsigned r = 0;
-      Kokkos::single(
-          Kokkos::PerThread(team), [&](unsigned& mine) { mine = Kokkos::atomic_fetch_add(&next(0), group); },
-          r);
-      if (r >= rows) break;
-      for (const unsigned end = r + group; r < end && r < rows; ++r) {
-        do_row(level, set, base, list.extent(0) > 0 ? list(r) : static_cast<int>(r));
-      }
-    }
-  }
-
-  KOKKOS_FUNCTION Set make_set(int* base, std::size_t unit) const {
-    const impl::ColumnList columns{base + layout.cols, nullptr, base + Layout::count, layout.capacity};
-    if constexpr (Set::shared_insertion) {
-      return Set(columns, reinterpret_cast<unsigned*>(base + layout.buckets), layout.num_buckets);
-    } else {
-      return Set(columns, markers.data() + unit * static_cast<std::size_t>(s.num_rows));
-    }
-  }
-
-  KOKKOS_FUNCTION void do_row(const Level& level, const Set& set, int* base, int i) const {
-    if (!search(level, set, base + Layout::fresh, i)) {
-      level.once([&] { length(i) = -1; });
-    } else if (col_idxs.extent(0) == 0) {
-      count(level, set, i);
-    } else {
-      write(level, set, base + Layout::written, i);
-    }
-    set.release(level);
-  }
-
-  /// Fills the set with the columns that k steps reach; false where there are more than it holds.
-  KOKKOS_FUNCTION bool search(const Level& level, const Set& set, int* fresh, int i) const {
-    set.clear(level);
-    level.once([&] { set.insert(i); });
-    // The set's list is in the order of insertion: what one step added is the next one's frontier.
-    int begin = 0;
-    int end = 1;
-    for (int step = 1; step <= k && begin < end; ++step) {
-      // Nothing follows the last step: of a lower triangle, columns above the diagonal are of no use any
-      // more.
-      const int limit = step == k && part == Part::lower ? i : static_cast<int>(s.num_rows);
-      for (int slot = begin; slot < end; ++slot) {
-        if (!visit(level, set, fresh, set.cols[slot], limit)) return false;
-      }
-      begin = end;
-      end = set.size();
-    }
-    return true;
-  }
-
-  /// Adds the columns of row j below `limit`. They are distinct: once all lanes have looked theirs up, all
-  /// insert.
-  KOKKOS_FUNCTION bool visit(const Level& level, const Set& set, int* fresh, int j, int limit) const {
-    const std::size_t end = s.row_ptrs(j + 1);
-    for (std::size_t from = s.row_ptrs(j); from < end && s.col_idxs(from) < limit; from += Level::width) {
-      level.region([&](int lane) {
-        const int col = from + lane < end ? s.col_idxs(from + lane) : limit;
-        fresh[lane] = col < limit && set.find(col).slot < 0 ? col : -1;
-      });
-      level.region([&](int lane) {
-        if (fresh[lane] >= 0) set.insert(fresh[lane]);
-      });
-      if (set.overflowed()) return false;
-    }
-    return true;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION bool has(int col, int i) const { return part == Part::whole || col <= i; }
-
-  KOKKOS_FUNCTION void count(const Level& level, const Set& set, int i) const {
-    const int wanted = level.template sum<int>([&](int lane) {
-      int mine = 0;
-      for (int slot = lane; slot < set.size(); slot += Level::width) mine += has(set.cols[slot], i);
-      return mine;
-    });
-    level.once([&] { length(i) = wanted; });
-  }
-
-  KOKKOS_FUNCTION void write(const Level& level, const Set& set, int* written, int i) const {
-    const std::size_t begin = row_ptrs(i);
-    level.once([&] {
-      *written = 0;
-      length(i) = 0;
-    });
-    level.region([&](int lane) {
-      for (int slot = lane; slot < set.size(); slot += Level::width) {
-        if (!has(set.cols[slot], i)) continue;
-        int place = 0;
-        if constexpr (Set::shared_insertion) {
-          place = Kokkos::atomic_fetch_add(written, 1);
-        } else {
-          place = (*written)++;
-        }
-        col_idxs(begin + place) = set.cols[slot];
-      }
-    });
-  }
-};
-
-/// Counts the rows that outgrew their workspace, and lists them where `list` has room.
-template <class Space>
-int outgrown(const Space& space, VectorView<const int, Space> length, VectorView<int, Space> list) {
-  int total = 0;
-  Kokkos::parallel_scan(
-      "prekond::power::outgrown",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, length.extent(0)),
-      KOKKOS_LAMBDA(std::int64_t i, int& sum, bool final) {
-        if (length(i) >= 0) return;
-        if (final && list.extent(0) > 0) list(sum) = static_cast<int>(i);
-        ++sum;
-      },
-      total);
-  return total;
-}
-
-/// The launches of both passes.
-template <class Space, int Lanes>
-class Search {
- public:
-  using Kernel = SearchRows<Space, Lanes>;
-  static constexpr bool host = is_host_space<Space>;
-
-  Search(const Space& space, std::int64_t slab_bytes)
-      : m_space(space),
-        m_slab_bytes(slab_bytes),
-        m_next(allocate<Vector<unsigned, Space>>(space, "prekond::power::next", 1)) {}
-
-  static Layout layout(int capacity) { return Layout(capacity, Lanes, Kernel::Set::shared_insertion); }
-
-  /// A first guess of what most rows reach: 252 where 180 are reached for k = 5 on a 7-point mesh, 448 where
-  /// 234 are for k = 3 on a 27-point one. Random graphs grow faster.
-  int first_capacity(const CsrGraphView<Space>& s, int k) const {
-    const std::int64_t reach = std::min(k, 63) + 1;
-    const std::int64_t wanted = (s.nnz() / s.num_rows + 1) * reach * reach;
-    const std::int64_t affordable = m_slab_bytes / Tuning::bytes_per_column;
-    const std::int64_t first =
-        std::clamp(std::min(wanted, affordable), Tuning::min_capacity, Tuning::max_first_capacity);
-    return static_cast<int>(std::min(first, s.num_rows));
-  }
-
-  /// All rows, and then those that outgrew their workspace in larger ones, until none is left.
-  void run(Kernel kernel, const char* label) {
-    const std::int64_t n = kernel.s.num_rows;
-    kernel.layout = layout(first_capacity(kernel.s, kernel.k));
-    kernel.num_rows = static_cast<int>(n);
-    run_in_slab(kernel, label);
-    while (const int left = outgrown<Space>(m_space, kernel.length, {})) {
-      auto list = allocate<Vector<int, Space>>(m_space, "prekond::power::outgrown", left);
-      outgrown<Space>(m_space, kernel.length, list);
-      kernel.layout = layout(static_cast<int>(std::min<std::int64_t>(4ll * kernel.layout.capacity, n)));
-      kernel.num_rows = left;
-      kernel.list = list;
-      run_in_slab(kernel, label);
-    }
-  }
-
-  /// Each vector of lanes has its own workspace; on a device there are as many as the budget allows.
-  void run_in_slab(Kernel kernel, const char* label) {
-    const std::int64_t bytes = static_cast<std::int64_t>(kernel.layout.ints * sizeof(int));
-    const std::int64_t busy = std::max<std::int64_t>(1, m_space.concurrency() / (host ? 1 : Lanes));
-    const std::int64_t affordable = host ? busy : std::max<std::int64_t>(1, m_slab_bytes / bytes);
-    const std::int64_t wanted = std::min({busy, affordable, static_cast<std::int64_t>(kernel.num_rows)});
-    const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(wanted, Tuning::team_lanes / Lanes));
-    const int league = static_cast<int>(wanted / team);
-    const std::size_t units = static_cast<std::size_t>(league) * team;
-    auto workspaces =
-        allocate<Vector<int, Space>>(m_space, "prekond::power::workspaces", kernel.layout.ints * units);
-    if constexpr (host) {
-      const std::size_t markers = units * static_cast<std::size_t>(kernel.s.num_rows);
-      if (m_markers.extent(0) < markers)
-        m_markers = allocate_zero<Vector<int, Space>>(m_space, "prekond::power::markers", markers);
-    }
-    kernel.workspaces = workspaces;
-    kernel.markers = m_markers;
-    kernel.next = m_next;
-    Kokkos::deep_copy(m_space, m_next, 0u);
-    Kokkos::parallel_for(label, typename Kernel::Policy(m_space, league, team, Lanes), kernel);
-  }
-
- private:
-  Space m_space;
-  std::int64_t m_slab_bytes;
-  Vector<unsigned, Space> m_next;
-  Vector<int, Space> m_markers;
-};
+using impl::row_search::Part;
 
 /// What a result has to fit.
 struct Budget {
@@ -284,38 +32,6 @@ struct Budget {
         " allowed; lower the power or raise the threshold");
   }
 };
-
-template <int Lanes, class Space>
-CsrGraph<Space> power_by_lanes(const Space& space, const CsrGraphView<Space>& s, const Budget& budget,
-                               std::int64_t slab_bytes) {
-  const std::int64_t n = s.num_rows;
-  Search<Space, Lanes> search(space, slab_bytes);
-  auto length = allocate<Vector<int, Space>>(space, "prekond::power::length", n);
-  SearchRows<Space, Lanes> kernel{s,  budget.k, budget.part, search.layout(0), 0, {}, length, {}, {},
-                                  {}, {},       {}};
-  search.run(kernel, "prekond::power::count_rows");
-  const auto [row_ptrs, nnz] =
-      impl::scan_row_lengths(space, "prekond::power", n, VectorView<const int, Space>(length));
-  budget.check(nnz);
-  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::power::col_idxs", nnz);
-  kernel.row_ptrs = row_ptrs;
-  kernel.col_idxs = col_idxs;
-  search.run(kernel, "prekond::power::fill_rows");
-  sort_columns<Space>(space, n, row_ptrs, col_idxs);
-  return {n, n, row_ptrs, col_idxs};
-}
-
-template <class Space>
-CsrGraph<Space> power_by_search(const Space& space, const CsrGraphView<Space>& s, const Budget& budget,
-                                std::int64_t slab_bytes) {
-  if constexpr (is_host_space<Space>) {
-    return power_by_lanes<1>(space, s, budget, slab_bytes);
-  } else {
-    return s.nnz() / s.num_rows < Tuning::mean_length_of_long_rows
-               ? power_by_lanes<Tuning::lanes_of_short_rows>(space, s, budget, slab_bytes)
-               : power_by_lanes<Tuning::lanes_of_long_rows>(space, s, budget, slab_bytes);
-  }
-}
 
 void check_power(int k) {
   if (k < 0) throw InputError("the power of a pattern is " + std::to_string(k) + "; it must be 0 or larger");
@@ -346,7 +62,8 @@ CsrGraph<Space> lower_power(const Space& space, const std::type_identity_t<CsrGr
     budget.check(nnz);
     return lower_triangle<Space>(space, s);
   }
-  return power_by_search<Space>(space, s, budget, slab_bytes);
+  return impl::row_search::search_rows<Space>(space, "prekond::power", s, budget.part, k, slab_bytes,
+                                              [&](std::size_t nnz) { budget.check(nnz); });
 }
 
 template <class Space>
@@ -360,7 +77,8 @@ CsrGraph<Space> power(const Space& space, const std::type_identity_t<CsrGraphVie
     if (k == 1) budget.check(static_cast<std::size_t>(s.nnz()));
     return k == 0 ? lower_power<Space>(space, s, 0, max_bytes, slab_bytes) : with_diagonal<Space>(space, s);
   }
-  return power_by_search<Space>(space, s, budget, slab_bytes);
+  return impl::row_search::search_rows<Space>(space, "prekond::power", s, budget.part, k, slab_bytes,
+                                              [&](std::size_t nnz) { budget.check(nnz); });
 }
 
 #define PREKOND_LOWER_POWER(Space)                                                                         \

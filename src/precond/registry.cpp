@@ -6,9 +6,14 @@
 #include <prekond/precond/chebyshev.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
+#include <prekond/precond/ic0.hpp>
+#include <prekond/precond/ick.hpp>
+#include <prekond/precond/ilu0.hpp>
+#include <prekond/precond/iluk.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/ls_polynomial.hpp>
+#include <prekond/precond/mic0.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 #include <prekond/precond/multicolor_ssor.hpp>
@@ -41,6 +46,11 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, MulticolorGs<Scalar, Space>>());
       lines.push_back(registry_line<Product, MulticolorSsor<Scalar, Space>>());
       lines.push_back(registry_line<Product, MulticolorIlu0<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Ilu0<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Iluk<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Ic0<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Ick<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Mic0<Scalar, Space>>());
       lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
       lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
     }

@@ -6,7 +6,7 @@
 #include "instantiate.hpp"
 #include "precond/common/diagonal.hpp"
 #include "precond/relaxation/color_sweeps.hpp"
-#include "precond/relaxation/factor.hpp"
+#include "precond/relaxation/factor_color.hpp"
 
 #include <string>
 
@@ -14,6 +14,7 @@ namespace prekond {
 namespace {
 
 using namespace impl::relaxation;
+using namespace impl::ilu;
 
 template <class Scalar, class Space>
 FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
@@ -74,21 +75,10 @@ void transpose_lower(const Space& space, const ColorPattern<Space>& pattern,
     throw InputError(name + ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
 }
 
-/// Those of the scaling, and of the factorisation. A row may be counted by both.
-void add_breakdowns(const impl::BreakdownCounter& counted, Breakdowns& breakdowns) {
+Breakdowns of_factors(const impl::BreakdownCounter& counted) {
   Breakdowns own = impl::breakdowns_of(counted, "");
-  if (own.count == 0) return;
   own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";
-  if (breakdowns.count == 0) {
-    breakdowns = own;
-    return;
-  }
-  if (own.first_row < breakdowns.first_row) {
-    breakdowns.first_row = own.first_row;
-    breakdowns.first_pivot = own.first_pivot;
-  }
-  breakdowns.count += own.count;
-  breakdowns.action += "; " + own.action;
+  return own;
 }
 
 }  // namespace
@@ -115,7 +105,7 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
   } else {
     factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
   }
-  add_breakdowns(impl::fetch(space, outcome), report.breakdowns);
+  impl::add_breakdowns(of_factors(impl::fetch(space, outcome)), report.breakdowns);
   // For each entry of L a row of a triangle is subtracted, here a mean one.
   report.numeric_flops = 2.0 * double(pattern.lower.nnz()) * double(pattern.upper.nnz()) / double(a.num_rows);
   return factors;

@@ -25,19 +25,23 @@ struct Factors {
 template <class Scalar, class Space>
 struct DiagonalOf {
   CsrView<Scalar, Space> a;
-  VectorView<const int, Space> permutation, diagonal;
+  VectorView<const int, Space> permutation;  ///< empty: the places are A's rows
+  VectorView<const int, Space> diagonal;
 
+  KOKKOS_FORCEINLINE_FUNCTION int row(std::int64_t at) const {
+    return permutation.extent(0) > 0 ? permutation(at) : static_cast<int>(at);
+  }
   KOKKOS_FUNCTION Scalar stored(std::int64_t at) const {
-    return diagonal(at) < 0 ? Scalar(0) : a.values(a.row_ptrs(permutation(at)) + diagonal(at));
+    return diagonal(at) < 0 ? Scalar(0) : a.values(a.row_ptrs(row(at)) + diagonal(at));
   }
   KOKKOS_FUNCTION static bool is_usable(Scalar value) {
     return is_finite(value) && is_finite(Scalar(1) / value);
   }
   /// The largest entry of the row, for one that has no usable diagonal; 1 where that is not usable either.
   KOKKOS_FUNCTION Scalar stand_in(std::int64_t at) const {
-    const int row = permutation(at);
+    const int own = row(at);
     Scalar largest = 0;
-    for (std::size_t k = a.row_ptrs(row); k < a.row_ptrs(row + 1); ++k) {
+    for (std::size_t k = a.row_ptrs(own); k < a.row_ptrs(own + 1); ++k) {
       const Scalar size = Kokkos::abs(a.values(k));
       if (a.col_idxs(k) < a.num_rows && is_finite(size) && size > largest) largest = size;
     }
@@ -58,8 +62,8 @@ struct ScaleRows {
 };
 
 /// factor c_i a_ij c_j, with the sign of a_ii; 0 where that is not finite. The bits of (i, j) and (j, i) are
-/// the same where a_ij = a_ji. Counts rows with such entries and those without a usable
-/// diagonal.
+/// the same where a_ij = a_ji. What A does not have, of fill, is 0. Counts rows with such entries and those
+/// without a usable diagonal.
 template <class Scalar, class Space>
 struct FillTriangles {
   using Rows = RowTeams<Space>;
@@ -78,7 +82,7 @@ struct FillTriangles {
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
         if (bad > 0 || !usable)
-          BreakdownCounter::count(outcome(0), diagonal.permutation(at), usable, usable ? 1.0f : 0.0f);
+          BreakdownCounter::count(outcome(0), diagonal.row(at), usable, usable ? 1.0f : 0.0f);
       });
     });
   }
@@ -94,7 +98,7 @@ struct FillTriangles {
                            const CsrGraphView<Space>& triangle, const VectorView<const int, Space>& source,
                            const VectorView<Scalar, Space>& values) const {
     const std::size_t first = triangle.row_ptrs(at);
-    const std::size_t row = diagonal.a.row_ptrs(diagonal.permutation(at));
+    const std::size_t row = diagonal.a.row_ptrs(diagonal.row(at));
     const Scalar own = Kokkos::abs(row_scale(at));
     const Scalar signed_factor = row_scale(at) < 0 ? -factor : factor;
     int bad = 0;
@@ -102,8 +106,9 @@ struct FillTriangles {
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
         [&](int k, int& sum) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
+          const int place = source(first + k);
           const Scalar value =
-              signed_factor * scaled(diagonal.a.values(row + source(first + k)), own, column);
+              place < 0 ? Scalar(0) : signed_factor * scaled(diagonal.a.values(row + place), own, column);
           const bool finite = is_finite(value);
           values(first + k) = finite ? value : Scalar(0);
           if (!finite) ++sum;
@@ -120,10 +125,10 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
-/// `report` gets the breakdowns. Fences.
-template <class Scalar, class Space>
+/// The triangles of a ColorPattern or, in A's own order, a FillPattern. `report` gets the breakdowns. Fences.
+template <class Scalar, class Space, class Pattern>
 Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
-                                      const ColorPattern<Space>& pattern, Scalar factor, Report& report) {
+                                      const Pattern& pattern, Scalar factor, Report& report) {
   const std::int64_t n = a.num_rows;
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, n);
   const auto list = [&](const char* label, std::int64_t size) {
@@ -135,7 +140,8 @@ Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, 
   result.upper = list("prekond::relaxation::upper", pattern.upper.nnz());
   result.row_scale = list("prekond::relaxation::row_scale", n);
   const auto outcome = make_breakdown_counter(space, "prekond::relaxation::breakdowns");
-  const DiagonalOf<Scalar, Space> diagonal{a, pattern.permutation, pattern.diagonal};
+  DiagonalOf<Scalar, Space> diagonal{a, {}, pattern.diagonal};
+  if constexpr (requires { pattern.permutation; }) diagonal.permutation = pattern.permutation;
   Kokkos::parallel_for("prekond::relaxation::numeric::scale_rows", rows,
                        ScaleRows<Scalar, Space>{diagonal, result.row_scale});
   Kokkos::parallel_for("prekond::relaxation::numeric::fill", RowTeams<Space>::policy(space, n, a.nnz()),

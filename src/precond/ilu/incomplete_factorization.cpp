@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/incomplete_factorization.hpp>
+
+#include "instantiate.hpp"
+#include "precond/common/diagonal.hpp"
+#include "precond/ilu/factor_solves.hpp"
+#include "precond/ilu/numeric.hpp"
+
+#include <sstream>
+#include <string>
+
+namespace prekond {
+namespace impl::ilu {
+
+/// What the pattern says.
+template <class Scalar, class Space>
+struct SymbolicFactors {
+  FillPattern<Space> pattern;
+  RowSchedule<Space> schedule;
+  FactorSolves<Scalar, Space> solves;  ///< without values
+};
+
+}  // namespace impl::ilu
+
+namespace {
+
+using impl::ilu::Outcome;
+
+long long count_of(const Outcome& outcome) {
+  return outcome.breakdowns.pivots + outcome.breakdowns.diagonals;
+}
+
+Breakdowns breakdowns_of(const Outcome& outcome) {
+  Breakdowns own = impl::breakdowns_of(outcome.breakdowns, "");
+  own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";
+  return own;
+}
+
+std::string note_of_try(double alpha, const Outcome& outcome) {
+  const Breakdowns own = breakdowns_of(outcome);
+  std::ostringstream text;
+  text << "shift " << alpha << ": ";
+  if (own.count == 0)
+    text << "no pivot broke down";
+  else
+    text << own.count << (own.count == 1 ? " row" : " rows") << " broke down, the first is row "
+         << own.first_row + 1 << " with the pivot " << own.first_pivot << " of its diagonal entry";
+  return text.str();
+}
+
+/// The factors that are kept, and how they came about.
+template <class Scalar, class Space>
+struct BestTry {
+  impl::relaxation::Factors<Scalar, Space> factors;
+  Outcome outcome;
+  double alpha = 0;
+  int tries = 0;
+};
+
+/// With each shift in turn until no row breaks down; else that of the fewest breakdowns.
+template <class Scalar, class Space, class Factor>
+BestTry<Scalar, Space> try_shifts(const std::vector<double>& shifts, const Factor& factor, Report& report) {
+  BestTry<Scalar, Space> best;
+  for (const double alpha : shifts) {
+    Outcome outcome;
+    const auto factors = factor(alpha, outcome);
+    ++best.tries;
+    if (outcome.stalled)
+      report.notes.push_back("a row waited in vain for another: the factorisation was done again by levels");
+    if (shifts.size() > 1 && (count_of(outcome) > 0 || best.tries > 1))
+      report.notes.push_back(note_of_try(alpha, outcome));
+    if (best.tries == 1 || count_of(outcome) < count_of(best.outcome)) {
+      best.factors = factors;
+      best.outcome = outcome;
+      best.alpha = alpha;
+    }
+    if (count_of(outcome) == 0) break;
+  }
+  return best;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name,
+                                                                IncompleteFactors kind, int level,
+                                                                const IncompleteOptions& options)
+    : m_kind(kind), m_level(level), m_options(options) {
+  refuse_growing_pattern(name, options.reuse);
+}
+
+template <class Scalar, class Space>
+IncompleteFactorization<Scalar, Space>::~IncompleteFactorization() = default;
+
+template <class Scalar, class Space>
+std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
+IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
+  const bool symmetric = m_kind != IncompleteFactors::ilu;
+  auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, {this->name(), m_options.solve}});
+  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, symmetric);
+  if (symmetric && !result->pattern.is_symmetric)
+    throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
+  result->schedule = impl::ilu::schedule_rows<Space>(space, result->pattern.lower, m_options.schedule);
+  result->solves.symbolic(space, result->pattern);
+  return result;
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
+  const auto symbolic = a.num_rows > 0 ? find_pattern(space, a) : nullptr;
+  m_symbolic = symbolic;
+  m_solves = nullptr;
+  m_has_values = false;
+  m_lower = m_upper = {};
+  m_pivots = m_row_scale = {};
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::check_diagonal(const Space& space, const matrix_view& a) const {
+  if (m_kind == IncompleteFactors::ilu) return;
+  const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::diagonal", a.num_rows);
+  impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
+                                                          Report& report) {
+  const matrix_view& a = source.csr();
+  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
+  const bool finds = m_has_values && !kept;
+  if (!finds && a.nnz() != m_symbolic->pattern.nnz_of_a)
+    throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
+                     std::to_string(m_symbolic->pattern.nnz_of_a) + "; call symbolic again");
+  check_diagonal(space, a);
+  const auto symbolic = finds ? find_pattern(space, a) : m_symbolic;
+  const auto& pattern = symbolic->pattern;
+  const std::vector<double> ladder = {0, 1e-3, 1e-2, 1e-1, 1};
+  const auto best = try_shifts<Scalar, Space>(
+      m_options.shift ? std::vector<double>{*m_options.shift} : ladder,
+      [&](double alpha, Outcome& outcome) {
+        Report of_scaling;
+        auto factors = impl::ilu::factor<Scalar, Space>(space, a, pattern, symbolic->schedule, m_kind, alpha,
+                                                        of_scaling, outcome);
+        report.breakdowns = of_scaling.breakdowns;
+        return factors;
+      },
+      report);
+  impl::add_breakdowns(breakdowns_of(best.outcome), report.breakdowns);
+  auto solves = std::make_shared<Solves>(symbolic->solves);
+  solves->numeric(space, pattern, best.factors, m_kind != IncompleteFactors::ilu, report);
+  const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
+  report.notes.push_back(std::to_string(symbolic->schedule.levels.num_levels()) + " levels of rows; " +
+                         (symbolic->schedule.how == FactorSchedule::levels ? "factored level by level"
+                                                                           : "factored in one launch"));
+  if (pattern.added > 0) report.notes.push_back(std::to_string(pattern.added) + " entries of fill");
+  report.nnz = lower + upper + a.num_rows;
+  report.bytes = pattern.bytes() + symbolic->schedule.bytes() + solves->bytes();
+  report.apply_flops = solves->flops();
+  report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(a.num_rows);
+  report.foreign_entries = pattern.foreign;
+  report.pattern_kept = kept;
+  report.setup_bytes =
+      static_cast<std::int64_t>((best.tries > 1 ? 2 : 1) * (lower + upper + 2 * a.num_rows) * sizeof(Scalar));
+  space.fence("prekond::ilu::numeric");  // temporaries are freed
+  m_symbolic = symbolic;
+  m_solves = solves;
+  m_has_values = true;
+  m_shift = best.alpha;
+  if (!m_keeps_factors) return;
+  const auto& f = best.factors;
+  m_lower = matrix_type(a.num_rows, a.num_rows, pattern.lower.row_ptrs, pattern.lower.col_idxs, f.lower);
+  m_upper = matrix_type(a.num_rows, a.num_rows, pattern.upper.row_ptrs, pattern.upper.col_idxs, f.upper);
+  m_pivots = f.pivots;
+  m_row_scale = f.row_scale;
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&,
+                                                                  Report& report) {
+  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
+  m_has_values = true;
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<Workspace> IncompleteFactorization<Scalar, Space>::make_workspace(const Space& space,
+                                                                                  int num_vectors) const {
+  if (!m_solves) return Method::make_workspace(space, num_vectors);
+  return m_solves->make_workspace(space, num_vectors);
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::apply_step(const Space& space,
+                                                        MultiVectorView<const Scalar, Space> x,
+                                                        MultiVectorView<Scalar, Space> y,
+                                                        Workspace& workspace) const {
+  m_solves->apply(space, x, y, workspace);
+}
+
+#define PREKOND_INCOMPLETE(Scalar, Space) template class IncompleteFactorization<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_INCOMPLETE)
+
+}  // namespace prekond

@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/ilu/numeric.hpp"
+
+#include "instantiate.hpp"
+#include "precond/ilu/kernels.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace prekond::impl::ilu {
+namespace {
+
+/// One factorisation in progress, by vectors of `lanes`.
+template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
+struct Launcher {
+  static constexpr bool host = is_host_space<Space>;
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  using Level = NativeVectorLevel<Space, Member, lanes>;
+  using Row = RowKind<Scalar, Space, Level>;
+  using Policy = Kokkos::TeamPolicy<Space>;
+
+  Space space;
+  const RowSchedule<Space>& schedule;
+  Row row;
+  int scratch = RowScratch<Row>::bytes();
+
+  Policy policy(std::int64_t teams, int threads) const {
+    return Policy(space, static_cast<int>(teams), threads, lanes)
+        .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(threads)));
+  }
+
+  void by_levels() const {
+    constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
+    constexpr std::int64_t rows_per_team = host ? 64 : threads;
+    const auto& level_ptrs = schedule.levels.host_level_ptrs;
+    for (const LevelGroup& group : schedule.groups) {
+      if (group.merged) {
+        Kokkos::parallel_for(
+            "prekond::ilu::numeric::factor_small_levels",
+            policy(1, host ? 1 : ScheduleTuning::small_team_threads / lanes),
+            FactorSmallLevels<Row, Space>{row, schedule.levels.rows, schedule.levels.level_ptrs, group.first,
+                                          group.last, scratch});
+        continue;
+      }
+      const std::int64_t begin = level_ptrs[group.first], end = level_ptrs[group.last];
+      Kokkos::parallel_for(
+          "prekond::ilu::numeric::factor_level",
+          policy((end - begin + rows_per_team - 1) / rows_per_team, threads),
+          FactorRows<Row, Space>{row, schedule.levels.rows, begin, end, rows_per_team, scratch});
+    }
+  }
+
+  /// \returns whether a row waited in vain. Fences.
+  bool by_tickets() const {
+    const auto n = static_cast<std::int64_t>(schedule.levels.rows.extent(0));
+    const auto done = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::done", n);
+    const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
+    const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
+    constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
+    const int busy = std::max(1, space.concurrency() / (host ? 1 : FactorTuning::team_threads));
+    Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",
+                         policy(std::min(busy, schedule.num_chunks), threads),
+                         FactorByTickets<Row, Space>{row,
+                                                     {done, stalled, schedule.most_polls},
+                                                     schedule.levels.rows,
+                                                     schedule.chunks,
+                                                     next,
+                                                     static_cast<unsigned>(schedule.num_chunks),
+                                                     scratch});
+    int flag = 0;
+    Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(stalled, 0));
+    space.fence("prekond::ilu::numeric::stalled");
+    return flag != 0;
+  }
+};
+
+template <class Scalar, class Space>
+FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
+                                          const Vector<Scalar, Space>& values) {
+  return {pattern.row_ptrs, pattern.col_idxs, values};
+}
+
+/// What a try needs.
+template <class Scalar, class Space>
+struct Task {
+  const FillPattern<Space>& pattern;
+  const RowSchedule<Space>& schedule;
+  const Factors<Scalar, Space>& factors;
+  IncompleteFactors kind;
+  double alpha;
+  Vector<BreakdownCounter, Space> outcome;
+};
+
+/// \returns whether a row waited in vain
+template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
+bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
+  Launcher<RowKind, lanes, Scalar, Space> launcher{space, task.schedule, {}};
+  auto& row = launcher.row;
+  row.lower = triangle_of<Scalar, Space>(task.pattern.lower, task.factors.lower);
+  row.upper = triangle_of<Scalar, Space>(task.pattern.upper, task.factors.upper);
+  row.pivots = task.factors.pivots;
+  row.outcome = task.outcome;
+  row.diagonal = static_cast<Scalar>(1 + task.alpha);
+  row.positive = task.kind != IncompleteFactors::ilu;
+  row.lumps = task.kind == IncompleteFactors::mic;
+  row.row_scale = task.factors.row_scale;
+  if (how == FactorSchedule::sync_free) return launcher.by_tickets();
+  launcher.by_levels();
+  return false;
+}
+
+template <template <class, class, class> class RowKind, class Scalar, class Space>
+bool run_by_length(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
+  if constexpr (is_host_space<Space>) {
+    return run<RowKind, 1>(space, task, how);
+  } else {
+    const std::int64_t n = task.pattern.num_rows();
+    return task.pattern.lower.nnz() <= FactorTuning::short_rows * n
+               ? run<RowKind, FactorTuning::short_lanes>(space, task, how)
+               : run<RowKind, FactorTuning::long_lanes>(space, task, how);
+  }
+}
+
+template <class Scalar, class Space>
+bool run_kind(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
+  return task.kind == IncompleteFactors::ic ? run_by_length<IcRow>(space, task, how)
+                                            : run_by_length<IluRow>(space, task, how);
+}
+
+template <class Scalar, class Space>
+struct ScaleColumns {
+  VectorView<const Scalar, Space> row_scale;
+  MultiVectorView<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const Scalar scale = Kokkos::abs(row_scale(i));
+    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) *= scale;
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Space>
+Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
+                              const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
+                              IncompleteFactors kind, double alpha, Report& report, Outcome& outcome) {
+  const auto attempt = [&](FactorSchedule how) {
+    Factors<Scalar, Space> factors =
+        relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
+    factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
+    const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
+    outcome.stalled = run_kind<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter}, how);
+    outcome.breakdowns = fetch(space, counter);
+    return factors;
+  };
+  Factors<Scalar, Space> factors = attempt(schedule.how);
+  const bool stalled = outcome.stalled;
+  if (stalled) factors = attempt(FactorSchedule::levels);
+  outcome.stalled = stalled;
+  if (kind != IncompleteFactors::ilu) {
+    // The pattern is symmetric: every entry of U is found in L.
+    std::int64_t missing = 0;
+    Kokkos::parallel_reduce(
+        "prekond::ilu::numeric::transpose_lower",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+        TransposeLower<Scalar, Space>{triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+                                      triangle_of<Scalar, Space>(pattern.upper, factors.upper)},
+        missing);
+  }
+  return factors;
+}
+
+template <class Scalar, class Space>
+void scale_columns(const Space& space, VectorView<const Scalar, Space> row_scale,
+                   MultiVectorView<Scalar, Space> y) {
+  Kokkos::parallel_for("prekond::ilu::apply::scale_columns",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                           space, 0, static_cast<std::int64_t>(y.extent(0))),
+                       ScaleColumns<Scalar, Space>{row_scale, y});
+}
+
+#define PREKOND_ILU_NUMERIC(Scalar, Space)                                                               \
+  template Factors<Scalar, Space> factor<Scalar, Space>(                                                 \
+      const Space&, const CsrView<Scalar, Space>&, const FillPattern<Space>&, const RowSchedule<Space>&, \
+      IncompleteFactors, double, Report&, Outcome&);                                                     \
+  template void scale_columns<Scalar, Space>(const Space&, VectorView<const Scalar, Space>,              \
+                                             MultiVectorView<Scalar, Space>);
+PREKOND_INSTANTIATE(PREKOND_ILU_NUMERIC)
+
+}  // namespace prekond::impl::ilu

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The triangles that factorisations work on.
+#include <prekond/core/views.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::ilu {
+
+/// A triangle's pattern and the values that become a factor's.
+template <class Scalar, class Space>
+struct FactorTriangle {
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<const int, Space> col_idxs;
+  VectorView<Scalar, Space> values;
+
+  KOKKOS_FORCEINLINE_FUNCTION std::size_t begin(std::int64_t i) const { return row_ptrs(i); }
+  KOKKOS_FORCEINLINE_FUNCTION int length(std::int64_t i) const {
+    return static_cast<int>(row_ptrs(i + 1) - row_ptrs(i));
+  }
+  /// Where column `col` stands among the entries [first, end); `end` where it does not.
+  KOKKOS_FUNCTION std::size_t find(std::size_t first, std::size_t end, int col) const {
+    const std::size_t none = end;
+    while (first < end) {
+      const std::size_t middle = first + (end - first) / 2;
+      if (col_idxs(middle) < col)
+        first = middle + 1;
+      else
+        end = middle;
+    }
+    return first < none && col_idxs(first) == col ? first : none;
+  }
+};
+
+/// U = L^T, of IC; counts the entries of U that L does not have.
+template <class Scalar, class Space>
+struct TransposeLower {
+  FactorTriangle<Scalar, Space> lower, upper;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& missing) const {
+    for (std::size_t k = upper.row_ptrs(i); k < upper.row_ptrs(i + 1); ++k) {
+      const int row = upper.col_idxs(k);
+      const std::size_t end = lower.row_ptrs(row + 1);
+      const std::size_t place = lower.find(lower.row_ptrs(row), end, static_cast<int>(i));
+      if (place < end)
+        upper.values(k) = lower.values(place);
+      else
+        ++missing;
+    }
+  }
+};
+
+}  // namespace prekond::impl::ilu

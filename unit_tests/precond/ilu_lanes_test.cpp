@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/general_matrices.hpp"
+#include "testing/lane_threads.hpp"
+#include "testing/reference_ilu.hpp"
+
+#include <gtest/gtest.h>
+
+#include "precond/ilu/kernels.hpp"
+
+#include <cstring>
+#include <vector>
+
+/// Rows of incomplete factorisations by the lanes of a vector, each a thread of the host's: the code for GPUs
+/// where there is none.
+namespace prekond::testing {
+namespace {
+
+using namespace impl;
+using namespace impl::ilu;
+using Space = Kokkos::DefaultHostExecutionSpace;
+
+template <class T>
+VectorView<T, Space> view_of(std::vector<T>& x) {
+  return VectorView<T, Space>(x.data(), x.size());
+}
+
+/// A triangle's pattern, and A's scaled values on it.
+struct Side {
+  std::vector<std::size_t> row_ptrs = {0};
+  std::vector<int> cols;
+  std::vector<double> values;
+
+  Side(const std::vector<std::vector<int>>& pattern, const std::vector<std::map<int, long double>>& rows) {
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      for (const int j : pattern[i]) {
+        cols.push_back(j);
+        values.push_back(rows[i].count(j) ? static_cast<double>(rows[i].at(j)) : 0.0);
+      }
+      row_ptrs.push_back(cols.size());
+    }
+  }
+  FactorTriangle<double, Space> triangle() { return {view_of(row_ptrs), view_of(cols), view_of(values)}; }
+
+  void expect_equal(const std::vector<std::map<int, long double>>& expected, double tolerance) const {
+    for (std::size_t i = 0; i + 1 < row_ptrs.size(); ++i)
+      for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) {
+        const long double wanted = expected[i].count(cols[k]) ? expected[i].at(cols[k]) : 0.0L;
+        ASSERT_NEAR(values[k], wanted, tolerance * std::max(1.0L, std::abs(wanted)))
+            << "row " << i << ", column " << cols[k];
+      }
+  }
+};
+
+/// Waits for rows whose flags are there, in part.
+struct CountWaits {
+  std::vector<int>* waited;
+  template <class Level, class Column>
+  void operator()(const Level& level, int count, const Column& column) const {
+    level.region([&](int lane) {
+      for (int k = lane; k < count; k += level.size()) (*waited)[column(k)] = 1;
+    });
+  }
+};
+
+template <int Width, template <class, class, class> class Kind>
+void check_lanes(const HostMatrix<double>& a, int level, int capacity, ReferenceKind kind) {
+  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(level) + ", room for " +
+               std::to_string(capacity) + ", width " + std::to_string(Width));
+  using Level = typename LaneThreads<Width>::Level;
+  const ReferenceIlu expected = reference_ilu(a, level, kind);
+  const ReferenceFill fill = reference_fill(a, level);
+  LongVector scale;
+  const auto rows = scaled_rows(a, scale);
+  Side lower(fill.lower, rows), upper(fill.upper, rows);
+  std::vector<double> pivots(a.num_rows, std::nan("")), row_scale(scale.begin(), scale.end());
+  std::vector<BreakdownCounter> outcome(1);
+  std::memset(outcome.data(), 0, sizeof(BreakdownCounter));
+  std::vector<int> waited(a.num_rows, 0);
+  Kind<double, Space, Level> row{};
+  row.lower = lower.triangle();
+  row.upper = upper.triangle();
+  row.pivots = view_of(pivots);
+  row.outcome = view_of(outcome);
+  row.positive = kind != ReferenceKind::ilu;
+  row.lumps = kind == ReferenceKind::mic;
+  row.row_scale = view_of(row_scale);
+  std::vector<std::size_t> memory(RowMemory<double>::bytes(capacity, Width) / 8 + 1, ~std::size_t(0));
+  LaneThreads<Width> lanes;
+  lanes.run([&](const Level& level_of_lane) {
+    const RowMemory<double> scratch =
+        capacity > 0 ? RowMemory<double>(memory.data(), capacity, Width) : RowMemory<double>();
+    for (std::int64_t i = 0; i < a.num_rows; ++i) row(level_of_lane, i, scratch, CountWaits{&waited});
+  });
+  for (std::size_t i = 0; i < pivots.size(); ++i) {
+    ASSERT_NEAR(pivots[i] * static_cast<double>(expected.pivots[i]), 1, 1e-10) << "row " << i;
+    for (const int j : fill.lower[i]) ASSERT_EQ(waited[j], 1) << "nobody waited for row " << j;
+  }
+  EXPECT_EQ(outcome[0].diagonals, expected.replaced);
+  ASSERT_NO_FATAL_FAILURE(lower.expect_equal(expected.lower, 1e-10));
+  if (kind == ReferenceKind::ilu) upper.expect_equal(expected.upper, 1e-10);
+}
+
+class IluLanes : public LanesTest {};
+
+TEST_F(IluLanes, RowsInScratchAndWhereTheyAreStored) {
+  for (const char* spec : {"poisson2d:6", "elasticity3d:2", "convection_diffusion3d:3"})
+    for (const int capacity : {0, 7, 24, 96}) {
+      check_lanes<8, IluRow>(generated(spec), 1, capacity, ReferenceKind::ilu);
+      check_lanes<32, IluRow>(generated(spec), 0, capacity, ReferenceKind::ilu);
+    }
+  for (const int capacity : {0, 12, 96})
+    check_lanes<8, IluRow>(random_general(57, 0.3, 5), 0, capacity, ReferenceKind::ilu);
+}
+
+TEST_F(IluLanes, RowsThatGiveToTheirDiagonals) {
+  for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
+    for (const int capacity : {0, 24, 96})
+      check_lanes<8, IluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
+  for (const int capacity : {0, 96})
+    check_lanes<8, IluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
+}
+
+TEST_F(IluLanes, RowsOfLAlone) {
+  for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
+    check_lanes<8, IcRow>(generated(spec), 1, 0, ReferenceKind::ic);
+}
+
+TEST_F(IluLanes, PivotsThatBreakDown) {
+  for (const int capacity : {0, 24})
+    check_lanes<8, IluRow>(sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}}), 0,
+                           capacity, ReferenceKind::ilu);
+}
+
+}  // namespace
+}  // namespace prekond::testing

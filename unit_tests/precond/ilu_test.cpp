@@ -1,0 +1,442 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/ilu_cases.hpp"
+#include "testing/one_thread.hpp"
+#include "testing/preconditioned_iterations.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+template <class Space>
+class IluTest : public ::testing::Test {};
+TYPED_TEST_SUITE(IluTest, TestSpaces, SpaceNames);
+
+template <class Options>
+Options unshifted(FactorSchedule schedule = FactorSchedule::automatic) {
+  Options options;
+  options.shift = 0;
+  options.schedule = schedule;
+  return options;
+}
+
+TYPED_TEST(IluTest, Ilu0EqualsTheSequentialOne) {
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free}) {
+    for (const Case& test : relaxation_matrices())
+      check_factors<Ilu0, double, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-13);
+    for (const Case& test : general_matrices())
+      check_factors<Ilu0, float, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-4);
+  }
+}
+
+TYPED_TEST(IluTest, AwkwardPatternsEqualTheSequentialOnes) {
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const Case& test : awkward_ilu_matrices()) {
+      check_factors<Ilu0, double, TypeParam>(test, unshifted<Ilu0Options>(schedule), 0, 1e-10);
+      auto options = unshifted<IlukOptions>(schedule);
+      options.level = 2;
+      check_factors<Iluk, double, TypeParam>(test, options, 2, 1e-10);
+    }
+}
+
+TYPED_TEST(IluTest, IlukEqualsTheSequentialOne) {
+  for (const Case& test : general_matrices())
+    for (const int level : {1, 3}) {
+      auto options = unshifted<IlukOptions>();
+      options.level = level;
+      check_factors<Iluk, double, TypeParam>(test, options, level, 1e-12);
+    }
+}
+
+TYPED_TEST(IluTest, IcEqualsTheSequentialOne) {
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const Case& test : small_matrices()) {
+      check_factors<Ic0, double, TypeParam>(test, unshifted<Ic0Options>(schedule), 0, 1e-13);
+      auto options = unshifted<IckOptions>(schedule);
+      for (const int level : {1, 2}) {
+        options.level = level;
+        check_factors<Ick, double, TypeParam>(test, options, level, 1e-13);
+      }
+      check_factors<Ic0, float, TypeParam>(test, unshifted<Ic0Options>(schedule), 0, 1e-4);
+    }
+  for (const char* spec : {"poisson3d:23", "elasticity3d:8", "circuit:48"})
+    check_factors<Ic0, double, TypeParam>({spec, generated(spec)}, unshifted<Ic0Options>(), 0, 1e-13);
+}
+
+TYPED_TEST(IluTest, MicEqualsTheSequentialOne) {
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const Case& test : small_matrices())
+      check_factors<Mic0, double, TypeParam>(test, unshifted<Mic0Options>(schedule), 0, 1e-11);
+}
+
+TYPED_TEST(IluTest, TheProductIsTheMatrixOnThePattern) {
+  for (const char* spec : {"convection_diffusion3d:5", "elasticity3d:3", "poisson2d:9"})
+    for (const int level : {0, 1, 2}) {
+      SCOPED_TRACE(std::string(spec) + ", level " + std::to_string(level));
+      auto options = unshifted<IlukOptions>();
+      options.level = level;
+      Iluk<double, TypeParam> m(options);
+      const auto host = generated(spec);
+      const auto f = factored(m, host);
+      ASSERT_EQ(m.report().breakdowns.count, 0);
+      LongVector row_scale;
+      const auto rows = scaled_rows(host, row_scale);
+      const auto product = product_of(f);
+      const int n = static_cast<int>(host.num_rows);
+      double filled = 0;
+      for (int i = 0; i < n; ++i)
+        for (int j = 0; j < n; ++j) {
+          const double a = rows[i].count(j) ? static_cast<double>(rows[i].at(j)) : 0;
+          const bool inside = i == j || f.lower[i].count(j) || f.upper[i].count(j);
+          if (inside)
+            ASSERT_NEAR(product[i][j], a, 1e-12) << i << ", " << j;
+          else
+            filled = std::max(filled, std::abs(product[i][j] - a));
+        }
+      EXPECT_GT(filled, 1e-6) << "nothing was dropped";
+    }
+}
+
+TYPED_TEST(IluTest, MicKeepsTheSumsOfTheRows) {
+  auto scaled = generated("poisson2d:9");  // its diagonal is not constant
+  for (int i = 0; i < 81; ++i)
+    for (std::size_t k = scaled.row_ptrs[i]; k < scaled.row_ptrs[i + 1]; ++k)
+      if (scaled.col_idxs[k] == i) scaled.values[k] += 10 * (i % 5);
+  for (const auto& host : {generated("poisson3d:6"), generated("anisotropic2d:8"), scaled}) {
+    Mic0<double, TypeParam> m(unshifted<Mic0Options>());
+    const auto f = factored(m, host);
+    ASSERT_EQ(m.report().breakdowns.count, 0);
+    const std::vector<double> ones(host.num_rows, 1);
+    const LongVector expected(host.num_rows, 1);
+    EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, multiply(host, ones)), expected), 1e-12);
+    const auto product = product_of(f);
+    for (int i = 0; i < static_cast<int>(host.num_rows); ++i) {
+      double of_a = 0, of_m = 0, size = 0;
+      for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k) {
+        of_a += host.values[k];
+        size += std::abs(host.values[k]);
+      }
+      for (int j = 0; j < static_cast<int>(host.num_rows); ++j)
+        of_m += product[i][j] / f.row_scale[i] / std::abs(f.row_scale[j]);
+      ASSERT_NEAR(of_m, of_a, 1e-12 * size) << "row " << i;
+    }
+  }
+}
+
+TYPED_TEST(IluTest, IcIsSymmetricToTheLastBit) {
+  const auto host = generated("elasticity3d:3");
+  const auto n = static_cast<std::size_t>(host.num_rows);
+  for (const char* name : {"ic0", "ick", "mic0"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    m->numeric(TypeParam(), to_device<TypeParam>(host));
+    EXPECT_TRUE(m->is_symmetric()) << name;
+    std::vector<std::vector<double>> identity(n, std::vector<double>(n, 0));
+    for (std::size_t i = 0; i < n; ++i) identity[i][i] = 1;
+    const auto inverse = applied_to<double, TypeParam>(*m, identity);
+    for (std::size_t i = 0; i < n; ++i)
+      for (std::size_t j = 0; j < n; ++j)
+        ASSERT_NEAR(inverse[i][j], inverse[j][i], 1e-14 * std::sqrt(inverse[i][i] * inverse[j][j])) << name;
+  }
+  Ic0<double, TypeParam> m;
+  const auto f = factored(m, host);
+  for (int i = 0; i < static_cast<int>(n); ++i)
+    for (const auto& [j, value] : f.lower[i]) ASSERT_EQ(value, f.upper[j].at(i));
+}
+
+TYPED_TEST(IluTest, LevelsAndOneLaunchHaveTheSameBits) {
+  const auto host = random_general(257, 0.03, 9);
+  const auto of = [&](const TypeParam& space, FactorSchedule schedule) {
+    auto options = unshifted<IlukOptions>(schedule);
+    Iluk<double, TypeParam> m(options);
+    return factored(m, host, space);
+  };
+  const auto levels = of(TypeParam(), FactorSchedule::levels);
+  for (int repetition = 0; repetition < 5; ++repetition)
+    EXPECT_TRUE(of(TypeParam(), FactorSchedule::sync_free) == levels);
+  if constexpr (is_host_space<TypeParam>) {
+    EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::levels) == levels);
+    EXPECT_TRUE(of(of_one_thread<TypeParam>(), FactorSchedule::sync_free) == levels);
+  }
+}
+
+TYPED_TEST(IluTest, WideLevelsHaveLaunchesOfTheirOwn) {
+  // 300 rows a level, and between them small ones.
+  const auto host = generated("poisson3d:32");
+  check_factors<Ilu0, double, TypeParam>({"poisson3d:32", host},
+                                         unshifted<Ilu0Options>(FactorSchedule::levels), 0, 1e-13);
+  Ilu0<double, TypeParam> m(unshifted<Ilu0Options>(FactorSchedule::levels));
+  ToolEvents events;
+  m.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_THAT(events.kernels(), Contains("prekond::ilu::numeric::factor_level"));
+  EXPECT_THAT(events.kernels(), Contains("prekond::ilu::numeric::factor_small_levels"));
+}
+
+TYPED_TEST(IluTest, ARowThatWaitsInVainIsDoneAgain) {
+  using namespace impl::ilu;
+  const TypeParam space;
+  const auto host = generated("poisson2d:9");
+  const auto a = to_device<TypeParam>(host);
+  const auto pattern = fill_pattern<TypeParam>(space, a, 1, std::int64_t(1) << 40, true);
+  const auto by_levels = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::levels);
+  auto reversed = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::sync_free);
+  auto chunks = to_vector(reversed.chunks);
+  ASSERT_GT(chunks.size(), 4u);
+  std::reverse(chunks.begin(), chunks.end());
+  for (std::size_t k = 0; k + 1 < chunks.size(); k += 2) std::swap(chunks[k], chunks[k + 1]);
+  reversed.chunks = to_device<TypeParam>(chunks);
+  for (const std::int64_t most_polls : {0, 100}) {
+    reversed.most_polls = most_polls;
+    Report report;
+    Outcome expected_outcome, outcome;
+    const auto expected = factor<double, TypeParam>(space, a, pattern, by_levels, IncompleteFactors::ilu, 0,
+                                                    report, expected_outcome);
+    const auto found =
+        factor<double, TypeParam>(space, a, pattern, reversed, IncompleteFactors::ilu, 0, report, outcome);
+    EXPECT_FALSE(expected_outcome.stalled);
+    EXPECT_TRUE(outcome.stalled);
+    EXPECT_EQ(to_vector(found.lower), to_vector(expected.lower));
+    EXPECT_EQ(to_vector(found.upper), to_vector(expected.upper));
+    EXPECT_EQ(to_vector(found.pivots), to_vector(expected.pivots));
+    EXPECT_EQ(outcome.breakdowns.diagonals, 0);
+  }
+}
+
+TYPED_TEST(IluTest, NumericTakesNewValues) {
+  const auto host = random_general(67, 0.1, 5);
+  auto changed = host;
+  for (double& value : changed.values) value *= 1.5 + 0.3 * std::sin(value);
+  for (const Reuse reuse : {Reuse::pattern, Reuse::none}) {
+    auto options = unshifted<IlukOptions>();
+    options.reuse = reuse;
+    Iluk<double, TypeParam> m(options);
+    m.numeric(TypeParam(), to_device<TypeParam>(host));
+    EXPECT_FALSE(m.report().pattern_kept);
+    ToolEvents events;
+    m.numeric(TypeParam(), to_device<TypeParam>(changed));
+    EXPECT_EQ(m.report().pattern_kept, reuse == Reuse::pattern);
+    const auto& kernels = events.kernels();
+    EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::fill::fill_rows") > 0,
+              reuse == Reuse::none);
+    const auto b = waves_of(67);
+    EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, b),
+                                  solve(reference_ilu(changed, 1, ReferenceKind::ilu), b)),
+              1e-13);
+  }
+  Ilu0<double, TypeParam> m;
+  m.symbolic(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_THAT(message_of<InputError>(
+                  [&] { m.numeric(TypeParam(), to_device<TypeParam>(random_general(67, 0.2, 6))); }),
+              HasSubstr("call symbolic again"));
+}
+
+TYPED_TEST(IluTest, PivotsThatBreakDownAreReplacedAndCounted) {
+  // Row 1 ends with 1 - 2 * 2 < 0, with 1 - 1 = 0, or nearly.
+  const HostMatrix<double> negative = sparse<double>({{1, 2, 0}, {2, 1, 0}, {0, 0, 5}});
+  const HostMatrix<double> zero = sparse<double>({{1, 1, 0}, {1, 1, 0}, {0, 0, 5}});
+  const HostMatrix<double> tiny = sparse<double>({{1, 1, 0}, {1, 1 + 1e-9, 0}, {0, 0, 5}});
+  for (const auto& host : {negative, zero, tiny}) {
+    check_factors<Ilu0, double, TypeParam>({"", host}, unshifted<Ilu0Options>(), 0, 1e-13);
+    check_factors<Ic0, double, TypeParam>({"", host}, unshifted<Ic0Options>(), 0, 1e-13);
+    check_factors<Mic0, double, TypeParam>({"", host}, unshifted<Mic0Options>(), 0, 1e-13);
+  }
+  Ic0<double, TypeParam> m(unshifted<Ic0Options>());
+  m.numeric(TypeParam(), to_device<TypeParam>(negative));
+  EXPECT_EQ(m.report().breakdowns.count, 1);
+  EXPECT_EQ(m.report().breakdowns.first_row, 1);
+  EXPECT_EQ(m.report().breakdowns.first_pivot, -3);
+  EXPECT_THAT(m.report().breakdowns.action, HasSubstr("1 rows of the factors fell back to their diagonal"));
+}
+
+TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
+  // With the shift s the pivot of row 1 is 1 + s - 1 / (1 + s): above the root of epsilon from 0.001 on.
+  const HostMatrix<double> zero = sparse<double>({{4, 4, 0}, {4, 4, 0}, {0, 0, 5}});
+  const auto check = [&](auto m, const HostMatrix<double>& host, double shift, int tries, int left) {
+    const auto f = factored(m, host);
+    EXPECT_EQ(m.shift(), shift);
+    EXPECT_EQ(m.report().breakdowns.count, left);
+    int noted = 0;
+    for (const std::string& note : m.report().notes) noted += note.rfind("shift ", 0) == 0 ? 1 : 0;
+    EXPECT_EQ(noted, tries);
+    return m.report().notes;
+  };
+  const auto notes = check(Ilu0<double, TypeParam>(), zero, 1e-3, 2, 0);
+  EXPECT_EQ(notes[0], "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
+  EXPECT_EQ(notes[1], "shift 0.001: no pivot broke down");
+  check(Ic0<double, TypeParam>(), zero, 1e-3, 2, 0);
+  // 1 + s > 1.05 / (1 + s)
+  const HostMatrix<double> more = sparse<double>({{1, 1.05, 0}, {1.05, 1, 0}, {0, 0, 5}});
+  check(Ic0<double, TypeParam>(), more, 0.1, 4, 0);
+  // No shift is enough: the first of the fewest.
+  const HostMatrix<double> never = sparse<double>({{1, 9, 9, 0}, {9, 1, 9, 9}, {9, 9, 1, 0}, {0, 9, 0, 1}});
+  Ic0<double, TypeParam> of_never;
+  const auto f = factored(of_never, never);
+  std::vector<int> counts;
+  const std::vector<double> ladder = {0, 1e-3, 1e-2, 0.1, 1};
+  for (const double s : ladder) counts.push_back(reference_ilu(never, 0, ReferenceKind::ic, s).replaced);
+  const auto fewest = std::min_element(counts.begin(), counts.end());
+  ASSERT_GT(*fewest, 0);
+  EXPECT_EQ(of_never.shift(), ladder[fewest - counts.begin()]);
+  EXPECT_EQ(of_never.report().breakdowns.count, *fewest);
+  // None breaks down, and no try is noted.
+  check(Ilu0<double, TypeParam>(), generated("poisson2d:9"), 0, 0, 0);
+  Ilu0Options options;
+  options.shift = 0.5;
+  for (const char* spec : {"poisson2d:9", "elasticity3d:3"})
+    check_factors<Ilu0, double, TypeParam>({spec, generated(spec)}, options, 0, 1e-13);
+  Ic0Options of_ic;
+  of_ic.shift = 0.5;
+  check_factors<Ic0, double, TypeParam>({"ic", generated("elasticity3d:3")}, of_ic, 0, 1e-13);
+}
+
+TYPED_TEST(IluTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
+  auto host = random_general(67, 0.2, 3);
+  host.values[host.row_ptrs[11]] = std::nan("");
+  for (std::size_t k = host.row_ptrs[40]; k < host.row_ptrs[41]; ++k)
+    if (host.col_idxs[k] == 40) host.values[k] = 0;
+  for (std::size_t k = host.row_ptrs[50]; k < host.row_ptrs[51]; ++k)
+    if (host.col_idxs[k] != 50) host.values[k] = 1e300;
+  for (const FactorSchedule schedule : {FactorSchedule::levels, FactorSchedule::sync_free})
+    for (const char* name : {"ilu0", "iluk"}) {
+      const auto m = create_preconditioner<double, TypeParam>(
+          name, {{"schedule", std::string(schedule == FactorSchedule::levels ? "levels" : "sync_free")}});
+      m->numeric(TypeParam(), to_device<TypeParam>(host));
+      EXPECT_GE(m->report().breakdowns.count, 2);
+      EXPECT_EQ(m->report().breakdowns.first_row, 11);
+      for (const double value : applied_to<double, TypeParam>(*m, waves_of(67)))
+        ASSERT_TRUE(std::isfinite(value));
+      // Columns 3 and 5 are those of row 7 alone, which no permutation puts on the diagonal.
+      auto singular = random_entries<double>(33, 33, 0.1, 8);
+      for (std::size_t k = 0; k < singular.nnz(); ++k)
+        if (singular.col_idxs[k] == 3 || singular.col_idxs[k] == 5) singular.values[k] = 0;
+      m->symbolic(TypeParam(), to_device<TypeParam>(singular));
+      m->numeric(TypeParam(), to_device<TypeParam>(singular));
+      EXPECT_GE(m->report().breakdowns.count, 2);
+      for (const double value : applied_to<double, TypeParam>(*m, waves_of(33)))
+        ASSERT_TRUE(std::isfinite(value));
+    }
+}
+
+TYPED_TEST(IluTest, IcRefusesWhatIsNotSymmetricPositive) {
+  const auto one_sided = sparse<double>({{4, 1, 0}, {0, 4, 1}, {1, 1, 4}});
+  const auto negative = sparse<double>({{4, 1}, {1, -4}});
+  for (const char* name : {"ic0", "ick", "mic0"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(one_sided)); }),
+                HasSubstr("the pattern is not symmetric"));
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), to_device<TypeParam>(negative)); }),
+                HasSubstr("the diagonal entry of row 2"));
+  }
+  const auto large =
+      create_preconditioner<double, TypeParam>("iluk", {{"pattern_bytes", std::int64_t(1024)}});
+  EXPECT_THAT(message_of<InputError>(
+                  [&] { large->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9"))); }),
+              HasSubstr("raise pattern_bytes"));
+}
+
+TYPED_TEST(IluTest, AllLevelsOfFillAreTheExactFactors) {
+  const auto host = random_general(67, 0.05, 3);
+  const auto x = waves_of(67);
+  const LongVector expected(x.begin(), x.end());
+  auto options = unshifted<IlukOptions>();
+  options.level = 1000;
+  Iluk<double, TypeParam> m(options);
+  m.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_LE(relative_difference(applied_to<double, TypeParam>(m, multiply(host, x)), expected), 1e-12);
+  Ilu0<double, TypeParam> ilu0;
+  ilu0.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_GE(relative_difference(applied_to<double, TypeParam>(ilu0, multiply(host, x)), expected), 1e-3);
+}
+
+TYPED_TEST(IluTest, MoreFillLeadsToFewerIterations) {
+  const auto a = generated("convection_diffusion3d:12");
+  const auto jacobi = iterations<TypeParam>(a, "jacobi", {}, 500);
+  const auto ilu0 = iterations<TypeParam>(a, "ilu0", {}, 500);
+  const auto ilu2 = iterations<TypeParam>(a, "iluk", {{"level", std::int64_t(2)}}, 500);
+  EXPECT_LT(ilu0, jacobi);
+  EXPECT_LT(ilu2, ilu0);
+}
+
+TYPED_TEST(IluTest, AnApplicationAllocatesNothingAndDoesNotWait) {
+  const TypeParam space;
+  // Of a constant diagonal, and of one that is not.
+  for (const char* spec : {"poisson2d:9", "circuit:9"})
+    for (const char* name : {"ilu0", "ick", "mic0"}) {
+      SCOPED_TRACE(std::string(spec) + ", " + name);
+      const auto m = create_preconditioner<double, TypeParam>(name);
+      m->numeric(space, to_device<TypeParam>(generated(spec)));
+      const MultiVector<double, TypeParam> x("x", m->num_rows(), 3), y("y", m->num_rows(), 3);
+      const auto workspace = m->make_workspace(space, 3);
+      ToolEvents events;
+      m->apply(space, x, y, *workspace);
+      EXPECT_TRUE(events.fences().empty());
+      EXPECT_TRUE(events.allocations().empty());
+      const auto small = m->make_workspace(space, 2);
+      EXPECT_THROW(m->apply(space, x, y, *small), std::logic_error);
+    }
+}
+
+TYPED_TEST(IluTest, SolvesByEveryMethodAndInEveryStorage) {
+  const auto host = generated("elasticity3d:3");
+  const auto b = waves_of(host.num_rows);
+  const auto of_ilu = solve(reference_ilu(host, 1, ReferenceKind::ilu), b);
+  const auto of_ic = solve(reference_ilu(host, 1, ReferenceKind::ic), b);
+  const auto check = [&](const OptionMap& options, double tolerance) {
+    for (const char* name : {"iluk", "ick"}) {
+      const auto m = create_preconditioner<double, TypeParam>(name, options);
+      m->numeric(TypeParam(), to_device<TypeParam>(host));
+      const auto& expected = name[1] == 'c' ? of_ic : of_ilu;
+      EXPECT_LE(relative_difference(applied_to<double, TypeParam>(*m, b), expected), tolerance) << name;
+    }
+  };
+  for (const char* method : {"auto", "levels", "sync_free"})
+    check({{"solve.method", std::string(method)}}, 1e-13);
+  // As many sweeps as there are levels are exact.
+  check({{"solve.method", std::string("jacobi")}, {"solve.sweeps", std::int64_t(300)}}, 1e-12);
+  check({{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(100)}}, 1e-10);
+  check({{"storage", std::string("single")}}, 1e-5);
+  check({{"storage", std::string("half")}}, 0.1);
+}
+
+TYPED_TEST(IluTest, SaysWhatItIs) {
+  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    EXPECT_EQ(m->name(), name);
+    const bool spd = name[1] == 'c' || name[1] == 'i';
+    EXPECT_EQ(m->properties().needs_spd, spd) << name;
+    EXPECT_EQ(m->is_symmetric(), spd) << name;
+    const auto inexact =
+        create_preconditioner<double, TypeParam>(name, {{"solve.method", std::string("isai")}});
+    EXPECT_TRUE(inexact->is_nonsymmetric()) << name;
+    m->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9")));
+    const Report& report = m->report();
+    EXPECT_EQ(report.nnz, std::string(name).back() == 'k' ? 369 + 2 * 64 : 369) << name;
+    EXPECT_THAT(report.notes, Contains(HasSubstr("levels of rows")));
+    EXPECT_GT(report.bytes, 8 * report.nnz);
+  }
+  EXPECT_THROW((create_preconditioner<double, TypeParam>("ilu0", {{"shift", -1.0}})), OptionError);
+}
+
+TYPED_TEST(IluTest, ARankWithoutRowsHasNothingToDo) {
+  HostMatrix<double> none;
+  none.num_cols = 3;
+  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    m->symbolic(TypeParam(), to_device<TypeParam>(none));
+    m->numeric(TypeParam(), to_device<TypeParam>(none));
+    m->numeric(TypeParam(), to_device<TypeParam>(none));
+    EXPECT_EQ(m->num_rows(), 0);
+    EXPECT_TRUE((applied_to<double, TypeParam>(*m, std::vector<double>{}).empty()));
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
