@@ -426,6 +426,23 @@ TYPED_TEST(TriangularSolverTest, WhatIsNotFiniteIsLeftOutAndCounted) {
   }
 }
 
+TYPED_TEST(TriangularSolverTest, BreakdownsAreAddedToThoseBefore) {
+  const TypeParam space;
+  auto n = strict_triangle(generated("poisson2d:9"), Triangle::lower);
+  n.values[n.row_ptrs[14]] = std::nan("");
+  TriangularSolver<double, TypeParam> solver("test", Triangle::lower);
+  solver.symbolic(space, graph_of<TypeParam>(n));
+  for (const int first : {3, 40}) {
+    Report report;
+    report.breakdowns = {2, first, 0.5, "before"};
+    solver.numeric(space, to_device<TypeParam>(n.values), {}, report);
+    EXPECT_EQ(report.breakdowns.count, 3);
+    EXPECT_EQ(report.breakdowns.first_row, std::min(first, 14));
+    EXPECT_EQ(report.breakdowns.first_pivot, first == 3 ? 0.5 : 1.0);
+    EXPECT_THAT(report.breakdowns.action, HasSubstr("before; test, lower solve: 1 rows of the factor lost"));
+  }
+}
+
 TYPED_TEST(TriangularSolverTest, WhatOtherRanksHaveDoesNotMatter) {
   auto n = strict_triangle(with_columns_of_other_ranks(generated("poisson2d:9")), Triangle::lower);
   const auto b = waves_of(n.num_rows);
