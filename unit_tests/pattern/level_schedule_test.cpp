@@ -50,6 +50,9 @@ void check(const std::string& name, const HostGraph& graph, std::int64_t num_col
     expect_schedule(impl::levels::schedule_by_frontiers<Space>(Space(), device, which), levels);
     expect_schedule(impl::levels::schedule_by_frontiers<Space>(of_one_thread<Space>(), device, which),
                     levels);
+    std::vector<int> reversed = levels;
+    for (int& level : reversed) level = *std::max_element(levels.begin(), levels.end()) - level;
+    expect_schedule(reversed_levels<Space>(Space(), level_schedule<Space>(Space(), device, which)), reversed);
     if (which == Triangle::upper) continue;
     const int most = levels.empty() ? 0 : 1 + *std::max_element(levels.begin(), levels.end());
     EXPECT_EQ(count_levels<Space>(Space(), device), most);

@@ -207,6 +207,33 @@ TYPED_TEST(TriangularSolverTest, StorageRoundsTheFactor) {
   }
 }
 
+TYPED_TEST(TriangularSolverTest, ByLevelsThatAreGiven) {
+  const HostMatrix<double> a = generated("poisson2d:19");
+  const HostMatrix<double> lower = strict_triangle(a, Triangle::lower),
+                           upper = strict_triangle(a, Triangle::upper);
+  const TypeParam space;
+  const auto levels = level_schedule<TypeParam>(space, graph_of<TypeParam>(lower), Triangle::lower);
+  for (const TriangularMethod method : {TriangularMethod::levels, TriangularMethod::sync_free}) {
+    TriangularOptions options;
+    options.method = method;
+    for (const Triangle which : {Triangle::lower, Triangle::upper}) {
+      const HostMatrix<double>& n = which == Triangle::lower ? lower : upper;
+      Solver<double, TypeParam> own(n, which, options), given(n, which, options);
+      given.solver.symbolic(space, graph_of<TypeParam>(n),
+                            which == Triangle::lower ? levels : reversed_levels<TypeParam>(space, levels));
+      given.numeric(n);
+      EXPECT_EQ(given.solver.num_levels(), levels.num_levels());
+      EXPECT_EQ(given(waves_of(n.num_rows, 1)), own(waves_of(n.num_rows, 1)));
+    }
+  }
+  TriangularSolver<double, TypeParam> solver("test", Triangle::lower);
+  EXPECT_THAT(
+      message_of<InputError>([&] {
+        solver.symbolic(space, graph_of<TypeParam>(HostMatrix<double>{2, 2, {0, 0, 1}, {0}, {1}}), levels);
+      }),
+      ::testing::HasSubstr("the levels are of 361 rows, the triangle has 2"));
+}
+
 TYPED_TEST(TriangularSolverTest, NumericAgain) {
   for (const auto& [word, method] : triangular_methods()) {
     SCOPED_TRACE(word);

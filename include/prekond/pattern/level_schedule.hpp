@@ -41,4 +41,10 @@ template <class Space>
 LevelSchedule<Space> level_schedule(const Space& space,
                                     const std::type_identity_t<CsrGraphView<Space>>& graph, Triangle which);
 
+/// The levels from the last to the first, in each the rows as they are: those of the transposed triangle, in
+/// which every row is later than those that it needs, though its level may be higher than it has to be. As
+/// many levels as there were. Cost: one pass over the rows. Fences.
+template <class Space>
+LevelSchedule<Space> reversed_levels(const Space& space, const LevelSchedule<Space>& schedule);
+
 }  // namespace prekond

@@ -55,7 +55,7 @@ struct IncompleteOptions {
            {"levels", FactorSchedule::levels},
            {"sync_free", FactorSchedule::sync_free}},
           "of numeric: a launch a level of rows, or one launch, each row once those that it needs are done; "
-          "auto: on a host levels, on a device sync_free unless levels have 65536 rows and more in the mean");
+          "auto: levels");
     visit(
         "solve.method", solve.method, triangular_methods(),
         "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or nearly, by "

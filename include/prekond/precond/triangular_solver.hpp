@@ -99,6 +99,9 @@ class TriangularSolver {
   /// Begins anew, with N's pattern, which is kept. Finds the levels, where the method needs them. Fences.
   /// \throws InputError where N has fewer columns than rows \pre sorted rows, of the strict triangle
   void symbolic(const Space& space, const CsrGraph<Space>& n);
+  /// The same by levels that the caller has found: of N, or of a pattern that has N's entries. \throws
+  /// InputError where they are of another number of rows
+  void symbolic(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels);
   /// N's values, and S by its diagonal, or empty; may be called again. They may be kept: \pre they do not
   /// change until the next call. Adds notes and breakdowns to the report. Fences. \throws std::logic_error
   /// before `symbolic` \throws InputError for another number of values than N has entries, or of scales than
@@ -128,6 +131,8 @@ class TriangularSolver {
   using Solve = impl::triangular::Solve<Scalar, Space>;
 
   bool needs_levels() const;
+  void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
+  std::shared_ptr<const Pattern> find_pattern(const Space& space, const CsrGraph<Space>& n) const;
   TriangularMethod exact_method(const Pattern& pattern) const;
 
   std::string m_owner;

@@ -110,10 +110,15 @@ struct AdvanceFrontier {
     KOKKOS_FUNCTION int& appended() const { return ints(3); }
   };
 
+  /// Threads of a host's team: two, where the space has them.
+  static int host_team(const Space& space) {
+    return std::min(2, Policy(space, 1, 1).team_size_max(AdvanceFrontier(), Kokkos::ParallelForTag()));
+  }
+
   static Policy policy(const Space& space, std::int64_t num_rows, std::int64_t nnz) {
     int lanes = is_host_space<Space> ? 1 : 4;
     while (!is_host_space<Space> && lanes < 32 && lanes * num_rows < nnz) lanes *= 2;
-    const int threads = is_host_space<Space> ? std::min(2, space.concurrency()) : Tuning::team_lanes / lanes;
+    const int threads = is_host_space<Space> ? host_team(space) : Tuning::team_lanes / lanes;
     const auto teams = std::min<std::int64_t>(Tuning::max_teams, (num_rows + threads - 1) / threads);
     const std::size_t bytes =
         Ints::shmem_size(4) + Ints::shmem_size(threads) + Ints::shmem_size(Tuning::most_ready);

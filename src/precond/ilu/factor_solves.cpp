@@ -30,9 +30,13 @@ struct ScaleRange {
 }  // namespace
 
 template <class Scalar, class Space>
-void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
-  m_lower.symbolic(space, pattern.lower);
-  m_upper.symbolic(space, pattern.upper);
+void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
+                                           const LevelSchedule<Space>& levels) {
+  m_lower.symbolic(space, pattern.lower, levels);
+  if (pattern.is_symmetric)
+    m_upper.symbolic(space, pattern.upper, reversed_levels<Space>(space, levels));
+  else
+    m_upper.symbolic(space, pattern.upper);
 }
 
 template <class Scalar, class Space>

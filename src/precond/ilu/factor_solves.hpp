@@ -23,7 +23,8 @@ class FactorSolves {
         m_upper(owner, Triangle::upper, options) {}
 
   /// Fences.
-  void symbolic(const Space& space, const FillPattern<Space>& pattern);
+  /// `levels`: L's, which are U's too, in reverse, where the pattern is symmetric.
+  void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
   /// `same_methods`: where one solve falls back to an exact one, the other does: so M stays symmetric.
   /// Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,

@@ -99,11 +99,12 @@ std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteFactors::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, {this->name(), m_options.solve}});
-  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, symmetric);
+  constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
+  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
   result->schedule = impl::ilu::schedule_rows<Space>(space, result->pattern.lower, m_options.schedule);
-  result->solves.symbolic(space, result->pattern);
+  result->solves.symbolic(space, result->pattern, result->schedule.levels);
   return result;
 }
 

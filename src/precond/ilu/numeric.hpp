@@ -18,8 +18,6 @@ using relaxation::Factors;
 
 struct ScheduleTuning {
   static constexpr int chunk_rows = 16;  ///< of a ticket: the vectors of a team
-  /// Levels of so many rows in the mean fill a device, so that launches of their own cost little.
-  static constexpr std::int64_t wide_level = 65536;
   /// Levels of so few rows make one launch together, of one team.
   static constexpr int small_on_device = 64, small_on_host = 256;
   static constexpr int small_team_threads = 256;                     ///< whose scratch fits 48 kB

@@ -50,11 +50,7 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
       group_levels(result.levels.host_level_ptrs,
                    is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
   result.how = how;
-  if (how == FactorSchedule::automatic) {
-    const std::int64_t wide = ScheduleTuning::wide_level * result.levels.num_levels();
-    result.how =
-        is_host_space<Space> || lower.num_rows >= wide ? FactorSchedule::levels : FactorSchedule::sync_free;
-  }
+  if (how == FactorSchedule::automatic) result.how = FactorSchedule::levels;
   if (result.how == FactorSchedule::sync_free) make_chunks(space, result);
   return result;
 }

@@ -27,8 +27,8 @@ struct LevelsOfRows {
 }  // namespace
 
 template <class Space>
-LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n, Triangle which) {
-  const LevelSchedule<Space> schedule = level_schedule<Space>(space, n, which);
+LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n,
+                                       const LevelSchedule<Space>& schedule) {
   Coloring<Space> levels;
   levels.num_colors = schedule.num_levels();
   levels.permutation = schedule.rows;
@@ -47,8 +47,9 @@ LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>
   return std::make_shared<const relaxation::ColorPattern<Space>>(std::move(pattern));
 }
 
-#define PREKOND_LEVEL_PATTERN(Space) \
-  template LevelPattern<Space> make_level_pattern<Space>(const Space&, const CsrGraph<Space>&, Triangle);
+#define PREKOND_LEVEL_PATTERN(Space)                                                           \
+  template LevelPattern<Space> make_level_pattern<Space>(const Space&, const CsrGraph<Space>&, \
+                                                         const LevelSchedule<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_LEVEL_PATTERN)
 
 }  // namespace prekond::impl::triangular

@@ -42,7 +42,8 @@ using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
 
 /// N in the order of its levels: their triangle `lower`, whichever N is. Fences.
 template <class Space>
-LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n, Triangle which);
+LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n,
+                                       const LevelSchedule<Space>& schedule);
 
 /// N and S in the order of the levels.
 template <class Scalar, class Space>

@@ -114,6 +114,7 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
         } else {
           if (mean <= SyncFreeTuning::mean_of_thread) return make(std::integral_constant<int, 1>());
           if (mean <= SyncFreeTuning::mean_of_eight) return make(std::integral_constant<int, 8>());
+          if (mean <= SyncFreeTuning::mean_of_sixteen) return make(std::integral_constant<int, 16>());
           return make(std::integral_constant<int, 32>());
         }
       });

@@ -18,11 +18,13 @@
 
 namespace prekond::impl::triangular {
 
-/// Estimates, not measured.
+// Chosen on an H200 (perf_tests/results/h200/ilu/results.md), but for the means and the polls.
 struct SyncFreeTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each, to 8 lanes, else to 32.
+  // On a device, rows of up to so many entries in the mean go to a thread each, to 8 lanes, to 16, else
+  // to 32.
   static constexpr int mean_of_thread = 8;
-  static constexpr int mean_of_eight = 64;
+  static constexpr int mean_of_eight = 12;
+  static constexpr int mean_of_sixteen = 64;
   static constexpr int team_lanes = 128;
   static constexpr int team_of_threads = 64;     ///< where a row is a thread's
   static constexpr int resident_threads = 1024;  ///< of a multiprocessor, which registers leave room for

@@ -59,13 +59,35 @@ bool TriangularSolver<Scalar, Space>::needs_levels() const {
 
 template <class Scalar, class Space>
 void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGraph<Space>& n) {
+  begin(space, n, nullptr);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGraph<Space>& n,
+                                               const LevelSchedule<Space>& levels) {
+  if (levels.num_rows() != n.num_rows)
+    throw InputError(m_owner + ": the levels are of " + std::to_string(levels.num_rows()) +
+                     " rows, the triangle has " + std::to_string(n.num_rows));
+  begin(space, n, &levels);
+}
+
+template <class Scalar, class Space>
+std::shared_ptr<const impl::relaxation::ColorPattern<Space>> TriangularSolver<Scalar, Space>::find_pattern(
+    const Space& space, const CsrGraph<Space>& n) const {
+  return impl::triangular::make_level_pattern<Space>(space, n, level_schedule<Space>(space, n, m_which));
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<Space>& n,
+                                            const LevelSchedule<Space>* levels) {
   if (n.num_cols < n.num_rows)
     throw InputError(m_owner + ": the triangle is " + std::to_string(n.num_rows) + " x " +
                      std::to_string(n.num_cols) + "; it has to have a column for each row");
   std::shared_ptr<const Pattern> pattern;
   std::shared_ptr<Isai<Scalar, Space>> isai;
   if (n.num_rows > 0 && needs_levels())
-    pattern = impl::triangular::make_level_pattern<Space>(space, n, m_which);
+    pattern = levels != nullptr ? impl::triangular::make_level_pattern<Space>(space, n, *levels)
+                                : find_pattern(space, n);
   if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
@@ -111,7 +133,7 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   }
   const bool is_exact = solve == nullptr;
   std::shared_ptr<const Pattern> pattern = m_pattern;
-  if (is_exact && !pattern) pattern = solves::make_level_pattern<Space>(space, m_graph, m_which);
+  if (is_exact && !pattern) pattern = find_pattern(space, m_graph);
   const TriangularMethod method = is_exact ? exact_method(*pattern) : m_options.method;
   if (method == TriangularMethod::levels)
     solve = solves::make_level_solve<Scalar, Space>(space, factor, pattern, m_options.storage, report.notes);
