@@ -151,6 +151,12 @@ std::vector<Setting> real_settings() {
   }
   all.push_back({"multicolor_ssor", {{"sweeps", 2}, {"omega", 1.5}}, true});
   all.push_back({"multicolor_ilu0", {{"kind", std::string("ic")}}, true});
+  for (const char* name : {"ilu0", "iluk", "ic0", "ick", "mic0"}) {
+    all.push_back({name, {}, true});
+    all.push_back({name, {{"storage", std::string("single")}}, true});
+    all.push_back({name, {{"solve.method", std::string("jacobi")}}, true});
+    all.push_back({name, {{"solve.method", std::string("isai")}}, true});
+  }
   const auto add_blocks = [&](const char* name, OptionMap options, const std::string& local, bool factored) {
     options["local"] = local;
     all.push_back({name, options, factored});
@@ -241,11 +247,12 @@ bool has(const Setting& setting, const char* key, const char* value) {
 
 /// In half precision what is applied in between is up to 2^-28 of M^-1, and a step of the relaxation adds
 /// products that are as much smaller than M^-1 as the residual is. The inverses of blocks have entries far
-/// below their largest one.
+/// below their largest one, and factors of a matrix in its own order sums of terms that are.
 template <class Scalar>
 std::vector<int> exponents(const Setting& setting) {
+  const std::set<std::string> incomplete = {"ilu0", "iluk", "ic0", "ick", "mic0"};
   const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0 ||
-                    setting.options.count("local") > 0;
+                    setting.options.count("local") > 0 || incomplete.count(setting.name) > 0;
   // A polynomial's last step adds terms that are smaller than M^-1.
   const std::set<std::string> polynomials = {"ls_polynomial", "chebyshev", "neumann"};
   if (sizeof(Real<Scalar>) == 4 && polynomials.count(setting.name) > 0) return {-100, -61, -1, 1, 2, 61};
@@ -326,7 +333,8 @@ void check_scaling(const std::vector<Setting>& chosen, const HostMatrix<Scalar>&
 
 std::vector<Setting> only(const std::vector<Setting>& all, bool spd) {
   std::vector<Setting> result;
-  const std::set<std::string> of_spd = {"fsai", "adaptive_fsai", "ls_polynomial", "chebyshev", "neumann"};
+  const std::set<std::string> of_spd = {"fsai", "adaptive_fsai", "ic0",       "ick",
+                                        "mic0", "ls_polynomial", "chebyshev", "neumann"};
   for (const Setting& setting : all) {
     const bool needs_spd = of_spd.count(setting.name) > 0 || has(setting, "kind", "spd") ||
                            has(setting, "local", "ic0") || has(setting, "kind", "ic");

@@ -24,7 +24,7 @@ TYPED_TEST_SUITE(IluTest, TestSpaces, SpaceNames);
 template <class Options>
 Options unshifted(FactorSchedule schedule = FactorSchedule::automatic) {
   Options options;
-  options.shift = 0;
+  options.raise_shift = false;
   options.schedule = schedule;
   return options;
 }
@@ -275,6 +275,11 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
   // 1 + s > 1.05 / (1 + s)
   const HostMatrix<double> more = sparse<double>({{1, 1.05, 0}, {1.05, 1, 0}, {0, 0, 5}});
   check(Ic0<double, TypeParam>(), more, 0.1, 4, 0);
+  Ic0Options from;
+  from.shift = 0.005;
+  check(Ic0<double, TypeParam>(from), more, 0.1, 3, 0);
+  from.raise_shift = false;
+  check(Ic0<double, TypeParam>(from), more, 0.005, 0, 1);
   // No shift is enough: the first of the fewest.
   const HostMatrix<double> never = sparse<double>({{1, 9, 9, 0}, {9, 1, 9, 9}, {9, 9, 1, 0}, {0, 9, 0, 1}});
   Ic0<double, TypeParam> of_never;

@@ -9,7 +9,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,7 +31,8 @@ enum class FactorSchedule { automatic, levels, sync_free };
 
 /// What all incomplete factorisations let choose.
 struct IncompleteOptions {
-  std::optional<double> shift;
+  double shift = 0;
+  bool raise_shift = true;
   FactorSchedule schedule = FactorSchedule::automatic;
   TriangularOptions solve;
   Reuse reuse = Reuse::pattern;
@@ -40,16 +40,17 @@ struct IncompleteOptions {
 
   /// Those of a symmetric positive definite matrix, and of a general one.
   Properties properties(IncompleteFactors kind) const {
-    if (kind == IncompleteFactors::ilu) return {.symmetry = Symmetry::nonsymmetric};
-    const bool symmetric = solve.method != TriangularMethod::isai;
-    return {.needs_spd = true, .symmetry = symmetric ? Symmetry::symmetric : Symmetry::nonsymmetric};
+    // An approximate inverse of L^T is not the transpose of L's.
+    if (kind == IncompleteFactors::ilu || solve.method == TriangularMethod::isai)
+      return {.symmetry = Symmetry::nonsymmetric};
+    return {.needs_spd = true, .symmetry = Symmetry::symmetric};
   }
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("shift", shift, 0.0, 1e6,
-          "alpha: A + alpha diag|A| is factored; auto: 0 and, as long as pivots break down, 0.001, 0.01, "
-          "0.1, 1");
+    visit("shift", shift, 0.0, 1e6, "alpha: A + alpha diag|A| is factored");
+    visit("raise_shift", raise_shift,
+          "as long as pivots break down: the larger ones of 0.001, 0.01, 0.1 and 1 in turn");
     visit("schedule", schedule,
           {{"auto", FactorSchedule::automatic},
            {"levels", FactorSchedule::levels},
@@ -98,10 +99,11 @@ struct IncompleteOptions {
 ///
 /// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
 /// size for `ilu`, with sign for `ic` and `mic`), or with entries that are not finite, loses all of L and U
-/// but the diagonal, |a_ii|; of `ic` and `mic` its row of L. Where no `shift` was set, A + alpha diag|A| is
-/// then factored, with alpha = 0.001, 0.01, 0.1, 1 in turn, until no pivot breaks down; else the one with the
-/// fewest breakdowns is kept, of equal ones the first. The report's notes have each try, and what is counted
-/// is that of the one kept, the first with its pivot relative to the diagonal entry.
+/// but the diagonal, |a_ii|; of `ic` and `mic` its row of L. With `raise_shift` A + alpha diag|A| is
+/// then factored, with those of alpha = 0.001, 0.01, 0.1, 1 that are larger than `shift` in turn, until no
+/// pivot breaks down; else the one with the fewest breakdowns is kept, of equal ones the first. The report's
+/// notes have each try, and what is counted is that of the one kept, the first with its pivot relative to the
+/// diagonal entry.
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.3.2 to 10.3.5; shifts:
 /// Manteuffel, Math. Comp. 34 (1980); Li, Saad, J. Supercomput. 63 (2013), section 5.1.

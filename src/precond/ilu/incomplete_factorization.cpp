@@ -138,9 +138,11 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   check_diagonal(space, a);
   const auto symbolic = finds ? find_pattern(space, a) : m_symbolic;
   const auto& pattern = symbolic->pattern;
-  const std::vector<double> ladder = {0, 1e-3, 1e-2, 1e-1, 1};
+  std::vector<double> shifts = {m_options.shift};
+  for (const double larger : {1e-3, 1e-2, 1e-1, 1.0})
+    if (m_options.raise_shift && larger > m_options.shift) shifts.push_back(larger);
   const auto best = try_shifts<Scalar, Space>(
-      m_options.shift ? std::vector<double>{*m_options.shift} : ladder,
+      shifts,
       [&](double alpha, Outcome& outcome) {
         Report of_scaling;
         auto factors = impl::ilu::factor<Scalar, Space>(space, a, pattern, symbolic->schedule, m_kind, alpha,

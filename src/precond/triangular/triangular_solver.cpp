@@ -25,9 +25,8 @@ std::string word_of(TriangularMethod method) {
 /// Why sweeps are of no use; empty where they are.
 std::string divergence(const impl::triangular::Changes& changes) {
   if (std::isfinite(changes.first) && std::isfinite(changes.last) && changes.last <= changes.first) return {};
-  const auto text = [](double change) { return to_string(OptionValue(change)); };
-  return "jacobi was refused: its last sweep changed a vector by " + text(changes.last) + ", the first by " +
-         text(changes.first);
+  return "jacobi was refused: its last sweep changed a vector " +
+         to_string(OptionValue(changes.last / changes.first)) + " times as much as the first";
 }
 
 IsaiOptions isai_options(Triangle which, const TriangularOptions& options) {
