@@ -138,6 +138,9 @@ part_perf() {
     measure "polynomial_${matrix//[:,=]/_}" perf_polynomial "--matrix=$matrix" --degrees=2,10 --storages=full,half
   done
   measure triangular perf_triangular "--matrices=poisson3d:160;elasticity3d:100" --storages=full,half --repetitions=3
+  for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
+    measure "ilu_${matrix//[:,=]/_}" perf_ilu "--matrix=$matrix" --repetitions=3 $([[ $matrix == elasticity* ]] && echo --levels=0)
+  done
   measure block_elasticity3d_30 perf_block --matrix=elasticity3d:30
   measure reordering_poisson3d_100 perf_reordering --matrix=poisson3d:100
   measure cholesky perf_cholesky
