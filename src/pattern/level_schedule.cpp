@@ -5,6 +5,7 @@
 
 #include "instantiate.hpp"
 #include "pattern/levels/frontiers.hpp"
+#include "pattern/levels/level_at.hpp"
 #include "pattern/levels/schedule.hpp"
 
 namespace prekond {
@@ -26,15 +27,8 @@ struct ReverseLevels {
   VectorView<const int, Space> rows, level_ptrs;
   VectorView<int, Space> reversed_rows;
   KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    int level = 0, end = static_cast<int>(level_ptrs.extent(0)) - 1;  // level_ptrs(level) <= place
-    const int n = level_ptrs(end);
-    while (end - level > 1) {
-      const int middle = level + (end - level) / 2;
-      if (level_ptrs(middle) <= place)
-        level = middle;
-      else
-        end = middle;
-    }
+    const int level = impl::levels::level_at<Space>(level_ptrs, place);
+    const int n = level_ptrs(level_ptrs.extent(0) - 1);
     reversed_rows(n - level_ptrs(level + 1) + (place - level_ptrs(level))) = rows(place);
   }
 };

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "instantiate.hpp"
+#include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
 
 namespace prekond::impl::triangular {
@@ -12,15 +13,7 @@ struct LevelsOfRows {
   VectorView<const int, Space> rows, level_ptrs;
   VectorView<int, Space> levels;
   KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    int level = 0, end = static_cast<int>(level_ptrs.extent(0)) - 1;  // level_ptrs(level) <= place
-    while (end - level > 1) {
-      const int middle = level + (end - level) / 2;
-      if (level_ptrs(middle) <= place)
-        level = middle;
-      else
-        end = middle;
-    }
-    levels(rows(place)) = level;
+    levels(rows(place)) = levels::level_at<Space>(level_ptrs, place);
   }
 };
 
