@@ -284,6 +284,7 @@ void OptionFields::set(const OptionMap& values, const std::string& owner) const 
     } else {
       std::vector<std::string> names;
       for (const auto& f : m_fields) names.push_back(f.name);
+      for (const auto& f : m_fields) names.push_back(f.name.substr(0, f.name.find('.')));  // of a sublist
       const std::string nearest = nearest_word(name, names);
       throw OptionError("'" + owner + "' has no option '" + name + "'" +
                         (nearest.empty() ? "; it takes none" : "; did you mean '" + nearest + "'?"));
