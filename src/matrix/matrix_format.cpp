@@ -33,7 +33,7 @@ struct AdviceTuning {
   // Before CSR is left for another format, that has to be so much smaller: assumed.
   static constexpr double advantage = 0.95;
   // DIA reads nothing but what it adds: it is the faster one up to so many times the bytes that SELL is
-  // estimated to take (H200, elasticity3d:60, 1.06 times: 80.0 us against 73.1).
+  // estimated to take (H200, elasticity3d:60, 1.06 times: 78.6 us against 71.8).
   static constexpr double dia_over_sell = 1.03;
 };
 

@@ -94,8 +94,9 @@ struct IncompleteOptions {
 ///
 /// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a binary search in row i
 /// for each of its entries; of an application 2 nnz operations, and what the solves take (see
-/// TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, on a device 1
-/// more; what the two solves keep. Columns >= num_rows (of other ranks) are skipped. For real scalars.
+/// TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and 8 for each
+/// 16 rows with `schedule = sync_free`; what the two solves keep. Columns >= num_rows (of other ranks) are
+/// skipped. For real scalars.
 ///
 /// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
 /// size for `ilu`, with sign for `ic` and `mic`), or with entries that are not finite, loses all of L and U

@@ -99,8 +99,9 @@ class TriangularSolver {
   /// Begins anew, with N's pattern, which is kept. Finds the levels, where the method needs them. Fences.
   /// \throws InputError where N has fewer columns than rows \pre sorted rows, of the strict triangle
   void symbolic(const Space& space, const CsrGraph<Space>& n);
-  /// The same by levels that the caller has found: of N, or of a pattern that has N's entries. \throws
-  /// InputError where they are of another number of rows
+  /// The same by levels that the caller has found. \throws InputError where they are of another number of
+  /// rows \pre they are those of N, or of a pattern that has N's entries: each row is of a later level than
+  /// those that it needs
   void symbolic(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels);
   /// N's values, and S by its diagonal, or empty; may be called again. They may be kept: \pre they do not
   /// change until the next call. Adds notes and breakdowns to the report. Fences. \throws std::logic_error
