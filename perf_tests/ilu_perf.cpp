@@ -36,14 +36,14 @@ constexpr int inner = 10;
 
 template <class Method>
 double symbolic(benchmark::State& state, const Matrix& a, const typename Method::options_type& options,
-                int level, bool symmetric) {
+                int level) {
   const Space space;
   Method method(options);
   method.symbolic(space, a);
   const double time = perf::seconds(space, [&] { method.symbolic(space, a); });
   FillPattern<Space> pattern;
   state.counters["pattern"] = perf::seconds(
-      space, [&] { pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, symmetric); });
+      space, [&] { pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true); });
   state.counters["levels"] = perf::seconds(
       space, [&] { level_schedule<Space>(space, CsrGraphView<Space>(pattern.lower), Triangle::lower); });
   state.counters["fill"] = double(pattern.added);
@@ -52,14 +52,13 @@ double symbolic(benchmark::State& state, const Matrix& a, const typename Method:
 
 template <class Method>
 double numeric(benchmark::State& state, const Matrix& a, const typename Method::options_type& options,
-               int level, IncompleteFactors kind) {
+               int level, IncompleteKind kind) {
   const Space space;
   Method method(options);
   method.symbolic(space, a);
   method.numeric(space, a);
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
-  const auto pattern =
-      fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, kind != IncompleteFactors::ilu);
+  const auto pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true);
   const auto schedule = impl::ilu::schedule_rows<Space>(space, pattern.lower, options.schedule);
   Report report;
   impl::ilu::Outcome outcome;
@@ -68,8 +67,7 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
   };
   factor();
   const double alone = perf::seconds(space, factor);
-  const double entries =
-      double(pattern.lower.nnz() + (kind == IncompleteFactors::ic ? 0 : pattern.upper.nnz()));
+  const double entries = double(pattern.lower.nnz() + (kind == IncompleteKind::ic ? 0 : pattern.upper.nnz()));
   state.counters["factor"] = alone;
   state.counters["bytes_per_second"] = (20 * entries + 24.0 * double(a.num_rows)) / alone;
   state.counters["num_levels"] = schedule.levels.num_levels();
@@ -103,16 +101,15 @@ double apply(benchmark::State& state, const Matrix& a, const typename Method::op
 
 template <class Method>
 void add_method(const perf::Matrix* a, const std::string& spec, typename Method::options_type options,
-                int level, IncompleteFactors kind, const std::vector<std::string>& schedules, int repetitions,
+                int level, IncompleteKind kind, const std::vector<std::string>& schedules, int repetitions,
                 bool kernels) {
   std::string name = std::string(Method::options_type::name) + "/" + spec;
   if constexpr (requires { options.level; }) {
     options.level = level;
     name += "/level:" + std::to_string(level);
   }
-  perf::add("symbolic/" + name, repetitions, [=](benchmark::State& state) {
-    return symbolic<Method>(state, *a, options, level, kind != IncompleteFactors::ilu);
-  });
+  perf::add("symbolic/" + name, repetitions,
+            [=](benchmark::State& state) { return symbolic<Method>(state, *a, options, level); });
   for (const std::string& schedule : schedules) {
     OptionFields::of(options).set({{"schedule", schedule}}, "perf_ilu");
     if (kernels) perf::print_kernels<Method>(*a, options, name + "/" + schedule);
@@ -151,7 +148,7 @@ void register_all(int& argc, char** argv) {
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto shared = perf::lasting_matrix(spec);
   const perf::Matrix* a = &*shared;
-  using Kind = IncompleteFactors;
+  using Kind = IncompleteKind;
   add_method<Ilu0<double, Space>>(a, spec, {}, 0, Kind::ilu, schedules, repetitions, kernels);
   add_method<Ic0<double, Space>>(a, spec, {}, 0, Kind::ic, schedules, repetitions, kernels);
   add_method<Mic0<double, Space>>(a, spec, {}, 0, Kind::mic, schedules, repetitions, kernels);

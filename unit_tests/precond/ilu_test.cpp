@@ -197,10 +197,10 @@ TYPED_TEST(IluTest, ARowThatWaitsInVainIsDoneAgain) {
     reversed.most_polls = most_polls;
     Report report;
     Outcome expected_outcome, outcome;
-    const auto expected = factor<double, TypeParam>(space, a, pattern, by_levels, IncompleteFactors::ilu, 0,
+    const auto expected = factor<double, TypeParam>(space, a, pattern, by_levels, IncompleteKind::ilu, 0,
                                                     report, expected_outcome);
     const auto found =
-        factor<double, TypeParam>(space, a, pattern, reversed, IncompleteFactors::ilu, 0, report, outcome);
+        factor<double, TypeParam>(space, a, pattern, reversed, IncompleteKind::ilu, 0, report, outcome);
     EXPECT_FALSE(expected_outcome.stalled);
     EXPECT_TRUE(outcome.stalled);
     EXPECT_EQ(to_vector(found.lower), to_vector(expected.lower));

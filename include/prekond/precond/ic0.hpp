@@ -12,7 +12,7 @@ struct Ic0Options : IncompleteOptions {
       "IC(0): incomplete L D L^T of a symmetric positive definite matrix on its own pattern";
   static constexpr const char* paper = "Meijerink, van der Vorst, Math. Comp. 31 (1977)";
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteFactors::ic); }
+  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::ic); }
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -14,7 +14,7 @@ struct IckOptions : IncompleteOptions {
 
   int level = 1;
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteFactors::ic); }
+  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::ic); }
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -12,7 +12,7 @@ struct Ilu0Options : IncompleteOptions {
   static constexpr const char* paper =
       "Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 10.3";
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteFactors::ilu); }
+  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::ilu); }
 
   template <class Visitor>
   void describe(Visitor& visit) {

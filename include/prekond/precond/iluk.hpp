@@ -14,7 +14,7 @@ struct IlukOptions : IncompleteOptions {
 
   int level = 1;
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteFactors::ilu); }
+  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::ilu); }
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -12,7 +12,7 @@ struct Mic0Options : IncompleteOptions {
       "MIC(0): IC(0) with what is dropped added to the diagonal, so that row sums are kept";
   static constexpr const char* paper = "Gustafsson, BIT 18 (1978)";
 
-  Properties properties() const { return IncompleteOptions::properties(IncompleteFactors::mic); }
+  Properties properties() const { return IncompleteOptions::properties(IncompleteKind::mic); }
 
   template <class Visitor>
   void describe(Visitor& visit) {

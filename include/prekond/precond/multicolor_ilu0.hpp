@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/properties.hpp>
+#include <prekond/precond/incomplete_kind.hpp>
 #include <prekond/precond/multicolor.hpp>
 
 namespace prekond {
-
-/// The factorisation: of a general matrix, or of a symmetric positive definite one.
-enum class IncompleteKind { ilu, ic };
 
 /// Parameters of the multicolour ILU(0).
 struct MulticolorIlu0Options : MulticolorOptions {

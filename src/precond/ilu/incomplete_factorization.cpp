@@ -7,8 +7,9 @@
 #include "precond/common/diagonal.hpp"
 #include "precond/ilu/factor_solves.hpp"
 #include "precond/ilu/numeric.hpp"
+#include "precond/ilu/row_breakdowns.hpp"
+#include "precond/ilu/try_shifts.hpp"
 
-#include <sstream>
 #include <string>
 
 namespace prekond {
@@ -24,69 +25,9 @@ struct SymbolicFactors {
 
 }  // namespace impl::ilu
 
-namespace {
-
-using impl::ilu::Outcome;
-
-long long count_of(const Outcome& outcome) {
-  return outcome.breakdowns.pivots + outcome.breakdowns.diagonals;
-}
-
-Breakdowns breakdowns_of(const Outcome& outcome) {
-  Breakdowns own = impl::breakdowns_of(outcome.breakdowns, "");
-  own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";
-  return own;
-}
-
-std::string note_of_try(double alpha, const Outcome& outcome) {
-  const Breakdowns own = breakdowns_of(outcome);
-  std::ostringstream text;
-  text << "shift " << alpha << ": ";
-  if (own.count == 0)
-    text << "no pivot broke down";
-  else
-    text << own.count << (own.count == 1 ? " row" : " rows") << " broke down, the first is row "
-         << own.first_row + 1 << " with the pivot " << own.first_pivot << " of its diagonal entry";
-  return text.str();
-}
-
-/// The factors that are kept, and how they came about.
 template <class Scalar, class Space>
-struct BestTry {
-  impl::relaxation::Factors<Scalar, Space> factors;
-  Outcome outcome;
-  double alpha = 0;
-  int tries = 0;
-};
-
-/// With each shift in turn until no row breaks down; else that of the fewest breakdowns.
-template <class Scalar, class Space, class Factor>
-BestTry<Scalar, Space> try_shifts(const std::vector<double>& shifts, const Factor& factor, Report& report) {
-  BestTry<Scalar, Space> best;
-  for (const double alpha : shifts) {
-    Outcome outcome;
-    const auto factors = factor(alpha, outcome);
-    ++best.tries;
-    if (outcome.stalled)
-      report.notes.push_back("a row waited in vain for another: the factorisation was done again by levels");
-    if (shifts.size() > 1 && (count_of(outcome) > 0 || best.tries > 1))
-      report.notes.push_back(note_of_try(alpha, outcome));
-    if (best.tries == 1 || count_of(outcome) < count_of(best.outcome)) {
-      best.factors = factors;
-      best.outcome = outcome;
-      best.alpha = alpha;
-    }
-    if (count_of(outcome) == 0) break;
-  }
-  return best;
-}
-
-}  // namespace
-
-template <class Scalar, class Space>
-IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name,
-                                                                IncompleteFactors kind, int level,
-                                                                const IncompleteOptions& options)
+IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name, IncompleteKind kind,
+                                                                int level, const IncompleteOptions& options)
     : m_kind(kind), m_level(level), m_options(options) {
   refuse_growing_pattern(name, options.reuse);
 }
@@ -97,7 +38,7 @@ IncompleteFactorization<Scalar, Space>::~IncompleteFactorization() = default;
 template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
-  const bool symmetric = m_kind != IncompleteFactors::ilu;
+  const bool symmetric = m_kind != IncompleteKind::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, {this->name(), m_options.solve}});
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
   result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, looks_at_symmetry);
@@ -121,7 +62,7 @@ void IncompleteFactorization<Scalar, Space>::symbolic_step(const Space& space, c
 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::check_diagonal(const Space& space, const matrix_view& a) const {
-  if (m_kind == IncompleteFactors::ilu) return;
+  if (m_kind == IncompleteKind::ilu) return;
   const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::diagonal", a.num_rows);
   impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
 }
@@ -138,12 +79,9 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   check_diagonal(space, a);
   const auto symbolic = finds ? find_pattern(space, a) : m_symbolic;
   const auto& pattern = symbolic->pattern;
-  std::vector<double> shifts = {m_options.shift};
-  for (const double larger : {1e-3, 1e-2, 1e-1, 1.0})
-    if (m_options.raise_shift && larger > m_options.shift) shifts.push_back(larger);
-  const auto best = try_shifts<Scalar, Space>(
-      shifts,
-      [&](double alpha, Outcome& outcome) {
+  const auto best = impl::ilu::try_shifts(
+      m_options,
+      [&](double alpha, impl::ilu::Outcome& outcome) {
         Report of_scaling;
         auto factors = impl::ilu::factor<Scalar, Space>(space, a, pattern, symbolic->schedule, m_kind, alpha,
                                                         of_scaling, outcome);
@@ -151,9 +89,9 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
         return factors;
       },
       report);
-  impl::add_breakdowns(breakdowns_of(best.outcome), report.breakdowns);
+  impl::add_breakdowns(impl::ilu::breakdowns_of_rows(best.outcome.breakdowns), report.breakdowns);
   auto solves = std::make_shared<Solves>(symbolic->solves);
-  solves->numeric(space, pattern, best.factors, m_kind != IncompleteFactors::ilu, report);
+  solves->numeric(space, pattern, best.factors, m_kind != IncompleteKind::ilu, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
   report.notes.push_back(std::to_string(symbolic->schedule.levels.num_levels()) + " levels of rows; " +
                          (symbolic->schedule.how == FactorSchedule::levels ? "factored level by level"

@@ -12,29 +12,29 @@ namespace prekond {
 
 template <class Scalar, class Space>
 Ilu0<Scalar, Space>::Ilu0(const Ilu0Options& options)
-    : IncompleteFactorization<Scalar, Space>(Ilu0Options::name, IncompleteFactors::ilu, 0, resolved(options)),
+    : IncompleteFactorization<Scalar, Space>(Ilu0Options::name, IncompleteKind::ilu, 0, resolved(options)),
       m_options(options) {}
 
 template <class Scalar, class Space>
 Iluk<Scalar, Space>::Iluk(const IlukOptions& options)
-    : IncompleteFactorization<Scalar, Space>(IlukOptions::name, IncompleteFactors::ilu, options.level,
+    : IncompleteFactorization<Scalar, Space>(IlukOptions::name, IncompleteKind::ilu, options.level,
                                              resolved(options)),
       m_options(options) {}
 
 template <class Scalar, class Space>
 Ic0<Scalar, Space>::Ic0(const Ic0Options& options)
-    : IncompleteFactorization<Scalar, Space>(Ic0Options::name, IncompleteFactors::ic, 0, resolved(options)),
+    : IncompleteFactorization<Scalar, Space>(Ic0Options::name, IncompleteKind::ic, 0, resolved(options)),
       m_options(options) {}
 
 template <class Scalar, class Space>
 Ick<Scalar, Space>::Ick(const IckOptions& options)
-    : IncompleteFactorization<Scalar, Space>(IckOptions::name, IncompleteFactors::ic, options.level,
+    : IncompleteFactorization<Scalar, Space>(IckOptions::name, IncompleteKind::ic, options.level,
                                              resolved(options)),
       m_options(options) {}
 
 template <class Scalar, class Space>
 Mic0<Scalar, Space>::Mic0(const Mic0Options& options)
-    : IncompleteFactorization<Scalar, Space>(Mic0Options::name, IncompleteFactors::mic, 0, resolved(options)),
+    : IncompleteFactorization<Scalar, Space>(Mic0Options::name, IncompleteKind::mic, 0, resolved(options)),
       m_options(options) {}
 
 #define PREKOND_ILU_METHODS(Scalar, Space) \

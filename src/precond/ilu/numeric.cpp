@@ -75,19 +75,13 @@ struct Launcher {
   }
 };
 
-template <class Scalar, class Space>
-FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
-                                          const Vector<Scalar, Space>& values) {
-  return {pattern.row_ptrs, pattern.col_idxs, values};
-}
-
 /// What a try needs.
 template <class Scalar, class Space>
 struct Task {
   const FillPattern<Space>& pattern;
   const RowSchedule<Space>& schedule;
   const Factors<Scalar, Space>& factors;
-  IncompleteFactors kind;
+  IncompleteKind kind;
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
 };
@@ -102,8 +96,8 @@ bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how
   row.pivots = task.factors.pivots;
   row.outcome = task.outcome;
   row.diagonal = static_cast<Scalar>(1 + task.alpha);
-  row.positive = task.kind != IncompleteFactors::ilu;
-  row.lumps = task.kind == IncompleteFactors::mic;
+  row.positive = task.kind != IncompleteKind::ilu;
+  row.lumps = task.kind == IncompleteKind::mic;
   row.row_scale = task.factors.row_scale;
   if (how == FactorSchedule::sync_free) return launcher.by_tickets();
   launcher.by_levels();
@@ -124,8 +118,8 @@ bool run_by_length(const Space& space, const Task<Scalar, Space>& task, FactorSc
 
 template <class Scalar, class Space>
 bool run_kind(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
-  return task.kind == IncompleteFactors::ic ? run_by_length<IcRow>(space, task, how)
-                                            : run_by_length<IluRow>(space, task, how);
+  return task.kind == IncompleteKind::ic ? run_by_length<IcRow>(space, task, how)
+                                         : run_by_length<IluRow>(space, task, how);
 }
 
 template <class Scalar, class Space>
@@ -143,7 +137,7 @@ struct ScaleColumns {
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
-                              IncompleteFactors kind, double alpha, Report& report, Outcome& outcome) {
+                              IncompleteKind kind, double alpha, Report& report, Outcome& outcome) {
   const auto attempt = [&](FactorSchedule how) {
     Factors<Scalar, Space> factors =
         relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
@@ -157,15 +151,11 @@ Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& 
   const bool stalled = outcome.stalled;
   if (stalled) factors = attempt(FactorSchedule::levels);
   outcome.stalled = stalled;
-  if (kind != IncompleteFactors::ilu) {
+  if (kind != IncompleteKind::ilu) {
     // The pattern is symmetric: every entry of U is found in L.
-    std::int64_t missing = 0;
-    Kokkos::parallel_reduce(
-        "prekond::ilu::numeric::transpose_lower",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
-        TransposeLower<Scalar, Space>{triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                      triangle_of<Scalar, Space>(pattern.upper, factors.upper)},
-        missing);
+    transpose_lower<Scalar, Space>(space, "prekond::ilu::numeric::transpose_lower",
+                                   triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+                                   triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows);
   }
   return factors;
 }
@@ -182,7 +172,7 @@ void scale_columns(const Space& space, VectorView<const Scalar, Space> row_scale
 #define PREKOND_ILU_NUMERIC(Scalar, Space)                                                               \
   template Factors<Scalar, Space> factor<Scalar, Space>(                                                 \
       const Space&, const CsrView<Scalar, Space>&, const FillPattern<Space>&, const RowSchedule<Space>&, \
-      IncompleteFactors, double, Report&, Outcome&);                                                     \
+      IncompleteKind, double, Report&, Outcome&);                                                        \
   template void scale_columns<Scalar, Space>(const Space&, VectorView<const Scalar, Space>,              \
                                              MultiVectorView<Scalar, Space>);
 PREKOND_INSTANTIATE(PREKOND_ILU_NUMERIC)

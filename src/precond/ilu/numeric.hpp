@@ -6,6 +6,7 @@
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/incomplete_factorization.hpp>
 
+#include "precond/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/values.hpp"
 
 #include <cstdint>
@@ -50,18 +51,12 @@ struct RowSchedule {
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 
-/// What became of a factorisation.
-struct Outcome {
-  BreakdownCounter breakdowns{};
-  bool stalled = false;  ///< a row waited in vain, and all was done again by levels
-};
-
 /// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see relaxation::Factors): M = R^-1 (I +
 /// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling alone. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
-                              IncompleteFactors kind, double alpha, Report& report, Outcome& outcome);
+                              IncompleteKind kind, double alpha, Report& report, Outcome& outcome);
 
 /// y <- C y for the columns of y.
 template <class Scalar, class Space>

@@ -3,6 +3,7 @@
 #pragma once
 /// The triangles that factorisations work on.
 #include <prekond/core/views.hpp>
+#include <prekond/matrix/csr_graph.hpp>
 
 #include <cstdint>
 
@@ -33,6 +34,12 @@ struct FactorTriangle {
   }
 };
 
+template <class Scalar, class Space>
+FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
+                                          const Vector<Scalar, Space>& values) {
+  return {pattern.row_ptrs, pattern.col_idxs, values};
+}
+
 /// U = L^T, of IC; counts the entries of U that L does not have.
 template <class Scalar, class Space>
 struct TransposeLower {
@@ -49,5 +56,17 @@ struct TransposeLower {
     }
   }
 };
+
+/// Gives U = L^T its values. \returns the number of U's entries that L does not have. Fences.
+template <class Scalar, class Space>
+std::int64_t transpose_lower(const Space& space, const char* label,
+                             const FactorTriangle<Scalar, Space>& lower,
+                             const FactorTriangle<Scalar, Space>& upper, std::int64_t num_rows) {
+  std::int64_t missing = 0;
+  Kokkos::parallel_reduce(label,
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
+                          TransposeLower<Scalar, Space>{lower, upper}, missing);
+  return missing;
+}
 
 }  // namespace prekond::impl::ilu

@@ -5,6 +5,7 @@
 
 #include "instantiate.hpp"
 #include "precond/common/diagonal.hpp"
+#include "precond/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/color_sweeps.hpp"
 #include "precond/relaxation/factor_color.hpp"
 
@@ -15,12 +16,6 @@ namespace {
 
 using namespace impl::relaxation;
 using namespace impl::ilu;
-
-template <class Scalar, class Space>
-FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
-                                          const Vector<Scalar, Space>& values) {
-  return {pattern.row_ptrs, pattern.col_idxs, values};
-}
 
 /// Colour by colour; `Row` over vectors of `lanes`.
 template <template <class, class, class> class Row, int lanes, class Scalar, class Space>
@@ -61,26 +56,6 @@ void factor(const Space& space, const ColorPattern<Space>& pattern, const Factor
   }
 }
 
-template <class Scalar, class Space>
-void transpose_lower(const Space& space, const ColorPattern<Space>& pattern,
-                     const Factors<Scalar, Space>& factors, const std::string& name) {
-  std::int64_t missing = 0;
-  Kokkos::parallel_reduce(
-      "prekond::multicolor_ilu0::numeric::transpose_lower",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows()),
-      TransposeLower<Scalar, Space>{triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                    triangle_of<Scalar, Space>(pattern.upper, factors.upper)},
-      missing);
-  if (missing > 0 || pattern.lower.nnz() != pattern.upper.nnz())
-    throw InputError(name + ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
-}
-
-Breakdowns of_factors(const impl::BreakdownCounter& counted) {
-  Breakdowns own = impl::breakdowns_of(counted, "");
-  own.action = std::to_string(own.count) + " rows of the factors fell back to their diagonal entries";
-  return own;
-}
-
 }  // namespace
 
 template <class Scalar, class Space>
@@ -101,11 +76,17 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
   const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
   if (is_ic) {
     factor<IcRow, Scalar, Space>(space, pattern, factors, true, outcome);
-    transpose_lower<Scalar, Space>(space, pattern, factors, this->name());
+    const std::int64_t missing =
+        transpose_lower<Scalar, Space>(space, "prekond::multicolor_ilu0::numeric::transpose_lower",
+                                       triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+                                       triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows);
+    if (missing > 0 || pattern.lower.nnz() != pattern.upper.nnz())
+      throw InputError(this->name() +
+                       ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
   } else {
     factor<IluRow, Scalar, Space>(space, pattern, factors, false, outcome);
   }
-  impl::add_breakdowns(of_factors(impl::fetch(space, outcome)), report.breakdowns);
+  impl::add_breakdowns(breakdowns_of_rows(impl::fetch(space, outcome)), report.breakdowns);
   // For each entry of L a row of a triangle is subtracted, here a mean one.
   report.numeric_flops = 2.0 * double(pattern.lower.nnz()) * double(pattern.upper.nnz()) / double(a.num_rows);
   return factors;
