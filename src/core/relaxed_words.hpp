@@ -10,7 +10,7 @@ namespace prekond::impl {
 
 /// A word that the hardware reads and writes as a whole.
 template <class T>
-inline constexpr bool is_whole_word = std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+inline constexpr bool is_whole_word = std::is_arithmetic_v<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 
 /// Reads a word that other threads of the kernel may write meanwhile: what was there at some time since the
 /// kernel began, if need be an old value. `Kokkos::atomic_load` is a loop of compare-and-swaps on CUDA, which
@@ -19,14 +19,14 @@ inline constexpr bool is_whole_word = std::is_integral_v<T> && (sizeof(T) == 4 |
 /// \pre what is done with the value is right for any older one too, an atomic that follows say
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& word) {
-  static_assert(is_whole_word<T>, "an aligned integer of 4 or 8 bytes is read as a whole");
+  static_assert(is_whole_word<T>, "an aligned number of 4 or 8 bytes is read as a whole");
   return *static_cast<const volatile T*>(&word);
 }
 
 /// Writes a word that other threads of the kernel may read meanwhile, as a whole.
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& word, T value) {
-  static_assert(is_whole_word<T>, "an aligned integer of 4 or 8 bytes is written as a whole");
+  static_assert(is_whole_word<T>, "an aligned number of 4 or 8 bytes is written as a whole");
   *static_cast<volatile T*>(&word) = value;
 }
 

@@ -9,6 +9,7 @@
 #include "precond/ilu/kernels.hpp"
 
 #include <cstring>
+#include <thread>
 #include <vector>
 
 /// Rows of incomplete factorisations by the lanes of a vector, each a thread of the host's: the code for GPUs
@@ -52,17 +53,6 @@ struct Side {
   }
 };
 
-/// Waits for rows whose flags are there, in part.
-struct CountWaits {
-  std::vector<int>* waited;
-  template <class Level, class Column>
-  void operator()(const Level& level, int count, const Column& column) const {
-    level.region([&](int lane) {
-      for (int k = lane; k < count; k += level.size()) (*waited)[column(k)] = 1;
-    });
-  }
-};
-
 template <int Width, template <class, class, class> class Kind>
 void check_lanes(const HostMatrix<double>& a, int level, int capacity, ReferenceKind kind) {
   SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(level) + ", room for " +
@@ -73,29 +63,42 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
   Side lower(fill.lower, rows), upper(fill.upper, rows);
-  std::vector<double> pivots(a.num_rows, std::nan("")), row_scale(scale.begin(), scale.end());
+  std::vector<double> pivots(a.num_rows, missing_value<double>()), row_scale(scale.begin(), scale.end());
   std::vector<BreakdownCounter> outcome(1);
   std::memset(outcome.data(), 0, sizeof(BreakdownCounter));
-  std::vector<int> waited(a.num_rows, 0);
+  auto& others = kind == ReferenceKind::ic ? lower : upper;
+  std::vector<double> finished(others.values.size(), missing_value<double>());
+  std::vector<int> stalled(1, 0);
   Kind<double, Space, Level> row{};
   row.lower = lower.triangle();
   row.upper = upper.triangle();
+  row.finished = others.triangle();
+  row.finished.values = view_of(finished);
   row.pivots = view_of(pivots);
   row.outcome = view_of(outcome);
   row.positive = kind != ReferenceKind::ilu;
   row.lumps = kind == ReferenceKind::mic;
   row.row_scale = view_of(row_scale);
-  std::vector<std::size_t> memory(RowMemory<double>::bytes(capacity, Width) / 8 + 1, ~std::size_t(0));
-  LaneThreads<Width> lanes;
-  lanes.run([&](const Level& level_of_lane) {
-    const RowMemory<double> scratch =
-        capacity > 0 ? RowMemory<double>(memory.data(), capacity, Width) : RowMemory<double>();
-    for (std::int64_t i = 0; i < a.num_rows; ++i) row(level_of_lane, i, scratch, CountWaits{&waited});
-  });
-  for (std::size_t i = 0; i < pivots.size(); ++i) {
+  // Even rows and odd ones at the same time: each waits for values of the other's.
+  constexpr int chunk = 5;
+  const auto every_other = [&](std::int64_t first) {
+    std::vector<std::size_t> memory(RowMemory<double>::bytes(capacity, chunk, Width) / 8 + 1,
+                                    ~std::size_t(0));
+    LaneThreads<Width> lanes;
+    lanes.run([&](const Level& level_of_lane) {
+      const RowMemory<double> scratch =
+          capacity > 0 ? RowMemory<double>(memory.data(), capacity, chunk) : RowMemory<double>();
+      for (std::int64_t i = first; i < a.num_rows; i += 2)
+        row(level_of_lane, i, scratch, AwaitedValues{view_of(stalled), std::int64_t(1) << 40});
+    });
+  };
+  std::thread odd([&] { every_other(1); });
+  every_other(0);
+  odd.join();
+  EXPECT_EQ(stalled[0], 0);
+  others.values = finished;
+  for (std::size_t i = 0; i < pivots.size(); ++i)
     ASSERT_NEAR(pivots[i] * static_cast<double>(expected.pivots[i]), 1, 1e-10) << "row " << i;
-    for (const int j : fill.lower[i]) ASSERT_EQ(waited[j], 1) << "nobody waited for row " << j;
-  }
   EXPECT_EQ(outcome[0].diagonals, expected.replaced);
   ASSERT_NO_FATAL_FAILURE(lower.expect_equal(expected.lower, 1e-10));
   if (kind == ReferenceKind::ilu) upper.expect_equal(expected.upper, 1e-10);
@@ -123,7 +126,10 @@ TEST_F(IluLanes, RowsThatGiveToTheirDiagonals) {
 
 TEST_F(IluLanes, RowsOfLAlone) {
   for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
-    check_lanes<8, IcRow>(generated(spec), 1, 0, ReferenceKind::ic);
+    for (const int capacity : {0, 7, 24, 96})
+      check_lanes<8, IcRow>(generated(spec), 1, capacity, ReferenceKind::ic);
+  for (const int capacity : {0, 96})
+    check_lanes<8, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
 }
 
 TEST_F(IluLanes, PivotsThatBreakDown) {

@@ -15,6 +15,7 @@
 namespace prekond::testing {
 namespace {
 
+using namespace impl;
 using namespace impl::triangular;
 using Space = Kokkos::DefaultHostExecutionSpace;
 

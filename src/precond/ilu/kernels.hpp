@@ -3,32 +3,46 @@
 #pragma once
 /// Launches of the rows of a factorisation: those of a level; small levels by one team; all rows at once,
 /// each waiting for those that it needs.
-#include "core/relaxed_words.hpp"
-#include "precond/ilu/rows.hpp"
+#include "core/resident_bounds.hpp"
+#include "precond/ilu/ic_row.hpp"
+#include "precond/ilu/ilu_row.hpp"
 
 #include <cstdint>
 
 namespace prekond::impl::ilu {
 
+/// Of levels and tickets: registers leave room for so many threads of a multiprocessor.
+template <class Space, class Scalar>
+using FactorPolicy =
+    Kokkos::TeamPolicy<Space,
+                       ResidentBounds<FactorTuning::team_threads, FactorTuning::resident_threads, Scalar>>;
+/// Of small levels.
+template <class Space>
+using SmallLevelsPolicy =
+    Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(FactorTuning::small_team_threads), 1>>;
+
 /// Scratch of each vector of lanes, of rows that use it.
 template <class Row>
 struct RowScratch {
   using Scalar = typename Row::scalar_type;
-  static constexpr int width = Row::level_type::width;
-  static constexpr int capacity = !Row::uses_memory || width == 1     ? 0
-                                  : width > FactorTuning::short_lanes ? RowMemoryTuning::long_capacity
-                                                                      : RowMemoryTuning::short_capacity;
+  using Level = typename Row::level_type;
+  static constexpr int width = Level::width;
+  static constexpr bool is_long = width > FactorTuning::short_lanes;
+  static constexpr int capacity = !Level::keeps_registers ? 0
+                                  : is_long               ? RowMemoryTuning::long_capacity
+                                                          : RowMemoryTuning::short_capacity;
+  static constexpr int chunk = is_long ? RowMemoryTuning::long_chunk : RowMemoryTuning::short_chunk;
 
-  static int bytes() { return static_cast<int>(RowMemory<Scalar>::bytes(capacity, width)); }
+  static int bytes() { return static_cast<int>(RowMemory<Scalar>::bytes(capacity, chunk, width)); }
   static int team_bytes(int team_size) { return bytes() > 0 ? bytes() * team_size + 8 : 0; }
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION static RowMemory<Scalar> of(const Member& team, int bytes) {
-    constexpr int room = capacity;
+    constexpr int room = capacity, rows = chunk;
     if constexpr (room == 0) {
       return {};
     } else {
       char* base = static_cast<char*>(team.team_scratch(0).get_shmem_aligned(bytes * team.team_size(), 8));
-      return RowMemory<Scalar>(base + bytes * team.team_rank(), room, width);
+      return RowMemory<Scalar>(base + bytes * team.team_rank(), room, rows);
     }
   }
 };
@@ -38,16 +52,15 @@ template <class Row, class Space>
 struct FactorRows {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Row row;
-  VectorView<const int, Space> rows;
+  PackedVector<const int> rows;
   std::int64_t begin, end, rows_per_team;
   int scratch;  ///< bytes of a vector
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const auto memory = RowScratch<Row>::of(team, scratch);
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](std::int64_t k) {
-      row(typename Row::level_type(team), rows(k), memory, NoWait());
-    });
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
+                         [&](std::int64_t k) { row(typename Row::level_type(team), rows(k), memory); });
   }
 };
 
@@ -56,48 +69,16 @@ template <class Row, class Space>
 struct FactorSmallLevels {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Row row;
-  VectorView<const int, Space> rows, level_ptrs;
+  PackedVector<const int> rows, level_ptrs;
   int first, last;
   int scratch;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const auto memory = RowScratch<Row>::of(team, scratch);
     for (int k = first; k < last; ++k) {
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(k), level_ptrs(k + 1)), [&](int place) {
-        row(typename Row::level_type(team), rows(place), memory, NoWait());
-      });
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(k), level_ptrs(k + 1)),
+                           [&](int place) { row(typename Row::level_type(team), rows(place), memory); });
       team.team_barrier();
     }
-  }
-};
-
-/// Waits until rows are done, by polling. After `most_polls` in vain it raises a flag and goes on, as do all
-/// others that still wait: what they make then is of no use.
-template <class Space>
-struct PollRows {
-  VectorView<int, Space> done;  ///< by row
-  VectorView<int, Space> stalled;
-  std::int64_t most_polls;
-
-  template <class Level, class Column>
-  KOKKOS_FORCEINLINE_FUNCTION void operator()(const Level& level, int count, const Column& column) const {
-    level.region([&](int lane) {
-      for (int k = lane; k < count; k += level.size()) poll(column(k));
-      Kokkos::memory_fence();  // what the others wrote is read behind it
-    });
-  }
-  KOKKOS_FUNCTION void poll(int row) const {
-    for (std::int64_t polls = 0; load_relaxed(done(row)) == 0; ++polls) {
-      if (polls >= most_polls) raise_flag(stalled(0), 1);
-      if (polls % 64 == 0 && load_relaxed(stalled(0)) != 0) return;
-    }
-  }
-  /// What the lanes of the vector wrote is there for all before the flag is.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void publish(const Level& level, int row) const {
-    level.once([&] {
-      Kokkos::memory_fence();
-      *static_cast<volatile int*>(&done(row)) = 1;
-    });
   }
 };
 
@@ -108,9 +89,9 @@ template <class Row, class Space>
 struct FactorByTickets {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Row row;
-  PollRows<Space> wait;
-  VectorView<const int, Space> rows, chunks;  ///< of chunk c the places chunks(2 c) up to chunks(2 c + 1)
-  VectorView<unsigned, Space> next;
+  AwaitedValues others;
+  PackedVector<const int> rows, chunks;  ///< of chunk c the places chunks(2 c) up to chunks(2 c + 1)
+  PackedVector<unsigned> next;
   unsigned num_chunks;
   int scratch;
 
@@ -119,16 +100,16 @@ struct FactorByTickets {
     while (true) {
       unsigned ticket = 0;
       Kokkos::single(
-          Kokkos::PerTeam(team), [&](unsigned& mine) { mine = Kokkos::atomic_fetch_add(&next(0), 1u); },
+          Kokkos::PerTeam(team),
+          [&](unsigned& mine) {
+            const unsigned taken = Kokkos::atomic_fetch_add(&next(0), 1u);
+            mine = others.has_stalled() ? num_chunks : taken;
+          },
           ticket);
       if (ticket >= num_chunks) break;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunks(2 * ticket), chunks(2 * ticket + 1)),
-                           [&](int place) {
-                             const typename Row::level_type level(team);
-                             const int i = rows(place);
-                             row(level, i, memory, wait);
-                             wait.publish(level, i);
-                           });
+      Kokkos::parallel_for(
+          Kokkos::TeamThreadRange(team, chunks(2 * ticket), chunks(2 * ticket + 1)),
+          [&](int place) { row(typename Row::level_type(team), rows(place), memory, others); });
     }
   }
 };

@@ -15,16 +15,15 @@ namespace {
 template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
 struct Launcher {
   static constexpr bool host = is_host_space<Space>;
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  using Level = NativeVectorLevel<Space, Member, lanes>;
+  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
   using Row = RowKind<Scalar, Space, Level>;
-  using Policy = Kokkos::TeamPolicy<Space>;
 
   Space space;
   const RowSchedule<Space>& schedule;
   Row row;
   int scratch = RowScratch<Row>::bytes();
 
+  template <class Policy = FactorPolicy<Space, Scalar>>
   Policy policy(std::int64_t teams, int threads) const {
     return Policy(space, static_cast<int>(teams), threads, lanes)
         .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(threads)));
@@ -38,7 +37,7 @@ struct Launcher {
       if (group.merged) {
         Kokkos::parallel_for(
             "prekond::ilu::numeric::factor_small_levels",
-            policy(1, host ? 1 : ScheduleTuning::small_team_threads / lanes),
+            policy<SmallLevelsPolicy<Space>>(1, host ? 1 : FactorTuning::small_team_threads / lanes),
             FactorSmallLevels<Row, Space>{row, schedule.levels.rows, schedule.levels.level_ptrs, group.first,
                                           group.last, scratch});
         continue;
@@ -53,8 +52,6 @@ struct Launcher {
 
   /// \returns whether a row waited in vain. Fences.
   bool by_tickets() const {
-    const auto n = static_cast<std::int64_t>(schedule.levels.rows.extent(0));
-    const auto done = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::done", n);
     const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
     const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
     constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
@@ -62,7 +59,7 @@ struct Launcher {
     Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",
                          policy(std::min(busy, schedule.num_chunks), threads),
                          FactorByTickets<Row, Space>{row,
-                                                     {done, stalled, schedule.most_polls},
+                                                     {stalled, schedule.most_polls},
                                                      schedule.levels.rows,
                                                      schedule.chunks,
                                                      next,
@@ -84,6 +81,7 @@ struct Task {
   IncompleteKind kind;
   double alpha;
   Vector<BreakdownCounter, Space> outcome;
+  Vector<Scalar, Space> finished;  ///< values of U, for `ic` of L
 };
 
 /// \returns whether a row waited in vain
@@ -93,13 +91,19 @@ bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how
   auto& row = launcher.row;
   row.lower = triangle_of<Scalar, Space>(task.pattern.lower, task.factors.lower);
   row.upper = triangle_of<Scalar, Space>(task.pattern.upper, task.factors.upper);
+  row.finished = triangle_of<Scalar, Space>(
+      task.kind == IncompleteKind::ic ? task.pattern.lower : task.pattern.upper, task.finished);
   row.pivots = task.factors.pivots;
   row.outcome = task.outcome;
   row.diagonal = static_cast<Scalar>(1 + task.alpha);
   row.positive = task.kind != IncompleteKind::ilu;
   row.lumps = task.kind == IncompleteKind::mic;
   row.row_scale = task.factors.row_scale;
-  if (how == FactorSchedule::sync_free) return launcher.by_tickets();
+  if (how == FactorSchedule::sync_free) {
+    Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
+    Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
+    return launcher.by_tickets();
+  }
   launcher.by_levels();
   return false;
 }
@@ -109,8 +113,7 @@ bool run_by_length(const Space& space, const Task<Scalar, Space>& task, FactorSc
   if constexpr (is_host_space<Space>) {
     return run<RowKind, 1>(space, task, how);
   } else {
-    const std::int64_t n = task.pattern.num_rows();
-    return task.pattern.lower.nnz() <= FactorTuning::short_rows * n
+    return FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) == FactorTuning::short_lanes
                ? run<RowKind, FactorTuning::short_lanes>(space, task, how)
                : run<RowKind, FactorTuning::long_lanes>(space, task, how);
   }
@@ -138,13 +141,18 @@ template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
                               IncompleteKind kind, double alpha, Report& report, Outcome& outcome) {
+  const bool is_ic = kind == IncompleteKind::ic;
   const auto attempt = [&](FactorSchedule how) {
     Factors<Scalar, Space> factors =
         relaxation::fill_triangles<Scalar, Space>(space, a, pattern, Scalar(1), report);
     factors.pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::pivots", a.num_rows);
+    const auto finished = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::finished",
+                                                          (is_ic ? pattern.lower : pattern.upper).nnz());
     const auto counter = make_breakdown_counter(space, "prekond::ilu::breakdowns");
-    outcome.stalled = run_kind<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter}, how);
+    outcome.stalled =
+        run_kind<Scalar, Space>(space, {pattern, schedule, factors, kind, alpha, counter, finished}, how);
     outcome.breakdowns = fetch(space, counter);
+    (is_ic ? factors.lower : factors.upper) = finished;
     return factors;
   };
   Factors<Scalar, Space> factors = attempt(schedule.how);

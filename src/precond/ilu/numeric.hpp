@@ -18,10 +18,9 @@ namespace prekond::impl::ilu {
 using relaxation::Factors;
 
 struct ScheduleTuning {
-  static constexpr int chunk_rows = 16;  ///< of a ticket: the vectors of a team
+  static constexpr int chunk_rows_on_host = 16;  ///< of a ticket; on a device the vectors of a team
   /// Levels of so few rows make one launch together, of one team.
   static constexpr int small_on_device = 64, small_on_host = 256;
-  static constexpr int small_team_threads = 256;                     ///< whose scratch fits 48 kB
   static constexpr std::int64_t most_polls = std::int64_t(1) << 24;  ///< some 10 s
 };
 

@@ -9,59 +9,81 @@
 namespace prekond::impl::ilu {
 
 struct RowMemoryTuning {
-  static constexpr int batch = 4;  ///< rows of U whose entries are on their way at the same time
-  // 15 teams of 128 lanes have room in an SM's 227 KiB.
+  // Eight teams of 128 lanes have room in an SM's 227 KiB.
   static constexpr int short_capacity = 24, long_capacity = 96;
+  static constexpr int short_chunk = 8, long_chunk = 24;
 };
 
-/// A row by its columns, ascending: those of L, the diagonal, those of U; and of a batch of rows of U one
-/// entry a lane. Without room (`capacity` 0) a row is worked on where it is stored.
+/// A row by its columns, in ascending order, with a hash table that finds them; and where the entries of a
+/// chunk of other rows stand in it, one entry a lane. Without room (`capacity` 0) a row is worked on where it
+/// is stored.
 template <class Scalar>
 struct RowMemory {
-  static constexpr int batch = RowMemoryTuning::batch;
-  static constexpr int nothing = -2;  ///< a place: the row has no entry for the lane
-  static constexpr int dropped = -1;  ///< the entry's column is not in the row in work
+  static constexpr int nothing = 255;  ///< a place: the row has no entry for the lane
+  static constexpr int dropped = 254;  ///< the entry's column is not in the row in work
+  static constexpr unsigned empty = 255;
 
-  int capacity = 0;
-  Scalar* values = nullptr;       ///< capacity
-  Scalar* pivots = nullptr;       ///< capacity: D^-1 of the rows of L's columns
-  Scalar* steps = nullptr;        ///< batch x width
-  std::size_t* begins = nullptr;  ///< batch: where the rows of U begin
-  int* lengths = nullptr;         ///< batch
-  int* places = nullptr;          ///< batch x width
-  int* cols = nullptr;            ///< capacity
+  int capacity = 0;  ///< below `dropped`
+  int chunk = 0;
+  Scalar* values = nullptr;         ///< capacity
+  Scalar* pivots = nullptr;         ///< capacity: D^-1 of the rows of L's columns
+  std::size_t* begins = nullptr;    ///< chunk: where the other rows begin
+  int* lengths = nullptr;           ///< chunk
+  int* cols = nullptr;              ///< capacity
+  unsigned* slots = nullptr;        ///< table_size(capacity): places, by the hash of the column
+  unsigned char* places = nullptr;  ///< chunk x width
 
   RowMemory() = default;
-  KOKKOS_FUNCTION RowMemory(void* base, int capacity_, int width) : capacity(capacity_) {
+  KOKKOS_FUNCTION RowMemory(void* base, int capacity_, int chunk_) : capacity(capacity_), chunk(chunk_) {
     begins = static_cast<std::size_t*>(base);
-    values = reinterpret_cast<Scalar*>(begins + batch);
+    values = reinterpret_cast<Scalar*>(begins + chunk);
     pivots = values + capacity;
-    steps = pivots + capacity;
-    lengths = reinterpret_cast<int*>(steps + batch * width);
-    places = lengths + batch;
-    cols = places + batch * width;
+    lengths = reinterpret_cast<int*>(pivots + capacity);
+    cols = lengths + chunk;
+    slots = reinterpret_cast<unsigned*>(cols + capacity);
+    places = reinterpret_cast<unsigned char*>(slots + table_size(capacity));
   }
 
-  static std::size_t bytes(int capacity, int width) {
+  /// A power of two, of which a row that fits leaves a quarter empty.
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int table_size(int capacity) {
+    int size = 1;
+    while (3 * size < 4 * capacity) size *= 2;
+    return size;
+  }
+
+  static constexpr std::size_t bytes(int capacity, int chunk, int width) {
     if (capacity == 0) return 0;
-    const std::size_t all = batch * (sizeof(std::size_t) + sizeof(int)) +
-                            std::size_t(batch) * width * (sizeof(Scalar) + sizeof(int)) +
-                            std::size_t(capacity) * (2 * sizeof(Scalar) + sizeof(int));
+    const std::size_t all = std::size_t(chunk) * (sizeof(std::size_t) + sizeof(int) + width) +
+                            std::size_t(capacity) * (2 * sizeof(Scalar) + sizeof(int)) +
+                            std::size_t(table_size(capacity)) * sizeof(unsigned);
     return (all + 7) / 8 * 8;
   }
 
-  /// Where a column stands among those from `first` on; `dropped` where it does not.
-  KOKKOS_FORCEINLINE_FUNCTION int place_of(int col, int first, int length) const {
-    int end = length;
-    while (first < end) {
-      const int middle = first + (end - first) / 2;
-      if (cols[middle] < col)
-        first = middle + 1;
-      else
-        end = middle;
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void clear_table(const Level& level) const {
+    for (int k = level.lane(); k < table_size(capacity); k += Level::width) slots[k] = empty;
+  }
+  /// The lanes add columns that differ at the same time; a barrier has to follow.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void insert(const Level&, int col, int place) const {
+    unsigned at = slot_of(col);
+    while (Level::atomic_compare_exchange(slots + at, empty, unsigned(place)) != empty) at = next(at);
+  }
+  /// Where a column stands; `dropped` where it does not.
+  KOKKOS_FORCEINLINE_FUNCTION int place_of(int col) const {
+    for (unsigned at = slot_of(col);; at = next(at)) {
+      const unsigned place = slots[at];
+      if (place == empty) return dropped;
+      if (cols[place] == col) return int(place);
     }
-    if (first < length && cols[first] == col) return first;
-    return dropped;
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION unsigned slot_of(int col) const {
+    return ((unsigned(col) * 0x9E3779B1u) >> 16) & unsigned(table_size(capacity) - 1);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION unsigned next(unsigned at) const {
+    return (at + 1) & unsigned(table_size(capacity) - 1);
   }
 };
 

@@ -20,13 +20,12 @@ std::vector<LevelGroup> group_levels(const std::vector<int>& level_ptrs, int sma
 }
 
 template <class Space>
-void make_chunks(const Space& space, RowSchedule<Space>& schedule) {
+void make_chunks(const Space& space, int chunk_rows, RowSchedule<Space>& schedule) {
   const auto& level_ptrs = schedule.levels.host_level_ptrs;
   const int num_levels = schedule.levels.num_levels();
   std::vector<int> ptrs(num_levels + 1, 0);
   for (int k = 0; k < num_levels; ++k)
-    ptrs[k + 1] = ptrs[k] + (level_ptrs[k + 1] - level_ptrs[k] + ScheduleTuning::chunk_rows - 1) /
-                                ScheduleTuning::chunk_rows;
+    ptrs[k + 1] = ptrs[k] + (level_ptrs[k + 1] - level_ptrs[k] + chunk_rows - 1) / chunk_rows;
   schedule.num_chunks = ptrs.back();
   schedule.chunks =
       allocate<Vector<int, Space>>(space, "prekond::ilu::chunks", 2 * std::int64_t(ptrs.back()));
@@ -34,9 +33,9 @@ void make_chunks(const Space& space, RowSchedule<Space>& schedule) {
   const auto device = allocate<Vector<int, Space>>(space, "prekond::ilu::chunk_ptrs", ptrs.size());
   Kokkos::deep_copy(space, device, Kokkos::View<const int*, Kokkos::HostSpace>(ptrs.data(), ptrs.size()));
   constexpr int team = is_host_space<Space> ? 1 : 64;
-  Kokkos::parallel_for(
-      "prekond::ilu::symbolic::make_chunks", Kokkos::TeamPolicy<Space>(space, num_levels, team),
-      MakeChunks<Space>{schedule.levels.level_ptrs, device, schedule.chunks, ScheduleTuning::chunk_rows});
+  Kokkos::parallel_for("prekond::ilu::symbolic::make_chunks",
+                       Kokkos::TeamPolicy<Space>(space, num_levels, team),
+                       MakeChunks<Space>{schedule.levels.level_ptrs, device, schedule.chunks, chunk_rows});
   space.fence("prekond::ilu::chunk_ptrs");
 }
 
@@ -51,7 +50,12 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
                    is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
   result.how = how;
   if (how == FactorSchedule::automatic) result.how = FactorSchedule::levels;
-  if (result.how == FactorSchedule::sync_free) make_chunks(space, result);
+  if (result.how == FactorSchedule::sync_free)
+    make_chunks(space,
+                is_host_space<Space>
+                    ? ScheduleTuning::chunk_rows_on_host
+                    : FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows),
+                result);
   return result;
 }
 

@@ -7,14 +7,16 @@
 
 #include <cstdint>
 
+#include "core/packed.hpp"
+
 namespace prekond::impl::ilu {
 
 /// A triangle's pattern and the values that become a factor's.
 template <class Scalar, class Space>
 struct FactorTriangle {
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<const int, Space> col_idxs;
-  VectorView<Scalar, Space> values;
+  PackedVector<const std::size_t> row_ptrs;
+  PackedVector<const int> col_idxs;
+  PackedVector<Scalar> values;
 
   KOKKOS_FORCEINLINE_FUNCTION std::size_t begin(std::int64_t i) const { return row_ptrs(i); }
   KOKKOS_FORCEINLINE_FUNCTION int length(std::int64_t i) const {

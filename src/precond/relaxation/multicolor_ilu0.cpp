@@ -27,6 +27,7 @@ void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
   Row<Scalar, Space, Level> row{};
   row.lower = triangle_of<Scalar, Space>(pattern.lower, factors.lower);
   row.upper = triangle_of<Scalar, Space>(pattern.upper, factors.upper);
+  row.finished = positive ? row.lower : row.upper;
   row.pivots = factors.pivots;
   row.permutation = pattern.permutation;
   row.outcome = outcome;

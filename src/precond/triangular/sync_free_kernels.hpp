@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A triangular solve in one launch. A value says by itself that it is there: what is not is one pattern of
-/// bits, a NaN, and a value is written and read as one word, so that no fence is needed.
+/// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
 #include <prekond/core/levels.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/core/workspace.hpp>
 
 #include "core/load_once.hpp"
+#include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"
@@ -40,12 +40,6 @@ struct SyncFreeProgress {
   int next_block;
   int gave_up;
 };
-
-template <class Scalar>
-using WordOf = UnsignedOf<sizeof(Scalar)>;
-/// A value that is not there yet.
-template <class Scalar>
-inline constexpr WordOf<Scalar> missing_word = ~WordOf<Scalar>(0);
 
 template <class Scalar, class Space>
 struct SyncFreeWorkspace : Workspace {

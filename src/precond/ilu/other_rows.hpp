@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// How a row in work reads values of the rows that it needs: a batch of them at a time, of each lane its own.
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+#include <thread>
+
+#include "core/missing_value.hpp"
+#include "core/packed.hpp"
+#include "core/relaxed_words.hpp"
+
+namespace prekond::impl::ilu {
+
+/// They are there.
+struct ReadyValues {
+  static constexpr bool waits = false;
+
+  /// values[p] = *address(p), or 0 where that is null.
+  template <int N, class Scalar, class Address>
+  KOKKOS_FORCEINLINE_FUNCTION void begin(Scalar (&values)[N], const Address& address) const {
+#pragma unroll
+    for (int p = 0; p < N; ++p) {
+      const Scalar* from = address(p);
+      values[p] = from ? *from : Scalar(0);
+    }
+  }
+  template <int N, class Scalar, class Address>
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Scalar (&)[N], const Address&) const {}
+  template <class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar read(const Scalar& from) const {
+    return from;
+  }
+};
+
+/// They come while the kernel runs: `begin` asks for them once, `finish` until they are there. After
+/// `most_polls` in vain it raises a flag and goes on with 0, as do all others that still wait: what they make
+/// then is of no use.
+struct AwaitedValues {
+  static constexpr bool waits = true;
+  static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
+
+  PackedVector<int> stalled;
+  std::int64_t most_polls;
+
+  template <int N, class Scalar, class Address>
+  KOKKOS_FORCEINLINE_FUNCTION void begin(Scalar (&values)[N], const Address& address) const {
+#pragma unroll
+    for (int p = 0; p < N; ++p) {
+      const Scalar* from = address(p);
+      values[p] = from ? load_relaxed(*from) : Scalar(0);
+    }
+  }
+  template <int N, class Scalar, class Address>
+  KOKKOS_FORCEINLINE_FUNCTION void finish(Scalar (&values)[N], const Address& address) const {
+    for (std::int64_t polls = 0;; ++polls) {
+      bool all = true;
+#pragma unroll
+      for (int p = 0; p < N; ++p) all = all && !is_missing(values[p]);
+      if (all) return;
+      const bool gives_up = must_give_up(polls);
+#pragma unroll
+      for (int p = 0; p < N; ++p)
+        if (is_missing(values[p])) values[p] = gives_up ? Scalar(0) : load_relaxed(*address(p));
+    }
+  }
+  template <class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar read(const Scalar& from) const {
+    Scalar value[1];
+    const auto address = [&](int) { return &from; };
+    begin(value, address);
+    finish(value, address);
+    return value[0];
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const {
+    return load_relaxed(stalled(0)) != 0;
+  }
+
+ private:
+  KOKKOS_FUNCTION bool must_give_up(std::int64_t polls) const {
+    if (polls >= most_polls)
+      raise_flag(stalled(0), 1);
+    else if (polls % looks_at_flag != looks_at_flag - 1)
+      return false;
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    return has_stalled();
+  }
+};
+
+}  // namespace prekond::impl::ilu
