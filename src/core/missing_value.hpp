@@ -17,7 +17,8 @@ inline constexpr WordOf<Scalar> missing_word = ~WordOf<Scalar>(0);
 
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar missing_value() {
-  return Kokkos::bit_cast<Scalar>(missing_word<Scalar>);
+  constexpr WordOf<Scalar> word = missing_word<Scalar>;  // a static constant has no address on a device
+  return Kokkos::bit_cast<Scalar>(word);
 }
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION bool is_missing(Scalar value) {

@@ -14,6 +14,8 @@
 
 #include <limits>
 
+#include "precond/triangular/solve.hpp"
+
 namespace prekond::testing {
 namespace {
 
@@ -422,6 +424,57 @@ TYPED_TEST(TriangularSolverTest, IsaiIsTheInverseOfThatName) {
         for (std::size_t i = 0; i < s.size(); ++i) column[i] *= s[i];
       EXPECT_EQ(scaled(b), (applied_to<double, TypeParam>(isai, sb)));
       EXPECT_EQ(plain.solver.flops(), isai.report().apply_flops);
+    }
+}
+
+// host
+
+TYPED_TEST(TriangularSolverTest, HostSolvesAreThoseOfTheHost) {
+  using Host = Kokkos::DefaultHostExecutionSpace;
+  const TypeParam space;
+  for (const Triangle which : triangles)
+    for (const Storage storage : {Storage::full, Storage::half}) {
+      const auto n = strict_triangle(generated("elasticity3d:4"), which);
+      const auto s = scales_of<double>(n.num_rows);
+      const auto b = right_sides<double>(n.num_rows, 3);
+      TriangularOptions levels = with(TriangularMethod::levels), host = with(TriangularMethod::host);
+      levels.storage = host.storage = storage;
+      const auto expected = Solver<double, Host>(n, which, levels, s)(b);
+      const Solver<double, TypeParam> solver(n, which, host, s);
+      EXPECT_EQ(solver(b), expected);
+      // On a host the solver itself does without the copies.
+      const bool on_host = std::is_same_v<TypeParam, Host>;
+      EXPECT_EQ(solver.solver.method(), on_host ? TriangularMethod::levels : TriangularMethod::host);
+      Report report;
+      const auto solve = impl::triangular::make_host_solve<double, TypeParam>(
+          space,
+          {"test", which, graph_of<TypeParam>(n), to_device<TypeParam>(n.values), to_device<TypeParam>(s)},
+          storage, report);
+      EXPECT_FALSE(report.notes.empty());
+      EXPECT_GT(solve->bytes(), static_cast<std::int64_t>(n.nnz() * sizeof(int)));
+      // A column of each is a part of a longer one.
+      const std::int64_t rows = n.num_rows;
+      const Vector<double, TypeParam> from("from", 3 * (rows + 5)), to("to", 3 * (rows + 7));
+      auto host_from = Kokkos::create_mirror_view(from);
+      for (int v = 0; v < 3; ++v)
+        for (std::int64_t i = 0; i < rows; ++i) host_from(v * (rows + 5) + i) = b[v][i];
+      Kokkos::deep_copy(from, host_from);
+      const Kokkos::View<double**, Kokkos::LayoutLeft, typename TypeParam::memory_space> all_from(
+          from.data(), rows + 5, 3),
+          all_to(to.data(), rows + 7, 3);
+      const auto workspace = solve->make_workspace(space, 4);
+      const std::pair<std::int64_t, std::int64_t> part(0, rows);
+      solve->apply(space, Kokkos::subview(all_from, part, Kokkos::ALL),
+                   Kokkos::subview(all_to, part, Kokkos::ALL), *workspace);
+      space.fence();
+      for (int v = 0; v < 3; ++v) {
+        const auto column = to_vector(Kokkos::subview(all_to, part, v));
+        EXPECT_EQ(column, expected[v]);
+      }
+      const auto small = solve->make_workspace(space, 2);
+      EXPECT_THROW(solve->apply(space, Kokkos::subview(all_from, part, Kokkos::ALL),
+                                Kokkos::subview(all_to, part, Kokkos::ALL), *small),
+                   std::logic_error);
     }
 }
 

@@ -35,10 +35,10 @@ struct FactorOptions {
 
   template <class Visitor>
   void describe_solve(Visitor& visit) {
-    visit(
-        "solve.method", solve.method, triangular_methods(),
-        "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or nearly, by "
-        "sweeps of Jacobi's method or approximate inverses");
+    visit("solve.method", solve.method, triangular_methods(),
+          "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or on the "
+          "host, or "
+          "nearly, by sweeps of Jacobi's method or approximate inverses");
     visit("solve.sweeps", solve.sweeps, 0, 1000000, "of solve.method jacobi");
     visit("solve.isai_power", solve.isai_power, 1, 1000,
           "of solve.method isai: the power of the triangle's pattern that the inverse has");

@@ -26,14 +26,12 @@ class Solve;
 }  // namespace impl
 
 /// How a system with a triangular factor is solved, see TriangularSolver.
-enum class TriangularMethod { automatic, levels, sync_free, jacobi, isai };
+enum class TriangularMethod { automatic, levels, sync_free, jacobi, isai, host };
 
 inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods() {
-  return {{"auto", TriangularMethod::automatic},
-          {"levels", TriangularMethod::levels},
-          {"sync_free", TriangularMethod::sync_free},
-          {"jacobi", TriangularMethod::jacobi},
-          {"isai", TriangularMethod::isai}};
+  return {{"auto", TriangularMethod::automatic},      {"levels", TriangularMethod::levels},
+          {"sync_free", TriangularMethod::sync_free}, {"jacobi", TriangularMethod::jacobi},
+          {"isai", TriangularMethod::isai},           {"host", TriangularMethod::host}};
 }
 
 /// Parameters of a triangular solve.
@@ -48,7 +46,8 @@ struct TriangularOptions {
   void describe(Visitor& visit) {
     visit("method", method, triangular_methods(),
           "level by level; in one launch, each row when those that it needs are there; sweeps of Jacobi's "
-          "method; a sparse approximate inverse; auto: on a host levels, on a device sync_free, or levels "
+          "method; a sparse approximate inverse; by levels on the host; auto: on a host levels, on a device "
+          "sync_free, or levels "
           "where they have 65536 rows and more in the mean");
     visit("sweeps", sweeps, 0, 1000000, "of jacobi; as many as there are levels less one are exact");
     visit("isai_power", isai_power, 1, 1000, "of isai: the power of the triangle's pattern that it has");
@@ -74,6 +73,9 @@ struct TriangularOptions {
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
 ///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so.
 /// - `isai`: y = M S x with an approximate inverse M of I + N on the pattern of its power (see Isai).
+/// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
+///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
+///   2 n numbers a vector, between two fences. Exact. On a host it is `levels`.
 /// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
 ///   more in the mean, which fill it.
 ///
@@ -111,9 +113,9 @@ class TriangularSolver {
                Report& report);
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
-  /// y = (I + N)^-1 S x, or near it. No allocation, no fence. \throws std::logic_error before `numeric`, for
-  /// a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit \pre x and y
-  /// share no memory
+  /// y = (I + N)^-1 S x, or near it. No allocation; no fence, but for `host`. \throws std::logic_error before
+  /// `numeric`, for a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit
+  /// \pre x and y share no memory
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
 

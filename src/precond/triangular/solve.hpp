@@ -79,6 +79,11 @@ template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_isai_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                             const std::shared_ptr<Isai<Scalar, Space>>& isai, Report& report);
 
+/// By levels on the host's execution space.
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> make_host_solve(const Space& space, const Factor<Scalar, Space>& factor,
+                                            Storage storage, Report& report);
+
 /// y = S x
 template <class Scalar, class Space>
 struct ScaleVectors {

@@ -49,11 +49,14 @@ TriangularSolver<Scalar, Space>::TriangularSolver(const std::string& owner, Tria
       m_options(options),
       m_method(options.method) {
   OptionFields::of(m_options).check(m_owner);
+  if (is_host_space<Space> && options.method == TriangularMethod::host)
+    m_options.method = m_method = TriangularMethod::levels;
 }
 
 template <class Scalar, class Space>
 bool TriangularSolver<Scalar, Space>::needs_levels() const {
-  return m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai;
+  return m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai &&
+         m_options.method != TriangularMethod::host;
 }
 
 template <class Scalar, class Space>
@@ -124,6 +127,8 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   std::string note;
   if (m_options.method == TriangularMethod::isai)
     solve = solves::make_isai_solve<Scalar, Space>(space, factor, m_isai, report);
+  if (m_options.method == TriangularMethod::host)
+    solve = solves::make_host_solve<Scalar, Space>(space, factor, m_options.storage, report);
   if (m_options.method == TriangularMethod::jacobi) {
     solves::Changes changes;
     solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options, changes);
