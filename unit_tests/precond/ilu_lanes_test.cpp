@@ -53,6 +53,16 @@ struct Side {
   }
 };
 
+/// Of the second of three threads, or of a vector of lanes.
+template <int Width>
+auto scratch_at(void* base, int capacity) {
+  constexpr int chunk = 5, steps = 6;
+  if constexpr (Width == 1)
+    return capacity > 0 ? LaneMemory<double>(base, capacity, steps, 1, 3) : LaneMemory<double>();
+  else
+    return capacity > 0 ? RowMemory<double>(base, capacity, chunk, Width) : RowMemory<double>();
+}
+
 template <int Width, template <class, class, class> class Kind>
 void check_lanes(const HostMatrix<double>& a, int level, int capacity, ReferenceKind kind) {
   SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(level) + ", room for " +
@@ -77,17 +87,13 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   row.pivots = view_of(pivots);
   row.outcome = view_of(outcome);
   row.positive = kind != ReferenceKind::ilu;
-  row.lumps = kind == ReferenceKind::mic;
   row.row_scale = view_of(row_scale);
   // Even rows and odd ones at the same time: each waits for values of the other's.
-  constexpr int chunk = 5;
   const auto every_other = [&](std::int64_t first) {
-    std::vector<std::size_t> memory(RowMemory<double>::bytes(capacity, chunk, Width) / 8 + 1,
-                                    ~std::size_t(0));
+    std::vector<std::size_t> memory(4096, ~std::size_t(0));
     LaneThreads<Width> lanes;
     lanes.run([&](const Level& level_of_lane) {
-      const RowMemory<double> scratch =
-          capacity > 0 ? RowMemory<double>(memory.data(), capacity, chunk) : RowMemory<double>();
+      const auto scratch = scratch_at<Width>(memory.data(), capacity);
       for (std::int64_t i = first; i < a.num_rows; i += 2)
         row(level_of_lane, i, scratch, AwaitedValues{view_of(stalled), std::int64_t(1) << 40});
     });
@@ -111,28 +117,42 @@ TEST_F(IluLanes, RowsInScratchAndWhereTheyAreStored) {
     for (const int capacity : {0, 7, 24, 96}) {
       check_lanes<8, IluRow>(generated(spec), 1, capacity, ReferenceKind::ilu);
       check_lanes<32, IluRow>(generated(spec), 0, capacity, ReferenceKind::ilu);
+      check_lanes<1, IluRow>(generated(spec), 1, capacity, ReferenceKind::ilu);
     }
-  for (const int capacity : {0, 12, 96})
+  for (const int capacity : {0, 12, 96}) {
     check_lanes<8, IluRow>(random_general(57, 0.3, 5), 0, capacity, ReferenceKind::ilu);
+    check_lanes<1, IluRow>(random_general(57, 0.3, 5), 0, capacity, ReferenceKind::ilu);
+  }
 }
 
 TEST_F(IluLanes, RowsThatGiveToTheirDiagonals) {
   for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
-    for (const int capacity : {0, 24, 96})
-      check_lanes<8, IluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
-  for (const int capacity : {0, 96})
-    check_lanes<8, IluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
+    for (const int capacity : {0, 24, 96}) {
+      check_lanes<8, LumpingIluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
+      check_lanes<1, LumpingIluRow>(generated(spec), 0, capacity, ReferenceKind::mic);
+    }
+  for (const int capacity : {0, 96}) {
+    check_lanes<8, LumpingIluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
+    check_lanes<1, LumpingIluRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::mic);
+  }
 }
 
 TEST_F(IluLanes, RowsOfLAlone) {
   for (const char* spec : {"poisson2d:6", "elasticity3d:2"})
-    for (const int capacity : {0, 7, 24, 96})
+    for (const int capacity : {0, 7, 24, 96}) {
       check_lanes<8, IcRow>(generated(spec), 1, capacity, ReferenceKind::ic);
-  for (const int capacity : {0, 96})
+      check_lanes<1, IcRow>(generated(spec), 1, capacity, ReferenceKind::ic);
+    }
+  for (const int capacity : {0, 96}) {
     check_lanes<8, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
+    check_lanes<1, IcRow>(random_spd(57, 0.3, 5), 0, capacity, ReferenceKind::ic);
+  }
 }
 
 TEST_F(IluLanes, PivotsThatBreakDown) {
+  for (const int capacity : {0, 24})
+    check_lanes<1, IluRow>(sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}}), 0,
+                           capacity, ReferenceKind::ilu);
   for (const int capacity : {0, 24})
     check_lanes<8, IluRow>(sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}}), 0,
                            capacity, ReferenceKind::ilu);

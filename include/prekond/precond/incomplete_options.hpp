@@ -67,7 +67,7 @@ struct IncompleteOptions : FactorOptions {
            {"levels", FactorSchedule::levels},
            {"sync_free", FactorSchedule::sync_free}},
           "of numeric: a launch a level of rows, or one launch, each row once those that it needs are done; "
-          "auto: levels");
+          "auto: on a host levels, on a device sync_free");
     describe_solve(visit);
     visit("reuse", reuse, reuse_choices(),
           "what a second numeric phase does: factors on the pattern that there is, or finds it anew");

@@ -8,8 +8,8 @@ namespace prekond::impl::ilu {
 
 /// Row i of L and D alone: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
 template <class Scalar, class Space, class Level>
-struct IcRow : FactorRow<Scalar, Space, Level> {
-  using Base = FactorRow<Scalar, Space, Level>;
+struct IcRow : FactorRow<Scalar, Space, Level, false> {
+  using Base = FactorRow<Scalar, Space, Level, false>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
@@ -17,7 +17,10 @@ struct IcRow : FactorRow<Scalar, Space, Level> {
   template <class Values = ReadyValues>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
-    if constexpr (Level::keeps_registers) {
+    if constexpr (Base::is_lane) {
+      if (memory.capacity > 0 && this->fits_lane(memory, i, lower.length(i)))
+        return by_lane(i, memory, others);
+    } else if constexpr (Level::keeps_registers) {
       if (memory.capacity > 0 && lower.length(i) <= memory.capacity)
         return in_memory(level, i, memory, others);
     }
@@ -54,7 +57,43 @@ struct IcRow : FactorRow<Scalar, Space, Level> {
     this->template end<false>(level, i, this->diagonal - square, others);
   }
 
-  /// The same in scratch.
+  /// The same by one thread, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+    const int own = lower.length(i);
+    this->load_lane(memory, lower, i, 0, own);
+    auto steps = this->lane_steps(memory, own, others);
+    const auto nothing = [](std::size_t, Scalar) {};
+    for (int k = 0; k < own; ++k) {
+      const int row = memory.col(k), count = finished.length(row);
+      const std::size_t begin = finished.begin(row);
+      int at = 0;
+      for (int l = 0; l < count; ++l) {
+        const int col = finished.col_idxs(begin + l);
+        while (at < k && memory.col(at) < col) ++at;
+        if (at == k) break;
+        if (memory.col(at) != col) continue;
+        if (steps.is_full()) steps.run(nothing);
+        steps.add(begin + l, k, at);
+      }
+    }
+    steps.run(nothing);
+    bool keeps = true;
+    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
+    const Scalar square = this->scale_lane(memory, own, others);
+    const Scalar pivot = this->diagonal - square;
+    const bool sound = this->is_sound(pivot);
+    keeps = keeps && sound;
+    this->end_pivot(i, pivot, keeps, sound ? Scalar(1) / pivot : Scalar(1));
+    const std::size_t first = lower.begin(i);
+    for (int k = 0; k < own; ++k) {
+      const Scalar value = keeps ? memory.value(k) : Scalar(0);
+      this->finish(finished.values(first + k), value);
+      lower.values(first + k) = value;
+    }
+  }
+
+  /// The same by a vector of lanes, in scratch.
   template <class Values>
   KOKKOS_FUNCTION void in_memory(const Level& level, std::int64_t i, const Memory& memory,
                                  const Values& others) const {
@@ -106,8 +145,8 @@ struct IcRow : FactorRow<Scalar, Space, Level> {
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < own; k += Level::width) {
+        if (!this->is_finite_over_pivot(memory.values[k])) bad = 1;
         memory.values[k] *= memory.pivots[k];
-        if (!is_finite(memory.values[k])) bad = 1;
       }
       return bad;
     });

@@ -7,9 +7,9 @@
 namespace prekond::impl::ilu {
 
 /// Row i of L, D and U: for each k of L_i in turn, w_i -= w_ik U_k on the row's pattern.
-template <class Scalar, class Space, class Level>
-struct IluRow : FactorRow<Scalar, Space, Level> {
-  using Base = FactorRow<Scalar, Space, Level>;
+template <class Scalar, class Space, class Level, bool lumps>
+struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
+  using Base = FactorRow<Scalar, Space, Level, lumps>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
@@ -18,9 +18,11 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
   template <class Values = ReadyValues>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
-    if constexpr (Level::keeps_registers) {
-      if (lower.length(i) + 1 + upper.length(i) <= memory.capacity)
-        return in_memory(level, i, memory, others);
+    const int length = lower.length(i) + 1 + upper.length(i);
+    if constexpr (Base::is_lane) {
+      if (this->fits_lane(memory, i, length)) return by_lane(i, memory, others);
+    } else if constexpr (Level::keeps_registers) {
+      if (length <= memory.capacity) return in_memory(level, i, memory, others);
     }
     in_place(level, i, others);
   }
@@ -54,7 +56,7 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
                                 : below  ? lower.find(k + 1, end, col)
                                          : upper.find(upper.begin(i), end_upper, col);
       const bool found = col != i && place < (below ? end : end_upper);
-      if (!found && col != i && !this->lumps) continue;
+      if (!found && col != i && !lumps) continue;
       const Scalar step = w * others.read(finished.values(of_row + l));
       if (found)
         (below ? lower : upper).values(place) -= step;
@@ -64,7 +66,51 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
     return lost;
   }
 
-  /// The same in scratch.
+  /// The same by one thread, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+    const int own = lower.length(i), length = own + 1 + upper.length(i);
+    this->load_lane(memory, lower, i, 0, own);
+    this->load_lane(memory, upper, i, own + 1, length - own - 1);
+    memory.col(own) = static_cast<int>(i);
+    memory.value(own) = this->diagonal;
+    auto steps = this->lane_steps(memory, own, others);
+    const auto lump = [&](std::size_t entry, Scalar product) {
+      memory.value(own) -= this->lumped(product, i, finished.col_idxs(entry));
+    };
+    for (int k = 0; k < own; ++k) {
+      const int row = memory.col(k), count = finished.length(row);
+      const std::size_t begin = finished.begin(row);
+      int at = k + 1;
+      for (int l = 0; l < count; ++l) {
+        const int col = finished.col_idxs(begin + l);
+        while (at < length && memory.col(at) < col) ++at;
+        const bool found = at < length && memory.col(at) == col;
+        if (!found && !lumps) continue;
+        if (steps.is_full()) steps.run(lump);
+        steps.add(begin + l, found ? at : steps.lumped, k);
+      }
+    }
+    steps.run(lump);
+    const Scalar pivot = memory.value(own);
+    const bool sound = this->is_sound(pivot);
+    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
+    bool keeps = sound;
+    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
+    for (int k = own + 1; k < length; ++k) {
+      memory.value(k) *= inverse;
+      keeps = keeps && is_finite(memory.value(k));
+    }
+    const std::size_t first = lower.begin(i), behind = finished.begin(i);
+    for (int k = own + 1; k < length; ++k)
+      this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.value(k) : Scalar(0));
+    this->end_pivot(i, pivot, keeps, inverse);
+    // Nobody waits for L.
+    this->scale_lane(memory, own, others);
+    for (int k = 0; k < own; ++k) lower.values(first + k) = keeps ? memory.value(k) : Scalar(0);
+  }
+
+  /// The same by a vector of lanes, in scratch.
   template <class Values>
   KOKKOS_FUNCTION void in_memory(const Level& level, std::int64_t i, const Memory& memory,
                                  const Values& others) const {
@@ -77,16 +123,14 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
     if (lane == 0) {
       memory.cols[own] = static_cast<int>(i);
       memory.values[own] = this->diagonal;
-      memory.insert(level, static_cast<int>(i), own);
+      memory.insert(static_cast<int>(i), own);
     }
     level.barrier();
     this->find_places(level, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(level, memory, own, others, [&](int k, int in_chunk, Scalar value) {
       take_step(level, i, memory, k, in_chunk, own, value, others);
     });
-    this->load_pivots(level, memory, own, others);
-    level.barrier();
-    store_row(level, i, memory, own, length);
+    store_row(level, i, memory, own, length, others);
   }
 
   template <class Values>
@@ -95,7 +139,7 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
                                              const Values& others) const {
     const Scalar w = memory.values[k];
     const Scalar lost = subtract_step(level, i, memory, in_chunk, w, value, others);
-    if (this->lumps) {
+    if constexpr (lumps) {
       level.barrier();
       const Scalar all = level.template sum<Scalar>([&](int) { return lost; });
       if (level.lane() == 0) memory.values[own] -= all;
@@ -113,14 +157,14 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
     Scalar lost = 0;
     if (place < Memory::dropped)
       memory.values[place] -= w * value;
-    else if (this->lumps && place == Memory::dropped)
+    else if (lumps && place == Memory::dropped)
       lost += this->lumped(w * value, i, finished.col_idxs(begin + lane));
     // Of a row that is longer than the vector.
     const int count = memory.lengths[in_chunk];
     for (int l = lane + Level::width; l < count; l += Level::width) {
       const int col = finished.col_idxs(begin + l);
       const int further = memory.place_of(col);
-      if (further == Memory::dropped && !this->lumps) continue;
+      if (further == Memory::dropped && !lumps) continue;
       const Scalar step = w * others.read(finished.values(begin + l));
       if (further != Memory::dropped)
         memory.values[further] -= step;
@@ -130,17 +174,18 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
     return lost;
   }
 
+  template <class Values>
   KOKKOS_FUNCTION void store_row(const Level& level, std::int64_t i, const Memory& memory, int own,
-                                 int length) const {
+                                 int length, const Values& others) const {
     const Scalar pivot = memory.values[own];
     const bool sound = this->is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < length; k += Level::width) {
-        if (k == own) continue;
-        memory.values[k] *= k < own ? memory.pivots[k] : inverse;
-        if (!is_finite(memory.values[k])) bad = 1;
+        if (k > own) memory.values[k] *= inverse;
+        if (k < own ? !this->is_finite_over_pivot(memory.values[k]) : k > own && !is_finite(memory.values[k]))
+          bad = 1;
       }
       return bad;
     });
@@ -150,10 +195,18 @@ struct IluRow : FactorRow<Scalar, Space, Level> {
       for (int k = own + 1 + lane; k < length; k += Level::width)
         this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.values[k] : Scalar(0));
       if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
+      // Nobody waits for L.
       for (int k = lane; k < own; k += Level::width)
-        lower.values(first + k) = keeps ? memory.values[k] : Scalar(0);
+        lower.values(first + k) =
+            keeps ? memory.values[k] * others.read(this->pivots(memory.cols[k])) : Scalar(0);
     });
   }
 };
+
+template <class Scalar, class Space, class Level>
+struct IluRow : IluRowOf<Scalar, Space, Level, false> {};
+/// What is not in the pattern, w_ik u_kj, goes to the diagonal.
+template <class Scalar, class Space, class Level>
+struct LumpingIluRow : IluRowOf<Scalar, Space, Level, true> {};
 
 }  // namespace prekond::impl::ilu

@@ -12,37 +12,44 @@
 namespace prekond::impl::ilu {
 
 /// Of levels and tickets: registers leave room for so many threads of a multiprocessor.
-template <class Space, class Scalar>
-using FactorPolicy =
-    Kokkos::TeamPolicy<Space,
-                       ResidentBounds<FactorTuning::team_threads, FactorTuning::resident_threads, Scalar>>;
+template <class Space, class Scalar, int lanes>
+using FactorPolicy = Kokkos::TeamPolicy<
+    Space,
+    ResidentBounds<FactorTuning::team_threads,
+                   lanes == 1 ? FactorTuning::resident_lanes : FactorTuning::resident_threads, Scalar>>;
 /// Of small levels.
 template <class Space>
 using SmallLevelsPolicy =
     Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(FactorTuning::small_team_threads), 1>>;
 
-/// Scratch of each vector of lanes, of rows that use it.
+/// Scratch of each vector of lanes, or of each thread, of rows that use it.
 template <class Row>
 struct RowScratch {
   using Scalar = typename Row::scalar_type;
   using Level = typename Row::level_type;
-  static constexpr int width = Level::width;
-  static constexpr bool is_long = width > FactorTuning::short_lanes;
-  static constexpr int capacity = !Level::keeps_registers ? 0
-                                  : is_long               ? RowMemoryTuning::long_capacity
-                                                          : RowMemoryTuning::short_capacity;
-  static constexpr int chunk = is_long ? RowMemoryTuning::long_chunk : RowMemoryTuning::short_chunk;
+  using Tuning = RowMemoryTuning;
 
-  static int bytes() { return static_cast<int>(RowMemory<Scalar>::bytes(capacity, chunk, width)); }
+  static int bytes() {
+    if constexpr (!Level::keeps_registers)
+      return 0;
+    else if constexpr (Row::is_lane)
+      return static_cast<int>(LaneMemory<Scalar>::bytes(Tuning::lane_capacity, Tuning::lane_steps));
+    else
+      return static_cast<int>(RowMemory<Scalar>::bytes(Tuning::capacity, Tuning::chunk, Level::width));
+  }
   static int team_bytes(int team_size) { return bytes() > 0 ? bytes() * team_size + 8 : 0; }
   template <class Member>
-  KOKKOS_FORCEINLINE_FUNCTION static RowMemory<Scalar> of(const Member& team, int bytes) {
-    constexpr int room = capacity, rows = chunk;
-    if constexpr (room == 0) {
+  KOKKOS_FORCEINLINE_FUNCTION static typename Row::Memory of(const Member& team, int bytes) {
+    if constexpr (!Level::keeps_registers) {
       return {};
     } else {
+      constexpr int room = Tuning::capacity, chunk = Tuning::chunk, width = Level::width;
+      constexpr int room_of_lane = Tuning::lane_capacity, steps = Tuning::lane_steps;
       char* base = static_cast<char*>(team.team_scratch(0).get_shmem_aligned(bytes * team.team_size(), 8));
-      return RowMemory<Scalar>(base + bytes * team.team_rank(), room, rows);
+      if constexpr (Row::is_lane)
+        return {base, room_of_lane, steps, team.team_rank(), team.team_size()};
+      else
+        return {base + bytes * team.team_rank(), room, chunk, width};
     }
   }
 };

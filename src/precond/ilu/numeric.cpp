@@ -23,7 +23,7 @@ struct Launcher {
   Row row;
   int scratch = RowScratch<Row>::bytes();
 
-  template <class Policy = FactorPolicy<Space, Scalar>>
+  template <class Policy = FactorPolicy<Space, Scalar, lanes>>
   Policy policy(std::int64_t teams, int threads) const {
     return Policy(space, static_cast<int>(teams), threads, lanes)
         .set_scratch_size(0, Kokkos::PerTeam(RowScratch<Row>::team_bytes(threads)));
@@ -32,12 +32,12 @@ struct Launcher {
   void by_levels() const {
     constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
     constexpr std::int64_t rows_per_team = host ? 64 : threads;
+    constexpr int small_team = lanes == 1 ? threads : FactorTuning::small_team_threads / lanes;
     const auto& level_ptrs = schedule.levels.host_level_ptrs;
     for (const LevelGroup& group : schedule.groups) {
       if (group.merged) {
         Kokkos::parallel_for(
-            "prekond::ilu::numeric::factor_small_levels",
-            policy<SmallLevelsPolicy<Space>>(1, host ? 1 : FactorTuning::small_team_threads / lanes),
+            "prekond::ilu::numeric::factor_small_levels", policy<SmallLevelsPolicy<Space>>(1, small_team),
             FactorSmallLevels<Row, Space>{row, schedule.levels.rows, schedule.levels.level_ptrs, group.first,
                                           group.last, scratch});
         continue;
@@ -56,8 +56,12 @@ struct Launcher {
     const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
     constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
     const int busy = std::max(1, space.concurrency() / (host ? 1 : FactorTuning::team_threads));
+    const std::int64_t num_levels = schedule.levels.num_levels();
+    const auto useful = static_cast<int>(
+        (FactorTuning::levels_on_their_way * std::int64_t(schedule.num_chunks) + num_levels - 1) /
+        num_levels);
     Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",
-                         policy(std::min(busy, schedule.num_chunks), threads),
+                         policy(std::min({busy, schedule.num_chunks, useful}), threads),
                          FactorByTickets<Row, Space>{row,
                                                      {stalled, schedule.most_polls},
                                                      schedule.levels.rows,
@@ -97,7 +101,6 @@ bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how
   row.outcome = task.outcome;
   row.diagonal = static_cast<Scalar>(1 + task.alpha);
   row.positive = task.kind != IncompleteKind::ilu;
-  row.lumps = task.kind == IncompleteKind::mic;
   row.row_scale = task.factors.row_scale;
   if (how == FactorSchedule::sync_free) {
     Kokkos::deep_copy(space, task.finished, missing_value<Scalar>());
@@ -113,16 +116,22 @@ bool run_by_length(const Space& space, const Task<Scalar, Space>& task, FactorSc
   if constexpr (is_host_space<Space>) {
     return run<RowKind, 1>(space, task, how);
   } else {
-    return FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) == FactorTuning::short_lanes
-               ? run<RowKind, FactorTuning::short_lanes>(space, task, how)
-               : run<RowKind, FactorTuning::long_lanes>(space, task, how);
+    return FactorTuning::lanes(task.pattern.lower.nnz(), task.pattern.num_rows()) == 1
+               ? run<RowKind, 1>(space, task, how)
+               : run<RowKind, FactorTuning::lanes_of_long_rows>(space, task, how);
   }
 }
 
 template <class Scalar, class Space>
 bool run_kind(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how) {
-  return task.kind == IncompleteKind::ic ? run_by_length<IcRow>(space, task, how)
-                                         : run_by_length<IluRow>(space, task, how);
+  switch (task.kind) {
+    case IncompleteKind::ic:
+      return run_by_length<IcRow>(space, task, how);
+    case IncompleteKind::mic:
+      return run_by_length<LumpingIluRow>(space, task, how);
+    default:
+      return run_by_length<IluRow>(space, task, how);
+  }
 }
 
 template <class Scalar, class Space>

@@ -54,15 +54,12 @@ struct AwaitedValues {
   }
   template <int N, class Scalar, class Address>
   KOKKOS_FORCEINLINE_FUNCTION void finish(Scalar (&values)[N], const Address& address) const {
-    for (std::int64_t polls = 0;; ++polls) {
-      bool all = true;
-#pragma unroll
-      for (int p = 0; p < N; ++p) all = all && !is_missing(values[p]);
-      if (all) return;
-      const bool gives_up = must_give_up(polls);
+    for (std::int64_t polls = 0; !ask_again(values, address); polls += looks_at_flag) {
+      if (!must_give_up(polls)) continue;
 #pragma unroll
       for (int p = 0; p < N; ++p)
-        if (is_missing(values[p])) values[p] = gives_up ? Scalar(0) : load_relaxed(*address(p));
+        if (is_missing(values[p])) values[p] = Scalar(0);
+      return;
     }
   }
   template <class Scalar>
@@ -78,13 +75,24 @@ struct AwaitedValues {
   }
 
  private:
+  /// A few times. \returns whether all are there
+  template <int N, class Scalar, class Address>
+  KOKKOS_FORCEINLINE_FUNCTION static bool ask_again(Scalar (&values)[N], const Address& address) {
+    for (int polls = 0; polls < looks_at_flag; ++polls) {
+      bool all = true;
+#pragma unroll
+      for (int p = 0; p < N; ++p) all = all && !is_missing(values[p]);
+      if (all) return true;
+#pragma unroll
+      for (int p = 0; p < N; ++p)
+        if (is_missing(values[p])) values[p] = load_relaxed(*address(p));
+    }
+    return false;
+  }
   KOKKOS_FUNCTION bool must_give_up(std::int64_t polls) const {
-    if (polls >= most_polls)
-      raise_flag(stalled(0), 1);
-    else if (polls % looks_at_flag != looks_at_flag - 1)
-      return false;
+    if (polls >= most_polls) raise_flag(stalled(0), 1);
     KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return has_stalled();
+    return load_relaxed(stalled(0)) != 0;
   }
 };
 

@@ -7,7 +7,10 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
+#include <type_traits>
+
 #include "precond/common/breakdown_counter.hpp"
+#include "precond/ilu/lane_steps.hpp"
 #include "precond/ilu/other_rows.hpp"
 #include "precond/ilu/row_memory.hpp"
 #include "precond/ilu/triangles.hpp"
@@ -16,32 +19,36 @@ namespace prekond::impl::ilu {
 
 struct FactorTuning {
   static constexpr int team_threads = 128;
-  static constexpr int short_lanes = 8, long_lanes = 32;
-  static constexpr int short_rows = 6;  ///< entries of a triangle's mean row, up to which vectors are short
-  static constexpr int resident_threads = 1024;
+  static constexpr int lanes_of_long_rows = 32;
+  static constexpr int short_rows = 6;  ///< entries of a triangle's mean row, up to which a thread has a row
+  static constexpr int resident_threads = 1024, resident_lanes = 512;
   static constexpr int small_team_threads = 256;  ///< whose scratch fits 48 kB
+  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  static constexpr int levels_on_their_way = 4;
 
   static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
-    return entries <= short_rows * rows ? short_lanes : long_lanes;
+    return entries <= short_rows * rows ? 1 : lanes_of_long_rows;
   }
 };
 
 /// What all factorisations share: the row in work, what the rows before became, and how a row ends.
-template <class Scalar, class Space, class Level>
+/// `lumps`: what is not in the pattern goes to the diagonal.
+template <class Scalar, class Space, class Level, bool lumps>
 struct FactorRow {
   using scalar_type = Scalar;
   using level_type = Level;
-  using Memory = RowMemory<Scalar>;
+  static constexpr bool is_lane = Level::width == 1;
+  using Memory = std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>;
   using Triangle = FactorTriangle<Scalar, Space>;
-  static constexpr int batch = 4;  ///< entries of other rows that a lane asks for at a time
-  Triangle lower, upper;           ///< A's values; rows in work are changed in place, L's stay there
-  Triangle finished;               ///< U of ILU, L of IC: of the rows that are done; may be the same values
-  PackedVector<Scalar> pivots;     ///< D^-1 of the rows that are done
+  static constexpr int batch =
+      RowMemoryTuning::batch;   ///< entries of other rows that a lane asks for at a time
+  Triangle lower, upper;        ///< A's values; rows in work are changed in place, L's stay there
+  Triangle finished;            ///< U of ILU, L of IC: of the rows that are done; may be the same values
+  PackedVector<Scalar> pivots;  ///< D^-1 of the rows that are done
   PackedVector<const int> permutation;  ///< by whose numbers rows are reported; empty: their own
   PackedVector<BreakdownCounter> outcome;
   Scalar diagonal = 1;                   ///< of the matrix
   bool positive = false;                 ///< pivots have to be
-  bool lumps = false;                    ///< what is not in the pattern goes to the diagonal
   PackedVector<const Scalar> row_scale;  ///< of `lumps`: R's diagonal, see lumped()
 
   /// What an entry of the scaled matrix in column `col` gives to the diagonal, so that the sums of the rows
@@ -53,6 +60,10 @@ struct FactorRow {
   KOKKOS_FUNCTION bool is_sound(Scalar pivot) const {
     const Scalar floor = Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Scalar>);
     return is_finite(pivot) && (positive ? pivot : Kokkos::abs(pivot)) > floor;
+  }
+  /// Has w_ik, of a column k < i, a finite l_ik = w_ik D_kk^-1, whatever the pivot?
+  KOKKOS_FUNCTION static bool is_finite_over_pivot(Scalar w) {
+    return is_finite(w / Kokkos::sqrt(Kokkos::Experimental::epsilon_v<Scalar>));
   }
   KOKKOS_FUNCTION void count_breakdown(std::int64_t i, Scalar pivot) const {
     const float reported = is_finite(pivot) ? static_cast<float>(pivot) : 0.0f;
@@ -71,9 +82,9 @@ struct FactorRow {
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < length; k += level.size()) {
-        const Scalar value = lower.values(first + k) * others.read(pivots(lower.col_idxs(first + k)));
-        lower.values(first + k) = value;
-        if (!is_finite(value)) bad = 1;
+        const Scalar w = lower.values(first + k);
+        lower.values(first + k) = w * others.read(pivots(lower.col_idxs(first + k)));
+        if (!is_finite_over_pivot(w)) bad = 1;
       }
       for (int k = lane; k < length_upper; k += level.size()) {
         upper.values(first_upper + k) *= inverse;
@@ -109,7 +120,7 @@ struct FactorRow {
       const int col = triangle.col_idxs(first + k);
       memory.cols[at + k] = col;
       memory.values[at + k] = triangle.values(first + k);
-      memory.insert(level, col, at + k);
+      memory.insert(col, at + k);
     }
   }
 
@@ -155,19 +166,60 @@ struct FactorRow {
     for (int begin = 0; begin < own; begin += memory.chunk) {
       const int end = begin + memory.chunk < own ? begin + memory.chunk : own, count = end - begin;
       if (begin > 0) find_places(level, memory, begin, end);
-      Scalar values[batch];
-      others.begin(values, [&](int p) { return entry(memory, lane, p, count); });
-      for (int k = 0; k < count; k += batch) {
-        others.finish(values, [&](int p) { return entry(memory, lane, k + p, count); });
-        Scalar next[batch];
-        others.begin(next, [&](int p) { return entry(memory, lane, k + batch + p, count); });
+      // Those of a batch are asked for before the steps of the one before.
+      for (int k = 0; k < count + batch; k += batch) {
+        Scalar values[batch];
+        const auto address = [&](int p) { return entry(memory, lane, k + p, count); };
+        others.begin(values, address);
+#pragma unroll 1
+        for (int p = k > 0 ? k - batch : 0; p < k && p < count; ++p)
+          step(begin + p, p, memory.steps[p % batch * Level::width + lane]);
+        others.finish(values, address);
 #pragma unroll
-        for (int p = 0; p < batch; ++p)
-          if (k + p < count) step(begin + k + p, k + p, values[p]);
-#pragma unroll
-        for (int p = 0; p < batch; ++p) values[p] = next[p];
+        for (int p = 0; p < batch; ++p) memory.steps[p * Level::width + lane] = values[p];
+        level.barrier();  // lanes that waited come together again
       }
     }
+  }
+
+  /// Of a thread by itself. Are all entries of other rows that it may need within 2^32 of the first?
+  KOKKOS_FORCEINLINE_FUNCTION bool fits_lane(const Memory& memory, std::int64_t i, int length) const {
+    if (length > memory.capacity) return false;
+    return lower.length(i) == 0 ||
+           finished.begin(i) - finished.begin(lower.col_idxs(lower.begin(i))) < (1ull << 32);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION void load_lane(const Memory& memory, const Triangle& triangle, std::int64_t i,
+                                             int at, int length) const {
+    const std::size_t first = triangle.begin(i);
+    for (int k = 0; k < length; ++k) {
+      memory.col(at + k) = triangle.col_idxs(first + k);
+      memory.value(at + k) = triangle.values(first + k);
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION auto lane_steps(const Memory& memory, int own, const auto& others) const {
+    return LaneSteps<Scalar, Space, std::decay_t<decltype(others)>>(
+        memory, finished.values, others, own > 0 ? finished.begin(memory.col(0)) : 0);
+  }
+  /// w_ik becomes l_ik = w_ik D_kk^-1 in scratch. \returns sum_k w_ik l_ik
+  KOKKOS_FUNCTION Scalar scale_lane(const Memory& memory, int own, const auto& others) const {
+    Scalar square = 0;
+    for (int k = 0; k < own; k += batch) {
+      const auto address = [&](int p) { return pivot_of(memory, k + p, own); };
+      Scalar asked[batch];
+      others.begin(asked, address);
+      others.finish(asked, address);
+#pragma unroll
+      for (int p = 0; p < batch; ++p) {
+        if (k + p >= own) break;
+        const Scalar w = memory.value(k + p), scaled = w * asked[p];
+        square += w * scaled;
+        memory.value(k + p) = scaled;
+      }
+    }
+    return square;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* pivot_of(const Memory& memory, int k, int own) const {
+    return k < own ? &pivots(memory.col(k)) : nullptr;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void load_pivots(const Level& level, const Memory& memory, int own,

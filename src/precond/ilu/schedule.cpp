@@ -49,7 +49,8 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
       group_levels(result.levels.host_level_ptrs,
                    is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
   result.how = how;
-  if (how == FactorSchedule::automatic) result.how = FactorSchedule::levels;
+  if (how == FactorSchedule::automatic)
+    result.how = is_host_space<Space> ? FactorSchedule::levels : FactorSchedule::sync_free;
   if (result.how == FactorSchedule::sync_free)
     make_chunks(space,
                 is_host_space<Space>

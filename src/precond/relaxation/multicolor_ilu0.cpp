@@ -50,10 +50,11 @@ void factor(const Space& space, const ColorPattern<Space>& pattern, const Factor
   if constexpr (is_host_space<Space>) {
     factor_colors<Row, 1>(space, pattern, factors, positive, outcome);
   } else {
-    if (pattern.lower.nnz() <= FactorTuning::short_rows * pattern.num_rows())
-      factor_colors<Row, FactorTuning::short_lanes>(space, pattern, factors, positive, outcome);
+    constexpr int short_lanes = 8;
+    if (pattern.lower.nnz() <= 2 * FactorTuning::short_rows * pattern.num_rows())
+      factor_colors<Row, short_lanes>(space, pattern, factors, positive, outcome);
     else
-      factor_colors<Row, FactorTuning::long_lanes>(space, pattern, factors, positive, outcome);
+      factor_colors<Row, FactorTuning::lanes_of_long_rows>(space, pattern, factors, positive, outcome);
   }
 }
 
