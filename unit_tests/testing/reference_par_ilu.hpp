@@ -86,7 +86,6 @@ class ReferenceSweeps {
 
   SweptFactors f;
 
- private:
   long double a(std::size_t i, int j) const { return m_rows[i].count(j) ? m_rows[i].at(j) : 0.0L; }
   bool is_sound(long double pivot) const {
     return std::isfinite(pivot) && (m_symmetric ? pivot : std::abs(pivot)) > m_floor;
@@ -115,6 +114,7 @@ class ReferenceSweeps {
     return (a(i, j) - sum(i, j, of.lower[i], of)) / own(j, of);
   }
 
+ private:
   Rows m_rows;
   ReferenceFill m_fill;
   bool m_symmetric;

@@ -5,8 +5,8 @@
 #include <prekond/core/norm.hpp>
 
 #include "instantiate.hpp"
+#include "precond/par_ilu/launch_rows.hpp"
 #include "precond/par_ilu/start.hpp"
-#include "precond/par_ilu/sweep_kernels.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,47 +14,6 @@
 
 namespace prekond::impl::par_ilu {
 namespace {
-
-/// Launches of rows by vectors of lanes.
-template <class Scalar, class Space>
-struct Launcher {
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  Space space;
-  const SweepMatrix<Scalar, Space>& a;
-
-  template <int lanes, template <class, class, class, class> class Row, class Entries, class... Arguments>
-  void launch(const char* label, const Entries& entries, const Arguments&... arguments) const {
-    constexpr bool host = is_host_space<Space>;
-    using Level = NativeVectorLevel<Space, Member, lanes>;
-    using Body = Row<Entries, Scalar, Space, Level>;
-    constexpr int threads = host ? 1 : SweepTuning::team_threads / lanes;
-    constexpr std::int64_t rows = host ? SweepTuning::host_rows : threads;
-    const std::int64_t n = a.lower.num_rows;
-    Kokkos::parallel_for(
-        label, Kokkos::TeamPolicy<Space>(space, static_cast<int>((n + rows - 1) / rows), threads, lanes),
-        EachRow<Body, Space>{Body{entries, arguments...}, n, rows});
-  }
-
-  template <template <class, class, class, class> class Row, class Entries, class... Arguments>
-  void by_length(const char* label, const Entries& entries, const Arguments&... arguments) const {
-    if constexpr (is_host_space<Space>) {
-      launch<1, Row>(label, entries, arguments...);
-    } else {
-      if (a.lower.nnz() <= SweepTuning::short_rows * a.lower.num_rows)
-        launch<SweepTuning::short_lanes, Row>(label, entries, arguments...);
-      else
-        launch<SweepTuning::long_lanes, Row>(label, entries, arguments...);
-    }
-  }
-
-  template <template <class, class, class, class> class Row, bool Shared, class... Arguments>
-  void run(const char* label, bool symmetric, const Arguments&... arguments) const {
-    if (symmetric)
-      by_length<Row>(label, IcEntries<Scalar, Space, Shared>{{a}}, arguments...);
-    else
-      by_length<Row>(label, IluEntries<Scalar, Space, Shared>{{a}}, arguments...);
-  }
-};
 
 template <class Scalar, class Space>
 double square_of_norm(const Space& space, const VectorView<const Scalar, Space>& x) {
@@ -113,20 +72,24 @@ void Sweeps<Scalar, Space>::sweep(int times, SweepMode mode) {
                                             values, found);
     return;
   }
+  if (times > 0) make_next();
   auto& next = m_values.next;
-  if (times > 0 && next.pivots.extent(0) == 0) {
-    const auto list = [&](const char* label, const Vector<Scalar, Space>& as) {
-      return allocate<Vector<Scalar, Space>>(m_space, label, as.extent(0));
-    };
-    next = {list("prekond::par_ilu::next_lower", m_values.now.lower),
-            list("prekond::par_ilu::next_columns", m_values.now.columns),
-            list("prekond::par_ilu::next_pivots", m_values.now.pivots)};
-  }
   for (int k = 0; k < times; ++k) {
     launcher.template run<SweepRow, false>("prekond::par_ilu::numeric::sweep", m_symmetric,
                                            m_values.now.values(), next.values(), found);
     std::swap(m_values.now, next);
   }
+}
+
+template <class Scalar, class Space>
+void Sweeps<Scalar, Space>::make_next() {
+  if (m_values.next.pivots.extent(0) > 0) return;
+  const auto list = [&](const char* label, const Vector<Scalar, Space>& as) {
+    return allocate<Vector<Scalar, Space>>(m_space, label, as.extent(0));
+  };
+  m_values.next = {list("prekond::par_ilu::next_lower", m_values.now.lower),
+                   list("prekond::par_ilu::next_columns", m_values.now.columns),
+                   list("prekond::par_ilu::next_pivots", m_values.now.pivots)};
 }
 
 template <class Scalar, class Space>

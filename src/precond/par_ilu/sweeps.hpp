@@ -23,7 +23,7 @@ struct SweepFactors {
     Vector<Scalar, Space> lower, columns, pivots;
     SweepValues<Scalar, Space> values() const { return {lower, columns, pivots}; }
   };
-  Copy now, next;
+  Copy now, next;               ///< `next` is empty before it is needed
   Vector<Scalar, Space> found;  ///< the pivots as the last sweep found them
 };
 
@@ -42,6 +42,8 @@ class Sweeps {
   /// Those of factors at hand.
   void start(const Factors<Scalar, Space>& last);
   void sweep(int times, SweepMode mode);
+  /// Makes room for a second copy.
+  void make_next();
   /// ||(A - L U)_S||_F / ||A_S||_F. Fences.
   double residual() const;
   /// Gives `factors` the factors' values, in the place of A's, and the pivots; rows with bad pivots fall back
