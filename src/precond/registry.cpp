@@ -20,6 +20,9 @@
 #include <prekond/precond/neumann.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
+#include <prekond/precond/par_ic.hpp>
+#include <prekond/precond/par_ilu.hpp>
+#include <prekond/precond/par_ilut.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/schwarz.hpp>
 #include <prekond/precond/spai.hpp>
@@ -51,6 +54,9 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, Ic0<Scalar, Space>>());
       lines.push_back(registry_line<Product, Ick<Scalar, Space>>());
       lines.push_back(registry_line<Product, Mic0<Scalar, Space>>());
+      lines.push_back(registry_line<Product, ParIlu<Scalar, Space>>());
+      lines.push_back(registry_line<Product, ParIc<Scalar, Space>>());
+      lines.push_back(registry_line<Product, ParIlut<Scalar, Space>>());
       lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
       lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
     }

@@ -9,7 +9,13 @@
 
 namespace prekond {
 
+namespace impl::relaxation {
+template <class Scalar, class Space>
+struct Factors;
+}  // namespace impl::relaxation
+
 namespace impl::ilu {
+struct Outcome;
 template <class Scalar, class Space>
 struct SymbolicFactors;
 template <class Scalar, class Space>
@@ -83,8 +89,27 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
- private:
   using Symbolic = impl::ilu::SymbolicFactors<Scalar, Space>;
+  using Factors = impl::relaxation::Factors<Scalar, Space>;
+  using Outcome = impl::ilu::Outcome;
+
+  /// What the numbers need to know of the pattern, and the solves: here the levels of the rows.
+  virtual void schedule_step(const Space& space, Symbolic& symbolic) const;
+  /// The numbers: the factors of A + alpha diag|A|, and what became of them. `report` gets the breakdowns of
+  /// the scaling. Here they are made row by row.
+  virtual Factors factor_step(const Space& space, const matrix_view& a, const Symbolic& symbolic,
+                              double alpha, Report& report, Outcome& outcome) const;
+  /// How often factor_step does what a factorisation by rows does once; for the report.
+  virtual double work() const { return 1; }
+  /// Of the triangles that factor_step holds beside the factors, and the report's setup_bytes has.
+  virtual int working_copies() const { return 0; }
+  /// Are the factors at hand those of a numeric phase before, on this pattern?
+  bool has_factors_of(const Symbolic& symbolic) const {
+    return m_has_values && m_keeps_factors && m_symbolic.get() == &symbolic;
+  }
+  IncompleteKind kind() const { return m_kind; }
+
+ private:
   using Solves = impl::ilu::FactorSolves<Scalar, Space>;
 
   std::shared_ptr<const Symbolic> find_pattern(const Space& space, const matrix_view& a) const;

@@ -40,6 +40,16 @@ void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern
 }
 
 template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
+  if (m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai) {
+    symbolic(space, pattern, level_schedule<Space>(space, pattern.lower, Triangle::lower));
+    return;
+  }
+  m_lower.symbolic(space, pattern.lower);
+  m_upper.symbolic(space, pattern.upper);
+}
+
+template <class Scalar, class Space>
 void FactorSolves<Scalar, Space>::solve_exactly(const Space& space, Triangle which,
                                                 const CsrGraph<Space>& pattern,
                                                 const Vector<Scalar, Space>& values,

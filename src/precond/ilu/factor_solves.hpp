@@ -25,6 +25,8 @@ class FactorSolves {
   /// Fences.
   /// `levels`: L's, which are U's too, in reverse, where the pattern is symmetric.
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
+  /// The same; levels are found where the solves need them. Fences.
+  void symbolic(const Space& space, const FillPattern<Space>& pattern);
   /// `same_methods`: where one solve falls back to an exact one, the other does: so M stays symmetric.
   /// Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,

@@ -5,26 +5,13 @@
 
 #include "instantiate.hpp"
 #include "precond/common/diagonal.hpp"
-#include "precond/ilu/factor_solves.hpp"
-#include "precond/ilu/numeric.hpp"
 #include "precond/ilu/row_breakdowns.hpp"
+#include "precond/ilu/symbolic_factors.hpp"
 #include "precond/ilu/try_shifts.hpp"
 
 #include <string>
 
 namespace prekond {
-namespace impl::ilu {
-
-/// What the pattern says.
-template <class Scalar, class Space>
-struct SymbolicFactors {
-  FillPattern<Space> pattern;
-  RowSchedule<Space> schedule;
-  FactorSolves<Scalar, Space> solves;  ///< without values
-};
-
-}  // namespace impl::ilu
-
 template <class Scalar, class Space>
 IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name, IncompleteKind kind,
                                                                 int level, const IncompleteOptions& options)
@@ -39,14 +26,31 @@ template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteKind::ilu;
-  auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, {this->name(), m_options.solve}});
+  auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
   result->pattern = fill_pattern<Space>(space, a, m_level, m_options.pattern_bytes, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
-  result->schedule = impl::ilu::schedule_rows<Space>(space, result->pattern.lower, m_options.schedule);
-  result->solves.symbolic(space, result->pattern, result->schedule.levels);
+  schedule_step(space, *result);
   return result;
+}
+
+template <class Scalar, class Space>
+void IncompleteFactorization<Scalar, Space>::schedule_step(const Space& space, Symbolic& symbolic) const {
+  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_options.schedule);
+  symbolic.solves.symbolic(space, symbolic.pattern, symbolic.schedule.levels);
+}
+
+template <class Scalar, class Space>
+typename IncompleteFactorization<Scalar, Space>::Factors IncompleteFactorization<Scalar, Space>::factor_step(
+    const Space& space, const matrix_view& a, const Symbolic& symbolic, double alpha, Report& report,
+    Outcome& outcome) const {
+  const auto& schedule = symbolic.schedule;
+  outcome.note =
+      std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
+      (schedule.how == FactorSchedule::levels ? "factored level by level" : "factored in one launch");
+  return impl::ilu::factor<Scalar, Space>(space, a, symbolic.pattern, schedule, m_kind, alpha, report,
+                                          outcome);
 }
 
 template <class Scalar, class Space>
@@ -83,8 +87,7 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {
         Report of_scaling;
-        auto factors = impl::ilu::factor<Scalar, Space>(space, a, pattern, symbolic->schedule, m_kind, alpha,
-                                                        of_scaling, outcome);
+        auto factors = factor_step(space, a, *symbolic, alpha, of_scaling, outcome);
         report.breakdowns = of_scaling.breakdowns;
         return factors;
       },
@@ -93,18 +96,19 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   auto solves = std::make_shared<Solves>(symbolic->solves);
   solves->numeric(space, pattern, best.factors, m_kind != IncompleteKind::ilu, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
-  report.notes.push_back(std::to_string(symbolic->schedule.levels.num_levels()) + " levels of rows; " +
-                         (symbolic->schedule.how == FactorSchedule::levels ? "factored level by level"
-                                                                           : "factored in one launch"));
+  report.notes.push_back(best.outcome.note);
   if (pattern.added > 0) report.notes.push_back(std::to_string(pattern.added) + " entries of fill");
   report.nnz = lower + upper + a.num_rows;
-  report.bytes = pattern.bytes() + symbolic->schedule.bytes() + solves->bytes();
+  report.bytes = pattern.bytes() + symbolic->schedule.bytes() +
+                 (symbolic->sweeps ? symbolic->sweeps->bytes() : 0) + solves->bytes();
+  if (m_keeps_factors)
+    report.bytes += static_cast<std::int64_t>((lower + upper + 2 * a.num_rows) * sizeof(Scalar));
   report.apply_flops = solves->flops();
-  report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(a.num_rows);
+  report.numeric_flops = 2.0 * work() * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  report.setup_bytes =
-      static_cast<std::int64_t>((best.tries > 1 ? 2 : 1) * (lower + upper + 2 * a.num_rows) * sizeof(Scalar));
+  report.setup_bytes = static_cast<std::int64_t>((working_copies() + (best.tries > 1 ? 2 : 1)) *
+                                                 (lower + upper + 2 * a.num_rows) * sizeof(Scalar));
   space.fence("prekond::ilu::numeric");  // temporaries are freed
   m_symbolic = symbolic;
   m_solves = solves;

@@ -11,6 +11,7 @@ namespace prekond::impl::ilu {
 struct Outcome {
   BreakdownCounter breakdowns{};
   bool stalled = false;  ///< a row waited in vain, and all was done again by levels
+  std::string note;      ///< how the factors came about
 };
 
 /// Of rows that a factorisation worked on, see FactorRow.

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Products of a row of L and a column of U.
+#include <Kokkos_Core.hpp>
+
+namespace prekond::impl::par_ilu {
+
+/// A list that is so many times longer than the other is searched; else both are merged.
+inline constexpr int searched_ratio = 8;
+
+/// Reads a value that others may write meanwhile, where `Shared`.
+template <bool Shared, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION Scalar read_value(const Scalar& value) {
+  if constexpr (Shared)
+    return *static_cast<const volatile Scalar*>(&value);
+  else
+    return value;
+}
+template <bool Shared, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION void write_value(Scalar& to, Scalar value) {
+  if constexpr (Shared)
+    *static_cast<volatile Scalar*>(&to) = value;
+  else
+    to = value;
+}
+
+/// Values by ascending indices. `Shared`: others may write them meanwhile.
+template <class Scalar, bool Shared>
+struct SparseList {
+  const int* indices;
+  const Scalar* values;
+  int length;
+  KOKKOS_FORCEINLINE_FUNCTION Scalar value(int k) const { return read_value<Shared>(values[k]); }
+};
+
+/// The sum over the indices of both; each of the shorter one is searched in the longer one.
+template <class Scalar, bool Shared>
+KOKKOS_FUNCTION Scalar search_dot(const SparseList<Scalar, Shared>& shorter,
+                                  const SparseList<Scalar, Shared>& longer) {
+  Scalar sum = 0;
+  int from = 0;
+  for (int k = 0; k < shorter.length; ++k) {
+    const int index = shorter.indices[k];
+    int end = longer.length;
+    while (from < end) {
+      const int middle = from + (end - from) / 2;
+      if (longer.indices[middle] < index)
+        from = middle + 1;
+      else
+        end = middle;
+    }
+    if (from == longer.length) break;
+    if (longer.indices[from] == index) sum += shorter.value(k) * longer.value(from);
+  }
+  return sum;
+}
+
+/// The sum over the indices of both, in ascending order.
+template <class Scalar, bool Shared>
+KOKKOS_FUNCTION Scalar sparse_dot(const SparseList<Scalar, Shared>& x, const SparseList<Scalar, Shared>& y) {
+  if (x.length / searched_ratio > y.length) return search_dot(y, x);
+  if (y.length / searched_ratio > x.length) return search_dot(x, y);
+  Scalar sum = 0;
+  for (int a = 0, b = 0; a < x.length && b < y.length;) {
+    const int of_x = x.indices[a], of_y = y.indices[b];
+    if (of_x == of_y) sum += x.value(a) * y.value(b);
+    a += of_x <= of_y ? 1 : 0;
+    b += of_y <= of_x ? 1 : 0;
+  }
+  return sum;
+}
+
+}  // namespace prekond::impl::par_ilu
