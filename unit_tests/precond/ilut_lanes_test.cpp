@@ -61,7 +61,7 @@ struct HostRows {
   std::vector<unsigned long long> done;
   std::vector<int> lower_length, upper_length, cols, signals;
   std::vector<double> pivots, values;
-  std::vector<std::size_t> used;
+  std::vector<unsigned long long> used;
   std::vector<long long> cut_rows;
   std::vector<BreakdownCounter> outcome;
 

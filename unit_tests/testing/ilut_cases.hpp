@@ -8,6 +8,8 @@
 #include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
+#include <gtest/gtest.h>
+
 #include "precond/ilut/numeric.hpp"
 
 #include <algorithm>
@@ -48,8 +50,14 @@ Made<Scalar> made(const HostMatrix<Scalar>& host, const impl::ilut::ThresholdRul
   impl::ilu::Outcome outcome;
   const auto result = impl::ilut::factor<Scalar, Space>(space, pattern, scaled, rules, outcome);
   const auto rows = [&](const CsrGraph<Space>& graph, const Vector<Scalar, Space>& values) {
-    return rows_of(CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
-        host.num_rows, host.num_rows, graph.row_ptrs, graph.col_idxs, values));
+    const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> matrix(
+        host.num_rows, host.num_rows, graph.row_ptrs, graph.col_idxs, values);
+    const auto on_host = to_host(matrix);
+    for (std::int64_t i = 0; i < host.num_rows; ++i)
+      EXPECT_TRUE(std::is_sorted(on_host.col_idxs.begin() + on_host.row_ptrs[i],
+                                 on_host.col_idxs.begin() + on_host.row_ptrs[i + 1]))
+          << "row " << i;
+    return rows_of(matrix);
   };
   return {{rows(result.pattern.lower, result.factors.lower), rows(result.pattern.upper, result.factors.upper),
            to_vector(result.factors.pivots), to_vector(result.factors.row_scale)},

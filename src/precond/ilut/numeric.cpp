@@ -35,7 +35,7 @@ class Growth {
     m_lower_length = allocate<Vector<int, Space>>(space, "prekond::ilut::lower_length", m_num_rows);
     m_upper_length = allocate<Vector<int, Space>>(space, "prekond::ilut::upper_length", m_num_rows);
     m_pivots = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::pivots", m_num_rows);
-    m_used = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::ilut::used", 1);
+    m_used = allocate_zero<Vector<typename Rows::Word, Space>>(space, "prekond::ilut::used", 1);
     m_signals = allocate_zero<Vector<int, Space>>(space, "prekond::ilut::signals", num_signals);
     m_next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilut::next", 1);
     m_cut_rows = allocate_zero<Vector<long long, Space>>(space, "prekond::ilut::cut_rows", 1);
@@ -67,7 +67,7 @@ class Growth {
         const auto room = static_cast<std::int64_t>(m_cols.extent(0));
         allow_entries(std::max<std::int64_t>(2 * room, 2 * m_num_rows));
         // Rows that are done lie below the old end; what others were promised behind it was not written.
-        Kokkos::deep_copy(m_space, m_used, static_cast<std::size_t>(room));
+        Kokkos::deep_copy(m_space, m_used, static_cast<typename Rows::Word>(room));
       }
       set_zero(m_space, m_signals);
       Kokkos::deep_copy(m_space, m_next, 0u);
@@ -201,7 +201,7 @@ class Growth {
   Vector<typename Rows::Word, Space> m_done;
   Vector<int, Space> m_lower_length, m_upper_length, m_signals, m_order, m_cols;
   Vector<Scalar, Space> m_pivots, m_values;
-  Vector<std::size_t, Space> m_used;
+  Vector<typename Rows::Word, Space> m_used;
   Vector<unsigned, Space> m_next;
   Vector<long long, Space> m_cut_rows;
   Vector<BreakdownCounter, Space> m_outcome;

@@ -29,7 +29,7 @@ struct GrowingRows {
   VectorView<Scalar, Space> pivots;  ///< D^-1
   VectorView<int, Space> cols;       ///< of a row those of L, and behind them those of U, in any order
   VectorView<Scalar, Space> values;
-  VectorView<std::size_t, Space> used;    ///< of the two, 1
+  VectorView<Word, Space> used;           ///< of the two, 1
   VectorView<int, Space> signals;         ///< num_signals
   VectorView<long long, Space> cut_rows;  ///< 1: of which more than p entries were above the tolerance
   VectorView<BreakdownCounter, Space> outcome;
@@ -266,7 +266,7 @@ struct ThresholdRow {
     const int kept_above = !keeps ? 0 : (above < most ? above : most);
     const Cut<Scalar> cut_below = keeps ? cut(level, table, 0, 1, below) : Cut<Scalar>();
     const Cut<Scalar> cut_above = keeps ? cut(level, table, table.capacity - 1, -1, above) : Cut<Scalar>();
-    const std::size_t all = static_cast<std::size_t>(kept_below) + static_cast<std::size_t>(kept_above);
+    const Word all = static_cast<Word>(kept_below) + static_cast<Word>(kept_above);
     level.once([&] { *scratch.begin = Kokkos::atomic_fetch_add(&rows.used(0), all); });
     const std::size_t begin = *scratch.begin;
     if (begin + all > rows.cols.extent(0)) {
