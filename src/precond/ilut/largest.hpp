@@ -47,8 +47,8 @@ KOKKOS_FUNCTION int last_of_equal(const Level& level, int count, Key size, int w
 }
 
 /// What keeps the `most` largest of `count` entries, by bits of their sizes from the first on in which two
-/// differ, until the bits tell the ones that are kept from the others. \pre 0 < most < count; columns are
-/// different
+/// differ, until the bits tell the ones that are kept from the others. Zeros do not count. \pre most > 0, and
+/// more than so many are not 0; columns are different
 template <class Scalar, class Level, class Value, class Column>
 KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const Level& level, int count, int most, const Value& value_of,
                                            const Column& col_of) {
@@ -57,8 +57,8 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const Level& level, int count, int mo
     return level.template max<Key>([&](int lane) {
       Key largest = 0;
       for (int e = lane; e < count; e += level.size()) {
-        const Key key = size_key(value_of(e)) ^ flipped;
-        if (key > largest) largest = key;
+        const Key key = size_key(value_of(e));
+        if (key > 0 && (key ^ flipped) > largest) largest = key ^ flipped;
       }
       return largest;
     });

@@ -15,7 +15,7 @@ struct RowTable {
   int capacity = 0;          ///< a power of two
   Scalar* values = nullptr;  ///< by slot; not set of slots without a column
   int* cols = nullptr;       ///< by slot; -1: none
-  int* list = nullptr;       ///< room for all slots, see ThresholdRow
+  int* list = nullptr;  ///< slots of columns below the row from its front on, of those above from its back
 
   /// `values` first: 8-byte words behind a multiple of 8 bytes.
   KOKKOS_FUNCTION static RowTable at(void* base, int capacity) {
@@ -33,9 +33,10 @@ struct RowTable {
   KOKKOS_FORCEINLINE_FUNCTION int most() const { return most_of(capacity); }
 
   template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level) const {
+  KOKKOS_FUNCTION void clear(const Level& level, int* counts) const {
     level.region([&](int lane) {
       for (int s = lane; s < capacity; s += level.size()) cols[s] = -1;
+      for (int c = lane; c < 4; c += level.size()) counts[c] = 0;
     });
   }
 
@@ -52,8 +53,41 @@ struct RowTable {
     return s;
   }
 
-  /// The slot of a column, which may be a new one: `fresh`, and the caller sets its value. Lanes may insert
-  /// at the same time. \pre there is room
+  /// The slot of a column of row i, which may be a new one: `fresh`, it is listed, and the caller sets its
+  /// value. Lanes may insert at the same time. \pre there is room
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION int insert(const Level& level, int i, int col, int* counts, bool& fresh) const {
+    const int s = insert(level, col, fresh);
+    if (fresh && col != i) {
+      const int place = next_place<Level>(counts + (col < i ? 0 : 1));
+      list[col < i ? place : capacity - 1 - place] = s;
+    }
+    return s;
+  }
+
+  /// Counts one more. \returns the number before
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION static int next_place(int* count) {
+    if constexpr (Level::width == 1)
+      return (*count)++;
+    else
+      return Kokkos::atomic_fetch_add(count, 1);
+  }
+
+  /// The smallest of the first `count` listed columns that is above `after`, or `end`.
+  template <class Level>
+  KOKKOS_FUNCTION int next(const Level& level, const int* count, int after, int end) const {
+    return level.template min<int>([&](int lane) {
+      int least = end;
+      for (int e = lane; e < *count; e += level.size()) {
+        const int col = cols[list[e]];
+        least = col > after && col < least ? col : least;
+      }
+      return least;
+    });
+  }
+
+ private:
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION int insert(const Level& level, int col, bool& fresh) const {
     const int none = -1;
@@ -75,20 +109,6 @@ struct RowTable {
     }
   }
 
-  /// The smallest column of (after, end), or `end`.
-  template <class Level>
-  KOKKOS_FUNCTION int next(const Level& level, int after, int end) const {
-    return level.template min<int>([&](int lane) {
-      int least = end;
-      for (int s = lane; s < capacity; s += level.size()) {
-        const int col = cols[s];
-        least = col > after && col < least ? col : least;
-      }
-      return least;
-    });
-  }
-
- private:
   /// \returns what was in the slot; where that was nothing it has `col` now
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION int exchange(const Level& level, int s, int col) const {
@@ -110,7 +130,7 @@ template <class Scalar>
 struct RowScratch {
   RowTable<Scalar> table;
   std::size_t* begin = nullptr;  ///< where the row's factors go
-  int* counts = nullptr;         ///< 4
+  int* counts = nullptr;         ///< 4: columns below, above; entries of L, of U that are written
 
   KOKKOS_FUNCTION RowScratch(void* base, int capacity) {
     begin = static_cast<std::size_t*>(base);

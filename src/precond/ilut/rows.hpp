@@ -90,15 +90,16 @@ struct ThresholdRow {
       if (!has_room(level, slab, count)) return false;
       table = slab;
     }
-    table.clear(level);
-    const Scalar tolerance = tau * load(level, i, table);
-    for (int k = table.next(level, -1, i); k < i; k = table.next(level, k, i)) {
+    int* const counts = scratch.counts;
+    table.clear(level, counts);
+    const Scalar tolerance = tau * load(level, i, table, counts);
+    for (int k = table.next(level, counts, -1, i); k < i; k = table.next(level, counts, k, i)) {
       if (!symmetric && drops(level, k, table, tolerance)) continue;
       const Word word = wait(level, k);
       if (word == 0) return false;
       const int length = rows.length_of(word, k);
-      if (!grow(level, table, slab, count, length)) return false;
-      count += take_step(level, i, k, table, Rows::begin_of(word), length);
+      if (!grow(level, i, table, slab, counts, count, length)) return false;
+      count += take_step(level, i, k, table, counts, Rows::begin_of(word), length);
     }
     return finish(level, i, scratch, table, tolerance);
   }
@@ -114,19 +115,20 @@ struct ThresholdRow {
   }
 
   /// Room for `added` entries more, if need be in the slab.
-  KOKKOS_FUNCTION bool grow(const Level& level, Table& table, const Table& slab, int count, int added) const {
+  KOKKOS_FUNCTION bool grow(const Level& level, int i, Table& table, const Table& slab, int* counts,
+                            int count, int added) const {
     const std::int64_t all = static_cast<std::int64_t>(count) + added;
     const int num_rows = static_cast<int>(rows.done.extent(0));
     const int needed = all < num_rows ? static_cast<int>(all) : num_rows;
     if (needed <= table.most()) return true;
     if (!has_room(level, slab, needed)) return false;
     const Table from = table;
-    slab.clear(level);
+    slab.clear(level, counts);
     level.region([&](int lane) {
       for (int s = lane; s < from.capacity; s += level.size()) {
         if (from.cols[s] < 0) continue;
         bool fresh = false;
-        const int to = slab.insert(level, from.cols[s], fresh);
+        const int to = slab.insert(level, i, from.cols[s], counts, fresh);
         slab.values[to] = from.values[s];
       }
     });
@@ -135,7 +137,7 @@ struct ThresholdRow {
   }
 
   /// A's row. \returns its 2-norm
-  KOKKOS_FUNCTION Scalar load(const Level& level, int i, const Table& table) const {
+  KOKKOS_FUNCTION Scalar load(const Level& level, int i, const Table& table, int* counts) const {
     const std::size_t first = lower.begin(i), behind = upper.begin(i);
     const int own = lower.length(i), length = own + 1 + upper.length(i);
     const auto value_of = [&](int e) {
@@ -148,7 +150,7 @@ struct ThresholdRow {
         const int col =
             e == own ? i : (e < own ? lower.col_idxs(first + e) : upper.col_idxs(behind + (e - own - 1)));
         bool fresh = false;
-        table.values[table.insert(level, col, fresh)] = value;
+        table.values[table.insert(level, i, col, counts, fresh)] = value;
         size = Kokkos::abs(value) > size ? Kokkos::abs(value) : size;
       }
       return size;
@@ -176,8 +178,8 @@ struct ThresholdRow {
   }
 
   /// \returns the number of entries that are new
-  KOKKOS_FUNCTION int take_step(const Level& level, int i, int k, const Table& table, std::size_t begin,
-                                int length) const {
+  KOKKOS_FUNCTION int take_step(const Level& level, int i, int k, const Table& table, int* counts,
+                                std::size_t begin, int length) const {
     if constexpr (symmetric) {
       const Scalar own = level.template sum<Scalar>([&](int lane) {
         Scalar mine = 0;
@@ -186,18 +188,19 @@ struct ThresholdRow {
         return mine;
       });
       if (own == Scalar(0)) return 0;
-      return subtract(level, i, table, begin, length, own / rows.pivots(k));
+      return subtract(level, i, table, counts, begin, length, own / rows.pivots(k));
     } else {
       const int slot = table.find(k);
       const Scalar w = table.values[slot], multiplier = w * rows.pivots(k);
       level.region([](int) {});  // all have read w
       level.once([&] { table.values[slot] = multiplier; });
-      return subtract(level, 0, table, begin, length, w);
+      return subtract(level, i, table, counts, begin, length, w);
     }
   }
 
-  /// w_j -= w u_kj for all j of U's row k that are not below `from`; those are had from now on.
-  KOKKOS_FUNCTION int subtract(const Level& level, int from, const Table& table, std::size_t begin,
+  /// w_j -= w u_kj for all j of U's row k, with `symmetric` for those that are not below i; the others are
+  /// had from now on.
+  KOKKOS_FUNCTION int subtract(const Level& level, int i, const Table& table, int* counts, std::size_t begin,
                                int length, Scalar w) const {
     return level.template sum<int>([&](int lane) {
       int added = 0;
@@ -205,8 +208,8 @@ struct ThresholdRow {
         const int col = rows.cols(begin + e);
         const Scalar step = w * rows.values(begin + e);
         bool fresh = false;
-        const int slot = table.insert(level, col, fresh);
-        if (col >= from) table.values[slot] = (fresh ? Scalar(0) : table.values[slot]) - step;
+        const int slot = table.insert(level, i, col, counts, fresh);
+        if (!symmetric || col >= i) table.values[slot] = (fresh ? Scalar(0) : table.values[slot]) - step;
         added += fresh ? 1 : 0;
       }
       return added;
@@ -218,57 +221,75 @@ struct ThresholdRow {
     return is_finite(pivot) && (symmetric ? pivot : Kokkos::abs(pivot)) > floor;
   }
 
-  /// Lists the slots of what was not dropped: L's from the list's front on, U's from its back. \returns
-  /// whether an entry is not finite
-  KOKKOS_FUNCTION bool collect(const Level& level, int i, const Table& table, Scalar tolerance,
-                               Scalar inverse, int* counts) const {
-    level.once([&] {
-      for (int c = 0; c < 4; ++c) counts[c] = 0;
-    });
+  /// A part of the list: that of L, or that of U.
+  struct Part {
+    Table table;
+    int first, step, count;
+    KOKKOS_FORCEINLINE_FUNCTION int slot(int e) const { return table.list[first + step * e]; }
+    KOKKOS_FORCEINLINE_FUNCTION Scalar& value(int e) const { return table.values[slot(e)]; }
+    KOKKOS_FORCEINLINE_FUNCTION int col(int e) const { return table.cols[slot(e)]; }
+
+    KOKKOS_FUNCTION int num_nonzeros(const Level& level) const {
+      return level.template sum<int>([&](int lane) {
+        int mine = 0;
+        for (int e = lane; e < count; e += level.size()) mine += value(e) != Scalar(0) ? 1 : 0;
+        return mine;
+      });
+    }
+  };
+
+  /// The second dropping rule: what is dropped stays as 0. \returns whether all is finite
+  KOKKOS_FUNCTION bool drop(const Level& level, const Part& below, const Part& above, Scalar tolerance,
+                            Scalar inverse) const {
     return level.template max<int>([&](int lane) {
       int bad = 0;
-      for (int s = lane; s < table.capacity; s += level.size()) {
-        const int col = table.cols[s];
-        if (col < (symmetric ? i + 1 : 0) || col == i) continue;
-        const Scalar value = table.values[s];
-        if (!is_finite(col < i ? value : value * inverse)) bad = 1;
-        if (col < i ? value == Scalar(0) : !(Kokkos::abs(value) > tolerance)) continue;
-        const int place = next_place(counts + (col < i ? 0 : 1));
-        table.list[col < i ? place : table.capacity - 1 - place] = s;
+      for (int e = lane; e < below.count; e += level.size())
+        if (!is_finite(below.value(e))) bad = 1;
+      for (int e = lane; e < above.count; e += level.size()) {
+        const Scalar value = above.value(e);
+        if (!is_finite(value * inverse)) bad = 1;
+        if (!(Kokkos::abs(value) > tolerance)) above.value(e) = 0;
       }
       return bad;
-    }) != 0;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static int next_place(int* count) {
-    if constexpr (Level::width == 1)
-      return (*count)++;
-    else
-      return Kokkos::atomic_fetch_add(count, 1);
+    }) == 0;
   }
 
-  /// Which of the `count` slots from `first` on in the list, by steps of `step`, are kept.
-  KOKKOS_FUNCTION Cut<Scalar> cut(const Level& level, const Table& table, int first, int step,
-                                  int count) const {
-    if (count <= most || most == 0) return {};
+  /// Which of a part's `nonzeros` entries are kept.
+  KOKKOS_FUNCTION Cut<Scalar> cut(const Level& level, const Part& part, int nonzeros) const {
+    if (nonzeros <= most || most == 0) return {};
     return cut_of_largest<Scalar>(
-        level, count, most, [&](int e) { return table.values[table.list[first + step * e]]; },
-        [&](int e) { return table.cols[table.list[first + step * e]]; });
+        level, part.count, most, [&](int e) { return part.value(e); }, [&](int e) { return part.col(e); });
+  }
+
+  /// Those that are kept, times `factor`, to `begin` and behind it.
+  KOKKOS_FUNCTION void put(int lane, const Level& level, const Part& part, const Cut<Scalar>& kept,
+                           int* places, std::size_t begin, Scalar factor) const {
+    for (int e = lane; e < part.count; e += level.size()) {
+      const Scalar value = part.value(e);
+      const int col = part.col(e);
+      if (value == Scalar(0) || !kept.keeps(value, col)) continue;
+      const std::size_t place = begin + static_cast<std::size_t>(Table::template next_place<Level>(places));
+      rows.cols(place) = col;
+      rows.values(place) = value * factor;
+    }
   }
 
   KOKKOS_FUNCTION bool finish(const Level& level, int i, const Scratch& scratch, const Table& table,
                               Scalar tolerance) const {
     const Scalar pivot = table.values[table.find(i)];
-    bool keeps = is_sound(pivot);
-    const Scalar inverse = keeps ? Scalar(1) / pivot : Scalar(1);
-    if (collect(level, i, table, tolerance, inverse, scratch.counts)) keeps = false;
-    const int below = scratch.counts[0], above = scratch.counts[1];
-    const int kept_below = !keeps ? 0 : (below < most ? below : most);
-    const int kept_above = !keeps ? 0 : (above < most ? above : most);
-    const Cut<Scalar> cut_below = keeps ? cut(level, table, 0, 1, below) : Cut<Scalar>();
-    const Cut<Scalar> cut_above = keeps ? cut(level, table, table.capacity - 1, -1, above) : Cut<Scalar>();
+    const Scalar inverse = is_sound(pivot) ? Scalar(1) / pivot : Scalar(1);
+    const Part below{table, 0, 1, symmetric ? 0 : scratch.counts[0]};
+    const Part above{table, table.capacity - 1, -1, scratch.counts[1]};
+    const bool keeps = drop(level, below, above, tolerance, inverse) && is_sound(pivot);
+    const int nonzeros_below = keeps ? below.num_nonzeros(level) : 0;
+    const int nonzeros_above = keeps ? above.num_nonzeros(level) : 0;
+    const Cut<Scalar> cut_below = cut(level, below, nonzeros_below);
+    const Cut<Scalar> cut_above = cut(level, above, nonzeros_above);
+    const int kept_below = nonzeros_below < most ? nonzeros_below : most;
+    const int kept_above = nonzeros_above < most ? nonzeros_above : most;
     const Word all = static_cast<Word>(kept_below) + static_cast<Word>(kept_above);
     level.once([&] { *scratch.begin = Kokkos::atomic_fetch_add(&rows.used(0), all); });
-    const std::size_t begin = *scratch.begin;
+    const std::size_t begin = *scratch.begin, middle = begin + static_cast<std::size_t>(kept_below);
     if (begin + all > rows.cols.extent(0)) {
       level.once([&] {
         raise_flag(rows.signals(out_of_room), 1);
@@ -277,27 +298,19 @@ struct ThresholdRow {
       return false;
     }
     level.region([&](int lane) {
-      const auto put = [&](int slot, const Cut<Scalar>& kept, int* places, std::size_t to, Scalar factor) {
-        if (!kept.keeps(table.values[slot], table.cols[slot])) return;
-        const std::size_t place = to + static_cast<std::size_t>(next_place(places));
-        rows.cols(place) = table.cols[slot];
-        rows.values(place) = table.values[slot] * factor;
-      };
-      for (int e = lane; e < below && kept_below > 0; e += level.size())
-        put(table.list[e], cut_below, scratch.counts + 2, begin, Scalar(1));
-      for (int e = lane; e < above && kept_above > 0; e += level.size())
-        put(table.list[table.capacity - 1 - e], cut_above, scratch.counts + 3, begin + kept_below, inverse);
+      if (kept_below > 0) put(lane, level, below, cut_below, scratch.counts + 2, begin, Scalar(1));
+      if (kept_above > 0) put(lane, level, above, cut_above, scratch.counts + 3, middle, inverse);
     });
     level.once([&] {
       rows.lower_length(i) = kept_below;
       rows.upper_length(i) = kept_above;
       rows.pivots(i) = keeps ? inverse : Scalar(1);
-      if (keeps && (below > most || above > most)) Kokkos::atomic_inc(&rows.cut_rows(0));
+      if (nonzeros_below > most || nonzeros_above > most) Kokkos::atomic_inc(&rows.cut_rows(0));
       if (!keeps)
         BreakdownCounter::count(rows.outcome(0), i, true,
                                 is_finite(pivot) ? static_cast<float>(pivot) : 0.0f);
       Kokkos::memory_fence();
-      store_relaxed(rows.done(i), Rows::word_of(begin + kept_below, kept_above));
+      store_relaxed(rows.done(i), Rows::word_of(middle, kept_above));
     });
     return true;
   }
