@@ -64,8 +64,9 @@ struct ThresholdTickets {
 
   static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
   /// In the slab's elements.
-  KOKKOS_FUNCTION static std::size_t slab_length(int slots) {
-    return (RowTable<Scalar>::bytes(slots) + sizeof(double) - 1) / sizeof(double);
+  KOKKOS_FUNCTION static std::size_t slab_length(std::int64_t slots) {
+    const auto slab_bytes = RowTable<Scalar>::bytes(static_cast<std::size_t>(slots));
+    return (slab_bytes + sizeof(double) - 1) / sizeof(double);
   }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {

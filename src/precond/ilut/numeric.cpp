@@ -96,7 +96,7 @@ class Growth {
                       Kokkos::subview(m_cut_rows, 0));
     outcome.breakdowns = fetch(m_space, m_outcome);
     result.cut_rows = cut_rows;
-    result.work_bytes = bytes(m_cols.extent(0), m_slab.extent(0));
+    result.work_bytes = m_most_bytes;
     result.launches = m_launches;
     result.stalled = m_stalled;
     return result;
@@ -138,7 +138,8 @@ class Growth {
     return static_cast<std::int64_t>(entries) * entry_bytes +
            static_cast<std::int64_t>(slab * sizeof(double));
   }
-  void check_bytes(std::int64_t needed) const {
+  void check_bytes(std::int64_t needed) {
+    m_most_bytes = std::max(m_most_bytes, needed);
     if (needed <= m_rules.work_bytes) return;
     std::ostringstream text;
     text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; work_bytes is "
@@ -165,8 +166,11 @@ class Growth {
   /// Slabs for rows of `wanted` entries and twice as many, and as many vectors as have one each.
   void allow_slots(std::int64_t wanted) {
     std::int64_t slots = std::max(m_rules.least_slab_slots, m_slots);
-    while (RowTable<Scalar>::most_of(static_cast<int>(slots)) < std::min(2 * wanted, m_num_rows)) slots *= 2;
-    const auto length = static_cast<std::int64_t>(Tickets::slab_length(static_cast<int>(slots)));
+    while (RowTable<Scalar>::most_of(slots) < std::min(2 * wanted, m_num_rows)) slots *= 2;
+    const auto length = static_cast<std::int64_t>(Tickets::slab_length(slots));
+    if (slots > std::int64_t(1) << 30)
+      throw InputError(m_rules.owner + ": a row in work has " + std::to_string(wanted) +
+                       " entries, too many for a table; a larger tau, or a smaller p, drops more");
     const std::int64_t most =
         std::max<std::int64_t>(1, ThresholdTuning::slab_bytes / std::int64_t(8 * length));
     m_vectors = std::min(m_vectors, most);
@@ -207,6 +211,7 @@ class Growth {
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<double, Space> m_slab;
   int m_slots = 0;
+  std::int64_t m_most_bytes = 0;
   std::int64_t m_vectors = 1;
   int m_launches = 0;
   bool m_stalled = false;

@@ -5,6 +5,7 @@
 #include "core/relaxed_words.hpp"
 
 #include <cstddef>
+#include <cstdint>
 
 namespace prekond::impl::ilut {
 
@@ -29,8 +30,8 @@ struct RowTable {
   KOKKOS_FUNCTION static std::size_t bytes(std::size_t capacity) {
     return capacity * (sizeof(Scalar) + 2 * sizeof(int));
   }
-  KOKKOS_FORCEINLINE_FUNCTION static int most_of(int capacity) { return capacity - capacity / 4; }
-  KOKKOS_FORCEINLINE_FUNCTION int most() const { return most_of(capacity); }
+  KOKKOS_FUNCTION static std::int64_t most_of(std::int64_t capacity) { return capacity - capacity / 4; }
+  KOKKOS_FORCEINLINE_FUNCTION int most() const { return capacity - capacity / 4; }
 
   template <class Level>
   KOKKOS_FUNCTION void clear(const Level& level, int* counts) const {
