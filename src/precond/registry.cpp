@@ -8,8 +8,10 @@
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/ic0.hpp>
 #include <prekond/precond/ick.hpp>
+#include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilu0.hpp>
 #include <prekond/precond/iluk.hpp>
+#include <prekond/precond/ilut.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/ls_polynomial.hpp>
@@ -57,6 +59,8 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, ParIlu<Scalar, Space>>());
       lines.push_back(registry_line<Product, ParIc<Scalar, Space>>());
       lines.push_back(registry_line<Product, ParIlut<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Ilut<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Ict<Scalar, Space>>());
       lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
       lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
     }
