@@ -37,6 +37,7 @@ void print_matrix(const ProblemFacts& problem) {
   print_line("matrix", format("%s: %lld rows, %lld entries, %s", source.name.c_str(),
                               static_cast<long long>(source.num_rows), static_cast<long long>(source.nnz),
                               symmetry_text(source.complex, problem.symmetric)));
+  if (problem.match.name != "none") print_line("match", match_text(problem.match));
   if (problem.order.any()) print_line("order", order_text(problem.order));
 }
 
@@ -58,7 +59,9 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
   const Report& report = outcome.setup;
   const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
-  if (settings.scale)
+  if (problem.match.done)
+    print_line("  scaled", "by the matching, the entries of the diagonal to [1/2, 2]");
+  else if (settings.scale)
     print_line("  scaled", scaling_of(method) == ScalingKind::diagonal
                                ? "to a diagonal in [1, 4)"
                                : "to a largest entry in [1, 4) of every row and column");
@@ -253,6 +256,7 @@ void solve_command(const CommandLine& line, const Processes& processes) {
     Method<double> method;
     processes.together([&] {
       method = chosen_method<double>(settings);
+      check_match(settings, method);
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);
