@@ -196,9 +196,13 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
 
 /// What the run's end means for the command; nothing where it converged.
 std::optional<Failure> failure_of_run(const MethodFacts& method, const Settings& settings,
-                                      const SolveResult& result) {
+                                      const Measurements& outcome) {
+  const SolveResult& result = outcome.solve;
   if (result.converged) return std::nullopt;
-  return Failure(exit_code(result), failure_text(method, settings, result));
+  std::string text = failure_text(method, settings, result);
+  if (settings.match == "none" && outcome.setup.breakdowns.count > 0 && !method.needs_spd())
+    text += "; rows broke down in the setup: --match brings large entries to the diagonal";
+  return Failure(exit_code(result), text);
 }
 
 template <class Scalar>
@@ -242,7 +246,7 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
       print_solver(method, settings, outcome);
       if (outcome.condition) print_condition(*outcome.condition);
     }
-    files.finish(failure_of_run(method, settings, outcome.solve));
+    files.finish(failure_of_run(method, settings, outcome));
   });
 }
 
