@@ -66,6 +66,7 @@ MatchedRows<Scalar> match_rows(const Space& space, const Matrix<Scalar>& a, cons
   const Kokkos::Timer timer;
   if (name == "auto") {
     result.facts.weak = count_weak<Scalar>(space, a);
+    result.facts.looked = true;
     if (result.facts.weak == 0) return result;
   }
   const auto found = maximum_product_matching<Scalar, Space>(space, a);
@@ -96,6 +97,7 @@ Vector<Scalar, Space> in_matched_rows(const Space& space, const Vector<int, Spac
 }
 
 std::string match_text(const MatchFacts& facts) {
+  if (!facts.done && !facts.looked) return "rows as they are: what is asked for needs a symmetric matrix";
   if (!facts.done)
     return format("rows as they are: no entry of the scaled diagonal is below %g", weak_diagonal);
   std::string text = format("%lld of %lld rows moved in %s, log product %.6g", whole(facts.rows_moved),

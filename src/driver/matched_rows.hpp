@@ -15,6 +15,7 @@ namespace prekond::driver {
 struct MatchFacts {
   std::string name = "none";  ///< what was asked for
   bool done = false;          ///< are the rows in another order, and is the preconditioner scaled by it?
+  bool looked = false;        ///< did `auto` look at the diagonal? Not where a method needs symmetry
   std::int64_t weak = 0;      ///< diagonal entries that are too small, which `auto` goes by
   double seconds = 0;         ///< to find the matching and to permute the matrix, fenced
   std::int64_t num_rows = 0;

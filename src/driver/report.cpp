@@ -61,7 +61,7 @@ Json match_json(const MatchFacts& match) {
   Json json = {{"name", match.name}};
   if (match.name == "none") return json;
   json["done"] = match.done;
-  if (match.name == "auto") json["weak"] = match.weak;
+  if (match.looked) json["weak"] = match.weak;
   if (!match.done) return json;
   json["seconds"] = number(match.seconds);
   json["rank"] = match.rank;

@@ -56,14 +56,14 @@ struct Matching {
 /// scaled entries are at most exp(epsilon). Costs and prices are integers, in units of 2^-20, and both bounds
 /// hold but for 1e-5. At the end the prices fall to the least ones that go with the matching, so that other
 /// entries of the scaled matrix are as small as they can be with columns as they are (Bellman and Ford, at
-/// most 1000 sweeps over the entries, 5 or so as a rule; where that does not do the prices stay).
+/// most 1000 sweeps over the entries; where that does not do the prices stay).
 ///
 /// Where the structural rank is smaller than num_rows the matching has as many rows as any; the product is
 /// not the largest of those. The other rows get the other columns, both in ascending order. A row without a
 /// column is scaled to a largest entry of 1; rows and columns without entries have the scale 1. Scales are
 /// kept in [1e-300, 1e300].
 ///
-/// Same bits whatever the number of threads. Memory: 12 bytes an entry and 60 a row. Fences: as described,
+/// Same bits whatever the number of threads. Memory: 12 bytes an entry and 64 a row. Fences: as described,
 /// and some for the phases.
 ///
 /// \pre sorted rows \throws InputError for an epsilon that is out of its range
