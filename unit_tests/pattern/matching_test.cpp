@@ -179,7 +179,7 @@ TYPED_TEST(MatchingTest, FloatAndComplexEntries) {
 TYPED_TEST(MatchingTest, WhatIsNoEntry) {
   const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
   HostMatrix<double> a = sparse<double>({{1, 2, 3, 4}, {4, 1, 1, 1}, {1, 5, 1, 1}});
-  a.values = {nan, -inf, 0, 4, 4, 1, 1, 1, 1, 5, 1, 1};
+  a.values = {nan, -inf, 0, 4, 4, 1, 1, 1, 0, 5, 0, 1};
   a.num_rows = 3;  // the last column is another rank's: row 0 has nothing
   check<TypeParam>(a);
   for (const MatchingMethod method : methods) {
