@@ -120,6 +120,10 @@ class Parser {
         sub->add_flag_callback(
             key.name == "quiet" ? "-q,--quiet" : option_name(key.name),
             [this, name = key.name] { m_written.keys[name] = true; }, key.doc);
+      } else if (!key.bare.empty()) {
+        sub->add_flag(option_name(key.name) + "{" + key.bare + "}", m_flag_value, key.doc)
+            ->each(keep)
+            ->option_text(key.placeholder);
       } else if (key.name == "matrix") {
         sub->add_option_function<std::string>("MATRIX", keep, key.doc)->option_text(key.placeholder);
       } else {
@@ -218,7 +222,8 @@ class Parser {
   CommandLine m_result;
   RawSettings m_written;
   std::string m_config;
-  std::string m_first;  ///< the argument that should be a command
+  std::string m_flag_value;  ///< where the value of a flag goes that may have one
+  std::string m_first;       ///< the argument that should be a command
   bool m_quiet = false;
 };
 

@@ -130,7 +130,8 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
     const Problem<Scalar> problem =
         make_problem<Scalar>(space, processes, settings, input, spd_check<Scalar>(rows), progress);
     title = title_of(problem, settings);
-    if (problem.order.any()) order = "order " + order_text(problem.order) + "\n";
+    if (problem.match.name != "none") order = "match " + match_text(problem.match) + "\n";
+    if (problem.order.any()) order += "order " + order_text(problem.order) + "\n";
     for (std::size_t k = 0; k < rows.size(); ++k) {
       Row<Scalar>& row = rows[k];
       progress.row(k + 1, rows.size(), row.label);
@@ -160,6 +161,7 @@ void compare_command(const CommandLine& line, const Processes& processes) {
     std::vector<Row<double>> rows;
     processes.together([&] {
       rows = parse_rows<double>(settings);
+      for (const auto& row : rows) check_match(settings, row.method);
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);

@@ -22,7 +22,7 @@ long long whole(std::int64_t value) {
 }
 
 void print_statistics(const Source& source, std::int64_t bytes, const MatrixStatistics& s,
-                      const OrderFacts& order) {
+                      const MatchFacts& match, const OrderFacts& order) {
   print_line("matrix", source.name + (source.complex ? ", complex: symmetric is said of conjugates" : ""));
   print_line("size", format("%lld rows, %lld columns, %lld entries, %s", whole(s.num_rows), whole(s.num_cols),
                             whole(s.nnz), bytes_text(bytes).c_str()));
@@ -38,6 +38,7 @@ void print_statistics(const Source& source, std::int64_t bytes, const MatrixStat
   print_line("bandwidth", format("lower %lld, upper %lld; profile %lld", whole(s.lower_bandwidth),
                                  whole(s.upper_bandwidth), whole(order.before.profile)));
   print_line("levels", format("%lld of the lower triangle", whole(order.before.levels)));
+  if (match.name != "none") print_line("match", match_text(match));
   if (order.any()) print_line("order", order_text(order));
   print_line("dominance", format("%lld rows are diagonally dominant", whole(s.diagonally_dominant_rows)));
   print_line("norms", format("Frobenius %.6g, largest |a_ij| %.6g", s.frobenius_norm, s.max_abs));
@@ -49,6 +50,22 @@ void print_advice(const FormatAdvice& advice) {
                                bytes_text(advice.csr_bytes).c_str(), bytes_text(advice.sell_bytes).c_str(),
                                bytes_text(advice.dia_bytes).c_str(), whole(advice.num_diagonals)));
   print_line("--spmv auto", to_string(advice.format) + ": " + advice.reason);
+}
+
+/// The matrix with the rows of a matching where that is asked for.
+template <class Scalar>
+MatchedRows<Scalar> with_asked_rows(const Space& space, const Settings& settings,
+                                    const LoadedMatrix<Scalar>& loaded) {
+  if (settings.match == "none") {
+    MatchedRows<Scalar> same;
+    same.a = loaded.a;
+    return same;
+  }
+  if (loaded.source.num_rows != loaded.source.num_cols)
+    throw InputError(loaded.source.name + ": a matching is for a square matrix, this one has " +
+                     std::to_string(loaded.source.num_rows) + " rows and " +
+                     std::to_string(loaded.source.num_cols) + " columns; leave --match out");
+  return match_rows<Scalar>(space, loaded.a, settings.match);
 }
 
 /// The matrix as it is, or in another order where that is asked for; measured in both.
@@ -86,7 +103,7 @@ Condition condition_of(const Space& space, const LoadedMatrix<Scalar>& loaded,
     named(name, [&] { check_spd_input<Scalar, Space>(space, loaded.a); });
   progress.phase("setup of " + method.precond_name);
   const auto m = method.precond->build();
-  telling_order(ordered.facts, [&] { m->numeric(space, ordered.a); });
+  telling_order(ordered.facts.option(), [&] { m->numeric(space, ordered.a); });
   progress.phase("eigenvalues with " + method.precond_name);
   return measure_condition<Scalar>(space, a, m.get(), alone, rows);
 }
@@ -95,6 +112,9 @@ template <class Scalar>
 Method<Scalar> method_of(const Settings& settings) {
   Method<Scalar> method = choose_method<Scalar>(settings, settings.precond, settings.precond_options);
   check_condition(settings, "info", method.precond_properties);
+  if (settings.match == "product" && settings.condition)
+    throw OptionError(
+        "--match permutes the rows of A, which takes its symmetry away; leave --match or --condition out");
   return method;
 }
 
@@ -106,6 +126,7 @@ void info(const CommandLine& line, MatrixInput& input, RunFiles& files) {
   const Space space;
   LoadedMatrix<Scalar> loaded;
   MatrixStatistics measured;
+  MatchFacts match;
   Reordered<Scalar> ordered;
   FormatAdvice advice;
   std::optional<Condition> condition;
@@ -116,13 +137,15 @@ void info(const CommandLine& line, MatrixInput& input, RunFiles& files) {
     measured = statistics<Scalar, Space>(space, loaded.a);
     advice = advise_format<Space>(space, CsrView<Scalar, Space>(loaded.a), sizeof(Scalar));
     if (settings.order != "none") progress.phase("ordering " + loaded.source.name);
-    ordered = in_asked_order<Scalar>(space, settings, loaded);
+    MatchedRows<Scalar> matched = with_asked_rows<Scalar>(space, settings, loaded);
+    match = matched.facts;
+    ordered = in_asked_order<Scalar>(space, settings, {loaded.source, matched.a});
     if (settings.condition)
       condition = condition_of<Scalar>(space, loaded, ordered, measured.symmetric_values, method, progress);
   }
-  files.write_report(info_report(loaded.source, measured, ordered.facts, advice, condition));
+  files.write_report(info_report(loaded.source, measured, match, ordered.facts, advice, condition));
   if (!settings.quiet) {
-    print_statistics(loaded.source, loaded.a.bytes(), measured, ordered.facts);
+    print_statistics(loaded.source, loaded.a.bytes(), measured, match, ordered.facts);
     print_advice(advice);
     if (condition) print_condition(*condition);
   }

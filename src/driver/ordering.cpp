@@ -99,23 +99,22 @@ Vector<Scalar, Space> in_original_order(const Space& space, const Ordering<Space
   return y;
 }
 
-std::int64_t original_row(const Ordering<Space>& ordering, std::int64_t row) {
-  if (row < 0 || row >= ordering.size()) return row;
+std::int64_t original_row(const Vector<int, Space>& permutation, std::int64_t row) {
+  if (row < 0 || row >= static_cast<std::int64_t>(permutation.extent(0))) return row;
   int original = 0;
-  Kokkos::deep_copy(original, Kokkos::subview(ordering.permutation, row));
+  Kokkos::deep_copy(original, Kokkos::subview(permutation, row));
   return original;
 }
 
-void telling_order(const OrderFacts& facts, const std::function<void()>& work) {
+void telling_order(const std::string& options, const std::function<void()>& work) {
   try {
     work();
   } catch (const OptionError&) {
     throw;
   } catch (const InputError& error) {
-    if (!facts.any() || error.row() < 0) throw;
-    throw InputError(
-        std::string(error.what()) + " (rows are counted in the order of --order " + facts.name + ")",
-        error.row());
+    if (options.empty() || error.row() < 0) throw;
+    throw InputError(std::string(error.what()) + " (rows are counted in the order of " + options + ")",
+                     error.row());
   }
 }
 

@@ -20,6 +20,8 @@ struct OrderFacts {
   OrderStatistics after;
 
   bool any() const { return name != "none"; }
+  /// "--order rcm", or nothing.
+  std::string option() const { return any() ? "--order " + name : ""; }
 };
 
 /// What --order takes, with '|' between.
@@ -50,11 +52,13 @@ template <class Scalar>
 Vector<Scalar, Space> in_original_order(const Space& space, const Ordering<Space>& ordering,
                                         const Vector<Scalar, Space>& x);
 
-/// The row that was at `row` before, likewise; -1 stays -1.
-std::int64_t original_row(const Ordering<Space>& ordering, std::int64_t row);
+/// The row that was at `row` before, by the rows of the one order by those of the other; -1 stays -1, and all
+/// rows do where there is no order.
+std::int64_t original_row(const Vector<int, Space>& permutation, std::int64_t row);
 
-/// Does `work`, in which rows are counted in the new order: an InputError that names one says so.
-void telling_order(const OrderFacts& facts, const std::function<void()>& work);
+/// Does `work`, in which rows are counted in the new order: an InputError that names one says so. `options`:
+/// "--match --order rcm", what made the order; empty where it is the matrix's own.
+void telling_order(const std::string& options, const std::function<void()>& work);
 
 /// "rcm in 0.0123 s: bandwidth 9 -> 5, profile 90 -> 60, levels 9 -> 12"
 std::string order_text(const OrderFacts& facts);

@@ -80,6 +80,7 @@ struct WholeProblem {
   Vector<Scalar, Space> x0;
   Ordering<Space> ordering;
   OrderFacts order;
+  MatchedRows<Scalar> match;  ///< without its matrix
 };
 
 bool is_file(const std::string& x0) {
@@ -116,6 +117,20 @@ void put_in_order(const Space& space, const std::string& name, WholeProblem<Scal
   if (problem.x0.extent(0) > 0) problem.x0 = in_order<Scalar>(space, problem.ordering, problem.x0);
 }
 
+/// Q A x = Q b, with its residuals and its solution.
+template <class Scalar>
+void match_whole(const Space& space, const std::string& name, WholeProblem<Scalar>& problem) {
+  problem.match = match_rows<Scalar>(space, problem.matrix.a, name);
+  problem.matrix.a = std::exchange(problem.match.a, {});
+  problem.b = in_matched_rows<Scalar>(space, problem.match.rows, problem.b);
+}
+
+/// `auto` leaves alone what has to stay symmetric.
+bool is_to_be_matched(const Settings& settings, SpdCheck check) {
+  if (settings.match == "auto") return check == SpdCheck::none && !settings.condition;
+  return settings.match != "none";
+}
+
 template <class Scalar>
 WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, MatrixInput& input,
                                 SpdCheck check, Progress& progress) {
@@ -128,13 +143,35 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Ma
   problem.b = make_rhs<Scalar>(space, problem.matrix.a, settings.rhs);
   if (is_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, source.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
+  if (is_to_be_matched(settings, check)) {
+    progress.phase("matching " + source.name);
+    match_whole<Scalar>(space, settings.match, problem);
+  }
   if (settings.order == "none") return problem;
   progress.phase("ordering " + source.name);
   put_in_order<Scalar>(space, settings.order, problem);
+  if (!problem.match.facts.done) return problem;
+  problem.match.row_scale = in_order<double>(space, problem.ordering, problem.match.row_scale);
+  problem.match.column_scale = in_order<double>(space, problem.ordering, problem.match.column_scale);
   return problem;
 }
 
+/// This process's part of the scales that rank 0 has.
+template <class Scalar>
+Vector<double, Space> own_scale(const Space& space, const Processes& processes,
+                                const ProblemMatrix<Scalar>& a, const Vector<double, Space>& whole) {
+  if constexpr (std::is_same_v<Scalar, double>)
+    return own_part<double>(space, processes, a, whole);
+  else
+    return whole;  // complex matrices are for one process
+}
+
 }  // namespace
+
+std::string ProblemFacts::order_options() const {
+  const std::string ordered = order.option();
+  return match.done ? (ordered.empty() ? "--match" : "--match " + ordered) : ordered;
+}
 
 void named(const std::string& name, const std::function<void()>& check) {
   try {
@@ -208,11 +245,19 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.order = whole.order;
   problem.order.name = settings.order;
   problem.ordering = whole.ordering;
+  problem.match = whole.match.facts;
+  problem.match.name = settings.match;
+  problem.match.done = processes.max(whole.match.facts.done ? 1 : 0) > 0;
+  problem.matched_rows = whole.match.rows;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
   problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv);
   problem.product = problem.a.product;
   problem.b = own_part<Scalar>(space, processes, problem.a, whole.b);
   if (is_file(settings.x0)) problem.x0 = own_part<Scalar>(space, processes, problem.a, whole.x0);
+  if (problem.match.done) {
+    problem.row_scale = own_scale<Scalar>(space, processes, problem.a, whole.match.row_scale);
+    problem.column_scale = own_scale<Scalar>(space, processes, problem.a, whole.match.column_scale);
+  }
   return problem;
 }
 

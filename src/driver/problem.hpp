@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "matched_rows.hpp"
 #include "ordering.hpp"
 #include "problem_matrix.hpp"
 #include "progress.hpp"
@@ -61,6 +62,10 @@ struct ProblemFacts {
   double norm_b = 0;
   ProductFacts product;
   OrderFacts order;  ///< its name is known to all
+  MatchFacts match;  ///< its name and `done` are known to all
+
+  /// The options that put the rows into another order; empty where they are in A's own.
+  std::string order_options() const;
 };
 
 /// A x = b, in blocks of rows.
@@ -70,15 +75,24 @@ struct Problem : ProblemFacts {
   Vector<Scalar, Space> b;
   Vector<Scalar, Space> x0;  ///< of a file; empty for the initial vectors that have a name
   Ordering<Space> ordering;  ///< what A and the vectors are in; on rank 0, and no rows where that is A's own
+  Vector<int, Space>
+      matched_rows;  ///< of A by those before the ordering; on rank 0, and none where unmatched
+  Vector<double, Space> row_scale, column_scale;  ///< of a matching: this process's part
 };
+
+/// A's row of this number in the problem's order; -1 stays -1.
+template <class Scalar>
+std::int64_t original_row(const Problem<Scalar>& problem, std::int64_t row) {
+  return original_row(problem.matched_rows, original_row(problem.ordering.permutation, row));
+}
 
 /// What has to be looked at while one process has the whole matrix.
 enum class SpdCheck { none, report, require };
 
-/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, and puts into
-/// the order that they name, so that they do not depend on the number of processes. `check`: what is visibly
-/// not symmetric positive definite is refused, or noted in `not_spd`. \throws InputError also for a matrix
-/// that is empty or not square, and for a vector of another length
+/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, matches and
+/// puts into the order that they name, so that they do not depend on the number of processes. `check`: what
+/// is visibly not symmetric positive definite is refused, or noted in `not_spd`. \throws InputError also for
+/// a matrix that is empty or not square, and for a vector of another length
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
                              MatrixInput& input, SpdCheck check, Progress& progress);

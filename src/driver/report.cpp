@@ -57,6 +57,21 @@ Json order_json(const OrderFacts& order) {
           {"after", order_statistics_json(order.after)}};
 }
 
+Json match_json(const MatchFacts& match) {
+  Json json = {{"name", match.name}};
+  if (match.name == "none") return json;
+  json["done"] = match.done;
+  if (match.looked) json["weak"] = match.weak;
+  if (!match.done) return json;
+  json["seconds"] = number(match.seconds);
+  json["rank"] = match.rank;
+  json["rows_moved"] = match.rows_moved;
+  json["log_product"] = number(match.log_product);
+  json["rounds"] = match.rounds;
+  json["rows_on_host"] = match.rows_on_host;
+  return json;
+}
+
 Json product_json(const ProductFacts& product) {
   return {{"format", product.format}, {"reason", product.reason}, {"seconds", number(product.seconds)}};
 }
@@ -123,6 +138,7 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"x0", settings.x0},
           {"spmv", settings.spmv},
           {"product", product_json(problem.product)},
+          {"match", match_json(problem.match)},
           {"order", order_json(problem.order)},
           {"scale", settings.scale},
           {"repeat", settings.repeat}};
@@ -183,8 +199,9 @@ Json error_report(const CommandLine& line, const Failure& failure) {
   return rows;
 }
 
-Json info_report(const Source& source, const MatrixStatistics& s, const OrderFacts& order,
-                 const FormatAdvice& advice, const std::optional<Condition>& condition) {
+Json info_report(const Source& source, const MatrixStatistics& s, const MatchFacts& match,
+                 const OrderFacts& order, const FormatAdvice& advice,
+                 const std::optional<Condition>& condition) {
   Json matrix = matrix_json(source, s.symmetric_values);
   matrix["row_length"] = {{"min", s.row_length_min},
                           {"max", s.row_length_max},
@@ -202,7 +219,10 @@ Json info_report(const Source& source, const MatrixStatistics& s, const OrderFac
   matrix["product"] = advice_json(advice);
   matrix["frobenius_norm"] = number(s.frobenius_norm);
   matrix["max_abs"] = number(s.max_abs);
-  Json report = {{"prekond", environment(1)}, {"matrix", matrix}, {"order", order_json(order)}};
+  Json report = {{"prekond", environment(1)},
+                 {"matrix", matrix},
+                 {"match", match_json(match)},
+                 {"order", order_json(order)}};
   if (condition) report["condition"] = condition_json(*condition);
   return report;
 }

@@ -28,10 +28,11 @@ Json failed_report(const Processes& processes, const ProblemFacts& problem, cons
 /// `compare` an array of such, one a row.
 Json error_report(const CommandLine& line, const Failure& failure);
 
-/// The report of `info`, which one process makes.
-/// `order`: measured before, and after where another order was asked for.
-Json info_report(const Source& source, const MatrixStatistics& statistics, const OrderFacts& order,
-                 const FormatAdvice& advice, const std::optional<Condition>& condition);
+/// The report of `info`, which one process makes. `match`: what came of --match, before the order. `order`:
+/// measured before, and after where another order was asked for.
+Json info_report(const Source& source, const MatrixStatistics& statistics, const MatchFacts& match,
+                 const OrderFacts& order, const FormatAdvice& advice,
+                 const std::optional<Condition>& condition);
 
 /// Writes a report, indented; an empty path is none. \throws InputError
 void write_report(const std::string& path, const Json& report);

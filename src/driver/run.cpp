@@ -90,7 +90,7 @@ class Run {
     }
     m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->report());
     std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
-    first_row = original_row(m_problem.ordering, first_row);
+    first_row = original_row(m_problem, first_row);
     m_outcome.symbolic_seconds = median(m_symbolic);
     m_outcome.numeric_seconds = median(m_numeric);
     m_outcome.setup_seconds = median(m_setup);
@@ -105,6 +105,9 @@ class Run {
  private:
   std::unique_ptr<AnyPreconditioner<Scalar>> build() const {
     auto made = m_method.precond->build();
+    if (m_problem.match.done)
+      return std::make_unique<Scaled<Scalar, Space>>(std::move(made), m_problem.row_scale,
+                                                     m_problem.column_scale);
     if (!m_options.scale) return made;
     return std::make_unique<Scaled<Scalar, Space>>(std::move(made), ScaledOptions{scaling_of(m_method)});
   }
@@ -115,11 +118,12 @@ class Run {
       m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
     m_processes.together([&] {
-      telling_order(m_problem.order, [&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
+      telling_order(m_problem.order_options(),
+                    [&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
     });
     m_symbolic.push_back(timer.seconds());
     m_processes.together([&] {
-      telling_order(m_problem.order, [&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
+      telling_order(m_problem.order_options(), [&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
     });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
@@ -140,7 +144,8 @@ class Run {
   /// What the solver is given. Without a preconditioner it is not made to copy vectors: it is the baseline
   /// that others are measured by.
   const AnyPreconditioner<Scalar>* applied() const {
-    return m_method.precond_name == "none" && !m_options.scale ? nullptr : m_preconditioner.get();
+    const bool scaled = m_options.scale || m_problem.match.done;
+    return m_method.precond_name == "none" && !scaled ? nullptr : m_preconditioner.get();
   }
 
   void solve() {
@@ -236,6 +241,19 @@ std::vector<std::pair<std::string, std::string>> choices_for(
 }
 
 }  // namespace
+
+void check_match(const Settings& settings, const MethodFacts& method) {
+  if (settings.match != "product") return;
+  const std::string permuted = "--match permutes the rows of A, which takes its symmetry away; ";
+  if (settings.condition) throw OptionError(permuted + "leave --match or --condition out");
+  if (!method.needs_spd()) return;
+  const bool solver = method.solver_properties.needs_spd;
+  throw OptionError(
+      permuted + (solver ? "the solver '" + method.solver_name : "'" + method.precond_name) +
+      "' is for symmetric positive definite matrices: leave --match out (or take --match=auto), or " +
+      (solver ? "choose a solver for other matrices, such as gmres or bicgstab"
+              : "choose a preconditioner for other matrices, such as ilu0"));
+}
 
 template <class Scalar>
 void check_combination(const Method<Scalar>& method) {

@@ -55,6 +55,10 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
 template <class Scalar>
 void check_combination(const Method<Scalar>& method);
 
+/// May the rows be permuted for this method? \throws OptionError where --match=product would take the
+/// symmetry away from a solver or a preconditioner that needs it, or from --condition
+void check_match(const Settings& settings, const MethodFacts& method);
+
 /// How a solve ends the command.
 ExitCode exit_code(const SolveResult& result);
 

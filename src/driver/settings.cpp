@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "matched_rows.hpp"
 #include "ordering.hpp"
 #include "spmv_choice.hpp"
 
@@ -30,8 +31,9 @@ struct Numbers {
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},          {"x0", &s.x0},
-          {"solver", &s.solver}, {"precond", &s.precond},   {"spmv", &s.spmv},        {"order", &s.order},
+  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},
+          {"x0", &s.x0},         {"solver", &s.solver},     {"precond", &s.precond},
+          {"spmv", &s.spmv},     {"order", &s.order},       {"match", &s.match},
           {"report", &s.report}, {"history", &s.history},   {"solution", &s.solution}};
 }
 
@@ -54,6 +56,7 @@ void check_consistent(const Settings& settings, const std::string& command) {
   }
   at_origin(settings.origins, "spmv", [&] { check_spmv_name(settings.spmv); });
   at_origin(settings.origins, "order", [&] { check_order(settings.order); });
+  at_origin(settings.origins, "match", [&] { check_match(settings.match); });
   at_origin(settings.origins, "rhs", [&] {
     check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
   });
@@ -108,6 +111,11 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
                   command == "info"
                       ? "measure the matrix in this order of its rows and columns too (default none)"
                       : "order of the rows and columns of A, undone in x (default none)"});
+  keys.push_back(
+      {"match", "[=" + match_names() + "]",
+       "permute the rows of A so that the product of the diagonal is largest, and scale it for the "
+       "preconditioner; auto: where the diagonal is weak (default none, without a value product)",
+       "product"});
   if (command != "info")
     keys.push_back({"scale", "", "scale rows and columns of A for the preconditioner, by powers of two"});
   if (command != "compare")

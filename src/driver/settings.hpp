@@ -30,6 +30,7 @@ struct Settings {
   std::string precond = "none";
   std::string spmv = "auto";   ///< format and kernel of A's product, see spmv_choice.hpp
   std::string order = "none";  ///< of the rows, see ordering.hpp
+  std::string match = "none";  ///< rows permuted before that, see matched_rows.hpp
   bool scale = false;          ///< is the preconditioner one of the scaled matrix?
   OptionMap solver_options;
   OptionMap precond_options;
@@ -57,6 +58,7 @@ struct SettingKey {
   std::string name;
   std::string placeholder;  ///< what stands for the value in --help; empty: a flag
   std::string doc;
+  std::string bare = {};  ///< a flag that also takes a value behind '=': what it means without one
 };
 
 /// The keys that a command knows, in the order of its --help. A key without a placeholder

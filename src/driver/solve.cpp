@@ -37,6 +37,7 @@ void print_matrix(const ProblemFacts& problem) {
   print_line("matrix", format("%s: %lld rows, %lld entries, %s", source.name.c_str(),
                               static_cast<long long>(source.num_rows), static_cast<long long>(source.nnz),
                               symmetry_text(source.complex, problem.symmetric)));
+  if (problem.match.name != "none") print_line("match", match_text(problem.match));
   if (problem.order.any()) print_line("order", order_text(problem.order));
 }
 
@@ -58,7 +59,9 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
   const Report& report = outcome.setup;
   const std::string options = options_text(method.precond_options);
   print_line("preconditioner", method.precond_name + (options.empty() ? "" : ": ") + options);
-  if (settings.scale)
+  if (problem.match.done)
+    print_line("  scaled", "by the matching, the entries of the diagonal to [1/2, 2]");
+  else if (settings.scale)
     print_line("  scaled", scaling_of(method) == ScalingKind::diagonal
                                ? "to a diagonal in [1, 4)"
                                : "to a largest entry in [1, 4) of every row and column");
@@ -193,9 +196,13 @@ std::string failure_text(const MethodFacts& method, const Settings& settings, co
 
 /// What the run's end means for the command; nothing where it converged.
 std::optional<Failure> failure_of_run(const MethodFacts& method, const Settings& settings,
-                                      const SolveResult& result) {
+                                      const Measurements& outcome) {
+  const SolveResult& result = outcome.solve;
   if (result.converged) return std::nullopt;
-  return Failure(exit_code(result), failure_text(method, settings, result));
+  std::string text = failure_text(method, settings, result);
+  if (settings.match == "none" && outcome.setup.breakdowns.count > 0 && !method.needs_spd())
+    text += "; rows broke down in the setup: --match brings large entries to the diagonal";
+  return Failure(exit_code(result), text);
 }
 
 template <class Scalar>
@@ -239,7 +246,7 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
       print_solver(method, settings, outcome);
       if (outcome.condition) print_condition(*outcome.condition);
     }
-    files.finish(failure_of_run(method, settings, outcome.solve));
+    files.finish(failure_of_run(method, settings, outcome));
   });
 }
 
@@ -253,6 +260,7 @@ void solve_command(const CommandLine& line, const Processes& processes) {
     Method<double> method;
     processes.together([&] {
       method = chosen_method<double>(settings);
+      check_match(settings, method);
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);

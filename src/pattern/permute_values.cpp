@@ -32,6 +32,12 @@ struct GatherRows {
   }
 };
 
+template <class Space>
+struct Identity {
+  VectorView<int, Space> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) = static_cast<int>(i); }
+};
+
 }  // namespace
 
 template <class Scalar, class Space>
@@ -49,6 +55,15 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_symmet
   permute_values<Scalar, Space>(space, pattern.source, a.values, values);
   space.fence("prekond::permute::end");  // before the source map goes away
   return {a.num_rows, a.num_cols, pattern.graph.row_ptrs, pattern.graph.col_idxs, values};
+}
+
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_rows(
+    const Space& space, const CsrView<Scalar, Space>& a, const Vector<int, Space>& rows) {
+  const auto columns = allocate<Vector<int, Space>>(space, "prekond::permute::columns", rows.extent(0));
+  Kokkos::parallel_for("prekond::permute::identity", Elements<Space>(space, 0, rows.extent(0)),
+                       Identity<Space>{columns});
+  return permute_symmetric<Scalar, Space>(space, a, {rows, columns});
 }
 
 template <class Scalar, class Space>
@@ -71,6 +86,8 @@ void restore_vector(const Space& space, const Ordering<Space>& ordering,
                                               const VectorView<Scalar, Space>&);                          \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> permute_symmetric<Scalar, Space>(     \
       const Space&, const CsrView<Scalar, Space>&, const Ordering<Space>&);                               \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> permute_rows<Scalar, Space>(          \
+      const Space&, const CsrView<Scalar, Space>&, const Vector<int, Space>&);                            \
   template void permute_vector<Scalar, Space>(const Space&, const Ordering<Space>&,                       \
                                               const MultiVectorView<const Scalar, Space>&,                \
                                               const MultiVectorView<Scalar, Space>&);                     \

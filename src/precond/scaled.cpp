@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/scaled.hpp>
 
@@ -56,6 +57,22 @@ struct FromDiagonal {
     for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
       if (a.col_idxs(k) == i) found = exponent_of_entry(a.values(k));
     exponent(i) = found == no_exponent ? 0 : -(found >> 1);
+  }
+};
+
+/// The nearest power of two of a number, by its logarithm.
+template <class Real, class Space>
+struct FromGiven {
+  VectorView<const double, Space> scale;
+  VectorView<int, Space> exponent;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    constexpr int most = most_exponent<Real>;
+    const int found = exponent_of(scale(i) * 1.4142135623730951);
+    if (found == no_exponent)
+      exponent(i) = 0;
+    else
+      exponent(i) = found > most ? most : (found < -most ? -most : found);
   }
 };
 
@@ -167,6 +184,24 @@ Exponents<Space> of_diagonal(const Space& space, const CsrView<Scalar, Space>& a
   return {exponent, exponent};
 }
 
+/// R and C of scales that are given.
+template <class Real, class Space>
+Exponents<Space> of_given(const Space& space, std::int64_t n, const Vector<double, Space>& row,
+                          const Vector<double, Space>& column) {
+  for (const auto& scale : {row, column})
+    if (scale.extent(0) != static_cast<std::size_t>(n))
+      throw InputError("prekond::Scaled: there are " + std::to_string(scale.extent(0)) +
+                       " scales for a matrix of " + std::to_string(n) + " rows; make them of this matrix");
+  const auto exponents_of = [&](const char* label, const Vector<double, Space>& scale) {
+    const auto exponent = allocate<Vector<int, Space>>(space, label, n);
+    Kokkos::parallel_for("prekond::scaled::numeric::from_given", Rows<Space>(space, 0, n),
+                         FromGiven<Real, Space>{scale, exponent});
+    return exponent;
+  };
+  return {exponents_of("prekond::scaled::numeric::row", row),
+          exponents_of("prekond::scaled::numeric::column", column)};
+}
+
 /// Ruiz's iteration.
 template <class Scalar, class Space>
 Exponents<Space> equilibrated(const Space& space, const CsrView<Scalar, Space>& a) {
@@ -196,6 +231,17 @@ template <class Scalar, class Space>
 Scaled<Scalar, Space>::Scaled(std::shared_ptr<Inner> inner, const ScaledOptions& options)
     : m_inner(std::move(inner)), m_options(options) {
   if (!m_inner) throw std::logic_error("prekond::Scaled: there is no preconditioner of the scaled matrix");
+  if (options.kind == ScalingKind::given)
+    throw std::logic_error("prekond::Scaled: no scales were given; take the constructor with two vectors");
+}
+
+template <class Scalar, class Space>
+Scaled<Scalar, Space>::Scaled(std::shared_ptr<Inner> inner, const Vector<double, Space>& row_scale,
+                              const Vector<double, Space>& column_scale)
+    : Scaled(std::move(inner)) {
+  m_options.kind = ScalingKind::given;
+  m_given_row_scale = row_scale;
+  m_given_column_scale = column_scale;
 }
 
 template <class Scalar, class Space>
@@ -218,9 +264,13 @@ template <class Scalar, class Space>
 void Scaled<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   namespace kernels = impl::scaled;
   const matrix_view& a = source.csr();
-  const auto exponents = m_options.kind == ScalingKind::diagonal
-                             ? kernels::of_diagonal<Scalar, Space>(space, a)
-                             : kernels::equilibrated<Scalar, Space>(space, a);
+  const auto scaling = [&] {
+    if (m_options.kind == ScalingKind::given)
+      return kernels::of_given<Real, Space>(space, a.num_rows, m_given_row_scale, m_given_column_scale);
+    return m_options.kind == ScalingKind::diagonal ? kernels::of_diagonal<Scalar, Space>(space, a)
+                                                   : kernels::equilibrated<Scalar, Space>(space, a);
+  };
+  const kernels::Exponents<Space> exponents = scaling();
   const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::scaled::numeric::values", a.nnz());
   Kokkos::parallel_for("prekond::scaled::numeric::scale_entries",
                        impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),

@@ -60,6 +60,27 @@ TYPED_TEST(PermuteTest, EqualsTheReference) {
   }
 }
 
+TYPED_TEST(PermuteTest, RowsAlone) {
+  const TypeParam space;
+  for (const auto& test : awkward_patterns<double>()) {
+    SCOPED_TRACE(test.name);
+    const HostMatrix<double>& a = test.matrix;
+    const auto rows = random_order<TypeParam>(space, a.num_rows, 3).permutation;
+    HostMatrix<double> expected;
+    expected.num_rows = a.num_rows;
+    expected.num_cols = a.num_cols;
+    for (const int i : to_vector(rows)) {
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+        expected.col_idxs.push_back(a.col_idxs[k]);
+        expected.values.push_back(a.values[k]);
+      }
+      expected.row_ptrs.push_back(expected.nnz());
+    }
+    const auto device = to_device<TypeParam>(a);
+    EXPECT_EQ(to_host(permute_rows<double, TypeParam>(space, device, rows)), expected);
+  }
+}
+
 TYPED_TEST(PermuteTest, LongRowsAndNotANumber) {
   auto matrix = random_entries<double>(701, 701, 0.01, 3);
   matrix.values[100] = std::numeric_limits<double>::quiet_NaN();

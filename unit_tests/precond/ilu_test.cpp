@@ -271,6 +271,7 @@ TYPED_TEST(IluTest, ShiftsEndBreakdowns) {
   const auto notes = check(Ilu0<double, TypeParam>(), zero, 1e-3, 2, 0);
   EXPECT_EQ(notes[0], "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
   EXPECT_EQ(notes[1], "shift 0.001: no pivot broke down");
+  EXPECT_THAT(notes[2], ::testing::StartsWith("a matching brings large entries to the diagonal: --match"));
   check(Ic0<double, TypeParam>(), zero, 1e-3, 2, 0);
   // 1 + s > 1.05 / (1 + s)
   const HostMatrix<double> more = sparse<double>({{1, 1.05, 0}, {1.05, 1, 0}, {0, 0, 5}});

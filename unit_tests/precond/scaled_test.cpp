@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
@@ -193,6 +194,44 @@ TYPED_TEST(ScaledTest, SymmetricMatricesStaySymmetric) {
     for (std::int64_t i = 0; i < plain.num_rows; ++i)
       for (std::size_t k = plain.row_ptrs[i]; k < plain.row_ptrs[i + 1]; ++k)
         EXPECT_EQ(probe->given.values[k], probe->given(plain.col_idxs[k], i));
+  }
+}
+
+TYPED_TEST(ScaledTest, ScalesThatAreGiven) {
+  const TypeParam space;
+  const double infinite = std::numeric_limits<double>::infinity();
+  auto matrix = random_entries<double>(8, 10, 0.6, 3);
+  const std::vector<double> row = {1, 1.41, 1.42, 0, infinite, 3e-4, 1e300, 1e-300};
+  const std::vector<double> column = {0.36, 0.35, std::nan(""), 8, 1, 1e-310, 7, 5};
+  const ReferenceScale expected{{0, 0, 1, 0, 0, -12, 997, -997}, {-1, -2, 0, 3, 0, -1000, 3, 2}};
+  const auto probe = std::make_shared<Probe<double, TypeParam>>();
+  Scaled<double, TypeParam> scaled(probe, to_device<TypeParam>(row), to_device<TypeParam>(column));
+  EXPECT_EQ(scaled.options().kind, ScalingKind::given);
+  scaled.numeric(space, to_device<TypeParam>(matrix));
+  EXPECT_EQ(to_vector(scaled.row_scale()), powers<double>(expected.row));
+  EXPECT_EQ(to_vector(scaled.column_scale()), powers<double>(expected.column));
+  EXPECT_EQ(probe->given, reference_scaled(matrix, expected));
+  // Of single precision, within its range.
+  HostMatrix<float> single{8, 10, matrix.row_ptrs, matrix.col_idxs, std::vector<float>(matrix.nnz(), 1)};
+  const auto other = std::make_shared<Probe<float, TypeParam>>();
+  Scaled<float, TypeParam> in_single(other, to_device<TypeParam>(row), to_device<TypeParam>(column));
+  in_single.numeric(space, to_device<TypeParam>(single));
+  EXPECT_EQ(to_vector(in_single.row_scale()), powers<float>({0, 0, 1, 0, 0, -12, 120, -120}));
+  EXPECT_EQ(to_vector(in_single.column_scale()), powers<float>({-1, -2, 0, 3, 0, -120, 3, 2}));
+}
+
+TYPED_TEST(ScaledTest, ScalesThatAreNotThoseOfTheMatrix) {
+  const TypeParam space;
+  const auto probe = std::make_shared<Probe<double, TypeParam>>();
+  EXPECT_EQ(
+      (message_of<std::logic_error>([&] { Scaled<double, TypeParam> none(probe, {ScalingKind::given}); })),
+      "prekond::Scaled: no scales were given; take the constructor with two vectors");
+  const auto scale = [](int n) { return to_device<TypeParam>(std::vector<double>(n, 1.0)); };
+  const auto a = to_device<TypeParam>(random_entries<double>(5, 5, 1, 1));
+  for (const auto& [rows, columns] : {std::pair{4, 5}, std::pair{5, 4}}) {
+    Scaled<double, TypeParam> scaled(probe, scale(rows), scale(columns));
+    EXPECT_EQ(message_of<InputError>([&] { scaled.numeric(space, a); }),
+              "prekond::Scaled: there are 4 scales for a matrix of 5 rows; make them of this matrix");
   }
 }
 

@@ -33,6 +33,14 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_symmetric(
     const Space& space, const CsrView<Scalar, Space>& a, const Ordering<Space>& ordering);
 
+/// Q A: row i is row `rows(i)` of A, columns stay where they are. Cost and memory as of permute_symmetric.
+///
+/// \pre `rows` is a permutation; the rows of A are sorted \throws InputError where it has another number of
+/// rows
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> permute_rows(
+    const Space& space, const CsrView<Scalar, Space>& a, const Vector<int, Space>& rows);
+
 /// y = P x: y_i is entry `permutation(i)` of x. x and y may not overlap. x and y are read and written once,
 /// and 4 bytes a row; no fence.
 template <class Scalar, class Space>

@@ -13,6 +13,7 @@ namespace prekond {
 enum class ScalingKind {
   diagonal,     ///< R = C, |r_i^2 a_ii| in [1, 4): a unit diagonal but for the rounding to powers of two
   equilibrate,  ///< the largest |entry| of every row and column in [1, 4)
+  given,        ///< the scales that the constructor was given, a matching's for one
 };
 
 /// Parameters of a scaling.
@@ -34,6 +35,9 @@ struct ScaledOptions {
 /// Where A is Hermitian but for rounding, two entries may be on both sides of a power of two, and R is not C:
 /// for M that needs positive definite matrices, and for CG, take `diagonal`, which always has R = C.
 ///
+/// `given` rounds the user's scales to the nearest powers of two, by their logarithms. With those of
+/// maximum_product_matching the matched entries are in [1/2, 2], and others not above 2 exp(epsilon).
+///
 /// M is any MatrixPreconditioner, whose phases are this one's; its name, notes and breakdowns are this one's
 /// too. Columns >= num_rows (of other ranks) are left out of R and C, and rows of other ranks are not passed
 /// on; blocks and near-null-space vectors neither.
@@ -51,8 +55,13 @@ class Scaled : public MatrixPreconditioner<Scalar, Space> {
   using typename Inner::matrix_view;
   using Real = real_type_t<Scalar>;
 
-  /// \throws std::logic_error without M
+  /// \throws std::logic_error without M, and for ScalingKind::given
   explicit Scaled(std::shared_ptr<Inner> inner, const ScaledOptions& options = {});
+  /// With scales that are given, positive numbers, one a row each, of every matrix that it will be set up
+  /// with; what is 0 or not finite is taken as 1. The numeric phase throws an InputError where the matrix has
+  /// another number of rows. \throws std::logic_error without M
+  Scaled(std::shared_ptr<Inner> inner, const Vector<double, Space>& row_scale,
+         const Vector<double, Space>& column_scale);
   ~Scaled() override;
 
   std::string name() const override { return m_inner->name(); }
@@ -76,6 +85,7 @@ class Scaled : public MatrixPreconditioner<Scalar, Space> {
  private:
   std::shared_ptr<Inner> m_inner;
   ScaledOptions m_options;
+  Vector<double, Space> m_given_row_scale, m_given_column_scale;
   Vector<Real, Space> m_row_scale;
   Vector<Real, Space> m_column_scale;
 };

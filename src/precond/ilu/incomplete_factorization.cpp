@@ -93,6 +93,8 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
       },
       report);
   impl::add_breakdowns(impl::ilu::breakdowns_of_rows(best.outcome.breakdowns), report.breakdowns);
+  if (m_kind == IncompleteKind::ilu && (best.tries > 1 || report.breakdowns.count > 0))
+    report.notes.push_back(impl::ilu::advice_of_matching());
   auto solves = std::make_shared<Solves>(symbolic->solves);
   solves->numeric(space, pattern, best.factors, m_kind != IncompleteKind::ilu, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();

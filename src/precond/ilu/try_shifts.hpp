@@ -29,6 +29,12 @@ inline std::string note_of_try(double alpha, const Outcome& outcome) {
   return text.str();
 }
 
+/// For general matrices of which some pivot broke down, or some diagonal entry is of no use.
+inline std::string advice_of_matching() {
+  return "a matching brings large entries to the diagonal: --match of the command; in C++ "
+         "maximum_product_matching, permute_rows, and Scaled with its scales";
+}
+
 /// The shifts to be tried, in turn.
 inline std::vector<double> shifts_of(const FactorOptions& options) {
   std::vector<double> shifts = {options.shift};

@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "driver/driver_fixture.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+/// --match: what it does to a problem, what it refuses, and what comes back.
+class MatchTest : public DriverTest {
+ protected:
+  /// A dominant diagonal whose rows were moved by `shift`, with units from 1 to 10^6.
+  static std::string moved_rows(int n, int shift) {
+    std::ostringstream text;
+    text << "%%MatrixMarket matrix coordinate real general\n" << n << ' ' << n << ' ' << 3 * n << '\n';
+    const auto unit = [](int i) { return std::pow(10.0, (i * 37) % 61 / 10.0); };
+    for (int i = 0; i < n; ++i) {
+      const int row = (i + shift) % n + 1;
+      text << row << ' ' << i + 1 << ' ' << 4 * unit(i) << '\n';
+      text << row << ' ' << (i + 1) % n + 1 << ' ' << -unit(i) << '\n';
+      text << row << ' ' << (i + n - 1) % n + 1 << ' ' << unit(i) << '\n';
+    }
+    return text.str();
+  }
+
+  static std::vector<double> vector_of(const std::string& name) {
+    std::vector<double> x;
+    const auto lines = lines_of(read_file(file(name)));
+    for (std::size_t k = 2; k < lines.size(); ++k) {
+      double value = 0;
+      if (std::istringstream(lines[k]) >> value) x.push_back(value);
+    }
+    return x;
+  }
+
+  static std::vector<std::string> with(std::vector<std::string> arguments,
+                                       const std::vector<std::string>& more) {
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(MatchTest, TheSolutionDoesNotShowIt) {
+  write("moved.mtx", moved_rows(120, 17));
+  const std::vector<std::string> solve = {"solve",     "moved.mtx", "--solver", "gmres",
+                                          "--precond", "ilu0",      "--rtol",   "1e-12"};
+  for (const std::string rhs : {"random", "a_ones"}) {
+    const auto plain = with(solve, {"--rhs", rhs, "--solution", "x.mtx", "-s", "restart=200"});
+    ASSERT_EQ(run(plain).code, 0);
+    const auto x = vector_of("x.mtx");
+    ASSERT_GE(x.size(), 119u);
+    for (const std::string order : {"none", "rcm", "random"}) {
+      SCOPED_TRACE(order);
+      const Json report =
+          report_of(with(solve, {"--rhs", rhs, "--match", "--order", order, "--solution", "y.mtx"}));
+      EXPECT_LE(report["solver"]["true_relative_residual"].get<double>(), 1.01e-12);
+      EXPECT_EQ(report["match"]["name"], "product");
+      EXPECT_EQ(report["match"]["done"], true);
+      EXPECT_EQ(report["match"]["rank"], 120);
+      EXPECT_EQ(report["match"]["rows_moved"], 120);
+      EXPECT_EQ(report["preconditioner"]["breakdowns"]["count"], 0);
+      EXPECT_LT(report["solver"]["iterations"].get<int>(), 20);
+      const auto y = vector_of("y.mtx");
+      ASSERT_EQ(y.size(), x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-8 * (1 + std::abs(x[i])));
+    }
+  }
+  // A vector of a file is one of the matrix as it is.
+  ASSERT_EQ(run(with(solve, {"--rhs", "random", "--match", "--solution", "x.mtx"})).code, 0);
+  const Json again =
+      report_of(with({"solve", "moved.mtx", "--rhs", "random", "--solver", "gmres", "--rtol", "1e-9"},
+                     {"--match", "--order", "random", "--x0", "x.mtx"}));
+  EXPECT_EQ(again["solver"]["iterations"], 0);
+}
+
+TEST_F(MatchTest, AutoLooksAtTheDiagonal) {
+  write("moved.mtx", moved_rows(50, 3));
+  write("in_place.mtx", moved_rows(50, 0));
+  const std::vector<std::string> options = {"--solver", "gmres", "--match=auto"};
+  const Json moved = report_of(with({"solve", "moved.mtx"}, options));
+  EXPECT_EQ(moved["match"]["name"], "auto");
+  EXPECT_EQ(moved["match"]["done"], true);
+  EXPECT_EQ(moved["match"]["weak"], 50);
+  EXPECT_EQ(moved["match"]["rows_moved"], 50);
+  const Json in_place = report_of(with({"solve", "in_place.mtx"}, options));
+  EXPECT_EQ(in_place["match"], (Json{{"name", "auto"}, {"done", false}, {"weak", 0}}));
+  EXPECT_THAT(run(with({"solve", "in_place.mtx"}, options)).out,
+              HasSubstr("match           rows as they are: no entry of the scaled diagonal is below 0.01\n"));
+  // What has to stay symmetric is left alone.
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--match=auto"})["match"],
+            (Json{{"name", "auto"}, {"done", false}}));
+  EXPECT_THAT(run({"solve", "spd.mtx", "--match=auto"}).out,
+              HasSubstr("match           rows as they are: what is asked for needs a symmetric matrix\n"));
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--match=auto", "--solver", "gmres", "--precond",
+                       "fsai"})["match"]["done"],
+            false);
+  EXPECT_EQ(report_of({"solve", "spd.mtx", "--match=none"})["match"], (Json{{"name", "none"}}));
+  EXPECT_EQ(report_of({"solve", "spd.mtx"})["match"], (Json{{"name", "none"}}));
+  // One weak entry is enough: 0.009 beside entries in [1, 4).
+  write("weak.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 0.009\n");
+  write("fair.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 0.011\n");
+  EXPECT_EQ(report_of(with({"solve", "weak.mtx"}, options))["match"]["weak"], 1);
+  EXPECT_EQ(report_of(with({"solve", "fair.mtx"}, options))["match"]["weak"], 0);
+}
+
+TEST_F(MatchTest, WhatIsPrinted) {
+  write("moved.mtx", moved_rows(50, 3));
+  const std::vector<std::string> options = {"--match", "--solver", "gmres"};
+  EXPECT_THAT(run(with({"solve", "moved.mtx"}, options)).out,
+              AllOf(HasSubstr("match           50 of 50 rows moved in "), HasSubstr(", log product "),
+                    HasSubstr("  scaled        by the matching, the entries of the diagonal to [1/2, 2]")));
+  EXPECT_THAT(run(with({"solve", "moved.mtx", "--scale"}, options)).out, HasSubstr("by the matching"));
+  EXPECT_THAT(run(with({"compare", "moved.mtx", "--precond", "none,ilu0"}, options)).out,
+              HasSubstr("\nmatch 50 of 50 rows moved in "));
+  EXPECT_THAT(run({"info", "moved.mtx", "--match"}).out,
+              HasSubstr("match           50 of 50 rows moved in "));
+  EXPECT_THAT(run({"solve", "spd.mtx"}).out, Not(HasSubstr("match")));
+  const Json info = report_of({"info", "moved.mtx", "--match", "--order", "rcm"});
+  EXPECT_EQ(info["match"]["rows_moved"], 50);
+  EXPECT_EQ(info["order"]["name"], "rcm");
+  EXPECT_EQ(report_of({"info", "moved.mtx"})["match"], (Json{{"name", "none"}}));
+  for (const char* command : {"solve", "compare", "info"})
+    EXPECT_THAT(run({command, "--help"}).out, HasSubstr("[=none|auto|product]"));
+}
+
+TEST_F(MatchTest, StructurallySingular) {
+  write("singular.mtx",
+        "%%MatrixMarket matrix coordinate real general\n4 4 6\n1 1 1\n1 2 2\n2 1 1\n3 1 5\n4 3 1\n4 4 1\n");
+  const Result result = run({"solve", "singular.mtx", "--solver", "gmres", "--match", "--precond", "ilu0"});
+  EXPECT_THAT(result.out, HasSubstr("; STRUCTURALLY SINGULAR: only 3 rows can"));
+  const Result info = run({"info", "singular.mtx", "--match", "--report", "r.json"});
+  EXPECT_EQ(info.code, 0);
+  EXPECT_EQ(Json::parse(read_file(file("r.json")))["match"]["rank"], 3);
+}
+
+TEST_F(MatchTest, WhatHasToStaySymmetricIsRefused) {
+  const std::string permuted =
+      "prekond: error: --match permutes the rows of A, which takes its symmetry away; ";
+  const Result solver = run({"solve", "spd.mtx", "--match"});
+  EXPECT_EQ(solver.code, 2);
+  EXPECT_EQ(solver.err,
+            permuted +
+                "the solver 'cg' is for symmetric positive definite matrices: leave --match out (or "
+                "take --match=auto), or choose a solver for other matrices, such as gmres or bicgstab\n");
+  const Result precond =
+      run({"compare", "spd.mtx", "--match", "--solver", "gmres", "--precond", "none,fsai"});
+  EXPECT_EQ(precond.code, 2);
+  EXPECT_THAT(precond.err, StartsWith(permuted + "'fsai' is for"));
+  const Result condition = run({"solve", "spd.mtx", "--match", "--solver", "gmres", "--condition"});
+  EXPECT_EQ(condition.code, 2);
+  EXPECT_EQ(condition.err, permuted + "leave --match or --condition out\n");
+  EXPECT_EQ(run({"info", "spd.mtx", "--match", "--condition"}).err, condition.err);
+  EXPECT_EQ(run({"info", "rectangular.mtx", "--match"}).code, 3);
+  EXPECT_THAT(run({"info", "rectangular.mtx", "--match"}).err,
+              HasSubstr("a matching is for a square matrix"));
+}
+
+TEST_F(MatchTest, SlipsAndFiles) {
+  const Result slip = run({"solve", "spd.mtx", "--match=products"});
+  EXPECT_EQ(slip.code, 2);
+  EXPECT_THAT(slip.err, HasSubstr("--match= takes none|auto|product, not 'products'"));
+  write("match.json", "{\"matrix\": \"spd.mtx\",\n \"match\": \"very\"}");
+  const Result config = run({"solve", "--config", "match.json"});
+  EXPECT_EQ(config.code, 2);
+  EXPECT_THAT(config.err, StartsWith("prekond: error: match.json:2:2: --match= takes"));
+  write("match.json", R"({"matrix": "spd.mtx", "match": "product", "solver": "gmres"})");
+  EXPECT_EQ(report_of({"solve", "--config", "match.json"})["match"]["name"], "product");
+  EXPECT_EQ(report_of({"solve", "--config", "match.json", "--match=none"})["match"]["name"], "none");
+  // The flag swallows nothing behind it.
+  EXPECT_EQ(report_of({"solve", "--solver", "gmres", "--match", "spd.mtx"})["match"]["name"], "product");
+}
+
+TEST_F(MatchTest, RowsOfMessagesAndReports) {
+  // Row 3, from 1, has nothing but what row 1 needs; the rows of the others are moved by one.
+  write("moved.mtx",
+        "%%MatrixMarket matrix coordinate real general\n5 5 6\n1 1 1\n3 1 1e-9\n2 4 1\n4 2 1\n5 5 1\n1 5 "
+        "1e-3\n");
+  for (const std::string order : {"none", "random", "rcm"}) {
+    const Result result = run({"solve", "moved.mtx", "--solver", "gmres", "--precond", "jacobi", "--match",
+                               "--rhs", "ones", "--order", order, "--report", "r.json"});
+    const Json report = Json::parse(read_file(file("r.json")));
+    EXPECT_EQ(report["match"]["rank"], 4);
+    ASSERT_EQ(report["preconditioner"]["breakdowns"]["count"], 1) << result.out;
+    EXPECT_EQ(report["preconditioner"]["breakdowns"]["first_row"], 2) << order;
+  }
+}
+
+TEST_F(MatchTest, ComplexMatricesAndThreads) {
+  std::ostringstream text;
+  text << "%%MatrixMarket matrix coordinate complex general\n40 40 80\n";
+  for (int i = 1; i <= 40; ++i)
+    text << i << ' ' << (i + 6) % 40 + 1 << " 0 3\n" << i << ' ' << (i + 20) % 40 + 1 << " 0.5 0.5\n";
+  write("complex.mtx", text.str());
+  std::vector<std::string> solutions;
+  for (const char* threads : {"1", "2", "3"}) {
+    const Result result =
+        run({"solve", "complex.mtx", "--solver", "gmres", "--precond", "jacobi", "--rhs", "random", "--match",
+             "--solution", "x.mtx", std::string("--kokkos-num-threads=") + threads});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_THAT(result.out, HasSubstr("40 of 40 rows moved"));
+    solutions.push_back(read_file(file("x.mtx")));
+  }
+  EXPECT_EQ(solutions[0], solutions[1]);
+  EXPECT_EQ(solutions[0], solutions[2]);
+}
+
+}  // namespace
+}  // namespace prekond::testing
