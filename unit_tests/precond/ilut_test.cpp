@@ -277,9 +277,9 @@ TYPED_TEST(IlutTest, WhatIsNotFiniteOrSingularLeavesAFinitePreconditioner) {
 }
 
 TYPED_TEST(IlutTest, AnEntryThatOverflowsIsABreakdownOfItsRow) {
-  // w_2 = 1e155 - 1e155 * 1e155 is not finite.
+  // Row 2 ends with w_3 = 0.5 - 1e160 * 1e160, beside a sound pivot.
   const HostMatrix<double> host =
-      sparse<double>({{1, 0, 1e160, 0}, {0, 1, 0, 0}, {1e160, 0.5, 1, 0.5}, {0, 0, 1, 1}});
+      sparse<double>({{1, 0, 0, 1e160}, {0, 1, 0, 0}, {1e160, 0.5, 1, 0.5}, {0, 0, 1, 1}});
   for (const double tau : {0.0, 1e-3}) {
     auto options = with({10, tau});
     options.raise_shift = false;
