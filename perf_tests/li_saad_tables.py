@@ -12,6 +12,7 @@ iterations say nothing of those of a stand-in, and are shown with the name of th
 it was measured on. A table is a function that gives its cases (`TABLES`)."""
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -43,6 +44,52 @@ def by_gmres(run):
 
 
 JACOBI = by("jacobi", "jacobi")
+
+
+def levels_of(label, order="none", method="levels"):
+    run = by(label, "ilu0", **{"solve.method": method})
+    return run._replace(arguments=["--solver", "gmres", "-s", "restart=40", "--order", order, *run.arguments])
+
+
+# The paper's matrices of the tables of triangular solves: name, stand-in, the paper's levels (and after MMD).
+TRIANGLES = [("parabolic_fem", "poisson2d:725", 7, None), ("thermal2", "jnlbrng1", 1239, 32), ("poisson3Db", "cage11", 136, None),
+             ("atmosmodd", "convection_diffusion3d:80", 352, 6), ("atmosmodl", "convection_diffusion3d:60", 432, 6),
+             ("bcsstk36", "bcsstk17", 4457, 274)]
+
+
+def table_4():
+    """Triangular solves of ILU(0) by levels. The paper's figures are levels, and MFLOPS of a C1060 and a Xeon E5504: not
+    repeated here."""
+    return [Case(name, stand_in, False, [levels_of("levels"), levels_of("sync_free", method="sync_free"),
+                                         levels_of("jacobi, 3 sweeps", method="jacobi")])
+            for name, stand_in, levels, _ in TRIANGLES]
+
+
+def table_5():
+    """The same in other orders; the paper takes MMD."""
+    return [Case(name, stand_in, False, [levels_of(f"levels, {order}", order) for order in ("none", "rcm", "amd", "nd", "color")])
+            for name, stand_in, levels, ordered in TRIANGLES if ordered]
+
+
+def table_7():
+    """IC and MIC with CG; the paper's iterations (its fill is not stated)."""
+    paper = [("parabolic_fem", "poisson2d:725", 333), ("thermal2", "jnlbrng1", 504), ("ecology2", "G2_circuit", 512),
+             ("Dubcova2", "poisson2d:255", 71), ("bcsstk36", "bcsstk17", 145), ("cfd2", "poisson3d:50", 212),
+             ("boneS01", "elasticity3d:35,contrast=1", 258), ("msc23052", "s3rmt3m1", 250), ("af_shell8", "s3rmq4m1", 126),
+             ("cfd1", "poisson3d:41", 210)]
+    return [Case(name, stand_in, False, [by("IC(0)", "ic0", iterations), by("IC(0), solves on the host", "ic0", iterations, **{"solve.method": "host"}),
+                                         by("MIC(0)", "mic0", iterations), by("IC(1)", "ick", iterations), by("ICT(10, 1e-3)", "ict", iterations), JACOBI])
+            for name, stand_in, iterations in paper]
+
+
+def table_9():
+    """ILUT and GMRES(40); the paper's iterations (its p and tau are not stated)."""
+    paper = [("atmosmodd", "convection_diffusion3d:80", 57), ("atmosmodl", "convection_diffusion3d:60", 36), ("poisson3Db", "cage11", 34),
+             ("majorbasis", "sherman3", 5), ("sherman3", "sherman3", 55), ("memplus", "memplus", 23)]
+    return [Case(name, stand_in, False, [by_gmres(run) for run in (
+        by("ILUT(10, 1e-3)", "ilut", iterations), by("ILUT(10, 1e-3), solves on the host", "ilut", iterations, **{"solve.method": "host"}),
+        by("ILUT(20, 1e-4)", "ilut", iterations, p=20, tau=1e-4), by("ILU(0)", "ilu0"), JACOBI)])
+            for name, stand_in, iterations in paper]
 
 
 def table_8():
@@ -84,7 +131,7 @@ def table_12():
                  [ls_polynomial(10, 16), ls_polynomial(15, 16), ls_polynomial(20, 16), *factors(80, 129, 104)])]
 
 
-TABLES = {"8": table_8, "10": table_10, "11": table_11, "12": table_12}
+TABLES = {"4": table_4, "5": table_5, "7": table_7, "8": table_8, "9": table_9, "10": table_10, "11": table_11, "12": table_12}
 
 
 def parse_arguments():
@@ -147,7 +194,12 @@ def kept(report):
     if "solver" not in report or "iterations" not in report["solver"]:
         return {"error": report.get("error", "no result")}
     precond, solver = report["preconditioner"], report["solver"]
-    return {"iterations": solver["iterations"], "converged": solver["converged"], "end": solver["reason"],
+    levels = [int(found.group(1)) for found in (re.search(r"(\d+) levels of rows", note) for note in precond["notes"]) if found]
+    seconds_of_solves = precond["apply_seconds"] or 0
+    return {"levels": levels[0] if levels else None,
+            # Of a factor's entry a product and a sum.
+            "mflops": 2e-6 * precond["nnz"] / seconds_of_solves if levels and seconds_of_solves else None,
+            "iterations": solver["iterations"], "converged": solver["converged"], "end": solver["reason"],
             "setup": precond["setup_seconds"], "solve": solver["seconds"], "notes": precond["notes"],
             "breakdowns": precond["breakdowns"]["count"]}
 
@@ -199,13 +251,15 @@ def device_of(machine):
 def cells(name, label, result, exact, machine):
     device = device_of(result.get("machine", machine))
     if "error" in result:
-        return [device, label, result["error"], "", "", ""]
+        return [device, label, result["error"], "", "", "", "", ""]
     iterations = str(result["iterations"]) + ("" if result["converged"] else f" ({result['end']})")
     paper = result.get("paper")
     of_the_paper = ""
     if paper is not None:
         of_the_paper = f"{paper} ({result['iterations'] / paper:.2f})" if exact else f"{paper}, of {name}"
-    return [device, label, iterations, of_the_paper, seconds(result["setup"]), seconds(result["solve"])]
+    levels, mflops = result.get("levels"), result.get("mflops")
+    return [device, label, iterations, of_the_paper, seconds(result["setup"]), seconds(result["solve"]), str(levels or ""),
+            f"{mflops:.0f}" if mflops else ""]
 
 
 def run_render(arguments):
@@ -218,7 +272,8 @@ def run_render(arguments):
     for number in sorted(content["tables"], key=int):
         title = (TABLES[number].__doc__ or "").strip() if number in TABLES else ""
         text += [f"## Table {number}", "", title, "",
-                 "| the paper's matrix | here | rows | on | method | iterations | the paper's | setup s | solve s |", "|---|---|---:|---|---|---:|---:|---:|---:|"]
+                 "| the paper's matrix | here | rows | on | method | iterations | the paper's | setup s | solve s | levels | MFLOPS of L's and U's solve |",
+                 "|---|---|---:|---|---|---:|---:|---:|---:|---:|---:|"]
         for name, row in content["tables"][number].items():
             first = [name, "the same" if row["is_the_papers"] and ":" not in row["matrix"] else f"`{row['matrix']}`", f"{row.get('rows', 0):,}"]
             for label, result in row["runs"].items():

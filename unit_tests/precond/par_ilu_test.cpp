@@ -193,7 +193,9 @@ TYPED_TEST(ParIluTest, ResidualsFallAndSoDoIterations) {
     const Residuals noted = residuals_of(m.report());
     EXPECT_LT(noted.after, last) << sweeps;
     last = noted.after;
-    if (sweeps == 0) EXPECT_EQ(noted.before, noted.after);
+    if (sweeps == 0) {
+      EXPECT_EQ(noted.before, noted.after);
+    }
     counts.push_back(iterations<TypeParam>(host, "par_ilu", {{"sweeps", std::int64_t(sweeps)}}, 500));
   }
   EXPECT_LT(last, 1e-3);

@@ -125,7 +125,9 @@ TYPED_TEST(ParIlutTest, HasTheSameBits) {
   };
   const auto first = of(TypeParam());
   EXPECT_TRUE(of(TypeParam()) == first);
-  if constexpr (is_host_space<TypeParam>) EXPECT_TRUE(of(of_one_thread<TypeParam>()) == first);
+  if constexpr (is_host_space<TypeParam>) {
+    EXPECT_TRUE(of(of_one_thread<TypeParam>()) == first);
+  }
 }
 
 TYPED_TEST(ParIlutTest, TheLargestAreKeptOfEqualOnesTheFirst) {

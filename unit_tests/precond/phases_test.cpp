@@ -379,7 +379,8 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
     m.symbolic(space, a);
-    std::ptrdiff_t most = 50;
+    // par_ilut selects entries digit by digit, in each of its steps.
+    std::ptrdiff_t most = m.name() == "par_ilut" ? 300 : 50;
     for (int i = 0; i < 2; ++i) {
       std::vector<std::string> seen;
       {

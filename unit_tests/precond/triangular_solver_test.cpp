@@ -588,7 +588,9 @@ TYPED_TEST(TriangularSolverTest, ApplyAllocatesNothingAndDoesNotFence) {
       const ToolEvents events;
       apply();
       EXPECT_THAT(events.allocations(), IsEmpty()) << word;
-      EXPECT_THAT(events.fences(), IsEmpty()) << word;
+      // What the host solves goes there and back between two.
+      const bool goes_to_host = solve.solver.method() == TriangularMethod::host;
+      EXPECT_THAT(events.fences(), ::testing::SizeIs(goes_to_host ? 2 : 0)) << word;
       for (const auto& label : events.kernels()) EXPECT_THAT(label, ::testing::StartsWith("prekond::"));
     }
 }

@@ -118,9 +118,11 @@ void check_factors(const Case& test, const typename Method<Scalar, Space>::optio
     const auto wave = waves_of(host.num_rows, v);
     b[v].assign(wave.begin(), wave.end());
   }
+  // With A's row sums, which may nearly be 0, M is worse conditioned.
+  const double growth = kind == ReferenceKind::mic ? 100 : 10;
   const auto y = applied_to<Scalar, Space>(m, b);
   for (int v = 0; v < 2; ++v)
-    EXPECT_LE(relative_difference(y[v], solve(expected, b[v])), 10 * tolerance) << "column " << v;
+    EXPECT_LE(relative_difference(y[v], solve(expected, b[v])), growth * tolerance) << "column " << v;
 }
 
 /// Awkward patterns, on whose diagonals some entries are missing, with small entries beside them.

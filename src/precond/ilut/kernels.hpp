@@ -62,7 +62,7 @@ struct ThresholdTickets {
   VectorView<double, Space> slab;  ///< of all vectors
   int slab_slots;
 
-  static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
   /// In the slab's elements.
   KOKKOS_FUNCTION static std::size_t slab_length(std::int64_t slots) {
     const auto slab_bytes = RowTable<Scalar>::bytes(static_cast<std::size_t>(slots));

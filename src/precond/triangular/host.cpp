@@ -56,9 +56,9 @@ class HostSolve : public Solve<Scalar, Space> {
     if (!own) throw std::logic_error(m_owner + ": the workspace is another method's");
     const auto count = x.extent(1);
     const auto of_host = [&](const Pinned<Scalar>& vectors) {
-      if (count > vectors.extent(1) || vectors.extent(0) != x.extent(0))
-        throw std::logic_error(m_owner + ": the workspace was made for other vectors");
-      return MultiVectorView<Scalar, Host>(vectors.data(), vectors.extent(0), count);
+      return columns_of<Scalar, Host>(
+          MultiVectorView<Scalar, Host>(vectors.data(), vectors.extent(0), vectors.extent(1)), x.extent(0),
+          count, m_owner);
     };
     const auto there = of_host(own->x), back = of_host(own->y);
     const Host host;

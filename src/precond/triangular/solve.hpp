@@ -106,7 +106,7 @@ void scale_vectors(const Space& space, VectorView<const Scalar, Space> scale,
 /// The first `count` columns of a workspace's vectors. \throws std::logic_error where it was made for fewer
 /// vectors, or for another number of rows
 template <class T, class Space>
-MultiVectorView<T, Space> columns_of(const MultiVector<T, Space>& vectors, std::int64_t rows,
+MultiVectorView<T, Space> columns_of(const MultiVectorView<T, Space>& vectors, std::int64_t rows,
                                      std::size_t count, const std::string& owner) {
   if (count > vectors.extent(1)) throw std::logic_error(owner + ": the workspace was made for fewer vectors");
   if (static_cast<std::int64_t>(vectors.extent(0)) != rows)
