@@ -22,10 +22,11 @@ from general_matrices import compare, find_matrices, kept
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 SOLVERS = {"BiCGSTAB": ["--solver", "bicgstab"], "GMRES(30)": ["--solver", "gmres", "-s", "restart=30"]}
-# In the order of their cost.
-PRECONDS = {"Jacobi": "jacobi", "ILU(0)": "ilu0", "ILU(1)": "iluk:level=1", "ILUT(10, 1e-3)": "ilut:p=10:tau=1e-3",
-            "ILU(2)": "iluk:level=2", "ILUT(30, 1e-4)": "ilut:p=30:tau=1e-4", "ParILU(0)": "par_ilu", "ParILUT": "par_ilut",
-            "ILU(4)": "iluk:level=4", "ILUT(100, 1e-6)": "ilut:p=100:tau=1e-6"}
+# All matrices are given to the first ones, and those that none of them solves to the others.
+FIRST = {"Jacobi": "jacobi", "ILU(0)": "ilu0", "ILU(1)": "iluk:level=1", "ILUT(10, 1e-3)": "ilut:p=10:tau=1e-3", "ParILU(0)": "par_ilu"}
+FURTHER = {"ILU(2)": "iluk:level=2", "ILUT(30, 1e-4)": "ilut:p=30:tau=1e-4", "ILU(4)": "iluk:level=4",
+           "ILUT(100, 1e-6)": "ilut:p=100:tau=1e-6"}
+PRECONDS = {**FIRST, **FURTHER}
 INCOMPLETE = [name for name in PRECONDS if name != "Jacobi"]
 ORDERS = ["none", "rcm"]
 MATCHES = ["auto"]
@@ -44,7 +45,7 @@ def parse_arguments():
     parser.add_argument("--out", default=os.path.join(HERE, "results", "cpu"), help="folder of the two files")
     parser.add_argument("--rtol", default="1e-6")
     parser.add_argument("--max-iters", default="2000")
-    parser.add_argument("--timeout", type=float, default=20, help="seconds a run; all of a matrix and solver have 6 times that")
+    parser.add_argument("--timeout", type=float, default=20, help="seconds a run; all of a matrix, a solver and an order have 2 times that")
     parser.add_argument("--processes", type=int, default=2, help="runs side by side")
     parser.add_argument("--threads", type=int, default=1, help="OpenMP threads a run")
     return parser.parse_args()
@@ -54,10 +55,10 @@ def label(match, order):
     return f"match {match}, order {order}"
 
 
-def run_all(arguments, path, options):
+def run_all(arguments, path, options, preconds):
     """A result for each preconditioner; where all together take too long, one by one."""
-    specs = list(PRECONDS.values())
-    reports = compare(arguments, path, options, specs, 6 * arguments.timeout)
+    specs = list(preconds.values())
+    reports = compare(arguments, path, options, specs, 2 * arguments.timeout)
     if reports is None:
         late = {"error": f"timeout ({arguments.timeout:g} s)"}
         reports = [(compare(arguments, path, options, [one], arguments.timeout) or [late])[0] for one in specs]
@@ -66,7 +67,7 @@ def run_all(arguments, path, options):
         result = kept(report)
         result["match"] = report.get("match", {}).get("done", False)
         results.append(result)
-    return dict(zip(PRECONDS, results))
+    return dict(zip(preconds, results))
 
 
 def direct(arguments, path):
@@ -82,10 +83,14 @@ def direct(arguments, path):
 
 def measure_one(arguments, path):
     result = {"direct": direct(arguments, path), "runs": {}}
-    for match, order in SETTINGS:
-        for solver, options in SOLVERS.items():
-            every = [*options, "--rtol", arguments.rtol, f"--match={match}", "--order", order]
-            result["runs"].setdefault(label(match, order), {})[solver] = run_all(arguments, path, every)
+    for preconds in (FIRST, FURTHER):
+        for match, order in SETTINGS:
+            for solver, options in SOLVERS.items():
+                every = [*options, "--rtol", arguments.rtol, f"--match={match}", "--order", order]
+                by_solver = result["runs"].setdefault(label(match, order), {})
+                by_solver.setdefault(solver, {}).update(run_all(arguments, path, every, preconds))
+        if best_of(result):
+            break
     return result
 
 
@@ -104,7 +109,7 @@ def measure(arguments):
             best = best_of(results[name])
             print(f"{len(results):4} {name:24} {results[name]['direct'].get('status', ''):10} {best and best[0] or 'none'}", flush=True)
             with open(file, "w", encoding="utf-8") as out:
-                json.dump(dict(sorted(results.items())), out, indent=0)
+                json.dump(dict(sorted(results.items())), out, separators=(",", ":"))
                 out.write("\n")
     return 0
 
@@ -138,7 +143,9 @@ def ends_of(result):
     for by in result["runs"].values():
         for runs in by.values():
             for precond in INCOMPLETE:
-                run = runs.get(precond, {})
+                run = runs.get(precond)
+                if run is None:
+                    continue
                 ends[run.get("end") or run.get("error", "no result")] += 1
     return ", ".join(f"{word} {n}" for word, n in ends.most_common())
 
@@ -159,7 +166,7 @@ def render(arguments):
              f"By `perf_tests/incomplete_matrices.py`: rtol {arguments.rtol}, at most {arguments.max_iters} iterations, b = A 1, x0 = 0, "
              f"{machine}, {arguments.threads} thread(s) a run, {arguments.timeout:g} s a run. Shifts are the methods' own (`raise_shift`).", "",
              f"{len(results)} matrices. The best incomplete factorisation converges on **{total}**, Jacobi on "
-             f"{count(results, settings, solvers, ['Jacobi'])}. UMFPACK solves {sum(is_solvable(r) for r in results.values())} to a relative "
+             f"{count(results, settings, solvers, ['Jacobi'])}. The first {len(FIRST)} of the table had all matrices, the others those that none of the first solved. UMFPACK solves {sum(is_solvable(r) for r in results.values())} to a relative "
              "residual of 1e-6.", "", "| converged | " + " | ".join(f"{s}, {setting}" for setting in settings for s in solvers) + " | any |",
              "|---|" + "---:|" * (len(settings) * len(solvers) + 1)]
     for precond in PRECONDS:
