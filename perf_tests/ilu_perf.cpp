@@ -18,13 +18,14 @@
 /// [--schedules=levels,sync_free] [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
 /// symbolic/      the seconds of symbolic; `pattern`, `levels`: of the pattern and of the levels alone;
-/// `fill`:
-///                entries beside A's
-/// numeric/       those of a further numeric phase, with the solves' own; `factor`: of the factorisation
-/// alone;
-///                `bytes_per_second`: L and U with their columns, read and written once, beside its time;
-///                `num_levels`; `tries`: shifts that it took
+///                `fill`: entries beside A's
+///
+/// numeric/       those of a further numeric phase, with the solves' own; `factor`: of the factorisation,
+///                with A's scaled triangles; `bytes_per_second`: L and U with their columns, read and
+///                written once, beside its time; `num_levels`; `shift`
+///
 /// apply/         an application
+///
 /// cusparse_*     with CUDA, csrilu02 and csric02 in the same run: `analysis`, and the factorisation
 namespace {
 

@@ -14,9 +14,9 @@
 /// [--tau=0.001] [--repetitions=5] [--kernels=true: times by kernel, once].
 ///
 /// numeric/       the seconds of a further numeric phase; `factor`: of the factorisation alone, with
-/// `launches`,
-///                and `entries_per_second` of L and U; `fill`: entries of L, D and U over those of A;
-///                `num_levels` of L; `cut_rows`: with more than p entries above the tolerance; `shift`
+///                `launches` and `entries_per_second` of L and U; `fill`: entries of L, D and U over those
+///                of A; `num_levels` of L; `cut_rows`: with more than p entries above the tolerance; `shift`
+///
 /// apply/         an application
 namespace {
 

@@ -141,6 +141,11 @@ part_perf() {
   for matrix in ${SOLVE_MATRICES:-elasticity3d:100 poisson3d:160}; do
     measure "ilu_${matrix//[:,=]/_}" perf_ilu "--matrix=$matrix" --repetitions=3 $([[ $matrix == elasticity* ]] && echo --levels=0)
   done
+  for matrix in ${THRESHOLD_MATRICES:-elasticity3d:60 poisson3d:100}; do
+    measure "ilut_${matrix//[:,=]/_}" perf_ilut "--matrix=$matrix" --repetitions=3
+    measure "par_ilu_${matrix//[:,=]/_}" perf_par_ilu "--matrix=$matrix" --repetitions=3 --levels=0
+  done
+  measure matching perf_matching --matrix=convection_diffusion3d:60 --repetitions=3
   measure block_elasticity3d_30 perf_block --matrix=elasticity3d:30
   measure reordering_poisson3d_100 perf_reordering --matrix=poisson3d:100
   measure cholesky perf_cholesky

@@ -16,15 +16,23 @@
 /// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
 /// divided by twice the sum of their sizes:
 /// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
-/// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--repetitions=5]
+/// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--vectors=4]
+/// [--repetitions=5]
+///
 /// Cases, each NAME/MATRIX/TRIANGLE:
+///
 /// level_schedule     `levels`, `rows_a_level`
+///
 /// product            y = N x by CSR
+///
 /// symbolic/METHOD    `bytes`: what the solver keeps
+///
 /// numeric/METHOD
+///
 /// apply/METHOD/STORAGE    `bytes_per_second` counts what must move: N (of jacobi once a sweep), x and y;
 ///                    `over_product`: the time beside the product's; `us_a_level`; `difference`: the
 ///                    largest one to the solve by levels, beside its largest entry
+/// apply_4/METHOD     an application to four vectors at once; `over_one`: the time beside four to one
 /// cusparse_analysis, cusparse_solve    with CUDA, cusparseSpSV
 namespace {
 
@@ -193,6 +201,28 @@ void add_method(const Shared& data, const TriangularOptions& options, const std:
             });
 }
 
+/// An application to several vectors at once; `over_one`: the time beside as many applications to one.
+void add_vectors(const Shared& data, const TriangularOptions& options, const std::string& method, int count,
+                 int repetitions) {
+  perf::add("apply_" + std::to_string(count) + "/" + method + "/" + data->name(), repetitions,
+            [=](benchmark::State& state) {
+              data->load();
+              Solver solver("perf", data->which, options);
+              Report report;
+              solver.symbolic(Space(), data->graph());
+              solver.numeric(Space(), data->n.values, {}, report);
+              const MultiVector<double, Space> x("x", data->n.num_rows, count),
+                  y("y", data->n.num_rows, count);
+              Kokkos::deep_copy(x, 1.0 / 3);
+              const auto workspace = solver.make_workspace(Space(), count);
+              const double one =
+                  time_of([&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
+              const double time = time_of([&] { solver.apply(Space(), x, y, *workspace); });
+              state.counters["over_one"] = time / (count * one);
+              return time;
+            });
+}
+
 void add_cusparse(const Shared& data, int repetitions) {
 #ifdef KOKKOS_ENABLE_CUDA
   perf::add("cusparse_analysis/" + data->name(), repetitions, [=](benchmark::State&) {
@@ -221,6 +251,7 @@ void register_all(int& argc, char** argv) {
   const auto methods = perf::words(perf::take_flag(argc, argv, "methods", "levels,sync_free,jacobi,isai"));
   const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full,single,half"));
   const int sweeps = std::stoi(perf::take_flag(argc, argv, "sweeps", "3"));
+  const auto vectors = perf::numbers(perf::take_flag(argc, argv, "vectors", "4"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   for (std::string spec; std::getline(matrices, spec, ';');)
     for (const std::string& triangle : triangles) {
@@ -234,6 +265,9 @@ void register_all(int& argc, char** argv) {
           OptionFields::of(options).set({{"method", method}, {"storage", storage}, {"sweeps", sweeps}},
                                         "perf_triangular");
           add_method(data, options, method, storage, repetitions);
+          for (const int count : vectors)
+            if (count > 1 && options.storage == Storage::full)
+              add_vectors(data, options, method, count, repetitions);
         }
       add_cusparse(data, repetitions);
       perf::add("end/" + data->name(), 1, [=](benchmark::State&) {

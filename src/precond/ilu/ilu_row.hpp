@@ -49,13 +49,18 @@ struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
     const std::size_t of_row = finished.begin(row);
     const int length = finished.length(row);
     Scalar lost = 0;
+    // Both rows ascend: a search begins where the last one ended.
+    std::size_t at_lower = k + 1, at_upper = upper.begin(i);
     for (int l = lane; l < length; l += level.size()) {
       const int col = finished.col_idxs(of_row + l);
       const bool below = col < i;
-      const std::size_t place = col == i ? 0
-                                : below  ? lower.find(k + 1, end, col)
-                                         : upper.find(upper.begin(i), end_upper, col);
-      const bool found = col != i && place < (below ? end : end_upper);
+      if (below)
+        at_lower = lower.seek(at_lower, end, col);
+      else if (col != i)
+        at_upper = upper.seek(at_upper, end_upper, col);
+      const std::size_t place = below ? at_lower : at_upper;
+      const bool found = col != i && (below ? at_lower < end && lower.col_idxs(at_lower) == col
+                                            : at_upper < end_upper && upper.col_idxs(at_upper) == col);
       if (!found && col != i && !lumps) continue;
       const Scalar step = w * others.read(finished.values(of_row + l));
       if (found)

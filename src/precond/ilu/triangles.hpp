@@ -8,6 +8,8 @@
 #include <cstdint>
 
 #include "core/packed.hpp"
+#include "core/relaxed_words.hpp"
+#include "core/row_teams.hpp"
 
 namespace prekond::impl::ilu {
 
@@ -34,6 +36,24 @@ struct FactorTriangle {
     }
     return first < none && col_idxs(first) == col ? first : none;
   }
+  /// The first of the entries [first, end) whose column is not below `col`: steps that double, then halves.
+  /// Cheap where it is near.
+  KOKKOS_FUNCTION std::size_t seek(std::size_t first, std::size_t end, int col) const {
+    std::size_t step = 1;
+    while (first + step < end && col_idxs(first + step - 1) < col) {
+      first += step;
+      step *= 2;
+    }
+    if (first + step < end) end = first + step;
+    while (first < end) {
+      const std::size_t middle = first + (end - first) / 2;
+      if (col_idxs(middle) < col)
+        first = middle + 1;
+      else
+        end = middle;
+    }
+    return first;
+  }
 };
 
 template <class Scalar, class Space>
@@ -42,33 +62,42 @@ FactorTriangle<Scalar, Space> triangle_of(const CsrGraph<Space>& pattern,
   return {pattern.row_ptrs, pattern.col_idxs, values};
 }
 
-/// U = L^T, of IC; counts the entries of U that L does not have.
+/// U = L^T, of IC. Raises a flag where U has an entry that L does not have.
 template <class Scalar, class Space>
 struct TransposeLower {
+  using Rows = RowTeams<Space>;
   FactorTriangle<Scalar, Space> lower, upper;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& missing) const {
-    for (std::size_t k = upper.row_ptrs(i); k < upper.row_ptrs(i + 1); ++k) {
-      const int row = upper.col_idxs(k);
-      const std::size_t end = lower.row_ptrs(row + 1);
-      const std::size_t place = lower.find(lower.row_ptrs(row), end, static_cast<int>(i));
-      if (place < end)
-        upper.values(k) = lower.values(place);
-      else
-        ++missing;
-    }
+  PackedVector<int> missing;
+  std::int64_t num_rows;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t first = upper.begin(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, upper.length(i)), [&](int k) {
+        const int row = upper.col_idxs(first + k);
+        const std::size_t end = lower.row_ptrs(row + 1);
+        const std::size_t place = lower.find(lower.row_ptrs(row), end, static_cast<int>(i));
+        if (place < end)
+          upper.values(first + k) = lower.values(place);
+        else
+          raise_flag(missing(0), 1);
+      });
+    });
   }
 };
 
-/// Gives U = L^T its values. \returns the number of U's entries that L does not have. Fences.
+/// Gives U = L^T its values. \returns whether U has an entry that L does not have. Fences.
 template <class Scalar, class Space>
-std::int64_t transpose_lower(const Space& space, const char* label,
-                             const FactorTriangle<Scalar, Space>& lower,
-                             const FactorTriangle<Scalar, Space>& upper, std::int64_t num_rows) {
-  std::int64_t missing = 0;
-  Kokkos::parallel_reduce(label,
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
-                          TransposeLower<Scalar, Space>{lower, upper}, missing);
-  return missing;
+bool transpose_lower(const Space& space, const char* label, const FactorTriangle<Scalar, Space>& lower,
+                     const FactorTriangle<Scalar, Space>& upper, std::int64_t num_rows,
+                     std::int64_t num_entries) {
+  const auto missing = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::missing", 1);
+  Kokkos::parallel_for(label, RowTeams<Space>::policy(space, num_rows, num_entries),
+                       TransposeLower<Scalar, Space>{lower, upper, missing, num_rows});
+  int flag = 0;
+  Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(missing, 0));
+  space.fence("prekond::ilu::missing");
+  return flag != 0;
 }
 
 }  // namespace prekond::impl::ilu

@@ -149,7 +149,7 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
     ilu::transpose_lower<Scalar, Space>(space, "prekond::par_ilu::numeric::transpose_lower",
                                         ilu::triangle_of<Scalar, Space>(pattern.lower, factors.lower),
                                         ilu::triangle_of<Scalar, Space>(pattern.upper, factors.upper),
-                                        a.num_rows);
+                                        a.num_rows, pattern.upper.nnz());
   space.fence("prekond::par_ilu::numeric");  // temporaries are freed
   return factors;
 }

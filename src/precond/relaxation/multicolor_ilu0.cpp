@@ -78,11 +78,11 @@ typename MulticolorIlu0<Scalar, Space>::Factors MulticolorIlu0<Scalar, Space>::f
   const auto outcome = impl::make_breakdown_counter(space, "prekond::multicolor_ilu0::breakdowns");
   if (is_ic) {
     factor<IcRow, Scalar, Space>(space, pattern, factors, true, outcome);
-    const std::int64_t missing =
-        transpose_lower<Scalar, Space>(space, "prekond::multicolor_ilu0::numeric::transpose_lower",
-                                       triangle_of<Scalar, Space>(pattern.lower, factors.lower),
-                                       triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows);
-    if (missing > 0 || pattern.lower.nnz() != pattern.upper.nnz())
+    const bool missing = transpose_lower<Scalar, Space>(
+        space, "prekond::multicolor_ilu0::numeric::transpose_lower",
+        triangle_of<Scalar, Space>(pattern.lower, factors.lower),
+        triangle_of<Scalar, Space>(pattern.upper, factors.upper), a.num_rows, pattern.upper.nnz());
+    if (missing || pattern.lower.nnz() != pattern.upper.nnz())
       throw InputError(this->name() +
                        ": kind = ic is for symmetric matrices, and the pattern is not symmetric");
   } else {
