@@ -77,8 +77,10 @@ def direct(arguments, path):
     try:
         done = subprocess.run([arguments.umfpack, path], capture_output=True, text=True, check=False, timeout=120)
         return json.loads(done.stdout)
-    except (subprocess.TimeoutExpired, ValueError) as error:
-        return {"status": str(error)}
+    except subprocess.TimeoutExpired:
+        return {"status": "timeout (120 s)"}
+    except ValueError:
+        return {"status": f"exit code {done.returncode}"}
 
 
 def measure_one(arguments, path):

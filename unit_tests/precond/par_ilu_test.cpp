@@ -74,7 +74,9 @@ void check_sweeps(const Case& test, const typename Method<Scalar, Space>::option
   EXPECT_EQ(m.report().breakdowns.count, expected.factors.replaced + without_diagonal(host));
   const Residuals noted = residuals_of(m.report());
   EXPECT_NEAR(noted.before, expected.before, 1e-5 * expected.before + tolerance);
-  if (expected.after < 1e3) EXPECT_NEAR(noted.after, expected.after, 1e-5 * expected.after + tolerance);
+  if (expected.after < 1e3) {
+    EXPECT_NEAR(noted.after, expected.after, 1e-5 * expected.after + tolerance);
+  }
   ASSERT_NO_FATAL_FAILURE(expect_triangle(found.lower, expected.factors.lower, fill.lower, tolerance));
   ASSERT_NO_FATAL_FAILURE(expect_triangle(found.upper, expected.factors.upper, fill.upper, tolerance));
   for (std::size_t i = 0; i < found.pivots.size(); ++i)

@@ -63,8 +63,6 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   using typename Method::matrix_view;
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  ~IncompleteFactorization() override;
-
   /// From the next numeric on the factors can be looked at, which takes 8 bytes an entry.
   void keep_factors() { m_keeps_factors = true; }
   /// L and U of the scaled matrix, without their diagonals of 1; empty where they are not kept.
@@ -82,6 +80,8 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   /// \throws OptionError for `Reuse::extend`
   IncompleteFactorization(const std::string& name, IncompleteKind kind, int level,
                           const IncompleteOptions& options);
+  /// It is deleted as a preconditioner, or as what is derived from it.
+  ~IncompleteFactorization() override;
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;

@@ -29,7 +29,8 @@ struct ToUnits {
   VectorView<int, Space> units;
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     const double x = cost(k) * AuctionState<Space>::units_per_one;
-    units(k) = x < AuctionState<Space>::missing ? static_cast<int>(x + 0.5) : AuctionState<Space>::missing;
+    units(k) =
+        x < AuctionState<Space>::missing ? static_cast<int>(Kokkos::round(x)) : AuctionState<Space>::missing;
   }
 };
 
