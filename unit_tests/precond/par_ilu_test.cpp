@@ -182,7 +182,9 @@ TYPED_TEST(ParIluTest, SynchronousSweepsHaveTheSameBits) {
   };
   const auto first = of(TypeParam());
   for (int repetition = 0; repetition < 3; ++repetition) EXPECT_TRUE(of(TypeParam()) == first);
-  if constexpr (is_host_space<TypeParam>) EXPECT_TRUE(of(of_one_thread<TypeParam>()) == first);
+  if constexpr (is_host_space<TypeParam>) {
+    EXPECT_TRUE(of(of_one_thread<TypeParam>()) == first);
+  }
 }
 
 TYPED_TEST(ParIluTest, ResidualsFallAndSoDoIterations) {

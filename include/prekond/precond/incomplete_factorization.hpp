@@ -80,8 +80,6 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   /// \throws OptionError for `Reuse::extend`
   IncompleteFactorization(const std::string& name, IncompleteKind kind, int level,
                           const IncompleteOptions& options);
-  /// It is deleted as a preconditioner, or as what is derived from it.
-  ~IncompleteFactorization() override;
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;

@@ -20,9 +20,6 @@ IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::strin
 }
 
 template <class Scalar, class Space>
-IncompleteFactorization<Scalar, Space>::~IncompleteFactorization() = default;
-
-template <class Scalar, class Space>
 std::shared_ptr<const typename IncompleteFactorization<Scalar, Space>::Symbolic>
 IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const matrix_view& a) const {
   const bool symmetric = m_kind != IncompleteKind::ilu;
