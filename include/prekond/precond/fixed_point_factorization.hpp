@@ -89,7 +89,7 @@ class FixedPointFactorization : public IncompleteFactorization<Scalar, Space> {
                                      const typename Base::Symbolic& symbolic, double alpha, Report& report,
                                      typename Base::Outcome& outcome) const override;
   double work() const override { return m_sweeps.sweeps; }
-  int working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
+  double working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
 
  private:
   FixedPointOptions m_sweeps;

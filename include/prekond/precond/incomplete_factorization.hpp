@@ -35,23 +35,24 @@ class FactorSolves;
 /// pass of its own where C is not a multiple of I. A diagonal entry that is 0, missing or not finite has the
 /// largest entry of its row in its place, of an empty row 1.
 ///
-/// Rows are a vector of lanes each, by the levels of L's pattern, or all in one launch (`schedule`): a row's
-/// own columns and those of U that meet them are found before it waits for the rows that it needs. The result
-/// has the same bits either way, whatever the threads.
+/// Rows are a vector of lanes each, or on a device a thread's where they are short, by the levels of L's
+/// pattern, or all in one launch (`schedule`): what a row's own columns have of the rows that it needs is
+/// found before it waits for their values. The result has the same bits either way, whatever the threads.
 ///
-/// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a binary search in row i
+/// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a search in row i
 /// for each of its entries; of an application 2 nnz operations, and what the solves take (see
-/// TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and 8 for each
-/// 16 rows with `schedule = sync_free`; what the two solves keep. Columns >= num_rows (of other ranks) are
+/// TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and
+/// some more with `schedule = sync_free`; what the two solves keep. Numeric holds the factors and, once more,
+/// U's values (L's, for `ic`). Columns >= num_rows (of other ranks) are
 /// skipped. For real scalars.
 ///
 /// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
-/// size for `ilu`, with sign for `ic` and `mic`), or with entries that are not finite, loses all of L and U
-/// but the diagonal, |a_ii|; of `ic` and `mic` its row of L. With `raise_shift` A + alpha diag|A| is
-/// then factored, with those of alpha = 0.001, 0.01, 0.1, 1 that are larger than `shift` in turn, until no
-/// pivot breaks down; else the one with the fewest breakdowns is kept, of equal ones the first. The report's
-/// notes have each try, and what is counted is that of the one kept, the first with its pivot relative to the
-/// diagonal entry.
+/// size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the least pivot that
+/// there may be, that is not finite, loses all of L and U but the diagonal, |a_ii|; of `ic` and `mic` its row
+/// of L. With `raise_shift` A + alpha diag|A| is then factored, with those of alpha = 0.001, 0.01, 0.1, 1
+/// that are larger than `shift` in turn, until no pivot breaks down; else the one with the fewest breakdowns
+/// is kept, of equal ones the first. The report's notes have each try, and what is counted is that of the one
+/// kept, the first with its pivot relative to the diagonal entry.
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.3.2 to 10.3.5; shifts:
 /// Manteuffel, Math. Comp. 34 (1980); Li, Saad, J. Supercomput. 63 (2013), section 5.1.
@@ -100,7 +101,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   /// How often factor_step does what a factorisation by rows does once; for the report.
   virtual double work() const { return 1; }
   /// Of the triangles that factor_step holds beside the factors, and the report's setup_bytes has.
-  virtual int working_copies() const { return 0; }
+  virtual double working_copies() const { return 0.5; }
   /// Are the factors at hand those of a numeric phase before, on this pattern?
   bool has_factors_of(const Symbolic& symbolic) const {
     return m_has_values && m_keeps_factors && m_symbolic.get() == &symbolic;
