@@ -3,6 +3,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_ilu.hpp"
+#include "testing/triangle_side.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,37 +22,9 @@ using namespace impl;
 using namespace impl::ilu;
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-template <class T>
-VectorView<T, Space> view_of(std::vector<T>& x) {
-  return VectorView<T, Space>(x.data(), x.size());
+FactorTriangle<double, Space> triangle_of(Side& side) {
+  return {view_of(side.row_ptrs), view_of(side.cols), view_of(side.values)};
 }
-
-/// A triangle's pattern, and A's scaled values on it.
-struct Side {
-  std::vector<std::size_t> row_ptrs = {0};
-  std::vector<int> cols;
-  std::vector<double> values;
-
-  Side(const std::vector<std::vector<int>>& pattern, const std::vector<std::map<int, long double>>& rows) {
-    for (std::size_t i = 0; i < pattern.size(); ++i) {
-      for (const int j : pattern[i]) {
-        cols.push_back(j);
-        values.push_back(rows[i].count(j) ? static_cast<double>(rows[i].at(j)) : 0.0);
-      }
-      row_ptrs.push_back(cols.size());
-    }
-  }
-  FactorTriangle<double, Space> triangle() { return {view_of(row_ptrs), view_of(cols), view_of(values)}; }
-
-  void expect_equal(const std::vector<std::map<int, long double>>& expected, double tolerance) const {
-    for (std::size_t i = 0; i + 1 < row_ptrs.size(); ++i)
-      for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) {
-        const long double wanted = expected[i].count(cols[k]) ? expected[i].at(cols[k]) : 0.0L;
-        ASSERT_NEAR(values[k], wanted, tolerance * std::max(1.0L, std::abs(wanted)))
-            << "row " << i << ", column " << cols[k];
-      }
-  }
-};
 
 /// Of the second of three threads, or of a vector of lanes.
 template <int Width>
@@ -80,9 +53,9 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   std::vector<double> finished(others.values.size(), missing_value<double>());
   std::vector<int> stalled(1, 0);
   Kind<double, Space, Level> row{};
-  row.lower = lower.triangle();
-  row.upper = upper.triangle();
-  row.finished = others.triangle();
+  row.lower = triangle_of(lower);
+  row.upper = triangle_of(upper);
+  row.finished = triangle_of(others);
   row.finished.values = view_of(finished);
   row.pivots = view_of(pivots);
   row.outcome = view_of(outcome);

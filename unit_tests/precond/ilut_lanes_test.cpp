@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/ilut_cases.hpp"
 #include "testing/lane_threads.hpp"
+#include "testing/triangle_side.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,18 +20,13 @@ using namespace impl;
 using namespace impl::ilut;
 using Space = Kokkos::DefaultHostExecutionSpace;
 
-template <class T>
-VectorView<T, Space> view_of(std::vector<T>& x) {
-  return VectorView<T, Space>(x.data(), x.size());
-}
-
 /// A's triangles, scaled.
-struct Side {
+struct ScaledTriangle {
   std::vector<std::size_t> row_ptrs = {0};
   std::vector<int> cols;
   std::vector<double> values;
 
-  Side(const std::vector<std::map<int, long double>>& rows, bool upper) {
+  ScaledTriangle(const std::vector<std::map<int, long double>>& rows, bool upper) {
     for (int i = 0; i < static_cast<int>(rows.size()); ++i) {
       for (const auto& [j, value] : rows[i]) {
         if (upper ? j <= i : j >= i) continue;
@@ -102,7 +98,7 @@ void check_lanes(const HostMatrix<double>& host, int p, double tau, int slots, i
   const ReferenceIlut expected = symmetric ? reference_ict(a, p, tau) : reference_ilut(a, p, tau);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
-  Side lower(rows, false), upper(rows, true);
+  ScaledTriangle lower(rows, false), upper(rows, true);
   HostRows made(a.num_rows, 2 * a.num_rows * std::min<std::size_t>(p, a.num_rows));
   ThresholdRow<double, Space, Level, symmetric> row{};
   row.lower = lower.triangle();
@@ -161,7 +157,7 @@ TEST_F(IlutLanes, RowsWithoutRoom) {
   const auto a = random_general(57, 0.3, 5);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
-  Side lower(rows, false), upper(rows, true);
+  ScaledTriangle lower(rows, false), upper(rows, true);
   // Too few slots for row 0, and too little room for what it keeps.
   for (const int slots : {8, 256}) {
     HostRows made(57, slots == 8 ? 1000 : 3);
