@@ -4,7 +4,6 @@
 #include <prekond/pattern/order_statistics.hpp>
 
 #include "instantiate.hpp"
-#include "pattern/levels/frontiers.hpp"
 #include "pattern/levels/level_at.hpp"
 #include "pattern/levels/schedule.hpp"
 
@@ -16,7 +15,7 @@ LevelSchedule<Space> level_schedule(const Space& space,
   if constexpr (is_host_space<Space>)
     return impl::levels::schedule_by_rows(space, graph, which);
   else
-    return impl::levels::schedule_by_frontiers(space, graph, which);
+    return impl::levels::schedule_by_waiting(space, graph, which);
 }
 
 namespace {
@@ -30,6 +29,14 @@ struct ReverseLevels {
     const int level = impl::levels::level_at<Space>(level_ptrs, place);
     const int n = level_ptrs(level_ptrs.extent(0) - 1);
     reversed_rows(n - level_ptrs(level + 1) + (place - level_ptrs(level))) = rows(place);
+  }
+};
+
+template <class Space>
+struct HighestLevel {
+  VectorView<const int, Space> levels;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& highest) const {
+    if (levels(i) > highest) highest = levels(i);
   }
 };
 
@@ -63,7 +70,12 @@ std::int64_t count_levels(const Space& space, const std::type_identity_t<CsrGrap
     space.fence("prekond::count_levels::begin");
     return impl::levels::levels_by_rows(a, Triangle::lower).num_levels;
   } else {
-    return impl::levels::find_frontiers(space, a, Triangle::lower).num_levels;
+    const auto levels = impl::levels::wait_for_levels<Space>(space, a, Triangle::lower);
+    int highest = 0;
+    Kokkos::parallel_reduce("prekond::count_levels::highest",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+                            HighestLevel<Space>{levels}, Kokkos::Max<int>(highest));
+    return highest + 1;
   }
 }
 

@@ -47,9 +47,8 @@ void check(const std::string& name, const HostGraph& graph, std::int64_t num_col
     SCOPED_TRACE(name + (which == Triangle::lower ? ", lower" : ", upper"));
     const std::vector<int> levels = reference_levels(graph, which);
     expect_schedule(level_schedule<Space>(Space(), device, which), levels);
-    expect_schedule(impl::levels::schedule_by_frontiers<Space>(Space(), device, which), levels);
-    expect_schedule(impl::levels::schedule_by_frontiers<Space>(of_one_thread<Space>(), device, which),
-                    levels);
+    expect_schedule(impl::levels::schedule_by_waiting<Space>(Space(), device, which), levels);
+    expect_schedule(impl::levels::schedule_by_waiting<Space>(of_one_thread<Space>(), device, which), levels);
     std::vector<int> reversed = levels;
     for (int& level : reversed) level = *std::max_element(levels.begin(), levels.end()) - level;
     expect_schedule(reversed_levels<Space>(Space(), level_schedule<Space>(Space(), device, which)), reversed);
@@ -62,12 +61,12 @@ void check(const std::string& name, const HostGraph& graph, std::int64_t num_col
 TYPED_TEST(LevelScheduleTest, EqualsTheSequentialOne) {
   for (const auto& test : awkward_patterns<double>())
     check<TypeParam>(test.name, pattern_of(test.matrix), test.matrix.num_cols);
-  for (const int n : {2, 3, 31, 32, 33, 257})
+  for (const int n : {2, 3, 31, 32, 33, 257, 511, 512, 513, 1030})
     check<TypeParam>("random:" + std::to_string(n), pattern_of(random_entries<double>(n, n, 0.1, n)), n);
 }
 
-TYPED_TEST(LevelScheduleTest, LargeAndSmallFrontiers) {
-  // Frontiers grow beyond what one team takes, and become small again, more than once.
+TYPED_TEST(LevelScheduleTest, WideAndNarrowLevels) {
+  // Levels grow beyond the rows of a block, and become small again, more than once.
   const auto cube = generated("poisson3d:37");
   check<TypeParam>("poisson3d:37", pattern_of(cube), cube.num_cols);
   HostGraph fans(9000);
@@ -80,7 +79,7 @@ TYPED_TEST(LevelScheduleTest, LargeAndSmallFrontiers) {
 }
 
 TYPED_TEST(LevelScheduleTest, RowsThatThousandsNeed) {
-  // Of the first ones all others wait for; they are ready at once, more than a team collects.
+  // The first ones all others wait for.
   HostGraph stars(7000);
   for (int i = 3; i < 7000; ++i) stars[i] = i % 2 ? std::vector<int>{0, 1, 2} : std::vector<int>{i % 3};
   for (int i = 0; i < 3; ++i)
@@ -101,7 +100,7 @@ TYPED_TEST(LevelScheduleTest, EveryKernelAndViewIsLabelled) {
   const auto a = to_device<TypeParam>(random_entries<double>(90, 90, 0.1, 1));
   const ToolEvents events;
   level_schedule<TypeParam>(TypeParam(), a, Triangle::lower);
-  impl::levels::schedule_by_frontiers<TypeParam>(TypeParam(), a, Triangle::upper);
+  impl::levels::schedule_by_waiting<TypeParam>(TypeParam(), a, Triangle::upper);
   for (const auto& labels : {events.kernels(), events.allocations()})
     for (const auto& label : labels)
       EXPECT_THAT(label,

@@ -188,11 +188,11 @@ TYPED_TEST(IluTest, ARowThatWaitsInVainIsDoneAgain) {
   const auto pattern = fill_pattern<TypeParam>(space, a, 1, std::int64_t(1) << 40, true);
   const auto by_levels = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::levels);
   auto reversed = schedule_rows<TypeParam>(space, pattern.lower, FactorSchedule::sync_free);
-  auto chunks = to_vector(reversed.chunks);
+  auto chunks = to_vector(reversed.chunks.bounds);
   ASSERT_GT(chunks.size(), 4u);
   std::reverse(chunks.begin(), chunks.end());
   for (std::size_t k = 0; k + 1 < chunks.size(); k += 2) std::swap(chunks[k], chunks[k + 1]);
-  reversed.chunks = to_device<TypeParam>(chunks);
+  reversed.chunks.bounds = to_device<TypeParam>(chunks);
   for (const std::int64_t most_polls : {0, 100}) {
     reversed.most_polls = most_polls;
     Report report;

@@ -281,7 +281,7 @@ bool gave_up(const Solver<double, Space>& solve, const std::vector<double>& x) {
   const Vector<double, Space> y("y", x.size());
   solve.solver.apply(solve.space, as_multivector(VectorView<const double, Space>(to_device<Space>(x))),
                      as_multivector(y), *workspace);
-  using Own = impl::triangular::SyncFreeWorkspace<double, Space>;
+  using Own = impl::triangular::SyncFreeWorkspace<Space>;
   const auto progress =
       Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), static_cast<const Own&>(*workspace).progress);
   return progress(0).gave_up != 0;

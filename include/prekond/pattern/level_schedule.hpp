@@ -25,15 +25,14 @@ struct LevelSchedule {
 /// The levels of a triangle of a square pattern, in any order within the rows. Entries on the diagonal, of
 /// the other triangle and in columns >= num_rows (of other ranks) are skipped.
 ///
-/// On a host one thread reads the pattern once. On a device by frontiers: the rows that need no other are the
-/// first; each row of a frontier takes one from the count of needs of every row that needs it, which is in
-/// the next frontier when that is 0. A frontier is a launch; many small ones make one launch of one team.
-/// The result does not depend on the order of atomics.
+/// On a host one thread reads the pattern once. On a device one launch finds all levels: a thread has a row,
+/// and asks for the levels of the rows that it needs until they are there. Teams take blocks of rows in their
+/// own order by an atomic counter, so that what a row needs is held by a team that runs. A sort of the rows
+/// follows.
 ///
-/// Cost: two readings of the pattern, one of its transpose; on a device a launch a level, about 5 us, or a
-/// step of one team, about 3 us; a sort of the rows. A chain of n rows takes n steps.
-/// Memory beside the result, on a device: the triangle's transposed pattern, 8 + 4 n bytes for it, 16 n more.
-/// Fences.
+/// Cost: a reading of the pattern, and on a device as many steps as there are levels among the rows that are
+/// on their way at a time; a chain of n rows takes n steps, most of them within a team. Memory beside the
+/// result, on a device: 20 n bytes. Fences.
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 11.6; Li, Saad, J.
 /// Supercomput. 63 (2013), section 5.1.

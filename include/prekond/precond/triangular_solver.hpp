@@ -83,9 +83,10 @@ struct TriangularOptions {
 ///
 /// Cost of an application of nnz entries: 2 nnz + 2 n operations a vector, of `jacobi` as many a sweep. The
 /// exact methods also take as many steps as there are levels: by launches some 3 us each, on a device without
-/// synchronisation some 1 us. Memory: N's pattern is shared with the caller; the exact methods keep a copy of
-/// N in the order of the levels, 8 bytes an entry beside its value, `jacobi` the stored values, `isai` M. A
-/// workspace has one vector a column, of `jacobi` two with S.
+/// synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
+/// `sync_free` with the matrix's own precision, which also has 4 bytes a row; `levels` keeps a copy of N in
+/// the order of the levels, 8 bytes an entry beside its value, `jacobi` the stored values, `isai` M. A
+/// workspace has one vector a column, of `jacobi` two with S, of `sync_free` none.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
 /// its largest number, those below become 0. The report counts them.
@@ -135,15 +136,15 @@ class TriangularSolver {
 
   bool needs_levels() const;
   void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
-  std::shared_ptr<const Pattern> find_pattern(const Space& space, const CsrGraph<Space>& n) const;
-  TriangularMethod exact_method(const Pattern& pattern) const;
+  TriangularMethod exact_method(const LevelSchedule<Space>& levels) const;
 
   std::string m_owner;
   Triangle m_which;
   TriangularOptions m_options;
   CsrGraph<Space> m_graph;
   bool m_has_graph = false;
-  std::shared_ptr<const Pattern> m_pattern;  ///< by levels, where a method needed them
+  std::shared_ptr<const LevelSchedule<Space>> m_levels;  ///< where a method needed them
+  std::shared_ptr<const Pattern> m_pattern;              ///< N by levels, likewise
   std::shared_ptr<Isai<Scalar, Space>> m_isai;
   std::shared_ptr<const Solve> m_solve;  ///< of a numeric phase
   TriangularMethod m_method;

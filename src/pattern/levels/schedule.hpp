@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Level schedules by a host's thread, and by frontiers.
-#include "pattern/levels/frontiers.hpp"
+/// Level schedules by a host's thread, and by rows that wait for each other.
+#include "pattern/levels/wait_for_levels.hpp"
 #include "pattern/reordering/sorted_rows.hpp"
 
 namespace prekond::impl::levels {
@@ -51,25 +51,52 @@ LevelSchedule<Space> schedule_by_rows(const Space& space, const CsrGraphView<Spa
 }
 
 template <class Space>
-LevelSchedule<Space> schedule_by_frontiers(const Space& space, const CsrGraphView<Space>& graph,
-                                           Triangle which) {
+struct KeyOfLevel {
+  VectorView<const int, Space> levels;
+  VectorView<std::uint64_t, Space> keys;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    keys(i) = reordering::sort_key(static_cast<std::uint64_t>(levels(i)), static_cast<std::uint64_t>(i));
+  }
+};
+
+/// Where each level begins among the sorted rows, and the last one ends.
+template <class Space>
+struct FindLevelPtrs {
+  VectorView<const std::uint64_t, Space> keys;
+  VectorView<int, Space> level_ptrs;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const auto level = keys(place) >> 32;
+    if (place == 0 || keys(place - 1) >> 32 != level) level_ptrs(level) = static_cast<int>(place);
+    const auto rows = static_cast<std::int64_t>(keys.extent(0));
+    if (place == rows - 1) level_ptrs(level + 1) = static_cast<int>(rows);
+  }
+};
+
+template <class Space>
+LevelSchedule<Space> schedule_by_waiting(const Space& space, const CsrGraphView<Space>& graph,
+                                         Triangle which) {
   const std::int64_t n = graph.num_rows;
+  const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, n);
   LevelSchedule<Space> result;
   if (n == 0) {
     result.rows = allocate<Vector<int, Space>>(space, "prekond::level_schedule::rows", 0);
     result.level_ptrs = allocate_zero<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", 1);
     return result;
   }
-  const Frontiers<Space> found = find_frontiers(space, graph, which);
-  result.rows = reordering::sorted_rows(space, found.queue);
-  const std::size_t count = static_cast<std::size_t>(found.num_levels);
-  Kokkos::deep_copy(space, Kokkos::subview(found.level_ptrs, count), static_cast<int>(n));
-  result.level_ptrs =
-      allocate<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", found.num_levels + 1);
-  Kokkos::deep_copy(space, result.level_ptrs,
-                    Kokkos::subview(found.level_ptrs, std::pair<std::size_t, std::size_t>(0, count + 1)));
-  result.host_level_ptrs.resize(count + 1);
-  Kokkos::deep_copy(space, Kokkos::View<int*, Kokkos::HostSpace>(result.host_level_ptrs.data(), count + 1),
+  const auto levels = wait_for_levels<Space>(space, graph, which);
+  const auto keys = allocate<Vector<std::uint64_t, Space>>(space, "prekond::level_schedule::keys", n);
+  Kokkos::parallel_for("prekond::level_schedule::keys_of_levels", rows, KeyOfLevel<Space>{levels, keys});
+  result.rows = reordering::sorted_rows<Space>(space, keys);
+  std::uint64_t last = 0;
+  Kokkos::deep_copy(space, Kokkos::View<std::uint64_t, Kokkos::HostSpace>(&last),
+                    Kokkos::subview(keys, n - 1));
+  space.fence("prekond::level_schedule::num_levels");
+  const std::size_t count = (last >> 32) + 2;
+  result.level_ptrs = allocate<Vector<int, Space>>(space, "prekond::level_schedule::level_ptrs", count);
+  Kokkos::parallel_for("prekond::level_schedule::find_level_ptrs", rows,
+                       FindLevelPtrs<Space>{keys, result.level_ptrs});
+  result.host_level_ptrs.resize(count);
+  Kokkos::deep_copy(space, Kokkos::View<int*, Kokkos::HostSpace>(result.host_level_ptrs.data(), count),
                     result.level_ptrs);
   space.fence("prekond::level_schedule::end");
   return result;

@@ -97,7 +97,7 @@ struct FactorByTickets {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   Row row;
   AwaitedValues others;
-  PackedVector<const int> rows, chunks;  ///< of chunk c the places chunks(2 c) up to chunks(2 c + 1)
+  PackedVector<const int> rows, chunks;  ///< see levels::Chunks::bounds
   PackedVector<unsigned> next;
   unsigned num_chunks;
   int scratch;
@@ -118,23 +118,6 @@ struct FactorByTickets {
           Kokkos::TeamThreadRange(team, chunks(2 * ticket), chunks(2 * ticket + 1)),
           [&](int place) { row(typename Row::level_type(team), rows(place), memory, others); });
     }
-  }
-};
-
-/// The chunks of each level.
-template <class Space>
-struct MakeChunks {
-  VectorView<const int, Space> level_ptrs, chunk_ptrs;
-  VectorView<int, Space> chunks;
-  int rows_per_chunk;
-  KOKKOS_FUNCTION void operator()(const typename Kokkos::TeamPolicy<Space>::member_type& team) const {
-    const int level = team.league_rank();
-    const int end = level_ptrs(level + 1), first = chunk_ptrs(level);
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunk_ptrs(level + 1) - first), [&](int c) {
-      const int begin = level_ptrs(level) + c * rows_per_chunk;
-      chunks(2 * (first + c)) = begin;
-      chunks(2 * (first + c) + 1) = begin + rows_per_chunk < end ? begin + rows_per_chunk : end;
-    });
   }
 };
 

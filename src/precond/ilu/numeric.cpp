@@ -56,18 +56,16 @@ struct Launcher {
     const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
     constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
     const int busy = std::max(1, space.concurrency() / (host ? 1 : FactorTuning::team_threads));
-    const std::int64_t num_levels = schedule.levels.num_levels();
-    const auto useful = static_cast<int>(
-        (FactorTuning::levels_on_their_way * std::int64_t(schedule.num_chunks) + num_levels - 1) /
-        num_levels);
+    const auto useful = static_cast<int>(levels::chunks_of_levels(
+        schedule.chunks.count, FactorTuning::levels_on_their_way, schedule.levels.num_levels()));
     Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",
-                         policy(std::min({busy, schedule.num_chunks, useful}), threads),
+                         policy(std::min({busy, schedule.chunks.count, useful}), threads),
                          FactorByTickets<Row, Space>{row,
                                                      {stalled, schedule.most_polls},
                                                      schedule.levels.rows,
-                                                     schedule.chunks,
+                                                     schedule.chunks.bounds,
                                                      next,
-                                                     static_cast<unsigned>(schedule.num_chunks),
+                                                     static_cast<unsigned>(schedule.chunks.count),
                                                      scratch});
     int flag = 0;
     Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(stalled, 0));

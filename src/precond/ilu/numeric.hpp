@@ -6,6 +6,7 @@
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/incomplete_factorization.hpp>
 
+#include "pattern/levels/chunks.hpp"
 #include "precond/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/values.hpp"
 
@@ -35,13 +36,12 @@ template <class Space>
 struct RowSchedule {
   LevelSchedule<Space> levels;  ///< of L's pattern
   std::vector<LevelGroup> groups;
-  Vector<int, Space> chunks;  ///< see FactorByTickets
-  int num_chunks = 0;
+  levels::Chunks<Space> chunks;                 ///< see FactorByTickets
   FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
   std::int64_t most_polls = ScheduleTuning::most_polls;
 
   std::int64_t bytes() const {
-    return static_cast<std::int64_t>((levels.rows.span() + levels.level_ptrs.span() + chunks.span()) *
+    return static_cast<std::int64_t>((levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span()) *
                                      sizeof(int));
   }
 };

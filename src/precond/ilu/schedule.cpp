@@ -19,26 +19,6 @@ std::vector<LevelGroup> group_levels(const std::vector<int>& level_ptrs, int sma
   return groups;
 }
 
-template <class Space>
-void make_chunks(const Space& space, int chunk_rows, RowSchedule<Space>& schedule) {
-  const auto& level_ptrs = schedule.levels.host_level_ptrs;
-  const int num_levels = schedule.levels.num_levels();
-  std::vector<int> ptrs(num_levels + 1, 0);
-  for (int k = 0; k < num_levels; ++k)
-    ptrs[k + 1] = ptrs[k] + (level_ptrs[k + 1] - level_ptrs[k] + chunk_rows - 1) / chunk_rows;
-  schedule.num_chunks = ptrs.back();
-  schedule.chunks =
-      allocate<Vector<int, Space>>(space, "prekond::ilu::chunks", 2 * std::int64_t(ptrs.back()));
-  if (num_levels == 0) return;
-  const auto device = allocate<Vector<int, Space>>(space, "prekond::ilu::chunk_ptrs", ptrs.size());
-  Kokkos::deep_copy(space, device, Kokkos::View<const int*, Kokkos::HostSpace>(ptrs.data(), ptrs.size()));
-  constexpr int team = is_host_space<Space> ? 1 : 64;
-  Kokkos::parallel_for("prekond::ilu::symbolic::make_chunks",
-                       Kokkos::TeamPolicy<Space>(space, num_levels, team),
-                       MakeChunks<Space>{schedule.levels.level_ptrs, device, schedule.chunks, chunk_rows});
-  space.fence("prekond::ilu::chunk_ptrs");
-}
-
 }  // namespace
 
 template <class Space>
@@ -52,11 +32,10 @@ RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lowe
   if (how == FactorSchedule::automatic)
     result.how = is_host_space<Space> ? FactorSchedule::levels : FactorSchedule::sync_free;
   if (result.how == FactorSchedule::sync_free)
-    make_chunks(space,
-                is_host_space<Space>
-                    ? ScheduleTuning::chunk_rows_on_host
-                    : FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows),
-                result);
+    result.chunks = levels::make_chunks<Space>(
+        space, result.levels,
+        is_host_space<Space> ? ScheduleTuning::chunk_rows_on_host
+                             : FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows));
   return result;
 }
 

@@ -4,6 +4,8 @@
 #include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
 
+#include <stdexcept>
+
 namespace prekond::impl::triangular {
 namespace {
 
@@ -18,6 +20,14 @@ struct LevelsOfRows {
 };
 
 }  // namespace
+
+void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_t rows, std::size_t columns,
+                     const std::string& owner) {
+  if (columns > own_columns) throw std::logic_error(owner + ": the workspace was made for fewer vectors");
+  if (own_rows != rows)
+    throw std::logic_error(owner + ": the workspace was made for " + std::to_string(own_rows) +
+                           " rows, and there are " + std::to_string(rows));
+}
 
 template <class Space>
 LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n,

@@ -38,6 +38,8 @@ class Solve {
 template <class Scalar, class Space>
 using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
+using LevelsPointer = std::shared_ptr<const LevelSchedule<Space>>;
+template <class Space>
 using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
 
 /// N in the order of its levels: their triangle `lower`, whichever N is. Fences.
@@ -61,7 +63,7 @@ SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Sc
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                                 const LevelPattern<Space>& pattern,
+                                                 const LevelsPointer<Space>& levels,
                                                  const TriangularOptions& options,
                                                  std::vector<std::string>& notes);
 
@@ -103,15 +105,15 @@ void scale_vectors(const Space& space, VectorView<const Scalar, Space> scale,
                        ScaleVectors<Scalar, Space>{scale, x, y});
 }
 
-/// The first `count` columns of a workspace's vectors. \throws std::logic_error where it was made for fewer
-/// vectors, or for another number of rows
+/// \throws std::logic_error where a workspace was made for fewer vectors, or for another number of rows
+void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_t rows, std::size_t columns,
+                     const std::string& owner);
+
+/// The first `count` columns of a workspace's vectors. \throws std::logic_error as check_workspace does
 template <class T, class Space>
 MultiVectorView<T, Space> columns_of(const MultiVectorView<T, Space>& vectors, std::int64_t rows,
                                      std::size_t count, const std::string& owner) {
-  if (count > vectors.extent(1)) throw std::logic_error(owner + ": the workspace was made for fewer vectors");
-  if (static_cast<std::int64_t>(vectors.extent(0)) != rows)
-    throw std::logic_error(owner + ": the workspace was made for " + std::to_string(vectors.extent(0)) +
-                           " rows, and there are " + std::to_string(rows));
+  check_workspace(static_cast<std::int64_t>(vectors.extent(0)), vectors.extent(1), rows, count, owner);
   return MultiVectorView<T, Space>(vectors.data(), vectors.extent(0), count);
 }
 

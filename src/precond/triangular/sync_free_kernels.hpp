@@ -12,6 +12,7 @@
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"
+#include "pattern/levels/chunks.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -28,7 +29,7 @@ struct SyncFreeTuning {
   static constexpr int team_lanes = 128;
   static constexpr int team_of_threads = 64;     ///< where a row is a thread's
   static constexpr int resident_threads = 1024;  ///< of a multiprocessor, which registers leave room for
-  static constexpr int host_rows = 16;           ///< of a block
+  static constexpr int host_rows = 16;           ///< of a chunk
   static constexpr int batch = 4;                ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
   // Rows of so many mean levels are on their way at a time: more of them would only poll.
@@ -37,28 +38,39 @@ struct SyncFreeTuning {
 
 /// What the teams of a launch share.
 struct SyncFreeProgress {
-  int next_block;
+  int next_chunk;
   int gave_up;
 };
 
-template <class Scalar, class Space>
+template <class Space>
 struct SyncFreeWorkspace : Workspace {
-  MultiVector<WordOf<Scalar>, Space> x;  ///< by places
   Vector<SyncFreeProgress, Space> progress;
+  std::int64_t num_rows = 0;
+  std::size_t num_vectors = 0;
 };
 
-/// Before a solve: no value is there, no block taken.
+/// y's values as words.
+template <class Scalar>
+PackedColumns<WordOf<Scalar>> words_of(const PackedColumns<Scalar>& y) {
+  PackedColumns<WordOf<Scalar>> words;
+  words.pointer = reinterpret_cast<WordOf<Scalar>*>(y.pointer);
+  words.stride = y.stride;
+  return words;
+}
+
+/// Before a solve: no value is there, no chunk taken.
 template <class Scalar, class Space>
 struct BeginSyncFree {
-  MultiVectorView<WordOf<Scalar>, Space> x;
+  PackedColumns<WordOf<Scalar>> y;
   VectorView<SyncFreeProgress, Space> progress;
+  int num_columns;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t v = 0; v < x.extent(1); ++v) x(i, v) = missing_word<Scalar>;
+    for (int v = 0; v < num_columns; ++v) y(i, v) = missing_word<Scalar>;
     if (i == 0) progress(0) = SyncFreeProgress{0, 0};
   }
 };
 
-/// x_i = s_i b - sum_k n_ik x_k at place i, for all vectors, by a thread or a vector of lanes. A row that
+/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a vector of lanes. A row that
 /// waited in vain raises the flag, and goes on with 0 for what is missing: the result is not used.
 template <class Value, class Scalar, class Space, int Lanes>
 struct SolveRow {
@@ -70,14 +82,13 @@ struct SolveRow {
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
   PackedVector<const Value> values;
-  PackedVector<const int> permutation;
   PackedVector<const Scalar> scale;
   PackedColumns<const Scalar> b;
-  PackedColumns<Scalar> y;
-  PackedColumns<Word> x;
+  PackedColumns<Word> y;
   PackedVector<SyncFreeProgress> progress;
   std::int64_t max_polls;  ///< -1: all values are there
   int num_columns;
+  int num_rows;
 
   KOKKOS_FUNCTION void operator()(const Member& team, std::int64_t i) const {
     if constexpr (lanes == 1)
@@ -90,15 +101,14 @@ struct SolveRow {
   KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i) const {
     const std::size_t first = row_ptrs(i);
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
-    const int own = permutation(i);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
     for (int v = 0; v < num_columns; ++v) {
-      const Scalar source = factor * b(own, v);  // on its way while the row waits
-      const Word* xv = x.column(v);
+      const Scalar source = factor * b(i, v);  // on its way while the row waits
+      const Word* known = y.column(v);
       const Scalar sum = level.template sum<Scalar>(
-          [&](int lane) { return lane_sum<Level::width>(lane, first, length, xv); });
+          [&](int lane) { return lane_sum<Level::width>(lane, first, length, known); });
       level.region([&](int lane) {
-        if (lane == 0) keep(i, own, v, source - sum);
+        if (lane == 0) keep(i, v, source - sum);
       });
     }
   }
@@ -118,15 +128,14 @@ struct SolveRow {
   };
 
   /// A NaN that looks like a missing value is written as another one.
-  KOKKOS_FORCEINLINE_FUNCTION void keep(std::int64_t i, int own, int v, const Scalar& value) const {
+  KOKKOS_FORCEINLINE_FUNCTION void keep(std::int64_t i, int v, const Scalar& value) const {
     const Word word = Kokkos::bit_cast<Word>(value);
     constexpr Word missing = missing_word<Scalar>;
-    store_relaxed(x(i, v), word == missing ? Word(missing - 1) : word);
-    y(own, v) = value;
+    store_relaxed(y(i, v), word == missing ? Word(missing - 1) : word);
   }
 
   template <int Stride>
-  KOKKOS_FUNCTION Scalar lane_sum(int lane, std::size_t first, int length, const Word* xv) const {
+  KOKKOS_FUNCTION Scalar lane_sum(int lane, std::size_t first, int length, const Word* known) const {
     constexpr int batch = Tuning::batch;
     Scalar sum = 0;
     for (int k = lane; k < length; k += batch * Stride) {
@@ -138,8 +147,9 @@ struct SolveRow {
         const int place = k + p * Stride;
         col[p] = place < length ? cols(first + place) : -1;
         if (place < length) value[p] = values(first + place);
+        if (col[p] >= num_rows) col[p] = -1;  // of another rank
       }
-      wait(xv, col, word);
+      wait(known, col, word);
 #pragma unroll
       for (int p = 0; p < batch; ++p)
         if (col[p] >= 0)
@@ -149,12 +159,16 @@ struct SolveRow {
   }
 
   /// Asks for all values at once, and then again for those that were not there.
-  KOKKOS_FORCEINLINE_FUNCTION void wait(const Word* xv, const int* col, Word* word) const {
+  KOKKOS_FORCEINLINE_FUNCTION void wait(const Word* known, const int* col, Word* word) const {
     constexpr int batch = Tuning::batch;
     constexpr Word missing = missing_word<Scalar>;
+    bool is_missing = false;
 #pragma unroll
-    for (int p = 0; p < batch; ++p) word[p] = missing;
-    for (std::int64_t polls = 0;; ++polls) {
+    for (int p = 0; p < batch; ++p) {
+      word[p] = missing;
+      is_missing = is_missing || col[p] >= 0;
+    }
+    for (std::int64_t polls = 0; is_missing; ++polls) {
       if (max_polls >= 0 && gives_up(polls)) {
         raise_flag(progress(0).gave_up, 1);
 #pragma unroll
@@ -164,11 +178,11 @@ struct SolveRow {
       }
 #pragma unroll
       for (int p = 0; p < batch; ++p)
-        if (col[p] >= 0 && word[p] == missing) word[p] = load_relaxed(xv[col[p]]);
-      bool is_missing = false;
+        if (col[p] >= 0 && word[p] == missing) word[p] = load_relaxed(known[col[p]]);
+      if (max_polls < 0) return;
+      is_missing = false;
 #pragma unroll
       for (int p = 0; p < batch; ++p) is_missing = is_missing || (col[p] >= 0 && word[p] == missing);
-      if (!is_missing || max_polls < 0) return;
     }
   }
 
@@ -180,43 +194,44 @@ struct SolveRow {
   }
 };
 
-/// Teams take blocks of rows, each of one level, in their order: all that a row needs is held by a team that
+/// Teams take chunks of rows, each of one level, in their order: all that a row needs is held by a team that
 /// runs, so that it comes.
 template <class Row, class Space>
-struct SolveBlocks {
+struct SolveChunks {
   using Tuning = SyncFreeTuning;
   static constexpr int team_threads = is_host_space<Space> ? 1
                                       : Row::lanes == 1    ? Tuning::team_of_threads
                                                            : Tuning::team_lanes / Row::lanes;
-  static constexpr int rows_per_block = is_host_space<Space> ? Tuning::host_rows : team_threads;
+  static constexpr int rows_per_chunk = is_host_space<Space> ? Tuning::host_rows : team_threads;
   using Bounds = ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, double>;
   using Policy = Kokkos::TeamPolicy<Space, Bounds>;
 
   Row row;
-  PackedVector<const int> block_ptrs;
-  int num_blocks;
+  PackedVector<const int> rows;    ///< by level
+  PackedVector<const int> chunks;  ///< see levels::Chunks::bounds
+  int num_chunks;
 
   Policy policy(const Space& space, int num_levels) const {
     const std::int64_t most = std::max(1, space.concurrency() / (team_threads * Row::lanes));
-    const std::int64_t useful = (Tuning::levels_on_their_way * num_blocks + num_levels - 1) / num_levels;
-    return Policy(space, static_cast<int>(std::min({std::int64_t(num_blocks), most, useful})), team_threads,
+    const std::int64_t useful = levels::chunks_of_levels(num_chunks, Tuning::levels_on_their_way, num_levels);
+    return Policy(space, static_cast<int>(std::min({std::int64_t(num_chunks), most, useful})), team_threads,
                   Row::lanes);
   }
 
   KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
     for (;;) {
-      int block = 0;
+      int chunk = 0;
       Kokkos::single(
           Kokkos::PerTeam(team),
           [&](int& taken) {
             SyncFreeProgress& progress = row.progress(0);
-            const int next = Kokkos::atomic_fetch_add(&progress.next_block, 1);
-            taken = load_relaxed(progress.gave_up) != 0 ? num_blocks : next;
+            const int next = Kokkos::atomic_fetch_add(&progress.next_chunk, 1);
+            taken = load_relaxed(progress.gave_up) != 0 ? num_chunks : next;
           },
-          block);
-      if (block >= num_blocks) return;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, block_ptrs(block), block_ptrs(block + 1)),
-                           [&](int i) { row(team, i); });
+          chunk);
+      if (chunk >= num_chunks) return;
+      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunks(2 * chunk), chunks(2 * chunk + 1)),
+                           [&](int place) { row(team, rows(place)); });
     }
   }
 };
@@ -226,7 +241,7 @@ template <class Row, class Space>
 struct SolveAlone {
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<SyncFreeTuning::team_lanes, 1>>;
   Row row;
-  PackedVector<const int> level_ptrs;
+  PackedVector<const int> rows, level_ptrs;
   int num_levels;
 
   static Policy policy(const Space& space) {
@@ -237,7 +252,7 @@ struct SolveAlone {
     if (load_relaxed(row.progress(0).gave_up) == 0) return;
     for (int level = 0; level < num_levels; ++level) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(level), level_ptrs(level + 1)),
-                           [&](int i) { row(team, i); });
+                           [&](int place) { row(team, rows(place)); });
       team.team_barrier();
     }
   }

@@ -74,26 +74,25 @@ void TriangularSolver<Scalar, Space>::symbolic(const Space& space, const CsrGrap
 }
 
 template <class Scalar, class Space>
-std::shared_ptr<const impl::relaxation::ColorPattern<Space>> TriangularSolver<Scalar, Space>::find_pattern(
-    const Space& space, const CsrGraph<Space>& n) const {
-  return impl::triangular::make_level_pattern<Space>(space, n, level_schedule<Space>(space, n, m_which));
-}
-
-template <class Scalar, class Space>
 void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<Space>& n,
                                             const LevelSchedule<Space>* levels) {
   if (n.num_cols < n.num_rows)
     throw InputError(m_owner + ": the triangle is " + std::to_string(n.num_rows) + " x " +
                      std::to_string(n.num_cols) + "; it has to have a column for each row");
+  std::shared_ptr<const LevelSchedule<Space>> schedule;
   std::shared_ptr<const Pattern> pattern;
   std::shared_ptr<Isai<Scalar, Space>> isai;
-  if (n.num_rows > 0 && needs_levels())
-    pattern = levels != nullptr ? impl::triangular::make_level_pattern<Space>(space, n, *levels)
-                                : find_pattern(space, n);
+  if (n.num_rows > 0 && needs_levels()) {
+    schedule = std::make_shared<const LevelSchedule<Space>>(
+        levels != nullptr ? *levels : level_schedule<Space>(space, n, m_which));
+    if (exact_method(*schedule) == TriangularMethod::levels)
+      pattern = impl::triangular::make_level_pattern<Space>(space, n, *schedule);
+  }
   if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
   m_has_graph = true;
+  m_levels = schedule;
   m_pattern = pattern;
   m_isai = isai;
   m_solve = nullptr;
@@ -102,10 +101,10 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
 }
 
 template <class Scalar, class Space>
-TriangularMethod TriangularSolver<Scalar, Space>::exact_method(const Pattern& pattern) const {
+TriangularMethod TriangularSolver<Scalar, Space>::exact_method(const LevelSchedule<Space>& levels) const {
   if (m_options.method == TriangularMethod::levels || m_options.method == TriangularMethod::sync_free)
     return m_options.method;
-  const bool wide = pattern.num_rows() >= rows_of_wide_levels * pattern.num_colors;
+  const bool wide = levels.num_rows() >= rows_of_wide_levels * levels.num_levels();
   return is_host_space<Space> || wide ? TriangularMethod::levels : TriangularMethod::sync_free;
 }
 
@@ -136,14 +135,19 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
     if (!note.empty()) solve = nullptr;
   }
   const bool is_exact = solve == nullptr;
-  std::shared_ptr<const Pattern> pattern = m_pattern;
-  if (is_exact && !pattern) pattern = find_pattern(space, m_graph);
-  const TriangularMethod method = is_exact ? exact_method(*pattern) : m_options.method;
-  if (method == TriangularMethod::levels)
+  auto levels = m_levels;
+  auto pattern = m_pattern;
+  if (is_exact && !levels)
+    levels = std::make_shared<const LevelSchedule<Space>>(level_schedule<Space>(space, m_graph, m_which));
+  const TriangularMethod method = is_exact ? exact_method(*levels) : m_options.method;
+  if (method == TriangularMethod::levels) {
+    if (!pattern) pattern = solves::make_level_pattern<Space>(space, m_graph, *levels);
     solve = solves::make_level_solve<Scalar, Space>(space, factor, pattern, m_options.storage, report.notes);
+  }
   if (method == TriangularMethod::sync_free)
-    solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, pattern, m_options, report.notes);
+    solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, levels, m_options, report.notes);
   space.fence("prekond::triangular::numeric");  // temporaries are freed
+  m_levels = levels;
   m_pattern = pattern;
   m_solve = solve;
   m_method = method;
@@ -174,7 +178,12 @@ void TriangularSolver<Scalar, Space>::apply(const Space& space, MultiVectorView<
 
 template <class Scalar, class Space>
 std::int64_t TriangularSolver<Scalar, Space>::bytes() const {
-  return (m_pattern ? m_pattern->bytes() : 0) + (m_solve ? m_solve->bytes() : 0);
+  std::int64_t schedule = 0;
+  if (m_pattern)
+    schedule = m_pattern->bytes();
+  else if (m_levels)
+    schedule = static_cast<std::int64_t>((m_levels->rows.span() + m_levels->level_ptrs.span()) * sizeof(int));
+  return schedule + (m_solve ? m_solve->bytes() : 0);
 }
 
 template <class Scalar, class Space>
@@ -184,7 +193,7 @@ double TriangularSolver<Scalar, Space>::flops() const {
 
 template <class Scalar, class Space>
 int TriangularSolver<Scalar, Space>::num_levels() const {
-  return m_pattern ? m_pattern->num_colors : 0;
+  return m_levels ? m_levels->num_levels() : 0;
 }
 
 template <class Scalar, class Space>
@@ -192,7 +201,7 @@ std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
   if (m_method == TriangularMethod::jacobi) text += ", " + std::to_string(m_options.sweeps) + " sweeps";
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
-  if (m_pattern) {
+  if (m_levels) {
     const std::int64_t levels = std::max(1, num_levels());
     text += ", " + std::to_string(levels) + (levels == 1 ? " level of " : " levels of ") +
             std::to_string(num_rows() / levels) + " rows in the mean";
