@@ -14,38 +14,48 @@
 namespace prekond {
 namespace {
 
-/// The lengths of A's own strict triangles, and where its diagonal stands; sums its entries of other ranks.
+/// Sums over A's rows.
+struct Split {
+  std::int64_t foreign = 0;        ///< entries of other ranks
+  std::int64_t more_in_upper = 0;  ///< than in the lower triangle
+  KOKKOS_FUNCTION Split& operator+=(const Split& other) {
+    foreign += other.foreign;
+    more_in_upper += other.more_in_upper;
+    return *this;
+  }
+};
+
+/// The lengths of A's own strict triangles, and where its diagonal stands.
 template <class Space>
 struct SplitLengths {
   CsrGraphView<Space> a;
   VectorView<int, Space> lower_length, upper_length, diagonal;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& foreign) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Split& sum) const {
     const std::size_t begin = a.row_ptrs(i), middle = a.first_from(i, i), end = a.first_from(i, a.num_rows);
     const bool stored = middle < end && a.col_idxs(middle) == i;
     lower_length(i) = static_cast<int>(middle - begin);
     diagonal(i) = stored ? static_cast<int>(middle - begin) : -1;
     upper_length(i) = static_cast<int>(end - middle) - (stored ? 1 : 0);
-    foreign += static_cast<std::int64_t>(a.row_ptrs(i + 1) - end);
+    sum.foreign += static_cast<std::int64_t>(a.row_ptrs(i + 1) - end);
+    sum.more_in_upper += upper_length(i) - lower_length(i);
   }
 };
 
-/// Sets the flag for an entry (i, j) without (j, i).
+/// Sets the flag for an entry (i, j) of the lower triangle without (j, i).
 template <class Space>
 struct LookForMirrors {
   using Rows = impl::RowTeams<Space>;
   CsrGraphView<Space> a;
+  VectorView<const int, Space> lower_length;
   VectorView<int, Space> missing;
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const std::size_t begin = a.row_ptrs(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(a.row_ptrs(i + 1) - begin)),
-                           [&](int k) {
-                             const int j = a.col_idxs(begin + k);
-                             if (j >= a.num_rows) return;
-                             const std::size_t place = a.first_from(j, i);
-                             if (place == a.row_ptrs(j + 1) || a.col_idxs(place) != i)
-                               impl::raise_flag(missing(0), 1);
-                           });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, lower_length(i)), [&](int k) {
+        const int j = a.col_idxs(begin + k);
+        const std::size_t place = a.first_from(j, i);
+        if (place == a.row_ptrs(j + 1) || a.col_idxs(place) != i) impl::raise_flag(missing(0), 1);
+      });
     });
   }
 };
@@ -58,16 +68,13 @@ struct CopyTriangle {
   VectorView<const int, Space> lower_length, diagonal;
   bool upper;
   VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs, source;
+  VectorView<int, Space> col_idxs;
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const std::size_t first = row_ptrs(i), begin = a.row_ptrs(i);
       const int skip = upper ? lower_length(i) + (diagonal(i) < 0 ? 0 : 1) : 0;
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(row_ptrs(i + 1) - first)),
-                           [&](int k) {
-                             col_idxs(first + k) = a.col_idxs(begin + skip + k);
-                             source(first + k) = skip + k;
-                           });
+                           [&](int k) { col_idxs(first + k) = a.col_idxs(begin + skip + k); });
     });
   }
 };
@@ -104,8 +111,9 @@ struct Budget {
   std::int64_t num_rows, most_bytes;
 
   void check(std::size_t nnz) const {
-    const std::int64_t bytes = static_cast<std::int64_t>(2 * (num_rows + 1) * sizeof(std::size_t) +
-                                                         num_rows * sizeof(int) + nnz * 2 * sizeof(int));
+    const std::int64_t bytes =
+        static_cast<std::int64_t>(2 * (num_rows + 1) * sizeof(std::size_t) + num_rows * sizeof(int) +
+                                  nnz * (level > 0 ? 2 : 1) * sizeof(int));
     if (bytes <= most_bytes) return;
     throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " +
                      std::to_string(nnz) + " entries and take " + std::to_string(bytes) +
@@ -131,11 +139,13 @@ class Fill {
     m_result.diagonal = list("prekond::fill::diagonal", n);
     const auto lower_length = list("prekond::fill::lower_length", n);
     const auto upper_length = list("prekond::fill::upper_length", n);
+    Split sum;
     Kokkos::parallel_reduce("prekond::fill::split_lengths",
                             Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(m_space, 0, n),
-                            SplitLengths<Space>{m_a, lower_length, upper_length, m_result.diagonal},
-                            m_result.foreign);
-    if (looks_at_symmetry || m_budget.level > 0) m_result.is_symmetric = has_mirrors();
+                            SplitLengths<Space>{m_a, lower_length, upper_length, m_result.diagonal}, sum);
+    m_result.foreign = sum.foreign;
+    if (looks_at_symmetry || m_budget.level > 0)
+      m_result.is_symmetric = sum.more_in_upper == 0 && has_mirrors(lower_length);
     if (m_budget.level == 0 || n == 0)
       split(lower_length, upper_length);
     else
@@ -148,9 +158,11 @@ class Fill {
     return allocate<Vector<int, Space>>(m_space, label, size);
   }
 
-  bool has_mirrors() const {
+  /// \pre the triangles have as many entries
+  bool has_mirrors(const Vector<int, Space>& lower_length) const {
     const auto missing = allocate_zero<Vector<int, Space>>(m_space, "prekond::fill::missing", 1);
-    Kokkos::parallel_for("prekond::fill::look_for_mirrors", m_policy, LookForMirrors<Space>{m_a, missing});
+    Kokkos::parallel_for("prekond::fill::look_for_mirrors", m_policy,
+                         LookForMirrors<Space>{m_a, lower_length, missing});
     int flag = 0;
     Kokkos::deep_copy(m_space, Kokkos::View<int, Kokkos::HostSpace>(&flag), Kokkos::subview(missing, 0));
     m_space.fence("prekond::fill::is_symmetric");
@@ -166,14 +178,12 @@ class Fill {
     m_budget.check(lower_nnz + upper_nnz);
     m_result.lower = {n, n, lower_ptrs, list("prekond::fill::lower", std::int64_t(lower_nnz))};
     m_result.upper = {n, n, upper_ptrs, list("prekond::fill::upper", std::int64_t(upper_nnz))};
-    m_result.lower_source = list("prekond::fill::lower_source", m_result.lower.nnz());
-    m_result.upper_source = list("prekond::fill::upper_source", m_result.upper.nnz());
     Kokkos::parallel_for("prekond::fill::copy_lower", m_policy,
                          CopyTriangle<Space>{m_a, lower_length, m_result.diagonal, false, lower_ptrs,
-                                             m_result.lower.col_idxs, m_result.lower_source});
-    Kokkos::parallel_for("prekond::fill::copy_upper", m_policy,
-                         CopyTriangle<Space>{m_a, lower_length, m_result.diagonal, true, upper_ptrs,
-                                             m_result.upper.col_idxs, m_result.upper_source});
+                                             m_result.lower.col_idxs});
+    Kokkos::parallel_for(
+        "prekond::fill::copy_upper", m_policy,
+        CopyTriangle<Space>{m_a, lower_length, m_result.diagonal, true, upper_ptrs, m_result.upper.col_idxs});
   }
 
   CsrGraph<Space> rows_of_upper(const CsrGraphView<Space>& a, std::int64_t slab_bytes, std::size_t factor,

@@ -12,13 +12,15 @@ namespace prekond {
 /// come from.
 template <class Space>
 struct FillPattern {
-  CsrGraph<Space> lower, upper;                   ///< num_rows x num_rows, without the diagonal
-  Vector<int, Space> lower_source, upper_source;  ///< where in A's row an entry stands; -1: it is fill
-  Vector<int, Space> diagonal;                    ///< likewise; -1 where it is not stored
-  bool is_symmetric = false;  ///< A's pattern is, and so is this; where that was looked at
-  std::int64_t added = 0;     ///< entries that A does not have
-  std::int64_t foreign = 0;   ///< A's entries in columns >= num_rows, which are left out
-  std::int64_t nnz_of_a = 0;  ///< what A has to have in a numeric phase
+  CsrGraph<Space> lower, upper;  ///< num_rows x num_rows, without the diagonal
+  /// Where in A's row an entry stands; -1: it is fill. Empty of A's own triangles, whose rows stand in A's as
+  /// they are: that of L, the diagonal where it is stored, that of U.
+  Vector<int, Space> lower_source, upper_source;
+  Vector<int, Space> diagonal;  ///< likewise; -1 where it is not stored
+  bool is_symmetric = false;    ///< A's pattern is, and so is this; where that was looked at
+  std::int64_t added = 0;       ///< entries that A does not have
+  std::int64_t foreign = 0;     ///< A's entries in columns >= num_rows, which are left out
+  std::int64_t nnz_of_a = 0;    ///< what A has to have in a numeric phase
 
   std::int64_t num_rows() const { return lower.num_rows; }
   std::int64_t bytes() const;
@@ -35,9 +37,9 @@ struct FillPattern {
 /// pattern is then that of U^T, and one search does. Columns >= num_rows are skipped; rows may be empty.
 ///
 /// Cost: of k = 0 two readings of A; else twice a reading of the rows of A within k steps of each row, below
-/// it, and binary searches of the result's entries in A's rows. Memory: the result, 8 bytes an entry and 20 a
-/// row, and workspaces of `slab_bytes` together; of a pattern that is not symmetric, A^T's. Fences a few
-/// times.
+/// it, and binary searches of the result's entries in A's rows. Memory: the result, 8 bytes an entry, of k =
+/// 0 four, and 20 a row, and workspaces of `slab_bytes` together; of a pattern that is not symmetric, A^T's.
+/// Fences a few times.
 ///
 /// \pre sorted rows
 /// \throws InputError for k < 0, and, before it is allocated, for a result of more than `most_bytes`

@@ -69,7 +69,7 @@ struct FillTriangles {
   using Rows = RowTeams<Space>;
   DiagonalOf<Scalar, Space> diagonal;
   CsrGraphView<Space> lower, upper;
-  VectorView<const int, Space> lower_source, upper_source;
+  VectorView<const int, Space> lower_source, upper_source;  ///< empty: see FillPattern
   VectorView<const Scalar, Space> row_scale;
   VectorView<Scalar, Space> lower_values, upper_values;
   Scalar factor;
@@ -77,8 +77,10 @@ struct FillTriangles {
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{lower.num_rows}.for_each_row(team, [&](std::int64_t at) {
-      const int bad = fill(team, at, lower, lower_source, lower_values) +
-                      fill(team, at, upper, upper_source, upper_values);
+      const int of_lower = static_cast<int>(lower.row_ptrs(at + 1) - lower.row_ptrs(at));
+      const int before_upper = of_lower + (diagonal.diagonal(at) < 0 ? 0 : 1);
+      const int bad = fill(team, at, lower, lower_source, 0, lower_values) +
+                      fill(team, at, upper, upper_source, before_upper, upper_values);
       Kokkos::single(Kokkos::PerThread(team), [&] {
         const bool usable = diagonal.is_usable(diagonal.stored(at));
         if (bad > 0 || !usable)
@@ -96,7 +98,7 @@ struct FillTriangles {
 
   KOKKOS_FUNCTION int fill(const typename Rows::Member& team, std::int64_t at,
                            const CsrGraphView<Space>& triangle, const VectorView<const int, Space>& source,
-                           const VectorView<Scalar, Space>& values) const {
+                           int before, const VectorView<Scalar, Space>& values) const {
     const std::size_t first = triangle.row_ptrs(at);
     const std::size_t row = diagonal.a.row_ptrs(diagonal.row(at));
     const Scalar own = Kokkos::abs(row_scale(at));
@@ -106,7 +108,7 @@ struct FillTriangles {
         Kokkos::ThreadVectorRange(team, static_cast<int>(triangle.row_ptrs(at + 1) - first)),
         [&](int k, int& sum) {
           const Scalar column = Kokkos::abs(row_scale(triangle.col_idxs(first + k)));
-          const int place = source(first + k);
+          const int place = source.extent(0) > 0 ? source(first + k) : before + k;
           const Scalar value =
               place < 0 ? Scalar(0) : signed_factor * scaled(diagonal.a.values(row + place), own, column);
           const bool finite = is_finite(value);
