@@ -26,10 +26,6 @@ KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
   return is_finite(ratio) ? ratio : T(0);
 }
 
-inline bool converged(StopReason reason) {
-  return reason == StopReason::rtol || reason == StopReason::atol || reason == StopReason::zero_rhs;
-}
-
 template <class Scalar, class Space>
 class Diagnosis;
 

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/batched/banded.hpp>
+#include <prekond/batched/csr.hpp>
+#include <prekond/batched/dense.hpp>
+#include <prekond/batched/ell.hpp>
+
+#include <vector>
+
+namespace prekond {
+
+/// A batch in memory of its own, which lives as long as this.
+template <class Matrix>
+struct BatchedStorage {
+  using Value = typename Matrix::value_type;
+  using Space = typename Matrix::execution_space;
+
+  Matrix matrix;                     ///< over the views below
+  CsrGraph<Space> pattern;           ///< of BatchedCsr
+  MultiVector<int, Space> col_idxs;  ///< of BatchedEll
+  MultiVector<Value, Space> values;
+};
+
+/// The matrices of a list as a batch. Copies the pattern of the first and all values, on the device. One
+/// kernel a matrix. Fences. \throws InputError naming the first matrix, counted from 0, whose pattern is not
+/// that of matrix 0; for an empty list, or a matrix that is not square
+template <class Scalar, class Space>
+BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(
+    const Space& space, const std::vector<CsrView<Scalar, Space>>& matrices);
+
+/// The diagonal blocks of `num_rows` rows of a block-diagonal matrix as a batch, which shares the memory of
+/// the matrix. Cost: one comparison of all columns with those of the first block. Fences.
+/// \throws InputError naming the first block whose pattern is not that of block 0 (an entry outside of the
+/// blocks included); where the matrix is not square or num_rows does not divide its rows
+template <class Scalar, class Space>
+BatchedCsr<Scalar, Space> batched_from_blocks(const Space& space, const CsrView<Scalar, Space>& a,
+                                              std::int64_t num_rows);
+
+/// The same batch in another format; padding and what a band has outside of the pattern are zeros. A band is
+/// as wide as the pattern. Fences.
+template <class Scalar, class Space>
+BatchedStorage<BatchedEll<Scalar, Space>> to_ell(const Space& space, const BatchedCsr<Scalar, Space>& a);
+template <class Scalar, class Space>
+BatchedStorage<BatchedDense<Scalar, Space>> to_dense(const Space& space, const BatchedCsr<Scalar, Space>& a);
+template <class Scalar, class Space>
+BatchedStorage<BatchedBanded<Scalar, Space>> to_banded(const Space& space,
+                                                       const BatchedCsr<Scalar, Space>& a);
+
+}  // namespace prekond

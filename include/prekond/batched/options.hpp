@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/core/stopping.hpp>
+
+#include <cstdint>
+
+namespace prekond {
+
+enum class BatchedMethod { cg, bicgstab, richardson };
+
+enum class BatchedInverse { none, jacobi, ilu0, ic0, par_ilu };
+
+/// Who works on a system on a device: a vector of lanes with others of its kind in a team, or a team. On a
+/// host it is always one thread.
+enum class BatchedLanes { automatic, few, vector, team };
+
+/// How a batch is solved. Convergence of a system is ||b - A x|| <= max(rtol ||b||, atol).
+struct BatchedOptions {
+  static constexpr const char* name = "batched";
+
+  BatchedMethod solver = BatchedMethod::bicgstab;
+  BatchedInverse precond = BatchedInverse::jacobi;
+  StoppingOptions stopping{1e-6, 0, 1000};
+  double omega = 1;
+  int sweeps = 5;
+  bool stored = false;
+  int history = 0;
+  BatchedLanes lanes = BatchedLanes::automatic;
+  int scratch = 40000;
+  std::int64_t spill_budget = 256000000;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("solver", solver,
+          {{"cg", BatchedMethod::cg},
+           {"bicgstab", BatchedMethod::bicgstab},
+           {"richardson", BatchedMethod::richardson}},
+          "the method that all systems are solved with");
+    visit("precond", precond,
+          {{"none", BatchedInverse::none},
+           {"jacobi", BatchedInverse::jacobi},
+           {"ilu0", BatchedInverse::ilu0},
+           {"ic0", BatchedInverse::ic0},
+           {"par_ilu", BatchedInverse::par_ilu}},
+          "the preconditioner of each system; cg needs a symmetric one (none, jacobi, ic0)");
+    stopping.describe(visit);
+    visit("omega", omega, -1e6, 1e6, "richardson: the relaxation factor");
+    visit("sweeps", sweeps, 0, 1000000, "par_ilu: sweeps over all entries");
+    visit("stored", stored, "keep the preconditioner between solves, instead of making it in each");
+    visit("history", history, 0, 1000000, "residual norms kept of each system: of its first iterations");
+    visit("lanes", lanes,
+          {{"auto", BatchedLanes::automatic},
+           {"few", BatchedLanes::few},
+           {"vector", BatchedLanes::vector},
+           {"team", BatchedLanes::team}},
+          "of a device, for one system: 8, 32, or a team of up to 256");
+    visit("scratch", scratch, 0, 200000, "bytes of fast memory of a team, at most, for vectors and factors");
+    visit("spill_budget", spill_budget, std::int64_t(1000000), std::int64_t(1) << 40,
+          "bytes for what does not fit in it; at least one system is on its way");
+  }
+};
+
+}  // namespace prekond

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/stopping.hpp>
+#include <prekond/core/views.hpp>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// How the systems of a batch ended, one element a system. `solve` makes the views as long as they have to be
+/// and keeps them where they are.
+template <class Space>
+struct BatchedResult {
+  Vector<int, Space> iterations;
+  Vector<double, Space> relative_residual;  ///< ||b - A x|| / ||b||, from x at the end; 0 where b = 0
+  Vector<StopReason, Space> reasons;
+  /// Rows of the preconditioner whose pivot was zero, too small or not finite, and was replaced
+  Vector<int, Space> replaced_pivots;
+  /// Element (k, s): ||r|| of system s after its iteration k, 0: before the first, as its method knows it;
+  /// later elements than its iterations are not written. Of `history` rows.
+  MultiVector<double, Space> history;
+
+  std::int64_t num_systems() const { return static_cast<std::int64_t>(iterations.extent(0)); }
+};
+
+/// One system of a report.
+struct BatchedSystemReport {
+  std::int64_t system = 0;
+  int iterations = 0;
+  double relative_residual = 0;
+  StopReason reason = StopReason::max_iters;
+};
+
+/// The results of a batch in short.
+struct BatchedReport {
+  std::int64_t num_systems = 0;
+  std::int64_t num_converged = 0;
+  int min_iterations = 0, max_iterations = 0;
+  double mean_iterations = 0;
+  std::map<StopReason, std::int64_t> reasons;  ///< systems of each reason that there is
+  std::int64_t systems_with_replaced_pivots = 0, replaced_pivots = 0;
+  std::vector<BatchedSystemReport> slowest;   ///< most iterations first, of equal ones the first system
+  std::vector<BatchedSystemReport> failures;  ///< the first that did not converge, by their number
+
+  /// Some lines of text: the distribution, then the systems by number.
+  std::string text() const;
+};
+
+/// The report, with up to `named` systems in each list. Copies 20 bytes a system to the host. Fences.
+template <class Space>
+BatchedReport summarize(const Space& space, const BatchedResult<Space>& result, int named = 10);
+
+}  // namespace prekond

@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batched/analysis.hpp"
+
+#include <prekond/core/error.hpp>
+
+#include "instantiate.hpp"
+
+#include <limits>
+#include <string>
+
+namespace prekond::impl::batched {
+namespace {
+
+template <class Space>
+using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+template <class Space>
+struct FindMiddle {
+  CsrGraphView<Space> pattern;
+  VectorView<int, Space> middle;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    middle(i) = static_cast<int>(pattern.first_from(i, i));
+  }
+};
+
+/// The place of (i, j): that of the diagonal's own values for i = j, -1 where there is none.
+template <class Space>
+KOKKOS_FUNCTION int place_of(const CsrGraphView<Space>& pattern, int i, int j) {
+  if (i == j) return static_cast<int>(pattern.nnz() + i);
+  const std::size_t place = pattern.first_from(i, j);
+  return place < pattern.row_ptrs(i + 1) && pattern.col_idxs(place) == j ? static_cast<int>(place) : -1;
+}
+
+/// Calls add(first, second) for each product of the entry at `place` of row i. \see Analysis::steps
+template <class Space>
+struct EachStep {
+  CsrGraphView<Space> pattern;
+  VectorView<const int, Space> middle;
+  template <class Add>
+  KOKKOS_FUNCTION void operator()(int i, std::size_t place, const Add& add) const {
+    const int k = pattern.col_idxs(place);
+    if (k >= i) return;
+    for (std::size_t e = middle(k); e < pattern.row_ptrs(k + 1); ++e) {
+      const int j = pattern.col_idxs(e);
+      if (j == k) continue;
+      const int target = place_of<Space>(pattern, i, j);
+      if (target >= 0) add(target, static_cast<int>(e));
+    }
+  }
+};
+
+/// \see Analysis::targets
+template <class Space>
+struct EachTarget {
+  CsrGraphView<Space> pattern;
+  bool cholesky;
+  template <class Add>
+  KOKKOS_FUNCTION void operator()(int i, std::size_t place, const Add& add) const {
+    const int j = pattern.col_idxs(place);
+    if (cholesky && j >= i) return;
+    const int end = i < j ? i : j;
+    for (std::size_t e = pattern.row_ptrs(i); e < pattern.row_ptrs(i + 1); ++e) {
+      const int k = pattern.col_idxs(e);
+      if (k >= end) break;
+      const int other = cholesky ? place_of<Space>(pattern, j, k) : place_of<Space>(pattern, k, j);
+      if (other >= 0) add(static_cast<int>(e), other);
+    }
+  }
+};
+
+template <class Space, class Each>
+struct CountProducts {
+  CsrGraphView<Space> pattern;
+  Each each;
+  VectorView<int, Space> counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
+      int count = 0;
+      each(static_cast<int>(i), place, [&](int, int) { ++count; });
+      counts(place) = count;
+    }
+  }
+};
+
+template <class Space, class Each>
+struct FillProducts {
+  CsrGraphView<Space> pattern;
+  Each each;
+  VectorView<const std::size_t, Space> ptrs;
+  VectorView<int, Space> first, second;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
+      std::size_t next = ptrs(place);
+      each(static_cast<int>(i), place, [&](int a, int b) {
+        first(next) = a;
+        second(next++) = b;
+      });
+    }
+  }
+};
+
+template <class Space, class Each>
+Products<Space> find_products(const Space& space, const CsrGraphView<Space>& pattern, const Each& each) {
+  const auto counts = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::counts", pattern.nnz());
+  Kokkos::parallel_for("prekond::batched::analyse::count_products", Rows<Space>(space, 0, pattern.num_rows),
+                       CountProducts<Space, Each>{pattern, each, counts});
+  Products<Space> products;
+  std::size_t total = 0;
+  std::tie(products.ptrs, total) = scan_row_lengths<Space, VectorView<const int, Space>>(
+      space, "prekond::batched::analyse", pattern.nnz(), counts);
+  products.first = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::first", total);
+  products.second = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::second", total);
+  Kokkos::parallel_for(
+      "prekond::batched::analyse::fill_products", Rows<Space>(space, 0, pattern.num_rows),
+      FillProducts<Space, Each>{pattern, each, products.ptrs, products.first, products.second});
+  space.fence("prekond::batched::analyse");  // the counts go away
+  return products;
+}
+
+template <class Space>
+struct FindMirrors {
+  CsrGraphView<Space> pattern;
+  VectorView<int, Space> mirror;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& first_alone) const {
+    for (std::size_t place = pattern.row_ptrs(i); place < pattern.row_ptrs(i + 1); ++place) {
+      mirror(place) = place_of<Space>(pattern, pattern.col_idxs(place), static_cast<int>(i));
+      if (mirror(place) < 0 && i < first_alone) first_alone = i;
+    }
+  }
+};
+
+template <class Space>
+void find_mirrors(const Space& space, Analysis<Space>& analysis) {
+  const auto& pattern = analysis.pattern;
+  analysis.mirror = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::mirror", pattern.nnz());
+  std::int64_t alone = pattern.num_rows;
+  Kokkos::parallel_reduce("prekond::batched::analyse::mirrors", Rows<Space>(space, 0, pattern.num_rows),
+                          FindMirrors<Space>{pattern, analysis.mirror}, Kokkos::Min<std::int64_t>(alone));
+  if (alone < pattern.num_rows)
+    throw InputError("batched: ic0 needs a symmetric pattern, and row " + std::to_string(alone + 1) +
+                         " has an entry whose mirror image is not stored; store it as a zero, or take ilu0",
+                     alone);
+}
+
+}  // namespace
+
+template <class Space>
+void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts) {
+  const CsrGraphView<Space>& pattern = analysis.pattern;
+  if (parts == 0) return;
+  analysis.middle =
+      allocate<Vector<int, Space>>(space, "prekond::batched::analyse::middle", pattern.num_rows);
+  Kokkos::parallel_for("prekond::batched::analyse::middle", Rows<Space>(space, 0, pattern.num_rows),
+                       FindMiddle<Space>{pattern, analysis.middle});
+  if (parts & triangles) {
+    analysis.lower = level_schedule(space, pattern, Triangle::lower);
+    analysis.upper = level_schedule(space, pattern, Triangle::upper);
+  }
+  if (parts & steps)
+    analysis.steps = find_products(space, pattern, EachStep<Space>{pattern, analysis.middle});
+  if (parts & targets) analysis.targets = find_products(space, pattern, EachTarget<Space>{pattern, false});
+  if (parts & cholesky) {
+    find_mirrors(space, analysis);
+    analysis.targets = find_products(space, pattern, EachTarget<Space>{pattern, true});
+  }
+  space.fence("prekond::batched::analyse");
+}
+
+#define PREKOND_BATCHED_ANALYSE(Space) template void analyse<Space>(const Space&, Analysis<Space>&, unsigned);
+PREKOND_INSTANTIATE_SPACES(PREKOND_BATCHED_ANALYSE)
+
+}  // namespace prekond::impl::batched

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The one kernel of a solve.
+#include <prekond/core/views.hpp>
+
+#include "batched/log.hpp"
+#include "batched/work.hpp"
+
+namespace prekond::impl::batched {
+
+/// Columns of a multivector as bare pointers.
+template <class T>
+struct Columns {
+  T* data = nullptr;
+  std::int64_t stride = 0;
+  KOKKOS_FORCEINLINE_FUNCTION T* operator[](std::int64_t s) const { return data + s * stride; }
+};
+
+/// What each kernel over systems has: who works on which system, and where.
+template <class Scalar, class Space, int Lanes>
+struct SystemTeams {
+  static constexpr bool is_team = Lanes == 0;
+  static constexpr int most_threads = is_team ? LevelTuning::most_threads : LevelTuning::shared_threads;
+  static constexpr int resident = is_host_space<Space> ? 1 : 512 / most_threads;
+  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(most_threads), unsigned(resident)>>;
+  using Member = typename Policy::member_type;
+  static constexpr int width = is_team ? 1 : Lanes;
+  using Level =
+      std::conditional_t<is_team, SystemTeamLevel<Space, Member>, NativeVectorLevel<Space, Member, width>>;
+
+  Placement placement;
+  Scalar* spilled = nullptr;  ///< a slice each worker
+  int* next = nullptr;        ///< the next system for a worker; null: each has one
+  std::int64_t workers = 0, num_systems = 0;
+
+  static constexpr std::int64_t level_bytes() {
+    if constexpr (is_team)
+      return SystemTeamLevel<Space, Member>::bytes;
+    else
+      return 0;
+  }
+
+  /// work(level, s, memory) for all systems s of this level's worker.
+  template <class Work>
+  KOKKOS_FORCEINLINE_FUNCTION void for_each_system(const Member& team, const Work& work) const {
+    const int team_systems = is_team ? 1 : team.team_size();
+    const std::int64_t own = level_bytes();
+    const std::int64_t bytes = own + placement.scratch_length * std::int64_t(sizeof(Scalar)) * team_systems;
+    char* scratch = nullptr;
+    if (bytes > 0) scratch = static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes, 16));
+    const int in_team = is_team ? 0 : team.team_rank();
+    const std::int64_t worker = std::int64_t(team.league_rank()) * team_systems + in_team;
+    if (worker >= workers) return;
+    Scalar* own_scratch = reinterpret_cast<Scalar*>(scratch + own) + placement.scratch_length * in_team;
+    const SystemMemory<Scalar> memory{own_scratch, spilled + worker * placement.spilled_length, placement};
+    if constexpr (is_team)
+      run(Level(team, scratch), worker, memory, work);
+    else
+      run(Level(team), worker, memory, work);
+  }
+
+ private:
+  template <class Work>
+  KOKKOS_FORCEINLINE_FUNCTION void run(const Level& level, std::int64_t worker,
+                                       const SystemMemory<Scalar>& memory, const Work& work) const {
+    if (next == nullptr) return work(level, worker, memory);
+    for (std::int64_t s = take(level); s < num_systems; s = take(level)) work(level, s, memory);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t take(const Level& level) const {
+    return level.template sum<int>(
+        [&](int lane) { return lane == 0 ? Kokkos::atomic_fetch_add(next, 1) : 0; });
+  }
+};
+
+/// A system from its right-hand side to its result, by the lanes of a level.
+template <class Scalar, class Matrix, class Method, class Inverse, class Log>
+struct SolveSystem {
+  using Systems = decltype(std::declval<Matrix>().systems());
+  using Real = real_type_t<Scalar>;
+
+  Systems systems;
+  Columns<const Scalar> b;
+  Columns<Scalar> x;
+  Inverse inverse;
+  Columns<const Scalar> stored;  ///< the values of all inverses, or null
+  const int* stored_replaced;
+  StopRule rule;
+  Log log;
+  double omega;
+
+  /// Places of the pieces after the method's vectors.
+  static constexpr int num_vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
+  static constexpr int x_piece = num_vectors, values_piece = num_vectors + 1, work_piece = num_vectors + 2;
+
+  template <class Level>
+  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+                                  const SystemMemory<Scalar>& memory) const {
+    const auto a = systems.system(s);
+    const Scalar* b_s = b[s];
+    const Real bb = sum_elements<Real>(level, a.num_rows, [&](int i) { return abs2(b_s[i]); });
+    constexpr Real least = Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>;
+    if (!(bb >= least) || !Kokkos::isfinite(bb)) return end_at_once(level, s, a.num_rows);
+    Course<Scalar> course(rule, s, Kokkos::sqrt(static_cast<double>(bb)));
+    const bool own_x = memory.placement.is_in_scratch(x_piece);
+    Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
+    if (own_x) for_elements(level, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
+    int replaced = 0;
+    const Scalar* values = values_of(level, a, s, memory, replaced);
+    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,  a,      inverse, values, x_s,
+                                                              memory, course, log,     s,      omega};
+    bool again = true;
+    while (again) {
+      begin(level, a, b_s, x_s, memory.piece(Method::residual));
+      course.begin_cycle();
+      Method::iterate(work);
+      again = course.starts_again(truth(level, a, b_s, x_s, memory.piece(Method::spare)), Method::restarts);
+    }
+    if (own_x) for_elements(level, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
+    const double relative = course.relative_residual();
+    log.end(level, s, course.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
+            course.reason(), replaced);
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION static double infinity() { return Kokkos::Experimental::infinity_v<double>; }
+
+  template <class Level, class System>
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* values_of(const Level& level, const System& a, std::int64_t s,
+                                                      const SystemMemory<Scalar>& memory,
+                                                      int& replaced) const {
+    if constexpr (Inverse::is_identity) return nullptr;
+    if (stored.data) {
+      replaced = stored_replaced[s];
+      return stored[s];
+    }
+    Scalar* values = memory.piece(values_piece);
+    replaced = inverse.generate(level, a, values, memory.piece(work_piece));
+    return values;
+  }
+
+  /// r = b - A x
+  template <class Level, class System>
+  KOKKOS_FORCEINLINE_FUNCTION static void begin(const Level& level, const System& a, const Scalar* b_s,
+                                                const Scalar* x_s, Scalar* r) {
+    multiply(level, a, x_s, r);
+    for_elements(level, a.num_rows, [&](int i) { r[i] = b_s[i] - r[i]; });
+  }
+  /// ||b - A x||, not finite where x is not.
+  template <class Level, class System>
+  KOKKOS_FORCEINLINE_FUNCTION static double truth(const Level& level, const System& a, const Scalar* b_s,
+                                                  const Scalar* x_s, Scalar* spare) {
+    const Real square = multiply_and_sum<Real>(level, a, x_s, spare, [&](int i, const Scalar& product) {
+      return is_finite(x_s[i]) ? abs2(b_s[i] - product) : Kokkos::Experimental::infinity_v<Real>;
+    });
+    return Kokkos::sqrt(static_cast<double>(square));
+  }
+
+  /// Without a norm of b to compare with: b = 0, not finite, or out of range.
+  template <class Level>
+  KOKKOS_FUNCTION void end_at_once(const Level& level, std::int64_t s, int n) const {
+    const int nonzero = sum_elements<int>(level, n, [&](int i) { return b[s][i] == Scalar(0) ? 0 : 1; });
+    const int wrong = sum_elements<int>(level, n, [&](int i) { return is_finite(b[s][i]) ? 0 : 1; });
+    if (nonzero == 0) for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
+    const StopReason reason = nonzero == 0 ? StopReason::zero_rhs
+                              : wrong > 0  ? StopReason::nan
+                                           : StopReason::out_of_range;
+    log.end(level, s, 0, nonzero == 0 ? 0.0 : infinity(), reason, 0);
+  }
+};
+
+template <class Scalar, class Matrix, class Method, class Inverse, class Log, int Lanes>
+struct SolveSystems {
+  using Teams = SystemTeams<Scalar, typename Matrix::execution_space, Lanes>;
+  Teams teams;
+  SolveSystem<Scalar, Matrix, Method, Inverse, Log> solve;
+
+  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
+    teams.for_each_system(team, solve);
+  }
+};
+
+/// The inverses of all systems, to be kept.
+template <class Scalar, class Matrix, class Inverse, int Lanes>
+struct GenerateInverses {
+  using Teams = SystemTeams<Scalar, typename Matrix::execution_space, Lanes>;
+  Teams teams;  ///< with one piece, the work's
+  decltype(std::declval<Matrix>().systems()) systems;
+  Inverse inverse;
+  Columns<Scalar> values;
+  int* replaced;
+
+  template <class Level>
+  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+                                  const SystemMemory<Scalar>& memory) const {
+    const int count = inverse.generate(level, systems.system(s), values[s], memory.piece(0));
+    level.once([&] { replaced[s] = count; });
+  }
+  KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
+    teams.for_each_system(team, *this);
+  }
+};
+
+}  // namespace prekond::impl::batched

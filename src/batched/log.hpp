@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Loggers, a template parameter of the solving kernel:
+///
+///   iteration(level, s, iteration, norm_r), end(level, s, iterations, relative, reason, replaced)
+///
+/// The functions are called by all lanes. The library's own solves take HistoryLog, in which a history of no
+/// rows costs a comparison an iteration, so that a kernel is compiled once.
+#include <prekond/core/stopping.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::batched {
+
+/// Nothing is told.
+struct NoLog {
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level&, std::int64_t, int, double) const {}
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const Level&, std::int64_t, int, double, StopReason, int) const {}
+};
+
+/// How each system ended.
+struct ConvergenceLog {
+  int* iterations = nullptr;
+  double* relative_residual = nullptr;
+  StopReason* reasons = nullptr;
+  int* replaced_pivots = nullptr;
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level&, std::int64_t, int, double) const {}
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const Level& level, std::int64_t s, int count, double relative,
+                                       StopReason reason, int replaced) const {
+    level.once([&] {
+      iterations[s] = count;
+      relative_residual[s] = relative;
+      reasons[s] = reason;
+      replaced_pivots[s] = replaced;
+    });
+  }
+};
+
+/// And ||r|| of its first iterations.
+struct HistoryLog : ConvergenceLog {
+  double* norms = nullptr;
+  std::int64_t stride = 0;
+  int length = 0;
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level& level, std::int64_t s, int k, double norm_r) const {
+    if (k < length) level.once([&] { norms[s * stride + k] = norm_r; });
+  }
+};
+
+}  // namespace prekond::impl::batched

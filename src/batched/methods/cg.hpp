@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/batched/options.hpp>
+
+#include "batched/work.hpp"
+
+namespace prekond::impl::batched {
+
+/// Conjugate gradients, with the two inner products of krylov/cg.hpp.
+/// ```
+/// q = A p     alpha = (r, z) / (p, q)     x += alpha p     r -= alpha q     z = M^-1 r
+/// beta = (r, z) / (r, z)_old              p = z + beta p
+/// ```
+/// Four steps with a barrier an iteration and those of M^-1; a pointwise z is not stored.
+struct CgMethod {
+  static constexpr BatchedMethod kind = BatchedMethod::cg;
+  static constexpr bool needs_symmetric = true, restarts = false;
+  enum { direction, product, residual, preconditioned };
+  static constexpr int spare = product;
+  static constexpr int num_vectors(bool pointwise, bool) { return pointwise ? 3 : 4; }
+
+  template <class Work>
+  KOKKOS_FUNCTION static void iterate(const Work& w) {
+    using Scalar = typename Work::scalar_type;
+    using Real = real_type_t<Scalar>;
+    constexpr bool pointwise = Work::inverse_type::is_pointwise;
+    const int n = w.size();
+    Scalar *x = w.x, *p = w.vector(direction), *q = w.vector(product), *r = w.vector(residual);
+    Scalar* z = pointwise ? r : w.vector(preconditioned);
+    const auto z_at = [&](int i) { return pointwise ? w.inverse_at(i, r[i]) : z[i]; };
+    const auto add_dots = [&](int i, Scalar* sums) {
+      sums[0] += conjugate(r[i]) * z_at(i);
+      sums[1] += conjugate(r[i]) * r[i];
+    };
+    Scalar dots[2];
+    w.precondition(r, z);
+    update_and_sum<Scalar>(
+        w.level, n, dots, [](int) {}, add_dots);
+    Real rz = 0, curvature = 1;
+    for (bool first = true; judge(w, dots, curvature); first = false) {
+      const Real beta = first ? Real(0) : real_part(dots[0]) / rz;
+      rz = real_part(dots[0]);
+      for_elements(w.level, n, [&](int i) { p[i] = first ? z_at(i) : z_at(i) + beta * p[i]; });
+      curvature = real_part(multiply_and_sum<Scalar>(
+          w.level, w.a, p, q, [&](int i, const Scalar& q_i) { return conjugate(p[i]) * q_i; }));
+      const Real step = rz / curvature;
+      const Real alpha = curvature > Real(0) && Kokkos::isfinite(step) ? step : Real(0);
+      const auto update = [&](int i) {
+        x[i] += alpha * p[i];
+        r[i] -= alpha * q[i];
+      };
+      if constexpr (pointwise) {
+        update_and_sum<Scalar>(w.level, n, dots, update, add_dots);
+      } else {
+        for_elements(w.level, n, update);
+        w.precondition(r, z);
+        update_and_sum<Scalar>(
+            w.level, n, dots, [](int) {}, add_dots);
+      }
+      w.course.count_iteration();
+    }
+  }
+
+ private:
+  template <class Work, class Scalar, class Real>
+  KOKKOS_FORCEINLINE_FUNCTION static bool judge(const Work& w, const Scalar (&dots)[2], Real curvature) {
+    const Real rz = real_part(dots[0]);
+    StopReason breakdown = Course<Scalar>::nothing;
+    if (!(rz > Real(0)))
+      breakdown = StopReason::breakdown_preconditioner_not_spd;
+    else if (!(curvature > Real(0)))
+      breakdown = StopReason::breakdown_not_spd;
+    return w.goes_on(real_part(dots[1]), Kokkos::isfinite(rz) && Kokkos::isfinite(curvature), breakdown);
+  }
+};
+
+}  // namespace prekond::impl::batched

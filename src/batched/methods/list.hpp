@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include "batched/methods/bicgstab.hpp"
+#include "batched/methods/cg.hpp"
+#include "batched/methods/richardson.hpp"
+
+namespace prekond::impl::batched {
+
+/// Calls f<Method>() for the method that the options name. A new method is a file, a line here, and units
+/// that instantiate it.
+template <class F>
+void visit_method(BatchedMethod kind, const F& f) {
+  if (kind == BatchedMethod::cg) f.template operator()<CgMethod>();
+  if (kind == BatchedMethod::bicgstab) f.template operator()<BicgstabMethod>();
+  if (kind == BatchedMethod::richardson) f.template operator()<RichardsonMethod>();
+}
+
+}  // namespace prekond::impl::batched

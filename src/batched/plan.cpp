@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batched/plan.hpp"
+
+#include <algorithm>
+
+namespace prekond::impl::batched {
+namespace {
+
+BatchedLanes choose_lanes(const BatchedOptions& options, std::int64_t num_rows) {
+  if (options.lanes != BatchedLanes::automatic) return options.lanes;
+  if (num_rows <= LevelTuning::rows_of_few) return BatchedLanes::few;
+  return num_rows <= LevelTuning::rows_of_vector ? BatchedLanes::vector : BatchedLanes::team;
+}
+
+/// Lanes: of the vectors that share a team as many as make it large, of a team that has one system about a
+/// lane a row.
+void share_lanes(Plan& plan, std::int64_t num_rows) {
+  if (plan.lanes == BatchedLanes::team) {
+    plan.vector_length = LevelTuning::team_lanes;
+    constexpr std::int64_t most = LevelTuning::most_threads / LevelTuning::team_lanes;
+    const std::int64_t wanted = (num_rows + plan.vector_length - 1) / plan.vector_length;
+    plan.threads = static_cast<int>(std::clamp<std::int64_t>(wanted, 2, most));
+  } else {
+    plan.vector_length = plan.lanes == BatchedLanes::few ? 8 : 32;
+    plan.threads = plan.systems_per_team = LevelTuning::shared_threads / plan.vector_length;
+  }
+}
+
+}  // namespace
+
+Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
+  Plan plan;
+  plan.lanes = choose_lanes(options, sizes.num_rows);
+  if (!sizes.host) share_lanes(plan, sizes.num_rows);
+  const std::int64_t scratch = std::min<std::int64_t>(options.scratch, sizes.most_scratch);
+  const std::int64_t capacity = scratch / plan.systems_per_team / sizes.scalar_bytes;
+  plan.placement = place_pieces(sizes.pieces, capacity, sizes.elsewhere);
+  plan.scratch_bytes = plan.placement.scratch_length * sizes.scalar_bytes * plan.systems_per_team;
+  plan.in_turns = sizes.host || plan.placement.spilled_length > 0;
+  plan.workers = sizes.num_systems;
+  if (!plan.in_turns) return plan;
+  const std::int64_t lanes_of_system =
+      std::int64_t(plan.vector_length) * plan.threads / plan.systems_per_team;
+  plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, sizes.concurrency / lanes_of_system));
+  const std::int64_t slice = plan.placement.spilled_length * sizes.scalar_bytes;
+  if (slice > 0)
+    plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, options.spill_budget / slice));
+  return plan;
+}
+
+}  // namespace prekond::impl::batched

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// How a batch is given to the lanes of a machine, and to its memories: from sizes alone.
+#include <prekond/batched/options.hpp>
+
+#include "batched/level.hpp"
+#include "batched/placement.hpp"
+
+namespace prekond::impl::batched {
+
+struct Plan {
+  Placement placement;
+  BatchedLanes lanes = BatchedLanes::vector;  ///< never automatic
+  int threads = 1;                            ///< of a team: vectors of lanes
+  int systems_per_team = 1;                   ///< `threads`, or 1
+  int vector_length = 1;
+  std::int64_t workers = 0;        ///< systems on their way at a time
+  bool in_turns = false;           ///< workers take one system after the other
+  std::int64_t scratch_bytes = 0;  ///< of a team, without what its level needs
+
+  std::int64_t num_teams() const { return (workers + systems_per_team - 1) / systems_per_team; }
+};
+
+/// What a plan depends on, beside the options.
+struct PlanSizes {
+  std::int64_t num_rows, num_systems;
+  std::vector<std::int64_t> pieces;  ///< in order of priority
+  unsigned elsewhere;                ///< \see place_pieces
+  std::int64_t scalar_bytes;
+  bool host;
+  std::int64_t concurrency;   ///< of the space
+  std::int64_t most_scratch;  ///< bytes that a team may have
+};
+
+/// With a budget too small for one system it is one system.
+Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes);
+
+}  // namespace prekond::impl::batched

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/batched/result.hpp>
+
+#include "instantiate.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+namespace prekond {
+namespace {
+
+void describe(std::ostringstream& text, const char* heading,
+              const std::vector<BatchedSystemReport>& systems) {
+  if (systems.empty()) return;
+  text << heading;
+  for (const auto& one : systems)
+    text << "\n  system " << one.system << ": " << to_string(one.reason) << " after " << one.iterations
+         << " iterations, ||b - A x|| / ||b|| = " << one.relative_residual;
+  text << '\n';
+}
+
+/// The `named` systems with the most iterations.
+std::vector<BatchedSystemReport> slowest_of(std::vector<BatchedSystemReport> systems, int named) {
+  const auto count = std::min<std::size_t>(systems.size(), static_cast<std::size_t>(named));
+  std::partial_sort(systems.begin(), systems.begin() + static_cast<std::ptrdiff_t>(count), systems.end(),
+                    [](const BatchedSystemReport& a, const BatchedSystemReport& b) {
+                      return a.iterations != b.iterations ? a.iterations > b.iterations : a.system < b.system;
+                    });
+  systems.resize(count);
+  return systems;
+}
+
+}  // namespace
+
+std::string BatchedReport::text() const {
+  std::ostringstream text;
+  text << num_converged << " of " << num_systems << " systems converged\n"
+       << "iterations: " << min_iterations << " to " << max_iterations << ", " << mean_iterations
+       << " on average\n";
+  for (const auto& [reason, count] : reasons) text << to_string(reason) << ": " << count << '\n';
+  if (replaced_pivots > 0)
+    text << replaced_pivots << " pivots of " << systems_with_replaced_pivots
+         << " preconditioners were zero, too small or not finite, and were replaced\n";
+  describe(text, "most iterations:", slowest);
+  describe(text, "did not converge:", failures);
+  return text.str();
+}
+
+template <class Space>
+BatchedReport summarize(const Space& space, const BatchedResult<Space>& result, int named) {
+  space.fence("prekond::batched::summarize");
+  const Kokkos::HostSpace host;
+  const auto iterations = Kokkos::create_mirror_view_and_copy(host, result.iterations);
+  const auto relative = Kokkos::create_mirror_view_and_copy(host, result.relative_residual);
+  const auto reasons = Kokkos::create_mirror_view_and_copy(host, result.reasons);
+  const auto replaced = Kokkos::create_mirror_view_and_copy(host, result.replaced_pivots);
+  BatchedReport report;
+  report.num_systems = result.num_systems();
+  std::vector<BatchedSystemReport> systems;
+  systems.reserve(static_cast<std::size_t>(report.num_systems));
+  double sum = 0;
+  for (std::int64_t s = 0; s < report.num_systems; ++s) {
+    const BatchedSystemReport one{s, iterations(s), relative(s), reasons(s)};
+    systems.push_back(one);
+    report.min_iterations = s == 0 ? one.iterations : std::min(report.min_iterations, one.iterations);
+    report.max_iterations = std::max(report.max_iterations, one.iterations);
+    sum += one.iterations;
+    ++report.reasons[one.reason];
+    report.num_converged += converged(one.reason);
+    report.systems_with_replaced_pivots += replaced(s) > 0;
+    report.replaced_pivots += replaced(s);
+    if (!converged(one.reason) && static_cast<int>(report.failures.size()) < named)
+      report.failures.push_back(one);
+  }
+  if (report.num_systems > 0) report.mean_iterations = sum / static_cast<double>(report.num_systems);
+  report.slowest = slowest_of(std::move(systems), named);
+  return report;
+}
+
+#define PREKOND_BATCHED_SUMMARIZE(Space) \
+  template BatchedReport summarize<Space>(const Space&, const BatchedResult<Space>&, int);
+PREKOND_INSTANTIATE_SPACES(PREKOND_BATCHED_SUMMARIZE)
+
+}  // namespace prekond

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What is compiled in units of its own for each method, scalar and format; and their tasks.
+#include <prekond/batched/solver.hpp>
+
+#include "batched/analysis.hpp"
+#include "batched/log.hpp"
+#include "batched/plan.hpp"
+#include "batched/work.hpp"
+
+namespace prekond::impl::batched {
+
+/// Formats other than CSR have the first few preconditioners.
+template <class Matrix>
+inline constexpr bool has_all_inverses = false;
+template <class Value, class Space>
+inline constexpr bool has_all_inverses<BatchedCsr<Value, Space>> = true;
+
+template <class Scalar, class Space>
+struct StoredInverses {
+  MultiVector<Scalar, Space> values;
+  Vector<int, Space> replaced;
+};
+
+template <class Scalar, class Space>
+struct Workspace {
+  Vector<Scalar, Space> spilled;
+  Vector<int, Space> next;
+};
+
+template <class Scalar, class Matrix>
+struct SolveTask {
+  using Space = typename Matrix::execution_space;
+  const Matrix& a;
+  const BatchedOptions& options;
+  const Analysis<Space>& analysis;
+  const Plan& plan;
+  const Workspace<Scalar, Space>& workspace;
+  const StoredInverses<Scalar, Space>& stored;
+  MultiVectorView<const Scalar, Space> b;
+  MultiVectorView<Scalar, Space> x;
+  StopRule rule;
+  HistoryLog log;
+};
+
+template <class Scalar, class Matrix>
+struct GenerateTask {
+  using Space = typename Matrix::execution_space;
+  const Matrix& a;
+  const BatchedOptions& options;
+  const Analysis<Space>& analysis;
+  const Plan& plan;
+  const Workspace<Scalar, Space>& workspace;
+  const StoredInverses<Scalar, Space>& stored;
+};
+
+template <class Method, class Scalar, class Matrix>
+void solve_by(const typename Matrix::execution_space& space, const SolveTask<Scalar, Matrix>& task);
+
+template <class Scalar, class Matrix>
+void generate_inverses(const typename Matrix::execution_space& space,
+                       const GenerateTask<Scalar, Matrix>& task);
+
+}  // namespace prekond::impl::batched

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What a method has of a system in the kernel, and what a method is:
+///
+///   num_vectors(pointwise, identity)   its vectors, in order of priority for scratch memory: those of
+///                                      products first
+///   residual, spare                    which of them is r = b - A x when it begins, and which may be
+///                                      overwritten at its end
+///   restarts                           whether it starts again after its first breakdown
+///   iterate(work)                      iterates from r, until the course ends
+#include "batched/course.hpp"
+#include "batched/level.hpp"
+#include "batched/placement.hpp"
+
+namespace prekond::impl::batched {
+
+template <class Scalar, class Level, class System, class Inverse, class Log>
+struct Work {
+  using scalar_type = Scalar;
+  using inverse_type = Inverse;
+
+  const Level& level;
+  const System& a;
+  const Inverse& inverse;
+  const Scalar* inverse_values;
+  Scalar* x;
+  const SystemMemory<Scalar>& memory;
+  Course<Scalar>& course;
+  const Log& log;
+  std::int64_t system;
+  double omega;  ///< of Richardson's iteration
+
+  KOKKOS_FORCEINLINE_FUNCTION int size() const { return a.num_rows; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* vector(int k) const { return memory.piece(k); }
+  /// (M^-1 r)_i, of a pointwise preconditioner.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar inverse_at(int i, const Scalar& r_i) const {
+    return inverse.at(inverse_values, i, r_i);
+  }
+  /// to = M^-1 from, of one that is not.
+  KOKKOS_FORCEINLINE_FUNCTION void precondition(const Scalar* from, Scalar* to) const {
+    if constexpr (!Inverse::is_pointwise) inverse.apply(level, size(), inverse_values, from, to);
+  }
+
+  /// The stopping test, seen by the logger.
+  KOKKOS_FORCEINLINE_FUNCTION bool goes_on(real_type_t<Scalar> rr, bool finite,
+                                           StopReason breakdown = Course<Scalar>::nothing) const {
+    const bool on = course.judge(rr, finite, breakdown);
+    log.iteration(level, system, course.iterations(), course.norm_r());
+    return on;
+  }
+};
+
+/// num / den where both are finite and den is not 0; 0 otherwise, so that nothing moves.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
+  if (den == T(0)) return T(0);
+  const T ratio = num / den;
+  return is_finite(ratio) ? ratio : T(0);
+}
+
+}  // namespace prekond::impl::batched
