@@ -4,8 +4,9 @@
 #include <prekond/core/error.hpp>
 
 #include "batched/check.hpp"
+#include "batched/inverses/list.hpp"
 #include "batched/methods/list.hpp"
-#include "batched/units.hpp"
+#include "batched/tasks.hpp"
 #include "core/team_scratch.hpp"
 #include "instantiate.hpp"
 

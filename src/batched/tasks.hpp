@@ -11,12 +11,6 @@
 
 namespace prekond::impl::batched {
 
-/// Formats other than CSR have the first few preconditioners.
-template <class Matrix>
-inline constexpr bool has_all_inverses = false;
-template <class Value, class Space>
-inline constexpr bool has_all_inverses<BatchedCsr<Value, Space>> = true;
-
 template <class Scalar, class Space>
 struct StoredInverses {
   MultiVector<Scalar, Space> values;

@@ -8,15 +8,6 @@
 
 namespace prekond::impl::batched {
 
-/// Calls f<Inverse>() for the preconditioner that the options name.
-template <class Scalar, class Matrix, class F>
-void visit_inverse(BatchedInverse kind, const F& f) {
-  if constexpr (has_all_inverses<Matrix>)
-    Inverses<Scalar>::visit_all(kind, f);
-  else
-    Inverses<Scalar>::visit_some(kind, f);
-}
-
 /// Launches the kernel that make<Lanes>(teams) makes, with the lanes of the plan.
 template <class Scalar, class Space>
 class Launcher {

@@ -52,6 +52,12 @@ class LaneThreads {
     KOKKOS_FUNCTION T sum(const F& f) const {
       return gather<T>(f(m_lane), [](T a, T b) { return a + b; });
     }
+    template <class T, int N, class F>
+    KOKKOS_FUNCTION void sums(T (&result)[N], const F& f) const {
+      T mine[N];
+      f(m_lane, mine);
+      for (int k = 0; k < N; ++k) result[k] = gather<T>(mine[k], [](T a, T b) { return a + b; });
+    }
     template <class T, class F>
     KOKKOS_FUNCTION T max(const F& f) const {
       return gather<T>(f(m_lane), [](T a, T b) { return a < b ? b : a; });
@@ -60,6 +66,11 @@ class LaneThreads {
     KOKKOS_FUNCTION T min(const F& f) const {
       return gather<T>(f(m_lane), [](T a, T b) { return b < a ? b : a; });
     }
+
+    KOKKOS_FUNCTION static constexpr int num_groups() { return 1; }
+    KOKKOS_FUNCTION static constexpr int group() { return 0; }
+    KOKKOS_FUNCTION const Level& vector() const { return *this; }
+    KOKKOS_FUNCTION void join() const {}
 
    private:
     /// All lanes' values, joined in the lanes' order.

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/batched/csr.hpp>
+
 #include "batched/inverses/ic0.hpp"
 #include "batched/inverses/ilu0.hpp"
 #include "batched/inverses/par_ilu.hpp"
@@ -24,5 +26,20 @@ struct Inverses {
     if (kind == BatchedInverse::ilu0) f.template operator()<Ilu0Inverse<Scalar>>();
   }
 };
+
+/// Formats other than CSR have the first few preconditioners.
+template <class Matrix>
+inline constexpr bool has_all_inverses = false;
+template <class Value, class Space>
+inline constexpr bool has_all_inverses<BatchedCsr<Value, Space>> = true;
+
+/// Calls f<Inverse>() for the preconditioner that the options name.
+template <class Scalar, class Matrix, class F>
+void visit_inverse(BatchedInverse kind, const F& f) {
+  if constexpr (has_all_inverses<Matrix>)
+    Inverses<Scalar>::visit_all(kind, f);
+  else
+    Inverses<Scalar>::visit_some(kind, f);
+}
 
 }  // namespace prekond::impl::batched

@@ -28,7 +28,12 @@ struct CgMethod {
     const int n = w.size();
     Scalar *x = w.x, *p = w.vector(direction), *q = w.vector(product), *r = w.vector(residual);
     Scalar* z = pointwise ? r : w.vector(preconditioned);
-    const auto z_at = [&](int i) { return pointwise ? w.inverse_at(i, r[i]) : z[i]; };
+    const auto z_at = [&](int i) -> Scalar {
+      if constexpr (pointwise)
+        return w.inverse_at(i, r[i]);
+      else
+        return z[i];
+    };
     const auto add_dots = [&](int i, Scalar* sums) {
       sums[0] += conjugate(r[i]) * z_at(i);
       sums[1] += conjugate(r[i]) * r[i];

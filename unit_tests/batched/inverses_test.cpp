@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batched/batch_cases.hpp"
+#include "testing/reference_batched.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+template <class Space>
+class BatchedInversesTest : public ::testing::Test {};
+TYPED_TEST_SUITE(BatchedInversesTest, TestSpaces, SpaceNames);
+
+PlainFactors reference(const HostMatrix<double>& a, BatchedInverse inverse, int sweeps) {
+  if (inverse == BatchedInverse::ilu0) return plain_ilu0(a);
+  return inverse == BatchedInverse::ic0 ? plain_ic0(a) : plain_par_ilu(a, sweeps);
+}
+
+/// One step of Richardson's iteration from 0 is M^-1 b.
+template <class Space>
+void expect_applications(const std::vector<HostMatrix<double>>& systems, BatchedInverse inverse,
+                         int sweeps = 5) {
+  SCOPED_TRACE("rows " + std::to_string(systems.front().num_rows) + ", kind " + std::to_string(int(inverse)));
+  const auto n = static_cast<std::size_t>(systems.front().num_rows);
+  BatchedOptions options = options_of(BatchedMethod::richardson, inverse, 0, 1);
+  options.sweeps = sweeps;
+  const auto b = random_columns(n, systems.size());
+  const DeviceBatch<double, Space> batch(systems);
+  const auto solved = solve_batch<double>(batch.matrix, b, options);
+  for (std::size_t s = 0; s < systems.size(); ++s) {
+    const PlainFactors f = reference(systems[s], inverse, sweeps);
+    const auto expected = plain_solve(f, b[s]);
+    EXPECT_EQ(solved.replaced[s], f.replaced);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_NEAR(solved.x[s][i], expected[i], 1e-9 * (1 + std::abs(expected[i]))) << i << " of system " << s;
+  }
+  options.stored = true;
+  options.scratch = 700;
+  const auto stored = solve_batch<double>(batch.matrix, b, options);
+  for (std::size_t s = 0; s < systems.size(); ++s) EXPECT_TRUE(stored.same(int(s), solved, int(s)));
+}
+
+TYPED_TEST(BatchedInversesTest, AreTheTextbooks) {
+  for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257, 512})
+    for (const auto inverse : {BatchedInverse::ilu0, BatchedInverse::par_ilu})
+      expect_applications<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), inverse);
+  for (const int n : {9, 33, 67}) {
+    expect_applications<TypeParam>(perturbed(random_general(n, 0.3, 5), 4, 0.01), BatchedInverse::ilu0);
+    for (const int sweeps : {0, 1, 4})
+      expect_applications<TypeParam>(perturbed(random_general(n, 0.3, 5), 4, 0.01), BatchedInverse::par_ilu,
+                                     sweeps);
+    expect_applications<TypeParam>(perturbed(random_spd(n, 0.3, 5), 4, 0.01, true), BatchedInverse::ic0);
+  }
+  for (const char* spec : {"poisson2d:6", "elasticity3d:3", "tridiagonal:100"}) {
+    expect_applications<TypeParam>(perturbed(problem(spec), 3, 0.001, true), BatchedInverse::ic0);
+    expect_applications<TypeParam>(perturbed(problem(spec), 3, 0.001), BatchedInverse::ilu0);
+  }
+}
+
+TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
+  const auto flat = sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}});
+  expect_applications<TypeParam>({flat, flat}, BatchedInverse::ilu0);
+  const auto no_diagonal = sparse<double>({{0, 1, 0}, {1, 0, 0}, {0, 1, 2}});
+  expect_applications<TypeParam>({no_diagonal}, BatchedInverse::ilu0);
+  const auto indefinite = sparse<double>({{1, 2, 0}, {2, 1, 1}, {0, 1, -3}});
+  expect_applications<TypeParam>({indefinite}, BatchedInverse::ic0);
+  HostMatrix<double> empty_row = diagonal_matrix({2, 4});
+  empty_row.num_rows = empty_row.num_cols = 3;
+  empty_row.row_ptrs = {0, 1, 1, 2};
+  empty_row.col_idxs = {0, 2};
+  expect_applications<TypeParam>({empty_row}, BatchedInverse::ilu0);
+}
+
+TYPED_TEST(BatchedInversesTest, ABadSystemIsNeverNan) {
+  for (const auto inverse :
+       {BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu, BatchedInverse::ic0}) {
+    auto systems = perturbed(shifted(problem("tridiagonal:33"), -1), 4, 0.1, true);
+    const auto b = random_columns(33, 4);
+    auto options = options_of(BatchedMethod::richardson, inverse, 1e-10, 3);
+    const auto good = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+    systems[1].values[7] = std::numeric_limits<double>::quiet_NaN();
+    systems[2].values[9] = std::numeric_limits<double>::infinity();
+    std::fill(systems[2].values.begin() + 40, systems[2].values.end(), 0.0);
+    const auto bad = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+    for (const int s : {0, 3}) EXPECT_TRUE(bad.same(s, good, s)) << int(inverse) << ", system " << s;
+    EXPECT_EQ(bad.reasons[1], StopReason::nan);
+    EXPECT_GE(bad.replaced[2], 1) << int(inverse);
+    options.stopping.max_iters = 0;
+    const auto untouched = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+    EXPECT_EQ(untouched.x[1], std::vector<double>(33, 0.0));
+    EXPECT_EQ(untouched.iterations, (std::vector<int>{0, 0, 0, 0}));
+  }
+}
+
+TYPED_TEST(BatchedInversesTest, MakeSolversFast) {
+  const auto systems = perturbed(uneven_matrix(257), 5, 0.1);
+  const auto b = random_columns(257, 5);
+  const DeviceBatch<double, TypeParam> batch(systems);
+  const auto jacobi =
+      solve_batch<double>(batch.matrix, b, options_of(BatchedMethod::bicgstab, BatchedInverse::jacobi));
+  const auto ilu0 =
+      solve_batch<double>(batch.matrix, b, options_of(BatchedMethod::bicgstab, BatchedInverse::ilu0));
+  EXPECT_EQ(ilu0.report.num_converged, 5);
+  EXPECT_LT(2 * ilu0.report.max_iterations, jacobi.report.min_iterations);
+  for (int s = 0; s < 5; ++s)
+    for (int i = 0; i < 257; ++i) ASSERT_NEAR(ilu0.x[s][i], jacobi.x[s][i], 1e-8);
+  const auto spd = perturbed(problem("poisson2d:16"), 5, 0.001, true);
+  const DeviceBatch<double, TypeParam> spd_batch(spd);
+  const auto spd_b = random_columns(256, 5);
+  const auto plain =
+      solve_batch<double>(spd_batch.matrix, spd_b, options_of(BatchedMethod::cg, BatchedInverse::none));
+  const auto ic0 =
+      solve_batch<double>(spd_batch.matrix, spd_b, options_of(BatchedMethod::cg, BatchedInverse::ic0));
+  EXPECT_EQ(ic0.report.num_converged, 5);
+  EXPECT_LT(1.5 * ic0.report.max_iterations, plain.report.min_iterations);
+}
+
+TYPED_TEST(BatchedInversesTest, WhatDoesNotGoTogetherIsRefused) {
+  using Csr = BatchedCsr<double, TypeParam>;
+  const auto make = [](BatchedMethod method, BatchedInverse inverse) {
+    return [=] { BatchedSolver<double, Csr> solver(options_of(method, inverse)); };
+  };
+  EXPECT_THAT(message_of<OptionError>(make(BatchedMethod::cg, BatchedInverse::ilu0)),
+              ::testing::HasSubstr("cg needs a symmetric preconditioner"));
+  EXPECT_THAT(message_of<OptionError>([] {
+                BatchedSolver<double, BatchedDense<double, TypeParam>> solver(
+                    options_of(BatchedMethod::cg, BatchedInverse::ic0));
+              }),
+              ::testing::HasSubstr("for the format csr, not for dense"));
+  const DeviceBatch<double, TypeParam> batch({sparse<double>({{1, 2}, {0, 1}})});
+  BatchedSolver<double, Csr> solver(options_of(BatchedMethod::cg, BatchedInverse::ic0));
+  EXPECT_THAT(message_of<InputError>([&] { solver.symbolic(TypeParam(), batch.matrix); }),
+              ::testing::HasSubstr("row 1 has an entry whose mirror image is not stored"));
+}
+
+}  // namespace
+}  // namespace prekond::testing

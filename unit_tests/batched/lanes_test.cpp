@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batched/batch_cases.hpp"
+#include "testing/lane_threads.hpp"
+#include "testing/reference_batched.hpp"
+
+#include <gtest/gtest.h>
+
+#include "batched/inverses/list.hpp"
+#include "batched/kernel.hpp"
+#include "batched/methods/list.hpp"
+#include "batched/plan.hpp"
+
+/// Systems by the lanes of a vector, each a thread of the host's, and by a team of threads: the code for GPUs
+/// where there is none.
+namespace prekond::testing {
+namespace {
+
+using namespace impl::batched;
+using Space = Kokkos::DefaultHostExecutionSpace;
+using Csr = BatchedCsr<double, Space>;
+
+/// What a solve of system 1 needs and leaves.
+template <class Method, class Inverse>
+struct OneSolve {
+  using Solve = SolveSystem<double, Csr, Method, Inverse, HistoryLog>;
+
+  OneSolve(const HostMatrix<double>& a, double rtol, int max_iters)
+      : batch({a, a}), b(random_columns(a.num_rows, 2)) {
+    const Space space;
+    analysis.num_rows = a.num_rows;
+    analysis.num_entries = std::int64_t(a.nnz());
+    analysis.pattern = csr_pattern(space, batch.matrix);
+    analyse(space, analysis, Inverse::parts);
+    const Inverse inverse = Inverse::make(analysis, BatchedOptions{});
+    b_device = to_columns<Space>(b);
+    x = MultiVector<double, Space>("prekond::testing::x", a.num_rows, 2);
+    log.iterations = iterations;
+    log.relative_residual = relative;
+    log.reasons = reasons;
+    log.replaced_pivots = replaced;
+    constexpr int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
+    lengths.assign(vectors + 1, a.num_rows);
+    lengths.push_back(inverse.values_length());
+    lengths.push_back(inverse.work_length());
+    const auto stride = std::int64_t(a.num_rows);
+    solve = {batch.matrix.systems(),
+             {b_device.data(), stride},
+             {x.data(), stride},
+             inverse,
+             {},
+             nullptr,
+             {rtol, 0, nullptr, nullptr, max_iters},
+             log,
+             1.0};
+  }
+
+  DeviceBatch<double, Space> batch;
+  std::vector<std::vector<double>> b;
+  Analysis<Space> analysis;
+  MultiVector<double, Space> b_device, x;
+  int iterations[2] = {}, replaced[2] = {};
+  double relative[2] = {};
+  StopReason reasons[2] = {};
+  HistoryLog log;
+  std::vector<std::int64_t> lengths;
+  Solve solve;
+};
+
+/// The first numbers stand in "scratch".
+template <int Width, class Method, class Inverse>
+std::vector<double> by_lanes(OneSolve<Method, Inverse>& one, std::int64_t capacity) {
+  const Placement placement = place_pieces(
+      one.lengths, capacity, 1u << Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity));
+  std::vector<double> scratch(placement.scratch_length + 1), spilled(placement.spilled_length + 1);
+  const SystemMemory<double> memory{scratch.data(), spilled.data(), placement};
+  Kokkos::deep_copy(one.x, 0.0);
+  LaneThreads<Width> lanes;
+  lanes.run([&](const auto& level) { one.solve(level, 1, memory); });
+  return column_of(one.x, 1);
+}
+
+template <class Method, class Inverse>
+void check_lanes(const HostMatrix<double>& a) {
+  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", method " + std::to_string(int(Method::kind)) +
+               ", inverse " + std::to_string(int(Inverse::kind)));
+  OneSolve<Method, Inverse> one(a, 1e-10, 60);
+  const auto expected = by_lanes<1>(one, 0);
+  const int iterations = one.iterations[1];
+  ASSERT_TRUE(converged(one.reasons[1])) << to_string(one.reasons[1]);
+  for (const std::int64_t capacity : {0, 100, 100000}) {
+    const auto found = by_lanes<8>(one, capacity);
+    EXPECT_LE(std::abs(one.iterations[1] - iterations), 1);
+    EXPECT_EQ(one.replaced[1], 0);
+    for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-8) << i;
+  }
+}
+
+class BatchedSystemLanes : public LanesTest {};
+
+TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
+  for (const auto& a : {uneven_matrix(1), uneven_matrix(9), uneven_matrix(33), random_general(57, 0.7, 5)}) {
+    check_lanes<BicgstabMethod, NoInverse<double>>(a);
+    check_lanes<BicgstabMethod, JacobiInverse<double>>(a);
+    check_lanes<BicgstabMethod, Ilu0Inverse<double>>(a);
+    check_lanes<BicgstabMethod, ParIluInverse<double>>(a);
+    check_lanes<RichardsonMethod, Ilu0Inverse<double>>(a);
+  }
+  for (const auto& a : {problem("poisson2d:6"), random_spd(57, 0.7, 5)}) {
+    check_lanes<CgMethod, NoInverse<double>>(a);
+    check_lanes<CgMethod, JacobiInverse<double>>(a);
+    check_lanes<CgMethod, Ic0Inverse<double>>(a);
+  }
+}
+
+/// All systems by teams of two threads, or by one thread each.
+template <class Inverse, int Lanes>
+std::vector<double> by_teams(OneSolve<BicgstabMethod, Inverse>& one, bool in_turns) {
+  using Kernel = SolveSystems<double, Csr, BicgstabMethod, Inverse, HistoryLog, Lanes>;
+  const Space space;
+  Kernel kernel{{}, one.solve};
+  kernel.teams.placement = place_pieces(one.lengths, 0);
+  kernel.teams.num_systems = 2;
+  kernel.teams.workers = in_turns ? 1 : 2;
+  const Vector<double, Space> spilled("prekond::testing::spilled", 2 * kernel.teams.placement.spilled_length);
+  const Vector<int, Space> next("prekond::testing::next", 1);
+  kernel.teams.spilled = spilled.data();
+  kernel.teams.next = in_turns ? next.data() : nullptr;
+  Kokkos::deep_copy(one.x, 0.0);
+  const int threads = Lanes == 0 ? std::min(2, space.concurrency()) : 1;
+  typename Kernel::Teams::Policy policy(space, static_cast<int>(kernel.teams.workers), threads, 1);
+  policy.set_scratch_size(0, Kokkos::PerTeam(64));
+  Kokkos::parallel_for("prekond::testing::solve", policy, kernel);
+  return column_of(one.x, 1);
+}
+
+TEST_F(BatchedSystemLanes, TeamsSolveAsOneLaneDoes) {
+  const auto check = [](auto& one) {
+    const auto expected = by_teams<std::decay_t<decltype(one.solve.inverse)>, 1>(one, false);
+    ASSERT_TRUE(converged(one.reasons[1]));
+    for (const bool in_turns : {false, true}) {
+      const auto found = by_teams<std::decay_t<decltype(one.solve.inverse)>, 0>(one, in_turns);
+      EXPECT_TRUE(converged(one.reasons[0]));
+      EXPECT_TRUE(converged(one.reasons[1]));
+      EXPECT_EQ(one.replaced[1], 0);
+      for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-8) << i;
+    }
+  };
+  for (const auto& a : {uneven_matrix(65), random_general(57, 0.7, 5)}) {
+    OneSolve<BicgstabMethod, JacobiInverse<double>> jacobi(a, 1e-10, 60);
+    check(jacobi);
+    OneSolve<BicgstabMethod, Ilu0Inverse<double>> ilu0(a, 1e-10, 60);
+    check(ilu0);
+  }
+}
+
+TEST(BatchedPlans, PiecesGoToScratchByPriority) {
+  const Placement p = place_pieces({10, 100, 7, 10, 3}, 32, 1u << 3);
+  EXPECT_EQ(p.in_scratch, 0b10101u);
+  EXPECT_EQ(p.offset[0], 0);
+  EXPECT_EQ(p.offset[1], 0);
+  EXPECT_EQ(p.offset[2], 12);
+  EXPECT_EQ(p.offset[4], 20);
+  EXPECT_EQ(p.scratch_length, 24);
+  EXPECT_EQ(p.spilled_length, 100) << "the fourth has a place elsewhere";
+  EXPECT_THROW(place_pieces(std::vector<std::int64_t>(13, 1), 0), std::logic_error);
+}
+
+TEST(BatchedPlans, FollowFromSizes) {
+  BatchedOptions options;
+  options.scratch = 40000;
+  PlanSizes sizes{16, 1000000, {16, 16, 16}, 0, 8, false, 132 * 2048, 40000};
+  Plan plan = make_plan(options, sizes);
+  EXPECT_EQ(plan.lanes, BatchedLanes::few);
+  EXPECT_EQ(plan.systems_per_team, 16);
+  EXPECT_EQ(plan.scratch_bytes, 16 * 48 * 8);
+  EXPECT_FALSE(plan.in_turns);
+  EXPECT_EQ(plan.num_teams(), 62500);
+  sizes.num_rows = 64;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector);
+  sizes.num_rows = 512;
+  sizes.pieces = {512, 100000};
+  plan = make_plan(options, sizes);
+  EXPECT_EQ(plan.lanes, BatchedLanes::team);
+  EXPECT_EQ(plan.threads, 8);
+  EXPECT_EQ(plan.placement.in_scratch, 1u);
+  EXPECT_TRUE(plan.in_turns);
+  EXPECT_EQ(plan.workers, 132 * 8 < 256000000 / 800000 ? 132 * 8 : 256000000 / 800000);
+  options.spill_budget = 1000000;
+  EXPECT_EQ(make_plan(options, sizes).workers, 1);
+  sizes.most_scratch = 100;
+  EXPECT_EQ(make_plan(options, sizes).placement.in_scratch, 0u);
+  // Of a size that 32 bits do not hold.
+  sizes.pieces = {std::int64_t(1) << 33};
+  EXPECT_EQ(make_plan(options, sizes).placement.spilled_length, std::int64_t(1) << 33);
+}
+
+}  // namespace
+}  // namespace prekond::testing
