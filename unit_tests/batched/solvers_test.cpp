@@ -109,5 +109,29 @@ TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
   EXPECT_NE(bad.report.text().find("system 3: breakdown_pivot"), std::string::npos) << bad.report.text();
 }
 
+TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {
+  const auto systems = perturbed(uneven_matrix(33), 4, 0.1);
+  auto b = random_columns(33, 4);
+  const DeviceBatch<double, TypeParam> batch(systems);
+  auto options = options_of(BatchedMethod::bicgstab, BatchedInverse::jacobi, 1e-12);
+  const auto exact = solve_batch<double>(batch.matrix, b, options);
+  b[3].assign(33, 0.0);
+  BatchedTolerances<TypeParam> tolerances;
+  const auto rtols = to_device<TypeParam>(std::vector<double>{1e-3, 1e-10, 1e-8, 1e-8});
+  const auto atols = to_device<TypeParam>(std::vector<double>{0, 0, 1e-2, 0});
+  tolerances.rtol = rtols;
+  tolerances.atol = atols;
+  const auto solved = solve_batch<double>(batch.matrix, b, options, {}, tolerances);
+  EXPECT_EQ(solved.reasons, (std::vector<StopReason>{StopReason::rtol, StopReason::rtol, StopReason::atol,
+                                                     StopReason::zero_rhs}));
+  EXPECT_LT(solved.iterations[0], solved.iterations[1]);
+  EXPECT_LE(solved.relative[1], 1e-10);
+  EXPECT_GT(solved.relative[2], 1e-8);
+  const auto again = solve_batch<double>(batch.matrix, b, options, exact.x, tolerances);
+  EXPECT_EQ(again.iterations, (std::vector<int>{0, 0, 0, 0}));
+  for (int s = 0; s < 3; ++s) EXPECT_EQ(again.x[s], exact.x[s]);
+  EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, whatever the guess";
+}
+
 }  // namespace
 }  // namespace prekond::testing

@@ -63,12 +63,13 @@ struct Ic0Inverse {
       });
       vector.once([&] { values[k] = (values[k] - sum) * pivots[pattern.col_idxs[k]]; });
     }
+    const Real diagonal = real_part(pivots[i]);  // before the sum's barrier: a lane overwrites it
     const Real square = vector.template sum<Real>([&](int lane) {
       Real mine = 0;
       for (int k = begin + lane; k < middle; k += vector.size()) mine += abs2(values[k]);
       return mine;
     });
-    const Real diagonal = real_part(pivots[i]), pivot = diagonal - square;
+    const Real pivot = diagonal - square;
     const bool sound = diagonal > Real(0) && pivot > pivot_floor<Real> * diagonal && Kokkos::isfinite(pivot);
     const bool usable = diagonal > Real(0) && Kokkos::isfinite(diagonal);
     vector.region([&](int lane) {
