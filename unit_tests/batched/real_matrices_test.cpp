@@ -60,9 +60,10 @@ TEST(BatchedRealMatrices, IterationsOfTheSlides) {
       const auto found = iterations_of(a, inverse);
       const bool equal = found.has_value() == expected.has_value() &&
                          (!found || std::abs(*found - *expected) <= std::max(1.0, 0.1 * *expected));
-      if (row.firm)
+      if (row.firm) {
         EXPECT_TRUE(equal) << row.file << ", preconditioner " << int(inverse) << ": " << found.value_or(-1)
                            << " instead of " << expected.value_or(-1);
+      }
       ++compared;
       apart += !equal;
     }
