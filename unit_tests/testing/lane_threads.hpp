@@ -33,6 +33,9 @@ class LaneThreads {
       (void)yes;
       return all;
     }
+    KOKKOS_FUNCTION int broadcast(int value, int lane) const {
+      return sum<int>([&](int own) { return own == lane ? value : 0; });
+    }
     KOKKOS_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
                                                             unsigned desired) {
       return Kokkos::atomic_compare_exchange(word, expected, desired);

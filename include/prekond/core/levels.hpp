@@ -24,8 +24,8 @@
 /// registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector),
-/// `atomic_compare_exchange`.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits) and `broadcast(value, lane)` (of a
+/// vector), `atomic_compare_exchange`.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -167,6 +167,8 @@ class CudaVectorLevel {
     KOKKOS_IF_ON_DEVICE((result = __ballot_sync(0xffffffffu, yes);))
     return result;
   }
+  /// The value of a lane, for all.
+  KOKKOS_FORCEINLINE_FUNCTION static int broadcast(int value, int lane) { return from_lane(value, lane); }
   /// Kokkos's own reaches scratch by generic addresses, which costs twice the time.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
                                                                       unsigned desired) {
