@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prekond::impl::triangular {
@@ -23,6 +24,12 @@ struct Factor {
   Vector<Scalar, Space> scale;  ///< empty: S = I
 };
 
+/// What sweeps change: the first one, and the last, and how many there are.
+struct Changes {
+  double first = 0, last = 0;
+  int sweeps = 0;
+};
+
 template <class Scalar, class Space>
 class Solve {
  public:
@@ -33,6 +40,8 @@ class Solve {
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
   virtual std::int64_t bytes() const = 0;  ///< without the pattern's
   virtual double flops() const = 0;
+  /// What sweeps changed when they were tried; null where there are none.
+  virtual const Changes* changes() const { return nullptr; }
 };
 
 template <class Scalar, class Space>
@@ -65,19 +74,33 @@ SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Facto
                                                  const TriangularOptions& options,
                                                  std::vector<std::string>& notes);
 
-/// What sweeps change: the first one, and the last.
-struct Changes {
-  double first = 0, last = 0;
-};
-/// Gets the changes of a fixed vector. Fences.
+/// By as many sweeps as the options tell, or with a tolerance a fixed vector, on which they are tried.
+/// Fences, with a tolerance after each sweep.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                              const TriangularOptions& options, Changes& changes);
+                                              const TriangularOptions& options);
+/// The same solve by at least so many sweeps. Fences. \pre `solve` is by make_jacobi_solve, and least <=
+/// options.sweeps
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,
+                                             const TriangularOptions& options, int least);
 
 /// Runs the numeric phase of `isai`. Its notes and breakdowns go to the report.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_isai_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                             const std::shared_ptr<Isai<Scalar, Space>>& isai, Report& report);
+
+/// M's pattern, and its transpose's; without rows until a numeric phase has made them.
+template <class Space>
+struct InversePatterns {
+  CsrGraph<Space> inverse, transposed;
+};
+/// M S x, and M^T S' x for `transposed_scale` S'. Finds M by an ISAI on a pattern that it has or makes. Its
+/// notes and breakdowns go to the report. Fences.
+template <class Scalar, class Space>
+std::pair<SolvePointer<Scalar, Space>, SolvePointer<Scalar, Space>> make_isai_pair(
+    const Space& space, const Factor<Scalar, Space>& factor, const Vector<Scalar, Space>& transposed_scale,
+    const IsaiOptions& options, InversePatterns<Space>& patterns, Report& report);
 
 /// By levels on the host's execution space.
 template <class Scalar, class Space>

@@ -7,6 +7,7 @@
 #include "precond/triangular/finite_factor.hpp"
 #include "precond/triangular/solve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -96,6 +97,7 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
   m_has_graph = true;
   m_pattern = pattern;
   m_isai = isai;
+  m_inverse_patterns = isai ? std::make_shared<impl::triangular::InversePatterns<Space>>() : nullptr;
   m_solve = nullptr;
   m_method = m_options.method;
   m_note = {};
@@ -110,8 +112,9 @@ TriangularMethod TriangularSolver<Scalar, Space>::exact_method(const Pattern& pa
 }
 
 template <class Scalar, class Space>
-void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<Scalar, Space>& values,
-                                              const Vector<Scalar, Space>& scale, Report& report) {
+impl::triangular::Factor<Scalar, Space> TriangularSolver<Scalar, Space>::checked_factor(
+    const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
+    Report& report) const {
   if (!m_has_graph) throw std::logic_error(m_owner + ": numeric before symbolic");
   if (static_cast<std::int64_t>(values.extent(0)) != m_graph.nnz())
     throw InputError(m_owner + ": there are " + std::to_string(values.extent(0)) + " values for " +
@@ -119,10 +122,29 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (scale.extent(0) > 0 && static_cast<std::int64_t>(scale.extent(0)) != m_graph.num_rows)
     throw InputError(m_owner + ": there are " + std::to_string(scale.extent(0)) + " scales for " +
                      std::to_string(m_graph.num_rows) + " rows");
-  if (m_graph.num_rows == 0) return;
+  const Factor factor{m_owner, m_which, m_graph, values, scale};
+  if (m_graph.num_rows == 0) return factor;
+  return impl::triangular::finite_factor<Scalar, Space>(space, factor, report);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::set_solve(const std::shared_ptr<const Solve>& solve,
+                                                TriangularMethod method,
+                                                const std::shared_ptr<const Pattern>& pattern,
+                                                const std::string& note, Report& report) {
+  m_pattern = pattern;
+  m_solve = solve;
+  m_method = method;
+  m_note = note;
+  report.notes.push_back(description());
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<Scalar, Space>& values,
+                                              const Vector<Scalar, Space>& scale, Report& report) {
   namespace solves = impl::triangular;
-  const auto factor =
-      solves::finite_factor<Scalar, Space>(space, {m_owner, m_which, m_graph, values, scale}, report);
+  const Factor factor = checked_factor(space, values, scale, report);
+  if (m_graph.num_rows == 0) return;
   std::shared_ptr<const Solve> solve;
   std::string note;
   if (m_options.method == TriangularMethod::isai)
@@ -130,9 +152,8 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (m_options.method == TriangularMethod::host)
     solve = solves::make_host_solve<Scalar, Space>(space, factor, m_options.storage, report);
   if (m_options.method == TriangularMethod::jacobi) {
-    solves::Changes changes;
-    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options, changes);
-    note = divergence(changes);
+    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options);
+    note = divergence(*solve->changes());
     if (!note.empty()) solve = nullptr;
   }
   const bool is_exact = solve == nullptr;
@@ -144,11 +165,35 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (method == TriangularMethod::sync_free)
     solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, pattern, m_options, report.notes);
   space.fence("prekond::triangular::numeric");  // temporaries are freed
-  m_pattern = pattern;
+  set_solve(solve, method, pattern, note, report);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::numeric_with_transpose(
+    const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
+    TriangularSolver& other, const Vector<Scalar, Space>& other_values,
+    const Vector<Scalar, Space>& other_scale, Report& report) {
+  if (m_options.method != TriangularMethod::isai)
+    throw std::logic_error(m_owner + ": the transpose of an inverse is of method isai");
+  const Factor factor = checked_factor(space, values, scale, report);
+  const Factor transposed = other.checked_factor(space, other_values, other_scale, report);
+  if (m_graph.num_rows == 0) return;
+  const auto [solve, of_transpose] = impl::triangular::make_isai_pair<Scalar, Space>(
+      space, factor, transposed.scale, isai_options(m_which, m_options), *m_inverse_patterns, report);
+  set_solve(solve, TriangularMethod::isai, nullptr, {}, report);
+  other.set_solve(of_transpose, TriangularMethod::isai, nullptr, "the transpose of the other's", report);
+}
+
+template <class Scalar, class Space>
+bool TriangularSolver<Scalar, Space>::raise_sweeps(const Space& space, int least, Report& report) {
+  if (!m_solve || m_method != TriangularMethod::jacobi)
+    throw std::logic_error(m_owner + ": raise_sweeps of another method than jacobi");
+  const auto solve = impl::triangular::with_more_sweeps<Scalar, Space>(space, m_solve, m_options, least);
+  if (!divergence(*solve->changes()).empty()) return false;
+  const std::string before = description();
   m_solve = solve;
-  m_method = method;
-  m_note = note;
-  report.notes.push_back(description());
+  std::replace(report.notes.begin(), report.notes.end(), before, description());
+  return true;
 }
 
 template <class Scalar, class Space>
@@ -188,9 +233,28 @@ int TriangularSolver<Scalar, Space>::num_levels() const {
 }
 
 template <class Scalar, class Space>
+int TriangularSolver<Scalar, Space>::sweeps() const {
+  const impl::triangular::Changes* changes = m_solve ? m_solve->changes() : nullptr;
+  return changes ? changes->sweeps : 0;
+}
+
+template <class Scalar, class Space>
+std::string TriangularSolver<Scalar, Space>::describe_sweeps() const {
+  if (!m_solve) return ", up to " + std::to_string(m_options.sweeps) + " sweeps";
+  const std::string text = ", " + std::to_string(sweeps()) + (sweeps() == 1 ? " sweep" : " sweeps");
+  if (m_options.tolerance == 0 || sweeps() == 0) return text;
+  const auto& changes = *m_solve->changes();
+  const std::string wanted = to_string(OptionValue(m_options.tolerance));
+  if (changes.last <= m_options.tolerance * changes.first)
+    return text + " (changes below " + wanted + " of the first)";
+  return text + " (changes of " + to_string(OptionValue(changes.last / changes.first)) +
+         " of the first, not below " + wanted + ")";
+}
+
+template <class Scalar, class Space>
 std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
-  if (m_method == TriangularMethod::jacobi) text += ", " + std::to_string(m_options.sweeps) + " sweeps";
+  if (m_method == TriangularMethod::jacobi) text += describe_sweeps();
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
   if (m_pattern) {
     const std::int64_t levels = std::max(1, num_levels());
