@@ -21,8 +21,8 @@ struct FactorOptions {
   Properties properties(IncompleteKind kind) const {
     // An approximate inverse of L^T is not the transpose of L's.
     if (kind == IncompleteKind::ilu || solve.method == TriangularMethod::isai)
-      return {.symmetry = Symmetry::nonsymmetric};
-    return {.needs_spd = true, .symmetry = Symmetry::symmetric};
+      return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true};
+    return {.needs_spd = true, .symmetry = Symmetry::symmetric, .factors_in_order = true};
   }
 
  protected:
