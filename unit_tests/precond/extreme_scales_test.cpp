@@ -162,6 +162,8 @@ std::vector<Setting> real_settings() {
     options["local"] = local;
     all.push_back({name, options, factored});
   };
+  all.push_back({"matched", {}, true});
+  all.push_back({"matched", {{"inner", std::string("jacobi")}}, false});
   add_blocks("block_jacobi", {}, "dense", false);
   add_blocks("block_jacobi", {{"partition", std::string("supervariables")}}, "dense", false);
   for (const char* storage : {"single", "half", "bfloat16"})
