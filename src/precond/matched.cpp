@@ -148,6 +148,7 @@ void Matched<Scalar, Space>::forget() {
   m_scaled = nullptr;
   m_rows = {};
   m_rank = 0;
+  m_found = false;
 }
 
 template <class Scalar, class Space>
@@ -156,8 +157,9 @@ void Matched<Scalar, Space>::symbolic_step(const Space&, const matrix_source&) {
 }
 
 template <class Scalar, class Space>
-void Matched<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report&) {
-  forget();
+void Matched<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
+  report.pattern_kept = m_found && m_options.reuse == Reuse::pattern;
+  m_found = true;
 }
 
 template <class Scalar, class Space>
@@ -219,6 +221,7 @@ void Matched<Scalar, Space>::numeric_step(const Space& space, const matrix_sourc
   m_scaled = state.scaled;
   m_rows = state.rows;
   m_rank = state.rank;
+  m_found = true;
 }
 
 template <class Scalar, class Space>

@@ -179,6 +179,11 @@ TYPED_TEST(MatchedTest, EqualsTheReference) {
   }
   for (const int n : {1, 2, 31, 32, 33, 257}) check<double, TypeParam>(moved_rows(n, n / 3));
   check<double, TypeParam>(random_entries<double>(60, 75, 0.05, 8));
+  for (const int k : {-900, 900}) {
+    auto scaled = moved_rows(53, 9);
+    for (double& value : scaled.values) value = std::ldexp(value, k);
+    check<double, TypeParam>(scaled);
+  }
   check<Kokkos::complex<double>, TypeParam>(random_entries<Kokkos::complex<double>>(41, 47, 0.2, 10));
 }
 

@@ -154,6 +154,7 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
   std::shared_ptr<Scaled<Scalar, Space>> m_scaled;
   Vector<int, Space> m_rows;
   std::int64_t m_rank = 0;
+  bool m_found = false;  ///< was there a numeric phase since symbolic? Also one of a rank without rows
 };
 
 }  // namespace prekond
