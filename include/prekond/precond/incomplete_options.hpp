@@ -19,8 +19,8 @@ struct FactorOptions {
 
   /// Those of a symmetric positive definite matrix, and of a general one.
   Properties properties(IncompleteKind kind) const {
-    if (kind == IncompleteKind::ilu) return {.symmetry = Symmetry::nonsymmetric};
-    return {.needs_spd = true, .symmetry = Symmetry::symmetric};
+    if (kind == IncompleteKind::ilu) return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true};
+    return {.needs_spd = true, .symmetry = Symmetry::symmetric, .factors_in_order = true};
   }
 
  protected:
