@@ -67,18 +67,24 @@ struct WaitForLevels {
     }
   }
 
-  /// The rows at places [begin, begin + width), a lane each.
+  /// The rows at places [begin, begin + width), a lane each. In a turn each lane asks for what it lacks, and
+  /// then the rows that have all are done, lane by lane where they need each other.
   template <class AnyLevel>
   KOKKOS_FUNCTION void find_together(const AnyLevel& level, std::int64_t begin) const {
+    constexpr unsigned all = ~0u;
     Row row = row_at(begin + level.lane());
-    while (level.vote(row.at < row.end) != 0) ask(row, begin);
-    const unsigned within = row.within;
-    if (level.vote(within != 0) != 0)
-      for (int lane = 0; lane + 1 < level.size(); ++lane) {
-        const int other = level.broadcast(row.level, lane);
-        if ((within >> lane & 1) != 0) row.level = larger(row.level, other + 1);
+    for (unsigned done = 0; done != all;) {
+      if (row.at < row.end) ask(row, begin);
+      for (;;) {
+        take_from_lanes(level, row, done);
+        const bool ends = row.at >= row.end && (done >> level.lane() & 1) == 0 && row.taken == row.within;
+        const unsigned end_now = level.vote(ends);
+        if (end_now == 0) break;
+        if (ends && row.index >= 0) store_relaxed(levels(row.index), row.level);
+        done |= end_now;
       }
-    if (row.index >= 0) store_relaxed(levels(row.index), row.level);
+      if (done != all) level.pause();
+    }
   }
 
  private:
@@ -86,8 +92,27 @@ struct WaitForLevels {
     std::int64_t index = -1;
     std::size_t at = 0, end = 0;  ///< entries that are left
     int level = 0;
+    int missing = -1;     ///< the row whose level was not there, if any
     unsigned within = 0;  ///< bit l: needs the row of lane l
+    unsigned taken = 0;   ///< those whose level is known
   };
+
+  /// The levels of the rows of lanes that are done.
+  template <class AnyLevel>
+  KOKKOS_FORCEINLINE_FUNCTION static void take_from_lanes(const AnyLevel& level, Row& row, unsigned done) {
+    while (true) {
+      const unsigned open = row.within & done & ~row.taken;
+      if (level.vote(open != 0) == 0) return;
+      const int lane = open != 0 ? lowest_bit(open) : level.lane();
+      const int other = level.broadcast(row.level, lane);
+      if (open == 0) continue;
+      row.level = larger(row.level, other + 1);
+      row.taken |= 1u << lane;
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static int lowest_bit(unsigned bits) {
+    return Kokkos::Experimental::countr_zero_builtin(bits);
+  }
 
   /// Rows stand in the order in which they can be done.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t row) const {
@@ -114,16 +139,22 @@ struct WaitForLevels {
     store_relaxed(levels(row.index), row.level);
   }
 
-  /// Asks for the next needs once, and goes on to the first that is not there.
+  /// Asks once: for the need that was not there, alone, since those who wait slow down those who work; or for
+  /// the next ones, up to the first that is not there.
   KOKKOS_FORCEINLINE_FUNCTION void ask(Row& row, std::int64_t begin) const {
-    int known[Tuning::batch];
+    if (row.missing >= 0 && load_relaxed(levels(row.missing)) == unknown) return;
+    row.missing = -1;
+    int cols[Tuning::batch], known[Tuning::batch];
 #pragma unroll
-    for (int p = 0; p < Tuning::batch; ++p)
-      known[p] = row.at + p < row.end ? level_of(row, begin, graph.col_idxs(row.at + p)) : +unknown;
+    for (int p = 0; p < Tuning::batch; ++p) {
+      cols[p] = row.at + p < row.end ? graph.col_idxs(row.at + p) : -1;
+      known[p] = cols[p] >= 0 ? level_of(row, begin, cols[p]) : +unknown;
+    }
     bool is_known = true;
     int found = 0;
 #pragma unroll
     for (int p = 0; p < Tuning::batch; ++p) {
+      if (is_known && known[p] == unknown) row.missing = cols[p];
       is_known = is_known && known[p] != unknown;
       if (!is_known) continue;
       row.level = larger(row.level, known[p] + 1);
