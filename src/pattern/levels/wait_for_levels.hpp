@@ -6,6 +6,7 @@
 #include <prekond/pattern/level_schedule.hpp>
 
 #include "core/relaxed_words.hpp"
+#include "core/resident_bounds.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -14,8 +15,9 @@ namespace prekond::impl::levels {
 
 struct WaitTuning {
   static constexpr int team_lanes = 256;
-  static constexpr int rows_of_thread = 64;  ///< of a ticket, where lanes keep no registers
-  static constexpr int batch = 4;            ///< needs that a row asks for at a time
+  static constexpr int resident_threads = 2048;  ///< of a multiprocessor
+  static constexpr int rows_of_thread = 64;      ///< of a ticket, where lanes keep no registers
+  static constexpr int batch = 4;                ///< needs that a row asks for at a time
 };
 
 /// Does row i need row `col`?
@@ -30,7 +32,7 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_need(Triangle which, std::int64_t i, int col
 template <class Space>
 struct WaitForLevels {
   using Tuning = WaitTuning;
-  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(Tuning::team_lanes), 1>>;
+  using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, int>>;
   using Member = typename Policy::member_type;
   using Level = NativeVectorLevel<Space, Member, 32>;
   static constexpr int lanes = Level::keeps_registers ? Level::width : 1;
