@@ -53,7 +53,8 @@ struct FixedPointOptions : FactorOptions {
 /// factors of the last numeric phase. It takes the entries of L of a row from what the sweep before left, and
 /// with them those of U and the pivot of the row. So the rows of the m-th level of L's pattern are exact
 /// after m sweeps, and the factors those of IncompleteFactorization after as many as there are levels less
-/// one, to rounding; in practice a few sweeps do.
+/// one, to rounding; in practice a few sweeps do, and those beyond twice the number of rows are
+/// left out.
 ///
 /// `synchronous` sweeps keep two copies of the factors, and have the same bits whatever the threads.
 /// `asynchronous` ones keep one: an entry is read while others are written. They converge too, often faster;
