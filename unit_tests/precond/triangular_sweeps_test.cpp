@@ -108,6 +108,19 @@ TYPED_TEST(TriangularSweepsTest, EndWithTheSolutionWhereNothingChanges) {
     }
 }
 
+TYPED_TEST(TriangularSweepsTest, ThatWouldChangeNothingAreLeftOut) {
+  const auto n = strict_triangle(random_general(23, 0.4, 3), Triangle::lower);
+  const auto b = waves_of(n.num_rows);
+  const Solver<double, TypeParam> many(n, Triangle::lower, until(0, 1000000));
+  EXPECT_EQ(many.solver.method(), TriangularMethod::jacobi);
+  EXPECT_EQ(many.solver.sweeps(), 23);
+  expect_solution(n, Triangle::lower, {}, b, many(b), 1e-14);
+  // Nor does the last of these.
+  const Solver<double, TypeParam> enough(n, Triangle::lower, until(0, 22));
+  EXPECT_EQ(enough.solver.sweeps(), 22);
+  EXPECT_EQ(enough(b), many(b));
+}
+
 TYPED_TEST(TriangularSweepsTest, SayWhatTheyReached) {
   const auto n = strict_triangle(generated("poisson3d:9"), Triangle::upper);
   const Solver<double, TypeParam> reaches(n, Triangle::upper, until(0.01));

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/precond/incomplete_factorization.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace prekond {
@@ -89,7 +90,9 @@ class FixedPointFactorization : public IncompleteFactorization<Scalar, Space> {
   typename Base::Factors factor_step(const Space& space, const matrix_view& a,
                                      const typename Base::Symbolic& symbolic, double alpha, Report& report,
                                      typename Base::Outcome& outcome) const override;
-  double work() const override { return m_sweeps.sweeps; }
+  double work(std::int64_t num_rows) const override {
+    return std::min(double(m_sweeps.sweeps), 2 * double(num_rows));
+  }
   double working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
 
  private:

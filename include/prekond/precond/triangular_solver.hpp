@@ -75,7 +75,8 @@ struct TriangularOptions {
 ///   order of a row's sum depends on the row alone. A bound on the looks (`max_polls`) ends the wait: one
 ///   team then solves all levels, with the same bits. Exact. On a host it is there for tests.
 /// - `jacobi`: y_0 = S x, y_(k + 1) = S x - N y_k, `sweeps` times, each a product with N in any format. N is
-///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before.
+///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before; sweeps
+///   beyond the number of rows are left out.
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
 ///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so. With
 ///   `tolerance` > 0 numeric fixes their number too, on that vector: the least k >= 1 with d_k <= tolerance

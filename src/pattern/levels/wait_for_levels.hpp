@@ -28,14 +28,15 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_need(Triangle which, std::int64_t i, int col
 /// levels(i) = 1 + max levels(j) of the rows j that row i needs, 0 where it needs none. Vectors of lanes take
 /// rows next to each other by tickets, of an upper triangle the last ones first: what a row needs is of a
 /// ticket before, whose vector runs, or of the same vector. All lanes ask for what is missing in turns that
-/// they take together, and then go through the needs among themselves, lane by lane.
+/// they take together, and then go through the needs among themselves, lane by lane. Where lanes keep no
+/// registers one thread of a vector works alone: a lane that waits for another one of its vector might wait
+/// for ever.
 template <class Space>
 struct WaitForLevels {
   using Tuning = WaitTuning;
   using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, int>>;
   using Member = typename Policy::member_type;
   using Level = NativeVectorLevel<Space, Member, 32>;
-  static constexpr int lanes = Level::keeps_registers ? Level::width : 1;
   static constexpr int rows_of_ticket = Level::keeps_registers ? Level::width : Tuning::rows_of_thread;
   static constexpr int unknown = -1, no_need = -2;
 
@@ -45,7 +46,10 @@ struct WaitForLevels {
   VectorView<int, Space> next;    ///< tickets
 
   Policy policy(const Space& space) const {
-    constexpr int threads = is_host_space<Space> ? 1 : Tuning::team_lanes / lanes;
+    int lanes = 1;
+    if constexpr (!is_host_space<Space>)
+      lanes = Level::keeps_registers ? Level::width : Policy::vector_length_max();
+    const int threads = is_host_space<Space> ? 1 : Tuning::team_lanes / lanes;
     const std::int64_t tickets = (graph.num_rows + rows_of_ticket - 1) / rows_of_ticket;
     const std::int64_t most = std::max(1, space.concurrency() / (threads * lanes));
     return Policy(space, static_cast<int>(std::min((tickets + threads - 1) / threads, most)), threads, lanes);
@@ -64,7 +68,9 @@ struct WaitForLevels {
       } else {
         const std::int64_t end =
             begin + rows_of_ticket < graph.num_rows ? begin + rows_of_ticket : graph.num_rows;
-        for (std::int64_t place = begin; place < end; ++place) find(place);
+        Kokkos::single(Kokkos::PerThread(team), [&] {
+          for (std::int64_t place = begin; place < end; ++place) find(place);
+        });
       }
     }
   }

@@ -7,6 +7,7 @@
 #include "instantiate.hpp"
 #include "precond/triangular/solve.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace prekond::impl::triangular {
@@ -86,7 +87,9 @@ class JacobiSolve : public Solve<Scalar, Space> {
   void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
     using Owned = MultiVector<Scalar, Space>;
     m_changes = {};
-    m_sweeps = options.sweeps;
+    // N is nilpotent: after as many sweeps as there are rows further ones would change nothing.
+    const int most = static_cast<int>(std::min<std::int64_t>(options.sweeps, m_n.num_rows()));
+    m_sweeps = most;
     if (m_sweeps == 0) return;
     const auto vector = [&](const char* label) { return allocate<Owned>(space, label, m_n.num_rows(), 1); };
     const Owned source = vector("prekond::triangular::numeric::x");
@@ -96,10 +99,10 @@ class JacobiSolve : public Solve<Scalar, Space> {
                          FixedVector<Scalar, Space>{source});
     if (m_scale.extent(0) > 0) scale_vectors<Scalar, Space>(space, m_scale, source, source);
     Const from = source;
-    for (int k = 1; k <= options.sweeps; ++k) {
+    for (int k = 1; k <= most; ++k) {
       const Vectors to = k % 2 == 1 ? y : other;
       m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
-      const bool may_be_last = k == options.sweeps || (options.tolerance > 0 && k >= least);
+      const bool may_be_last = k == most || (options.tolerance > 0 && k >= least);
       if (k == 1 || may_be_last) m_changes.last = change(space, from, to);
       if (k == 1) m_changes.first = m_changes.last;
       m_changes.sweeps = k;

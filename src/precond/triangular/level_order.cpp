@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/pattern/reordering.hpp>
+
 #include "instantiate.hpp"
 #include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
@@ -18,13 +20,6 @@ struct LevelsOfRows {
   KOKKOS_FUNCTION void operator()(std::int64_t place) const {
     levels(rows(place)) = levels::level_at<Space>(level_ptrs, place);
   }
-};
-
-template <class Space>
-struct PlacesOfRows {
-  VectorView<const int, Space> rows;
-  VectorView<int, Space> place;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { place(rows(k)) = static_cast<int>(k); }
 };
 
 template <class Space>
@@ -65,10 +60,8 @@ LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>
 template <class Space>
 Vector<int, Space> places_of_columns(const Space& space, const CsrGraph<Space>& n,
                                      const LevelSchedule<Space>& schedule) {
-  const auto place = allocate<Vector<int, Space>>(space, "prekond::triangular::place", n.num_rows);
+  const Vector<int, Space> place = make_ordering<Space>(space, schedule.rows).inverse;
   const auto places = allocate<Vector<int, Space>>(space, "prekond::triangular::places", n.nnz());
-  Kokkos::parallel_for("prekond::triangular::symbolic::places_of_rows", Range<Space>(space, 0, n.num_rows),
-                       PlacesOfRows<Space>{schedule.rows, place});
   Kokkos::parallel_for("prekond::triangular::symbolic::places_of_columns", Range<Space>(space, 0, n.nnz()),
                        PlacesOfColumns<Space>{n, place, places});
   space.fence("prekond::triangular::symbolic");  // before temporaries go away
