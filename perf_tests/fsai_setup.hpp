@@ -60,7 +60,11 @@ void print_kernels(const Matrix& a, const typename Fsai::options_type& options, 
   Fsai fsai(options);
   fsai.symbolic(space, a);
   fsai.numeric(space, a);
-  fsai.symbolic(space, a);
+  {
+    const KernelTimes times;
+    fsai.symbolic(space, a);
+    times.print((title + ", symbolic").c_str());
+  }
   const KernelTimes times;
   fsai.numeric(space, a);
   times.print(title.c_str());

@@ -2,16 +2,17 @@
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Solves every matrix of some folders by BiCGSTAB and GMRES(30) with incomplete factorisations, by the command `prekond
-compare --match=auto --order ORDER`, and says which matrices the best one solves; a direct solver's answer (the program
+compare --match=auto --order ORDER` with the order of the file, rcm and auto, and says which matrices the best one solves; a direct solver's answer (the program
 peer_umfpack) says which can be solved at all.
 
     incomplete_matrices.py measure --out FOLDER [--only NAMES] [--umfpack PROGRAM]
     incomplete_matrices.py render --out FOLDER
 
-`measure` writes incomplete.json, and goes on where it was stopped; `render` makes incomplete.md of it."""
+`measure` writes incomplete.json, and goes on where it was stopped, or where an order is missing; `render` makes incomplete.md of it."""
 import argparse
 import collections
 import concurrent.futures
+import copy
 import json
 import os
 import subprocess
@@ -28,7 +29,7 @@ FURTHER = {"ILU(2)": "iluk:level=2", "ILUT(30, 1e-4)": "ilut:p=30:tau=1e-4", "IL
            "ILUT(100, 1e-6)": "ilut:p=100:tau=1e-6"}
 PRECONDS = {**FIRST, **FURTHER}
 INCOMPLETE = [name for name in PRECONDS if name != "Jacobi"]
-ORDERS = ["none", "rcm"]
+ORDERS = ["none", "rcm", "auto"]
 MATCHES = ["auto"]
 SETTINGS = [(match, order) for match in MATCHES for order in ORDERS]
 
@@ -83,17 +84,23 @@ def direct(arguments, path):
         return {"status": f"exit code {done.returncode}"}
 
 
-def measure_one(arguments, path):
-    result = {"direct": direct(arguments, path), "runs": {}}
+def measure_one(arguments, path, result):
+    """`result`: what is there already of the matrix."""
+    result = copy.deepcopy(result) or {"direct": direct(arguments, path), "runs": {}}
     for preconds in (FIRST, FURTHER):
         for match, order in SETTINGS:
             for solver, options in SOLVERS.items():
                 every = [*options, "--rtol", arguments.rtol, f"--match={match}", "--order", order]
-                by_solver = result["runs"].setdefault(label(match, order), {})
-                by_solver.setdefault(solver, {}).update(run_all(arguments, path, every, preconds))
-        if best_of(result):
+                by_precond = result["runs"].setdefault(label(match, order), {}).setdefault(solver, {})
+                if not set(preconds) <= set(by_precond):
+                    by_precond.update(run_all(arguments, path, every, preconds))
+        if best_of(result, preconds=[name for name in FIRST if name in INCOMPLETE]):
             break
     return result
+
+
+def has_all(result):
+    return all(label(match, order) in result["runs"] for match, order in SETTINGS)
 
 
 def measure(arguments):
@@ -102,9 +109,11 @@ def measure(arguments):
     if os.path.exists(file):
         with open(file, encoding="utf-8") as old:
             results = json.load(old)
-    jobs = [(name, path) for name, path in find_matrices(arguments, arguments.folders.split(",")) if arguments.only or name not in results]
+    jobs = [(name, path, {} if arguments.only else results.get(name, {}))
+            for name, path in find_matrices(arguments, arguments.folders.split(","))]
+    jobs = [job for job in jobs if not job[2] or not has_all(job[2])]
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        futures = {pool.submit(measure_one, arguments, path): name for name, path in jobs}
+        futures = {pool.submit(measure_one, arguments, path, result): name for name, path, result in jobs}
         for future in concurrent.futures.as_completed(futures):
             name = futures[future]
             results[name] = future.result()
@@ -137,6 +146,11 @@ def best_of(result, settings=None, solvers=tuple(SOLVERS), preconds=tuple(INCOMP
 
 def count(results, settings, solvers, preconds):
     return sum(best_of(r, settings, solvers, preconds) is not None for r in results.values())
+
+
+def count_runs(results, setting):
+    """Converged runs of the first incomplete factorisations, which all matrices had."""
+    return sum(len(list(converged(r, [setting], SOLVERS, [p for p in FIRST if p in INCOMPLETE]))) for r in results.values())
 
 
 def ends_of(result):
@@ -176,6 +190,12 @@ def render(arguments):
         lines.append(f"| {precond} | " + " | ".join(map(str, cells)) + f" | {count(results, settings, solvers, [precond])} |")
     lines.append("| the best one | " + " | ".join(str(count(results, [setting], [s], INCOMPLETE)) for setting in settings for s in solvers)
                  + f" | {total} |")
+    lines += ["", "One setting for all matrices: solved by the best of BiCGSTAB and GMRES(30) and of the incomplete factorisations, and converged "
+              f"runs of the first {len([p for p in FIRST if p in INCOMPLETE])} of them. `auto` takes rcm where that makes the bandwidth "
+              "three quarters of what it was or less ([ordering](../../../docs/ordering.md#auto)).", "",
+              "| setting | matrices solved | runs converged |", "|---|---:|---:|"]
+    lines += [f"| {setting} | {count(results, [setting], solvers, INCOMPLETE)} | {count_runs(results, setting)} of "
+              f"{len(results) * len(solvers) * len([p for p in FIRST if p in INCOMPLETE])} |" for setting in settings]
     lines += ["", "## Not solved", "", "| matrix | rows | UMFPACK: status, relative residual | ends of the runs |", "|---|---:|---|---|"]
     for name, result in results.items():
         if best_of(result) is None:
@@ -184,11 +204,12 @@ def render(arguments):
             lines.append(f"| {name} | {rows:,} | {word.get('status')}, {word.get('residual', float('nan')):.1e} | {ends_of(result)} |")
     lines += ["", "## The fastest for each matrix", "", "| matrix | rows | matched | fastest | solver, setting | iterations | setup + solve s | Jacobi |",
               "|---|---:|---|---|---|---:|---:|---|"]
+    named = [setting for setting in settings if not setting.endswith(" auto")]  # auto is one of them
     for name, result in results.items():
-        best = best_of(result)
+        best = best_of(result, named)
         if best is None:
             continue
-        jacobi = best_of(result, preconds=["Jacobi"])
+        jacobi = best_of(result, named, preconds=["Jacobi"])
         run = best[3]
         lines.append(f"| {name} | {run['rows']:,} | {'yes' if run.get('match') else ''} | {best[0]} | {best[2]}, {best[1]} | {run['iterations']} | "
                      f"{run['setup'] + run['solve']:.4f} | "

@@ -238,8 +238,7 @@ inline double difference(const HostFactors& first, const HostFactors& second) {
   return largest;
 }
 
-/// Prints the difference of ours, made anew with its factors kept, from theirs; `same_pattern` says that more
-/// than 1e-10 is too much.
+/// Prints the difference of ours, made anew with its factors kept, from theirs.
 template <class Method>
 void print_difference(const Matrix& a, const OptionMap& values, const HostFactors& theirs) {
   typename Method::options_type options;

@@ -76,6 +76,13 @@ SpdCheck spd_check(const std::vector<Row<Scalar>>& rows) {
   return std::any_of(rows.begin(), rows.end(), needs_spd) ? SpdCheck::report : SpdCheck::none;
 }
 
+/// One order for all rows of the table.
+template <class Scalar>
+MethodNeeds needs_of(const std::vector<Row<Scalar>>& rows) {
+  const auto factors = [](const Row<Scalar>& row) { return row.method.precond_properties.factors_in_order; };
+  return {spd_check<Scalar>(rows), std::any_of(rows.begin(), rows.end(), factors)};
+}
+
 template <class Scalar>
 std::vector<std::string> cells(const ProblemFacts& problem, const Row<Scalar>& row) {
   if (row.error) return {row.label, "-", "-", "-", "-", "-", std::string("error: ") + row.error->what()};
@@ -128,7 +135,7 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
   {
     Progress progress(!settings.quiet && processes.first());
     const Problem<Scalar> problem =
-        make_problem<Scalar>(space, processes, settings, input, spd_check<Scalar>(rows), progress);
+        make_problem<Scalar>(space, processes, settings, input, needs_of<Scalar>(rows), progress);
     title = title_of(problem, settings);
     if (problem.match.name != "none") order = "match " + match_text(problem.match) + "\n";
     if (problem.order.any()) order += "order " + order_text(problem.order) + "\n";

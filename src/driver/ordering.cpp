@@ -46,16 +46,37 @@ long long whole(std::int64_t value) {
   return static_cast<long long>(value);
 }
 
+template <class Scalar>
+Reordered<Scalar> reorder_by(const Space& space, const Matrix<Scalar>& a, const std::string& name) {
+  Reordered<Scalar> result;
+  result.facts.name = result.facts.chosen = name;
+  result.facts.before = order_statistics<Space>(space, a);
+  space.fence("prekond::driver::reorder");
+  const Kokkos::Timer timer;
+  result.ordering = find_order(name)->make(space, a);
+  result.a = permute_symmetric<Scalar, Space>(space, a, result.ordering);
+  space.fence("prekond::driver::reordered");
+  result.facts.seconds = timer.seconds();
+  result.facts.after = order_statistics<Space>(space, result.a);
+  return result;
+}
+
+/// What rcm leaves of the bandwidth; of a diagonal matrix, which has none, all.
+double part_of_bandwidth(const OrderFacts& facts) {
+  if (facts.before.bandwidth == 0) return 1;
+  return static_cast<double>(facts.after.bandwidth) / static_cast<double>(facts.before.bandwidth);
+}
+
 }  // namespace
 
 std::string order_names() {
   std::string names = "none";
   for (const Order& order : orders()) names += "|" + order.name;
-  return names;
+  return names + "|auto";
 }
 
 void check_order(const std::string& name) {
-  if (name == "none") return;
+  if (name == "none" || name == "auto") return;
   const Order* const order = find_order(name);
   if (order == nullptr) throw OptionError("--order takes " + order_names() + ", not '" + name + "'");
   if (!order->available())
@@ -66,16 +87,14 @@ void check_order(const std::string& name) {
 
 template <class Scalar>
 Reordered<Scalar> reorder(const Space& space, const Matrix<Scalar>& a, const std::string& name) {
-  Reordered<Scalar> result;
+  if (name != "auto") return reorder_by<Scalar>(space, a, name);
+  Reordered<Scalar> result = reorder_by<Scalar>(space, a, "rcm");
   result.facts.name = name;
-  result.facts.before = order_statistics<Space>(space, a);
-  space.fence("prekond::driver::reorder");
-  const Kokkos::Timer timer;
-  result.ordering = find_order(name)->make(space, a);
-  result.a = permute_symmetric<Scalar, Space>(space, a, result.ordering);
-  space.fence("prekond::driver::reordered");
-  result.facts.seconds = timer.seconds();
-  result.facts.after = order_statistics<Space>(space, result.a);
+  result.facts.looked = true;
+  if (part_of_bandwidth(result.facts) <= narrow_bandwidth) return result;
+  result.facts.chosen = "none";
+  result.a = a;
+  result.ordering = {};
   return result;
 }
 
@@ -118,10 +137,20 @@ void telling_order(const std::string& options, const std::function<void()>& work
   }
 }
 
+std::string order_reason(const OrderFacts& facts) {
+  if (!facts.looked) return "no incomplete factorisation is asked for";
+  if (facts.before.bandwidth == 0) return "the matrix is diagonal";
+  return format("rcm's bandwidth is %.3g of the matrix's, %s %g", part_of_bandwidth(facts),
+                facts.chosen == "none" ? "above" : "at most", narrow_bandwidth);
+}
+
 std::string order_text(const OrderFacts& facts) {
+  const std::string reason = facts.name == "auto" ? order_reason(facts) : "";
+  if (facts.chosen == "none") return "rows as they are: " + reason;
   const OrderStatistics &before = facts.before, &after = facts.after;
-  return format("%s in %s: bandwidth %lld -> %lld, profile %lld -> %lld, levels %lld -> %lld",
-                facts.name.c_str(), seconds_text(facts.seconds).c_str(), whole(before.bandwidth),
+  return format("%s in %s%s: bandwidth %lld -> %lld, profile %lld -> %lld, levels %lld -> %lld",
+                facts.chosen.c_str(), seconds_text(facts.seconds).c_str(),
+                (reason.empty() ? "" : " (" + reason + ")").c_str(), whole(before.bandwidth),
                 whole(after.bandwidth), whole(before.profile), whole(after.profile), whole(before.levels),
                 whole(after.levels));
 }

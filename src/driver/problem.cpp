@@ -131,23 +131,28 @@ bool is_to_be_matched(const Settings& settings, SpdCheck check) {
   return settings.match != "none";
 }
 
+/// `auto` leaves alone what does not depend much on the order.
+bool is_to_be_ordered(const Settings& settings, const MethodNeeds& needs) {
+  return settings.order == "auto" ? needs.factors_in_order : settings.order != "none";
+}
+
 template <class Scalar>
 WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, MatrixInput& input,
-                                SpdCheck check, Progress& progress) {
+                                const MethodNeeds& needs, Progress& progress) {
   WholeProblem<Scalar> problem;
   problem.matrix = load_matrix<Scalar>(space, settings, input, progress);
   const Source& source = problem.matrix.source;
   check_shape(source);
   progress.phase("checking " + source.name);
-  check_symmetry<Scalar>(space, check, problem);
+  check_symmetry<Scalar>(space, needs.check, problem);
   problem.b = make_rhs<Scalar>(space, problem.matrix.a, settings.rhs);
   if (is_file(settings.x0)) problem.x0 = read_vector<Scalar>(settings.x0, source.num_rows);
   problem.norm_b = norm<Scalar, Space>(space, problem.b).value();
-  if (is_to_be_matched(settings, check)) {
+  if (is_to_be_matched(settings, needs.check)) {
     progress.phase("matching " + source.name);
     match_whole<Scalar>(space, settings.match, problem);
   }
-  if (settings.order == "none") return problem;
+  if (!is_to_be_ordered(settings, needs)) return problem;
   progress.phase("ordering " + source.name);
   put_in_order<Scalar>(space, settings.order, problem);
   if (!problem.match.facts.done) return problem;
@@ -234,9 +239,9 @@ LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, M
 
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
-                             MatrixInput& input, SpdCheck check, Progress& progress) {
+                             MatrixInput& input, const MethodNeeds& needs, Progress& progress) {
   WholeProblem<Scalar> whole;
-  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, input, check, progress); });
+  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, input, needs, progress); });
   Problem<Scalar> problem;
   problem.source = whole.matrix.source;
   problem.symmetric = whole.symmetric;
@@ -244,6 +249,8 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.norm_b = whole.norm_b;
   problem.order = whole.order;
   problem.order.name = settings.order;
+  const bool reordered = processes.max(whole.order.chosen != "none" ? 1 : 0) > 0;
+  if (reordered) problem.order.chosen = settings.order == "auto" ? "rcm" : settings.order;
   problem.ordering = whole.ordering;
   problem.match = whole.match.facts;
   problem.match.name = settings.match;
@@ -264,7 +271,7 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
 #define PREKOND_DRIVER_PROBLEM(Scalar)                                                                       \
   template LoadedMatrix<Scalar> load_matrix<Scalar>(const Space&, const Settings&, MatrixInput&, Progress&); \
   template Problem<Scalar> make_problem<Scalar>(const Space&, const Processes&, const Settings&,             \
-                                                MatrixInput&, SpdCheck, Progress&);
+                                                MatrixInput&, const MethodNeeds&, Progress&);
 PREKOND_DRIVER_PROBLEM(double)
 PREKOND_DRIVER_PROBLEM(Complex)
 

@@ -61,7 +61,7 @@ struct ProblemFacts {
   std::string not_spd;     ///< why a method for positive definite matrices must refuse this one
   double norm_b = 0;
   ProductFacts product;
-  OrderFacts order;  ///< its name is known to all
+  OrderFacts order;  ///< its name and `chosen` are known to all
   MatchFacts match;  ///< its name and `done` are known to all
 
   /// The options that put the rows into another order; empty where they are in A's own.
@@ -86,15 +86,21 @@ std::int64_t original_row(const Problem<Scalar>& problem, std::int64_t row) {
   return original_row(problem.matched_rows, original_row(problem.ordering.permutation, row));
 }
 
-/// What has to be looked at while one process has the whole matrix.
+/// What has to be looked at while one process has the whole matrix: what is visibly not symmetric positive
+/// definite is refused, or noted in `not_spd`.
 enum class SpdCheck { none, report, require };
 
+/// What the methods are that a problem is made for.
+struct MethodNeeds {
+  SpdCheck check = SpdCheck::none;
+  bool factors_in_order = false;  ///< of one of them, see Properties
+};
+
 /// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, matches and
-/// puts into the order that they name, so that they do not depend on the number of processes. `check`: what
-/// is visibly not symmetric positive definite is refused, or noted in `not_spd`. \throws InputError also for
-/// a matrix that is empty or not square, and for a vector of another length
+/// puts into the order that they name, so that they do not depend on the number of processes. \throws
+/// InputError also for a matrix that is empty or not square, and for a vector of another length
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
-                             MatrixInput& input, SpdCheck check, Progress& progress);
+                             MatrixInput& input, const MethodNeeds& needs, Progress& progress);
 
 }  // namespace prekond::driver

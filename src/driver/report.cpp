@@ -50,11 +50,17 @@ Json order_statistics_json(const OrderStatistics& s) {
 }
 
 Json order_json(const OrderFacts& order) {
-  if (!order.any()) return {{"name", order.name}};
-  return {{"name", order.name},
-          {"seconds", number(order.seconds)},
-          {"before", order_statistics_json(order.before)},
-          {"after", order_statistics_json(order.after)}};
+  Json json = {{"name", order.name}};
+  if (!order.any()) return json;
+  if (order.name == "auto") {
+    json["chosen"] = order.chosen;
+    json["reason"] = order_reason(order);
+    if (!order.looked) return json;
+  }
+  json["seconds"] = number(order.seconds);
+  json["before"] = order_statistics_json(order.before);
+  json["after"] = order_statistics_json(order.after);
+  return json;
 }
 
 Json match_json(const MatchFacts& match) {

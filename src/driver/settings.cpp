@@ -109,8 +109,10 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
     keys.insert(keys.end(), method.begin(), method.end());
   keys.push_back({"order", order_names(),
                   command == "info"
-                      ? "measure the matrix in this order of its rows and columns too (default none)"
-                      : "order of the rows and columns of A, undone in x (default none)"});
+                      ? "measure the matrix in this order of its rows and columns too; auto: what it would "
+                        "be for an incomplete factorisation (default none)"
+                      : "order of the rows and columns of A, undone in x; auto: rcm for incomplete "
+                        "factorisations where it makes the bandwidth smaller by a quarter (default none)"});
   keys.push_back(
       {"match", "[=" + match_names() + "]",
        "permute the rows of A so that the product of the diagonal is largest, and scale it for the "

@@ -226,8 +226,9 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
   Outcome<Scalar> outcome;
   {
     Progress progress(!settings.quiet && processes.first());
-    problem = make_problem<Scalar>(space, processes, settings, input,
-                                   method.needs_spd() ? SpdCheck::require : SpdCheck::none, progress);
+    const MethodNeeds needs{method.needs_spd() ? SpdCheck::require : SpdCheck::none,
+                            method.precond_properties.factors_in_order};
+    problem = make_problem<Scalar>(space, processes, settings, input, needs, progress);
     processes.only_first([&] {
       if (settings.condition) check_condition_of(problem.source.name, problem.symmetric);
     });

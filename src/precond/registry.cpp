@@ -15,6 +15,7 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/ls_polynomial.hpp>
+#include <prekond/precond/matched.hpp>
 #include <prekond/precond/mic0.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
@@ -63,6 +64,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, Ict<Scalar, Space>>());
       lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
       lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Matched<Scalar, Space>>());
     }
     lines.push_back(registry_line<Product, LsPolynomial<Scalar, Space>>());
     lines.push_back(registry_line<Product, Chebyshev<Scalar, Space>>());

@@ -193,6 +193,29 @@ TEST_F(MatchTest, RowsOfMessagesAndReports) {
   }
 }
 
+TEST_F(MatchTest, ThePreconditionerOfMatchedRowsDoesTheSame) {
+  write("moved.mtx", moved_rows(120, 17));
+  for (const std::string solver : {"gmres", "bicgstab"})
+    for (const std::string inner : {"ilu0", "ilut", "jacobi"}) {
+      SCOPED_TRACE(solver + " with " + inner);
+      const std::vector<std::string> solve = {"solve", "moved.mtx", "--solver", solver, "--rhs", "random"};
+      const Json expected = report_of(with(solve, {"--match", "--precond", inner}));
+      for (const std::string order : {"none", "rcm", "auto"}) {
+        const Json found =
+            report_of(with(solve, {"--precond", "matched", "-p", "inner=" + inner, "--order", order}));
+        EXPECT_LE(found["solver"]["true_relative_residual"].get<double>(), 1.01e-6);
+        EXPECT_EQ(found["match"], (Json{{"name", "none"}}));
+        EXPECT_EQ(found["preconditioner"]["breakdowns"]["count"], 0);
+        EXPECT_EQ(found["preconditioner"]["notes"][0], "the matching moved 120 of 120 rows");
+        if (order != "rcm") {
+          EXPECT_EQ(found["solver"]["iterations"], expected["solver"]["iterations"]);
+        }
+      }
+    }
+  EXPECT_EQ(run({"solve", "moved.mtx", "--solver", "cg", "--precond", "matched"}).code, 2);
+  EXPECT_EQ(run({"solve", "rectangular.mtx", "--solver", "gmres", "--precond", "matched"}).code, 3);
+}
+
 TEST_F(MatchTest, ComplexMatricesAndThreads) {
   std::ostringstream text;
   text << "%%MatrixMarket matrix coordinate complex general\n40 40 80\n";

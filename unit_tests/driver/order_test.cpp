@@ -222,6 +222,118 @@ TEST_F(OrderTest, SameBitsOnAnyNumberOfThreads) {
   }
 }
 
+// ------------------------------------------------------------------------------------------- --order auto
+
+/// A chain whose rows are numbered so that neighbours are `stride` apart, modulo n.
+std::string chain_of_stride(int n, int stride) {
+  std::ostringstream text;
+  text << "%%MatrixMarket matrix coordinate real symmetric\n" << n << ' ' << n << ' ' << 2 * n - 1 << '\n';
+  for (int i = 0; i < n; ++i) {
+    const int row = i * stride % n + 1, next = (i + 1) * stride % n + 1;
+    text << row << ' ' << row << " 2.5\n";
+    if (i + 1 < n) text << std::max(row, next) << ' ' << std::min(row, next) << " -1\n";
+  }
+  return text.str();
+}
+
+TEST_F(OrderTest, AutoTakesRcmWhereTheBandwidthFalls) {
+  write("far.mtx", chain_of_stride(101, 37));
+  write("near.mtx", chain_of_stride(101, 1));
+  const std::vector<std::string> solve = {"solve",     "far.mtx", "--solver",    "gmres",
+                                          "--precond", "ilu0",    "--order=auto"};
+  const Json far = report_of(solve)["order"];
+  EXPECT_EQ(far["name"], "auto");
+  EXPECT_EQ(far["chosen"], "rcm");
+  EXPECT_EQ(far["reason"], "rcm's bandwidth is 0.0156 of the matrix's, at most 0.75");
+  EXPECT_EQ(far["before"]["bandwidth"], 64);
+  EXPECT_EQ(far["after"]["bandwidth"], 1);
+  EXPECT_THAT(run(solve).out, HasSubstr("order           rcm in "));
+  EXPECT_THAT(run(solve).out,
+              HasSubstr(" (rcm's bandwidth is 0.0156 of the matrix's, at most 0.75): bandwidth 64 ->"));
+  auto other = solve;
+  other[1] = "near.mtx";
+  const Json near = report_of(other)["order"];
+  EXPECT_EQ(near["chosen"], "none");
+  EXPECT_EQ(near["reason"], "rcm's bandwidth is 1 of the matrix's, above 0.75");
+  EXPECT_GE(near["seconds"].get<double>(), 0);
+  EXPECT_EQ(near["after"]["bandwidth"], 1);
+  EXPECT_THAT(
+      run(other).out,
+      HasSubstr("order           rows as they are: rcm's bandwidth is 1 of the matrix's, above 0.75\n"));
+  // A quarter: 4 -> 3 is enough, 5 -> 4 is not. The entry in the corner makes the bandwidth, rcm a path.
+  // All of the rows are coupled but the last but one: bandwidth k, and k - 1 with that one at an end.
+  const auto all_but_one = [](int k) {
+    std::ostringstream text;
+    text << "%%MatrixMarket matrix coordinate real symmetric\n"
+         << k + 1 << ' ' << k + 1 << ' ' << k * (k + 1) / 2 + 1 << '\n'
+         << k << ' ' << k << " 1\n";
+    for (int i = 1; i <= k + 1; ++i)
+      for (int j = 1; j <= i; ++j)
+        if (i != k && j != k) text << i << ' ' << j << ' ' << (i == j ? 2 * k : -1) << '\n';
+    return text.str();
+  };
+  write("four.mtx", all_but_one(4));
+  write("five.mtx", all_but_one(5));
+  write("diagonal.mtx", "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 3\n3 3 2\n");
+  other[1] = "four.mtx";
+  EXPECT_EQ(report_of(other)["order"]["reason"], "rcm's bandwidth is 0.75 of the matrix's, at most 0.75");
+  EXPECT_EQ(report_of(other)["order"]["chosen"], "rcm");
+  other[1] = "five.mtx";
+  EXPECT_EQ(report_of(other)["order"]["reason"], "rcm's bandwidth is 0.8 of the matrix's, above 0.75");
+  EXPECT_EQ(report_of(other)["order"]["chosen"], "none");
+  other[1] = "diagonal.mtx";
+  EXPECT_EQ(report_of(other)["order"]["reason"], "the matrix is diagonal");
+  EXPECT_EQ(report_of(other)["order"]["chosen"], "none");
+}
+
+TEST_F(OrderTest, AutoIsForIncompleteFactorisations) {
+  write("far.mtx", chain_of_stride(101, 37));
+  const auto order_with = [&](const std::string& solver, const std::string& precond) {
+    return report_of(
+        {"solve", "far.mtx", "--solver", solver, "--precond", precond, "--order", "auto"})["order"];
+  };
+  for (const char* name : {"ilu0", "iluk", "ilut", "par_ilu", "par_ilut"})
+    EXPECT_EQ(order_with("gmres", name)["chosen"], "rcm") << name;
+  for (const char* name : {"ic0", "ick", "mic0", "ict", "par_ic"})
+    EXPECT_EQ(order_with("cg", name)["chosen"], "rcm") << name;
+  const Json left{
+      {"name", "auto"}, {"chosen", "none"}, {"reason", "no incomplete factorisation is asked for"}};
+  for (const char* name : {"none", "jacobi", "fsai", "adaptive_fsai", "nonsymmetric_fsai", "spai", "isai",
+                           "multicolor_ilu0", "multicolor_gs", "block_jacobi", "schwarz", "neumann"})
+    EXPECT_EQ(order_with("gmres", name), left) << name;
+  EXPECT_EQ(report_of({"solve", "far.mtx", "--solver", "gmres", "--precond", "schwarz", "-p", "local=iluk",
+                       "--order", "auto"})["order"],
+            left);
+  EXPECT_THAT(run({"solve", "far.mtx", "--order", "auto"}).out,
+              HasSubstr("order           rows as they are: no incomplete factorisation is asked for\n"));
+  // One in a table is enough, and has the order for all.
+  const auto rows_of = [&](const std::string& preconds) {
+    return report_of({"compare", "far.mtx", "--solver", "gmres", "--precond", preconds, "--order", "auto"});
+  };
+  for (const Json& row : rows_of("jacobi,ilut")) EXPECT_EQ(row["order"]["chosen"], "rcm");
+  for (const Json& row : rows_of("jacobi,spai")) EXPECT_EQ(row["order"], left);
+  // info asks for the matrix, whatever the method.
+  EXPECT_EQ(report_of({"info", "far.mtx", "--order", "auto"})["order"]["chosen"], "rcm");
+  EXPECT_EQ(run({"info", "rectangular.mtx", "--order", "auto"}).code, 3);
+}
+
+TEST_F(OrderTest, AutoIsTheOrderThatItChooses) {
+  write("far.mtx", chain_of_stride(101, 37));
+  ASSERT_EQ(run({"generate", "circuit:20", "-o", "circuit.mtx"}).code, 0);
+  for (const char* matrix : {"far.mtx", "circuit.mtx"}) {
+    const auto x_of = [&](const std::string& order) {
+      const Json report = report_of({"solve", matrix, "--solver", "bicgstab", "--precond", "ilu0", "--rhs",
+                                     "random", "--order", order, "--solution", order + ".mtx"});
+      return report["order"].value("chosen", order);
+    };
+    const std::string chosen = x_of("auto");
+    x_of(chosen);
+    EXPECT_EQ(read_file(file("auto.mtx")), read_file(file(chosen + ".mtx"))) << matrix;
+  }
+  write("order.json", R"({"matrix": "far.mtx", "order": "auto", "precond": "ic0"})");
+  EXPECT_EQ(report_of({"solve", "--config", "order.json"})["order"]["chosen"], "rcm");
+}
+
 // ------------------------------------------------------------------------------------------------ --scale
 
 /// A chain of springs whose unknowns have units from 1 to 10^5: D T D.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/levels/schedule.hpp"
 #include "testing/general_matrices.hpp"
+#include "testing/lane_threads.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_triangular.hpp"
 #include "testing/spaces.hpp"
@@ -94,6 +95,37 @@ TYPED_TEST(LevelScheduleTest, AChainHasALevelARow) {
     if (i < 7000) chain[i].push_back(i + 1);
   }
   check<TypeParam>("chain", chain, 7001);
+}
+
+/// By two vectors of lanes, each a thread of the host's, that wait for each other: the code for GPUs where
+/// there is none.
+void check_lanes(const HostGraph& graph) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto n = static_cast<std::int64_t>(graph.size());
+  const auto device = graph_of<Space>(graph, n);
+  for (const Triangle which : triangles) {
+    const Vector<int, Space> levels("levels", n), next("next", 1);
+    Kokkos::deep_copy(levels, -1);
+    const impl::levels::WaitForLevels<Space> wait{device, which, levels, next};
+    LaneThreads<32> even, odd;
+    const auto find = [&](int first) {
+      return [&, first](const auto& level) {
+        for (std::int64_t begin = 32 * first; begin < n; begin += 64) wait.find_together(level, begin);
+      };
+    };
+    std::thread other([&] { odd.run(find(1)); });
+    even.run(find(0));
+    other.join();
+    EXPECT_EQ(to_vector(levels), reference_levels(graph, which));
+  }
+}
+
+TEST(LevelScheduleLanes, VectorsWaitForEachOther) {
+  for (const int n : {1, 31, 32, 33, 97}) check_lanes(pattern_of(random_entries<double>(n, n + 3, 0.2, n)));
+  check_lanes(pattern_of(generated("poisson2d:11")));
+  HostGraph chain(70);
+  for (int i = 1; i < 70; ++i) chain[i].push_back(i - 1);
+  check_lanes(chain);
 }
 
 TYPED_TEST(LevelScheduleTest, EveryKernelAndViewIsLabelled) {

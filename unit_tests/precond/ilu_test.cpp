@@ -421,7 +421,8 @@ TYPED_TEST(IluTest, SaysWhatItIs) {
     EXPECT_EQ(m->is_symmetric(), spd) << name;
     const auto inexact =
         create_preconditioner<double, TypeParam>(name, {{"solve.method", std::string("isai")}});
-    EXPECT_TRUE(inexact->is_nonsymmetric()) << name;
+    EXPECT_EQ(inexact->is_symmetric(), spd) << name;
+    EXPECT_EQ(inexact->is_nonsymmetric(), !spd) << name;
     m->numeric(TypeParam(), to_device<TypeParam>(generated("poisson2d:9")));
     const Report& report = m->report();
     EXPECT_EQ(report.nnz, std::string(name).back() == 'k' ? 369 + 2 * 64 : 369) << name;

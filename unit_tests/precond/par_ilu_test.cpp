@@ -152,6 +152,27 @@ TYPED_TEST(ParIluTest, AsManySweepsAsLevelsAreExact) {
   }
 }
 
+TYPED_TEST(ParIluTest, SweepsThatWouldChangeNothingAreLeftOut) {
+  const auto host = random_general(23, 0.3, 7);
+  ParIlu<double, TypeParam> m(with_sweeps<ParIluOptions>(1000000)), enough(with_sweeps<ParIluOptions>(46)),
+      less(with_sweeps<ParIluOptions>(45));
+  for (auto* method : {&m, &enough, &less}) method->keep_factors();
+  const ToolEvents events;
+  m.numeric(TypeParam(), to_device<TypeParam>(host));
+  const auto kernels = events.kernels();
+  EXPECT_EQ(std::count(kernels.begin(), kernels.end(), "prekond::par_ilu::numeric::sweep"), 46);
+  EXPECT_THAT(m.report().notes, Contains(HasSubstr("46 sweeps")));
+  // The last of these changes nothing either.
+  for (auto* method : {&enough, &less}) {
+    method->numeric(TypeParam(), to_device<TypeParam>(host));
+    EXPECT_EQ(to_vector(m.factor_lower().values), to_vector(method->factor_lower().values));
+    EXPECT_EQ(to_vector(m.factor_upper().values), to_vector(method->factor_upper().values));
+  }
+  EXPECT_EQ(m.report().numeric_flops, enough.report().numeric_flops);
+  EXPECT_GT(m.report().numeric_flops, less.report().numeric_flops);
+  EXPECT_THAT(less.report().notes, Contains(HasSubstr("45 sweeps")));
+}
+
 TYPED_TEST(ParIluTest, AsynchronousSweepsConverge) {
   for (const char* spec : {"convection_diffusion3d:8", "elasticity3d:3", "circuit:9"}) {
     SCOPED_TRACE(spec);

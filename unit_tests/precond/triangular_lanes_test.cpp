@@ -38,6 +38,7 @@ struct Problem {
             s,
             MultiVectorView<const double, Space>(b.data(), rows, 2),
             MultiVectorView<WordOf<double>, Space>(y.data(), rows, 2),
+            {},
             VectorView<SyncFreeProgress, Space>(&progress, 1),
             max_polls,
             2,
@@ -79,7 +80,7 @@ void check_lanes(int rows) {
   LaneThreads<Width> even, odd;
   const auto solve = [&](int first) {
     return [&row, first, rows](const auto& level) {
-      for (int i = first; i < rows; i += 2) row.solve(level, i);
+      for (int i = first; i < rows; i += 2) row.solve(level, i, -1);
     };
   };
   std::thread other([&] { odd.run(solve(1)); });
@@ -100,18 +101,18 @@ TEST(TriangularLanesTest, VectorsWaitForEachOther) {
 TEST(TriangularLanesTest, ARowThatWaitsInVainSaysSo) {
   Problem p = problem_of(20);
   const auto row = p.row<8>(7);
-  LaneThreads<8>().run([&](const auto& level) { row.solve(level, 19); });
+  LaneThreads<8>().run([&](const auto& level) { row.solve(level, 19, -1); });
   EXPECT_EQ(p.progress.gave_up, 1);
   EXPECT_NE(p.y[19], missing_word<double>) << "others need not wait for it";
   // Once it is said, those that would wait for long stop soon.
   const auto patient = p.row<8>(std::int64_t(1) << 60);
-  LaneThreads<8>().run([&](const auto& level) { patient.solve(level, 18); });
+  LaneThreads<8>().run([&](const auto& level) { patient.solve(level, 18, -1); });
   // One team that solves all rows does not look at the flag.
   Problem again = problem_of(20);
   again.progress.gave_up = 1;
   const auto alone = again.row<8>(-1);
   LaneThreads<8>().run([&](const auto& level) {
-    for (int i = 0; i < 20; ++i) alone.solve(level, i);
+    for (int i = 0; i < 20; ++i) alone.solve(level, i, -1);
   });
   expect_solved(again);
 }

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/triangular/sync_free_kernels.hpp"
-#include "testing/multicolor_cases.hpp"
 #include "testing/one_thread.hpp"
-#include "testing/reference_triangular.hpp"
+#include "testing/triangular_cases.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +23,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-constexpr Triangle triangles[] = {Triangle::lower, Triangle::upper};
 constexpr TriangularMethod exact_methods[] = {TriangularMethod::automatic, TriangularMethod::levels,
                                               TriangularMethod::sync_free};
 constexpr std::pair<Storage, double> storages[] = {{Storage::full, 1e-14},
@@ -35,111 +33,6 @@ constexpr std::pair<Storage, double> storages[] = {{Storage::full, 1e-14},
 template <class Space>
 class TriangularSolverTest : public ::testing::Test {};
 TYPED_TEST_SUITE(TriangularSolverTest, TestSpaces, SpaceNames);
-
-TriangularOptions with(TriangularMethod method, Storage storage = Storage::full) {
-  TriangularOptions options;
-  options.method = method;
-  options.storage = storage;
-  return options;
-}
-
-std::string word_of(TriangularMethod method) {
-  for (const auto& [word, value] : triangular_methods())
-    if (value == method) return word;
-  return "";
-}
-
-/// The strict triangle, with the columns of other ranks; a row's entries add up to `sum` of their size.
-HostMatrix<double> strict_triangle(const HostMatrix<double>& a, Triangle which, double sum = 0.9) {
-  HostMatrix<double> n;
-  n.num_rows = a.num_rows;
-  n.num_cols = a.num_cols;
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    double size = 0;
-    const std::size_t first = n.nnz();
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
-      const int j = a.col_idxs[k];
-      if (j < a.num_rows && (which == Triangle::lower ? j >= i : j <= i)) continue;
-      n.col_idxs.push_back(j);
-      n.values.push_back(a.values[k]);
-      size += std::abs(a.values[k]);
-    }
-    for (std::size_t k = first; k < n.nnz(); ++k) n.values[k] *= size > 0 ? sum / size : 1;
-    n.row_ptrs.push_back(n.nnz());
-  }
-  return n;
-}
-
-template <class Space, class Scalar>
-CsrGraph<Space> graph_of(const HostMatrix<Scalar>& n) {
-  return {n.num_rows, n.num_cols, to_device<Space>(n.row_ptrs), to_device<Space>(n.col_idxs)};
-}
-
-template <class Scalar>
-std::vector<Scalar> scales_of(std::int64_t n) {
-  std::vector<Scalar> s(n);
-  for (std::int64_t i = 0; i < n; ++i) s[i] = Scalar((i % 3 == 1 ? -1 : 1) * (0.5 + double(i % 7)));
-  return s;
-}
-
-template <class Scalar>
-std::vector<std::vector<Scalar>> right_sides(std::int64_t n, int count) {
-  std::vector<std::vector<Scalar>> b;
-  for (int v = 0; v < count; ++v) {
-    const auto wave = waves_of(n, v);
-    b.emplace_back(wave.begin(), wave.end());
-  }
-  return b;
-}
-
-/// A solver that has seen a factor.
-template <class Scalar, class Space>
-struct Solver {
-  TriangularSolver<Scalar, Space> solver;
-  Report report;
-  Space space;
-
-  Solver(const HostMatrix<Scalar>& n, Triangle which, const TriangularOptions& options,
-         const std::vector<Scalar>& s = {}, const Space& on = Space())
-      : solver("test", which, options), space(on) {
-    solver.symbolic(space, graph_of<Space>(n));
-    numeric(n, s);
-  }
-  void numeric(const HostMatrix<Scalar>& n, const std::vector<Scalar>& s = {}) {
-    report = {};
-    solver.numeric(space, to_device<Space>(n.values), to_device<Space>(s), report);
-  }
-  /// Of several columns, with a workspace for one more.
-  std::vector<std::vector<Scalar>> operator()(const std::vector<std::vector<Scalar>>& x) const {
-    const auto n = static_cast<std::size_t>(solver.num_rows());
-    const MultiVector<Scalar, Space> from("from", n, x.size()), to("to", n, x.size());
-    const auto host = Kokkos::create_mirror_view(from);
-    const auto workspace = solver.make_workspace(space, static_cast<int>(x.size()) + 1);
-    Kokkos::deep_copy(from, Scalar(1));  // what a workspace has from before does not matter
-    solver.apply(space, from, to, *workspace);
-    for (std::size_t v = 0; v < x.size(); ++v)
-      for (std::size_t i = 0; i < n; ++i) host(i, v) = x[v][i];
-    space.fence();
-    Kokkos::deep_copy(from, host);
-    Kokkos::deep_copy(to, Scalar(std::nan("")));
-    solver.apply(space, from, to, *workspace);
-    space.fence();
-    std::vector<std::vector<Scalar>> y(x.size());
-    for (std::size_t v = 0; v < x.size(); ++v) y[v] = to_vector(column(to, v));
-    return y;
-  }
-  std::vector<Scalar> operator()(const std::vector<Scalar>& x) const {
-    return (*this)(std::vector<std::vector<Scalar>>{x})[0];
-  }
-};
-
-template <class Scalar>
-void expect_solution(const HostMatrix<Scalar>& n, Triangle which, const std::vector<Scalar>& s,
-                     const std::vector<Scalar>& x, const std::vector<Scalar>& y, double tolerance) {
-  const Substitution expected = substitute(n, which, s, x);
-  for (std::size_t i = 0; i < y.size(); ++i)
-    ASSERT_LE(std::abs(y[i] - expected.y[i]), tolerance * expected.magnitudes[i]) << "row " << i;
-}
 
 /// Without scales one vector, with them three.
 template <class Scalar, class Space>
@@ -281,7 +174,7 @@ bool gave_up(const Solver<double, Space>& solve, const std::vector<double>& x) {
   const Vector<double, Space> y("y", x.size());
   solve.solver.apply(solve.space, as_multivector(VectorView<const double, Space>(to_device<Space>(x))),
                      as_multivector(y), *workspace);
-  using Own = impl::triangular::SyncFreeWorkspace<Space>;
+  using Own = impl::triangular::SyncFreeWorkspace<double, Space>;
   const auto progress =
       Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), static_cast<const Own&>(*workspace).progress);
   return progress(0).gave_up != 0;
@@ -557,9 +450,11 @@ TYPED_TEST(TriangularSolverTest, SaysWhatItDoes) {
   const Solver<double, TypeParam> levels(n, Triangle::upper, with(TriangularMethod::levels));
   EXPECT_EQ(levels.solver.flops(), 2.0 * n.nnz() + 2.0 * n.num_rows);
   TriangularOptions options;
-  OptionFields::of(options).set({{"method", "sync_free"}, {"sweeps", 7}, {"storage", "half"}}, "test");
+  OptionFields::of(options).set(
+      {{"method", "sync_free"}, {"sweeps", 7}, {"tolerance", 0.25}, {"storage", "half"}}, "test");
   EXPECT_EQ(options.method, TriangularMethod::sync_free);
   EXPECT_EQ(options.sweeps, 7);
+  EXPECT_EQ(options.tolerance, 0.25);
   EXPECT_EQ(options.storage, Storage::half);
 }
 

@@ -33,6 +33,12 @@ class LaneThreads {
       (void)yes;
       return all;
     }
+    KOKKOS_FUNCTION int broadcast(int value, int lane) const {
+      int values[Width];
+      for (int k = 0; k < Width; ++k) values[k] = sum<int>([&](int own) { return own == k ? value : 0; });
+      return values[lane];
+    }
+    KOKKOS_FUNCTION static void pause() { KOKKOS_IF_ON_HOST((std::this_thread::yield();)) }
     KOKKOS_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
                                                             unsigned desired) {
       return Kokkos::atomic_compare_exchange(word, expected, desired);

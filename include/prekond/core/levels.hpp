@@ -24,8 +24,8 @@
 /// registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
-/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits; of a vector),
-/// `atomic_compare_exchange`.
+/// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `broadcast(value, lane)` and
+/// `pause()` (of a vector), `atomic_compare_exchange`.
 #include <Kokkos_Core.hpp>
 #include <type_traits>
 
@@ -167,6 +167,14 @@ class CudaVectorLevel {
     KOKKOS_IF_ON_DEVICE((result = __ballot_sync(0xffffffffu, yes);))
     return result;
   }
+  /// The value of a lane, which may be another one for each.
+  KOKKOS_FORCEINLINE_FUNCTION static int broadcast(int value, int lane) { return from_lane(value, lane); }
+  /// Of a vector that waits for another one: leaves the multiprocessor to those that work.
+  KOKKOS_FORCEINLINE_FUNCTION static void pause() {
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
+    KOKKOS_IF_ON_DEVICE((__nanosleep(100);))
+#endif
+  }
   /// Kokkos's own reaches scratch by generic addresses, which costs twice the time.
   KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
                                                                       unsigned desired) {
@@ -225,9 +233,15 @@ class CudaVectorLevel {
     return result;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION const CudaVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() {
+    return 1;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() {
+    return 0;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION const CudaVectorLevel& vector() const {
+    return *this;
+  }
   KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 
  private:

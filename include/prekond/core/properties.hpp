@@ -17,6 +17,8 @@ enum class Symmetry {
 struct Properties {
   bool needs_spd = false;  ///< made for Hermitian positive definite A alone; of a solver, also for such M
   Symmetry symmetry = Symmetry::unknown;  ///< of a preconditioner
+  /// An incomplete factorisation of the whole matrix in the order of its rows: what it drops depends on that.
+  bool factors_in_order = false;
 };
 
 /// Can the solver work with the preconditioner, for a matrix that both are made for?

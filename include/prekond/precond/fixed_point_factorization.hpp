@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/precond/incomplete_factorization.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace prekond {
@@ -53,7 +54,8 @@ struct FixedPointOptions : FactorOptions {
 /// factors of the last numeric phase. It takes the entries of L of a row from what the sweep before left, and
 /// with them those of U and the pivot of the row. So the rows of the m-th level of L's pattern are exact
 /// after m sweeps, and the factors those of IncompleteFactorization after as many as there are levels less
-/// one, to rounding; in practice a few sweeps do.
+/// one, to rounding; in practice a few sweeps do, and those beyond twice the number of rows are
+/// left out.
 ///
 /// `synchronous` sweeps keep two copies of the factors, and have the same bits whatever the threads.
 /// `asynchronous` ones keep one: an entry is read while others are written. They converge too, often faster;
@@ -88,7 +90,9 @@ class FixedPointFactorization : public IncompleteFactorization<Scalar, Space> {
   typename Base::Factors factor_step(const Space& space, const matrix_view& a,
                                      const typename Base::Symbolic& symbolic, double alpha, Report& report,
                                      typename Base::Outcome& outcome) const override;
-  double work() const override { return m_sweeps.sweeps; }
+  double work(std::int64_t num_rows) const override {
+    return std::min(double(m_sweeps.sweeps), 2 * double(num_rows));
+  }
   double working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
 
  private:

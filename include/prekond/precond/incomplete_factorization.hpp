@@ -99,7 +99,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   virtual Factors factor_step(const Space& space, const matrix_view& a, const Symbolic& symbolic,
                               double alpha, Report& report, Outcome& outcome) const;
   /// How often factor_step does what a factorisation by rows does once; for the report.
-  virtual double work() const { return 1; }
+  virtual double work(std::int64_t /*num_rows*/) const { return 1; }
   /// Of the triangles that factor_step holds beside the factors, and the report's setup_bytes has.
   virtual double working_copies() const { return 0.5; }
   /// Are the factors at hand those of a numeric phase before, on this pattern?

@@ -19,10 +19,8 @@ struct FactorOptions {
 
   /// Those of a symmetric positive definite matrix, and of a general one.
   Properties properties(IncompleteKind kind) const {
-    // An approximate inverse of L^T is not the transpose of L's.
-    if (kind == IncompleteKind::ilu || solve.method == TriangularMethod::isai)
-      return {.symmetry = Symmetry::nonsymmetric};
-    return {.needs_spd = true, .symmetry = Symmetry::symmetric};
+    if (kind == IncompleteKind::ilu) return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true};
+    return {.needs_spd = true, .symmetry = Symmetry::symmetric, .factors_in_order = true};
   }
 
  protected:
@@ -40,6 +38,10 @@ struct FactorOptions {
           "host, or "
           "nearly, by sweeps of Jacobi's method or approximate inverses");
     visit("solve.sweeps", solve.sweeps, 0, 1000000, "of solve.method jacobi");
+    visit(
+        "solve.tolerance", solve.tolerance, 0.0, 1.0,
+        "of solve.method jacobi: numeric fixes the sweeps, the least number up to solve.sweeps of which the "
+        "last changes a vector by this part of what the first changes; 0: all solve.sweeps");
     visit("solve.isai_power", solve.isai_power, 1, 1000,
           "of solve.method isai: the power of the triangle's pattern that the inverse has");
     visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,

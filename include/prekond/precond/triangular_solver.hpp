@@ -15,14 +15,16 @@ template <class Scalar, class Space>
 class Isai;
 
 namespace impl {
-namespace relaxation {
-template <class Space>
-struct ColorPattern;
-}
 namespace triangular {
+template <class Space>
+struct LevelOrder;
+template <class Scalar, class Space>
+struct Factor;
 template <class Scalar, class Space>
 class Solve;
-}
+template <class Space>
+struct InversePatterns;
+}  // namespace triangular
 }  // namespace impl
 
 /// How a system with a triangular factor is solved, see TriangularSolver.
@@ -38,6 +40,7 @@ inline std::vector<std::pair<std::string, TriangularMethod>> triangular_methods(
 struct TriangularOptions {
   TriangularMethod method = TriangularMethod::automatic;
   int sweeps = 3;
+  double tolerance = 0;
   int isai_power = 1;
   Storage storage = Storage::full;
   std::int64_t max_polls = std::int64_t(1) << 24;
@@ -50,6 +53,9 @@ struct TriangularOptions {
           "sync_free, or levels "
           "where they have 65536 rows and more in the mean");
     visit("sweeps", sweeps, 0, 1000000, "of jacobi; as many as there are levels less one are exact");
+    visit("tolerance", tolerance, 0.0, 1.0,
+          "of jacobi: numeric fixes the sweeps, the least number up to `sweeps` of which the last changes a "
+          "vector by this part of what the first changes; 0: all `sweeps`");
     visit("isai_power", isai_power, 1, 1000, "of isai: the power of the triangle's pattern that it has");
     visit("storage", storage, storage_choices(),
           "precision in which the factor is kept and applied; full: the matrix's");
@@ -69,9 +75,14 @@ struct TriangularOptions {
 ///   order of a row's sum depends on the row alone. A bound on the looks (`max_polls`) ends the wait: one
 ///   team then solves all levels, with the same bits. Exact. On a host it is there for tests.
 /// - `jacobi`: y_0 = S x, y_(k + 1) = S x - N y_k, `sweeps` times, each a product with N in any format. N is
-///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before.
+///   nilpotent: the error is 0 after as many sweeps as there are levels less one, but may grow before; sweeps
+///   beyond the number of rows are left out.
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
-///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so.
+///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so. With
+///   `tolerance` > 0 numeric fixes their number too, on that vector: the least k >= 1 with d_k <= tolerance
+///   d_1, d_k = max |y_k - y_(k - 1)|, and `sweeps` where those do not reach it, of which a note has d_k /
+///   d_1. 3, the default of `sweeps`, is little then: raise it with `tolerance`. Applications all do as many
+///   sweeps, without looking at changes: M stays one linear operator.
 /// - `isai`: y = M S x with an approximate inverse M of I + N on the pattern of its power (see Isai).
 /// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
@@ -84,9 +95,10 @@ struct TriangularOptions {
 /// Cost of an application of nnz entries: 2 nnz + 2 n operations a vector, of `jacobi` as many a sweep. The
 /// exact methods also take as many steps as there are levels: by launches some 3 us each, on a device without
 /// synchronisation some 1 us. Memory: N's pattern is shared with the caller, and so are the values of
-/// `sync_free` with the matrix's own precision, which also has 4 bytes a row; `levels` keeps a copy of N in
-/// the order of the levels, 8 bytes an entry beside its value, `jacobi` the stored values, `isai` M. A
-/// workspace has one vector a column, of `jacobi` two with S, of `sync_free` none.
+/// `sync_free` with the matrix's own precision, which also has 4 bytes a row, and 4 an entry where rows are
+/// short; `levels` keeps a copy of N in the order of the levels, 8 bytes an entry beside its value, `jacobi`
+/// the stored values, `isai` M. A workspace has one vector a column, of `jacobi` two with S, of `sync_free`
+/// none where rows are long.
 ///
 /// Entries of N or S that are not finite count as 0 and 1; entries beyond the range of `storage` are cut to
 /// its largest number, those below become 0. The report counts them.
@@ -113,6 +125,20 @@ class TriangularSolver {
   void numeric(const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
                Report& report);
 
+  /// Both of N and of `other`, for N^T and S': of method `isai`. The inverse of I + N^T is M^T, to the last
+  /// bit, in any storage: the pattern is transposed by the first numeric after `symbolic`, the values by
+  /// each. Memory: M is stored twice. \throws std::logic_error for another method \pre the other's pattern
+  /// and values are N^T's
+  void numeric_with_transpose(const Space& space, const Vector<Scalar, Space>& values,
+                              const Vector<Scalar, Space>& scale, TriangularSolver& other,
+                              const Vector<Scalar, Space>& other_values,
+                              const Vector<Scalar, Space>& other_scale, Report& report);
+  /// Where `jacobi` is in use: at least so many sweeps, as another solve does, and then as many as reach the
+  /// tolerance; numeric's note becomes theirs. Fences. \returns whether the solve still is by `jacobi`: it
+  /// is as it was where the last of these sweeps changes the fixed vector by more than the first. \throws
+  /// std::logic_error where `jacobi` is not in use
+  bool raise_sweeps(const Space& space, int least, Report& report);
+
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
   /// y = (I + N)^-1 S x, or near it. No allocation; no fence, but for `host`. \throws std::logic_error before
   /// `numeric`, for a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit
@@ -127,26 +153,35 @@ class TriangularSolver {
   /// The one in use; the one asked for before `numeric`, or without rows.
   TriangularMethod method() const { return m_method; }
   int num_levels() const;           ///< 0 where the method needs none
+  int sweeps() const;               ///< of an application by `jacobi`; 0 of the others
   std::string description() const;  ///< the method, and why it
   const TriangularOptions& options() const { return m_options; }
 
  private:
-  using Pattern = impl::relaxation::ColorPattern<Space>;
+  using Order = impl::triangular::LevelOrder<Space>;
   using Solve = impl::triangular::Solve<Scalar, Space>;
+  using Factor = impl::triangular::Factor<Scalar, Space>;
 
+  Factor checked_factor(const Space& space, const Vector<Scalar, Space>& values,
+                        const Vector<Scalar, Space>& scale, Report& report) const;
+  void set_solve(const std::shared_ptr<const Solve>& solve, TriangularMethod method,
+                 const std::shared_ptr<const Order>& order, const std::string& note, Report& report);
+  std::string describe_sweeps() const;
   bool needs_levels() const;
   void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
   TriangularMethod exact_method(const LevelSchedule<Space>& levels) const;
+  std::shared_ptr<const Order> find_order(const Space& space, const CsrGraph<Space>& n,
+                                          const LevelSchedule<Space>& levels) const;
 
   std::string m_owner;
   Triangle m_which;
   TriangularOptions m_options;
   CsrGraph<Space> m_graph;
   bool m_has_graph = false;
-  std::shared_ptr<const LevelSchedule<Space>> m_levels;  ///< where a method needed them
-  std::shared_ptr<const Pattern> m_pattern;              ///< N by levels, likewise
+  std::shared_ptr<const Order> m_order;  ///< by levels, where a method needed them
   std::shared_ptr<Isai<Scalar, Space>> m_isai;
-  std::shared_ptr<const Solve> m_solve;  ///< of a numeric phase
+  std::shared_ptr<impl::triangular::InversePatterns<Space>> m_inverse_patterns;  ///< with a transpose
+  std::shared_ptr<const Solve> m_solve;                                          ///< of a numeric phase
   TriangularMethod m_method;
   std::string m_note;  ///< why sweeps are not done
 };

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The levels of a triangle in one launch, each row waiting for those of the rows that it needs.
+#include <prekond/core/levels.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
 #include "core/relaxed_words.hpp"
@@ -13,9 +14,10 @@
 namespace prekond::impl::levels {
 
 struct WaitTuning {
-  static constexpr int rows_per_block = 512;  ///< on a device a thread each
-  static constexpr int resident_threads = 1536;
-  static constexpr int batch = 4;  ///< needs that a row asks for at a time
+  static constexpr int team_lanes = 256;
+  static constexpr int resident_threads = 2048;  ///< of a multiprocessor
+  static constexpr int rows_of_thread = 64;      ///< of a ticket, where lanes keep no registers
+  static constexpr int batch = 4;                ///< needs that a row asks for at a time
 };
 
 /// Does row i need row `col`?
@@ -23,94 +25,158 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_need(Triangle which, std::int64_t i, int col
   return which == Triangle::lower ? col < i : col > i && col < num_rows;
 }
 
-/// levels(i) = 1 + max levels(j) of the rows j that row i needs, 0 where it needs none. Teams take blocks of
-/// rows by tickets, of an upper triangle the last ones first: what a row needs is of a block before, whose
-/// team runs, or of its own. A row that waits asks once a turn, in the same loop in which others of its warp
-/// write: so none waits for a lane that does not get its turn, on devices of any kind.
+/// levels(i) = 1 + max levels(j) of the rows j that row i needs, 0 where it needs none. Vectors of lanes take
+/// rows next to each other by tickets, of an upper triangle the last ones first: what a row needs is of a
+/// ticket before, whose vector runs, or of the same vector. All lanes ask for what is missing in turns that
+/// they take together, and then go through the needs among themselves, lane by lane. Where lanes keep no
+/// registers one thread of a vector works alone: a lane that waits for another one of its vector might wait
+/// for ever.
 template <class Space>
 struct WaitForLevels {
   using Tuning = WaitTuning;
-  using Bounds = ResidentBounds<Tuning::rows_per_block, Tuning::resident_threads, int>;
-  using Policy = Kokkos::TeamPolicy<Space, Bounds>;
+  using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, int>>;
   using Member = typename Policy::member_type;
-  using Block =
-      Kokkos::View<int*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using Level = NativeVectorLevel<Space, Member, 32>;
+  static constexpr int rows_of_ticket = Level::keeps_registers ? Level::width : Tuning::rows_of_thread;
   static constexpr int unknown = -1, no_need = -2;
 
   CsrGraphView<Space> graph;
   Triangle which;
   VectorView<int, Space> levels;  ///< `unknown` at first
-  VectorView<int, Space> next;    ///< of blocks
+  VectorView<int, Space> next;    ///< tickets
 
-  std::int64_t num_blocks() const {
-    return (graph.num_rows + Tuning::rows_per_block - 1) / Tuning::rows_per_block;
-  }
   Policy policy(const Space& space) const {
-    constexpr int threads = is_host_space<Space> ? 1 : +Tuning::rows_per_block;
-    const std::int64_t most = std::max(1, space.concurrency() / threads);
-    return Policy(space, static_cast<int>(std::min(num_blocks(), most)), threads)
-        .set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(Block::shmem_size(Tuning::rows_per_block))));
+    int lanes = 1;
+    if constexpr (!is_host_space<Space>)
+      lanes = Level::keeps_registers ? Level::width : Policy::vector_length_max();
+    const int threads = is_host_space<Space> ? 1 : Tuning::team_lanes / lanes;
+    const std::int64_t tickets = (graph.num_rows + rows_of_ticket - 1) / rows_of_ticket;
+    const std::int64_t most = std::max(1, space.concurrency() / (threads * lanes));
+    return Policy(space, static_cast<int>(std::min((tickets + threads - 1) / threads, most)), threads, lanes);
   }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Block own(team.team_scratch(0), Tuning::rows_per_block);
     for (;;) {
-      int block = 0;
+      int ticket = 0;
       Kokkos::single(
-          Kokkos::PerTeam(team), [&](int& taken) { taken = Kokkos::atomic_fetch_add(&next(0), 1); }, block);
-      const std::int64_t begin = std::int64_t(block) * Tuning::rows_per_block;
+          Kokkos::PerThread(team), [&](int& taken) { taken = Kokkos::atomic_fetch_add(&next(0), 1); },
+          ticket);
+      const std::int64_t begin = std::int64_t(ticket) * rows_of_ticket;
       if (begin >= graph.num_rows) return;
-      const std::int64_t left = graph.num_rows - begin;
-      const int count = left < Tuning::rows_per_block ? static_cast<int>(left) : +Tuning::rows_per_block;
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int k) { own(k) = unknown; });
-      team.team_barrier();
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int k) { find(own, begin, k); });
-      team.team_barrier();
+      if constexpr (Level::keeps_registers) {
+        find_together(Level(team), begin);
+      } else {
+        const std::int64_t end =
+            begin + rows_of_ticket < graph.num_rows ? begin + rows_of_ticket : graph.num_rows;
+        Kokkos::single(Kokkos::PerThread(team), [&] {
+          for (std::int64_t place = begin; place < end; ++place) find(place);
+        });
+      }
+    }
+  }
+
+  /// The rows at places [begin, begin + width), a lane each. In a turn each lane asks for what it lacks, and
+  /// then the rows that have all are done, lane by lane where they need each other.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void find_together(const AnyLevel& level, std::int64_t begin) const {
+    constexpr unsigned all = ~0u;
+    Row row = row_at(begin + level.lane());
+    for (unsigned done = 0; done != all;) {
+      if (row.at < row.end) ask(row, begin);
+      for (;;) {
+        take_from_lanes(level, row, done);
+        const bool ends = row.at >= row.end && (done >> level.lane() & 1) == 0 && row.taken == row.within;
+        const unsigned end_now = level.vote(ends);
+        if (end_now == 0) break;
+        if (ends && row.index >= 0) store_relaxed(levels(row.index), row.level);
+        done |= end_now;
+      }
+      if (done != all) level.pause();
     }
   }
 
  private:
-  /// Rows in the order in which they can be done.
+  struct Row {
+    std::int64_t index = -1;
+    std::size_t at = 0, end = 0;  ///< entries that are left
+    int level = 0;
+    int missing = -1;     ///< the row whose level was not there, if any
+    unsigned within = 0;  ///< bit l: needs the row of lane l
+    unsigned taken = 0;   ///< those whose level is known
+  };
+
+  /// The levels of the rows of lanes that are done.
+  template <class AnyLevel>
+  KOKKOS_FORCEINLINE_FUNCTION static void take_from_lanes(const AnyLevel& level, Row& row, unsigned done) {
+    while (true) {
+      const unsigned open = row.within & done & ~row.taken;
+      if (level.vote(open != 0) == 0) return;
+      const int lane = open != 0 ? lowest_bit(open) : level.lane();
+      const int other = level.broadcast(row.level, lane);
+      if (open == 0) continue;
+      row.level = larger(row.level, other + 1);
+      row.taken |= 1u << lane;
+    }
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static int lowest_bit(unsigned bits) {
+    return Kokkos::Experimental::countr_zero_builtin(bits);
+  }
+
+  /// Rows stand in the order in which they can be done.
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t place_of(std::int64_t row) const {
     return which == Triangle::lower ? row : graph.num_rows - 1 - row;
   }
+  KOKKOS_FORCEINLINE_FUNCTION Row row_at(std::int64_t place) const {
+    Row row;
+    if (place >= graph.num_rows) return row;
+    row.index = place_of(place);
+    row.at = graph.row_ptrs(row.index);
+    row.end = graph.row_ptrs(row.index + 1);
+    return row;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION static int larger(int a, int b) { return a < b ? b : a; }
 
-  KOKKOS_FUNCTION void find(const Block& own, std::int64_t begin, int k) const {
-    const std::int64_t i = place_of(begin + k);
-    std::size_t at = graph.row_ptrs(i);
-    const std::size_t end = graph.row_ptrs(i + 1);
-    int level = 0;
-    // The condition reads what the body writes, so that no compiler moves the writing out of the loop.
-    while (load_relaxed(own(k)) == unknown) {
-      int known[Tuning::batch];
-#pragma unroll
-      for (int p = 0; p < Tuning::batch; ++p)
-        known[p] = at + p < end ? level_of(own, begin, i, graph.col_idxs(at + p)) : +unknown;
-      bool is_known = true;
-      int found = 0;
-#pragma unroll
-      for (int p = 0; p < Tuning::batch; ++p) {
-        is_known = is_known && known[p] != unknown;
-        if (!is_known) continue;
-        level = known[p] + 1 > level ? known[p] + 1 : level;
-        ++found;
-      }
-      at += found;
-      if (at < end) {
-        KOKKOS_IF_ON_HOST(
-            (if (found == 0) std::this_thread::yield();))  // whom it waits for may want this core
-        continue;
-      }
-      store_relaxed(levels(i), level);
-      store_relaxed(own(k), level);
+  /// By one thread. \pre all rows before are of other tickets, or done
+  KOKKOS_FUNCTION void find(std::int64_t place) const {
+    Row row = row_at(place);
+    while (row.at < row.end) {
+      const std::size_t before = row.at;
+      ask(row, place);
+      KOKKOS_IF_ON_HOST((if (row.at == before) std::this_thread::yield();))  // whom it waits for needs a core
     }
+    store_relaxed(levels(row.index), row.level);
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION int level_of(const Block& own, std::int64_t begin, std::int64_t i,
-                                           int col) const {
-    if (!is_need(which, i, col, graph.num_rows)) return no_need;
-    const std::int64_t place = place_of(col) - begin;
-    return load_relaxed(place >= 0 ? own(place) : levels(col));
+  /// Asks once: for the need that was not there, alone, since those who wait slow down those who work; or for
+  /// the next ones, up to the first that is not there.
+  KOKKOS_FORCEINLINE_FUNCTION void ask(Row& row, std::int64_t begin) const {
+    if (row.missing >= 0 && load_relaxed(levels(row.missing)) == unknown) return;
+    row.missing = -1;
+    int cols[Tuning::batch], known[Tuning::batch];
+#pragma unroll
+    for (int p = 0; p < Tuning::batch; ++p) {
+      cols[p] = row.at + p < row.end ? graph.col_idxs(row.at + p) : -1;
+      known[p] = cols[p] >= 0 ? level_of(row, begin, cols[p]) : +unknown;
+    }
+    bool is_known = true;
+    int found = 0;
+#pragma unroll
+    for (int p = 0; p < Tuning::batch; ++p) {
+      if (is_known && known[p] == unknown) row.missing = cols[p];
+      is_known = is_known && known[p] != unknown;
+      if (!is_known) continue;
+      row.level = larger(row.level, known[p] + 1);
+      ++found;
+    }
+    row.at += found;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int level_of(Row& row, std::int64_t begin, int col) const {
+    if (!is_need(which, row.index, col, graph.num_rows)) return no_need;
+    const std::int64_t lane = place_of(col) - begin;
+    if (lane < 0) return load_relaxed(levels(col));
+    row.within |= 1u << lane;
+    return no_need;
   }
 };
 
@@ -118,7 +184,7 @@ struct WaitForLevels {
 template <class Space>
 Vector<int, Space> wait_for_levels(const Space& space, const CsrGraphView<Space>& graph, Triangle which) {
   const auto levels = allocate<Vector<int, Space>>(space, "prekond::level_schedule::levels", graph.num_rows);
-  Kokkos::deep_copy(space, levels, WaitForLevels<Space>::unknown);
+  Kokkos::deep_copy(space, levels, +WaitForLevels<Space>::unknown);
   const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::level_schedule::next", 1);
   const WaitForLevels<Space> wait{graph, which, levels, next};
   Kokkos::parallel_for("prekond::level_schedule::wait", wait.policy(space), wait);

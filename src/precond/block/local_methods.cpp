@@ -75,7 +75,9 @@ Properties local_method_properties(const MethodChoice& choice) {
   const auto of = [&](const auto& registry) {
     const auto configurator = find_line(registry, choice.name, "local method").configure();
     configurator->fields().set(choice.options, choice.name);
-    return configurator->properties();
+    Properties properties = configurator->properties();
+    properties.factors_in_order = false;  // of blocks, whose rows a partition has chosen
+    return properties;
   };
   const auto& own = impl::block::local_method_registry<double, Space>();
   if (impl::block::has_line(own, choice.name)) return of(own);

@@ -112,7 +112,11 @@ class RegisteredMethod : public LocalMethod<Scalar, Space> {
                          ScatterRows<Scalar, Space>{transfer, to, y});
   }
 
-  Properties properties() const override { return m_method->properties(); }
+  Properties properties() const override {
+    Properties properties = m_method->properties();
+    properties.factors_in_order = false;  // of blocks, whose rows a partition has chosen
+    return properties;
+  }
   void set_listener(const typename LocalMethod<Scalar, Space>::Listener& listener) override {
     m_method->set_listener(listener);
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/ilu/factor_solves.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "instantiate.hpp"
@@ -81,14 +82,41 @@ void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<
                          relaxation::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
     m_last_scale = {};
   }
+  if (same_methods && m_options.method == TriangularMethod::isai) {
+    m_lower.numeric_with_transpose(space, factors.lower, factors.row_scale, m_upper, factors.upper,
+                                   upper_scale, report);
+    return;
+  }
   m_lower.numeric(space, factors.lower, factors.row_scale, report);
   m_upper.numeric(space, factors.upper, upper_scale, report);
-  if (same_methods && m_lower.method() != m_upper.method()) {
-    if (m_lower.method() == m_options.method)
-      solve_exactly(space, Triangle::lower, pattern.lower, factors.lower, factors.row_scale, report);
-    else if (m_upper.method() == m_options.method)
-      solve_exactly(space, Triangle::upper, pattern.upper, factors.upper, upper_scale, report);
+  if (same_methods) make_same(space, pattern, factors, upper_scale, report);
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::make_same(const Space& space, const FillPattern<Space>& pattern,
+                                            const Factors& factors, const Vector<Scalar, Space>& upper_scale,
+                                            Report& report) {
+  const bool lower_is_so = m_lower.method() == m_options.method;
+  const bool upper_is_so = m_upper.method() == m_options.method;
+  if (m_options.method != TriangularMethod::jacobi || !(lower_is_so || upper_is_so)) return;
+  if (lower_is_so && upper_is_so) {
+    if (same_sweeps(space, report)) return;
+    report.notes.push_back(m_owner +
+                           ": jacobi was refused: one triangle's sweeps diverge before the other's end");
   }
+  if (lower_is_so)
+    solve_exactly(space, Triangle::lower, pattern.lower, factors.lower, factors.row_scale, report);
+  if (upper_is_so) solve_exactly(space, Triangle::upper, pattern.upper, factors.upper, upper_scale, report);
+}
+
+/// \returns whether there is a number of sweeps that both take. Each round raises one of the two.
+template <class Scalar, class Space>
+bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report) {
+  while (m_lower.sweeps() != m_upper.sweeps()) {
+    const int larger = std::max(m_lower.sweeps(), m_upper.sweeps());
+    if (!(m_lower.sweeps() < larger ? m_lower : m_upper).raise_sweeps(space, larger, report)) return false;
+  }
+  return true;
 }
 
 template <class Scalar, class Space>

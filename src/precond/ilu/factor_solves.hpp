@@ -27,7 +27,8 @@ class FactorSolves {
   void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
   /// The same; levels are found where the solves need them. Fences.
   void symbolic(const Space& space, const FillPattern<Space>& pattern);
-  /// `same_methods`: where one solve falls back to an exact one, the other does: so M stays symmetric.
+  /// `same_methods`: U = L^T, and M stays symmetric. Where one solve falls back to an exact one, the other
+  /// does; both do the larger number of sweeps; the approximate inverse of I + U is the transpose of I + L's.
   /// Fences.
   void numeric(const Space& space, const FillPattern<Space>& pattern,
                const relaxation::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
@@ -39,6 +40,11 @@ class FactorSolves {
   std::string description() const { return m_lower.description(); }
 
  private:
+  using Factors = relaxation::Factors<Scalar, Space>;
+
+  void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
+                 const Vector<Scalar, Space>& upper_scale, Report& report);
+  bool same_sweeps(const Space& space, Report& report);
   void solve_exactly(const Space& space, Triangle which, const CsrGraph<Space>& pattern,
                      const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale, Report& report);
 

@@ -103,7 +103,8 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
   if (m_keeps_factors)
     report.bytes += static_cast<std::int64_t>((lower + upper + 2 * a.num_rows) * sizeof(Scalar));
   report.apply_flops = solves->flops();
-  report.numeric_flops = 2.0 * work() * best.tries * double(lower) * double(upper) / double(a.num_rows);
+  report.numeric_flops =
+      2.0 * work(a.num_rows) * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
   const double copies = working_copies() + (best.tries > 1 ? 2 : 1);

@@ -131,11 +131,14 @@ Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, S
   else
     work.start();
   const double before = work.residual();
-  work.sweep(options.sweeps, options.mode);
+  // There are no more levels than rows; twice as many sweeps also take away what rounding left, and further
+  // ones would change nothing.
+  const int done = static_cast<int>(std::min<std::int64_t>(options.sweeps, 2 * pattern.num_rows()));
+  work.sweep(done, options.mode);
   const double after = work.residual();
   outcome.note = note_of_residuals(
-      std::to_string(options.sweeps) + (options.mode == SweepMode::synchronous ? "" : " asynchronous") +
-          (options.sweeps == 1 ? " sweep" : " sweeps") + (last != nullptr ? " from the last factors" : ""),
+      std::to_string(done) + (options.mode == SweepMode::synchronous ? "" : " asynchronous") +
+          (done == 1 ? " sweep" : " sweeps") + (last != nullptr ? " from the last factors" : ""),
       before, after);
   const Scalar epsilon = Kokkos::Experimental::epsilon_v<Scalar>;
   if (after <= std::max(before, 64 * double(epsilon))) {

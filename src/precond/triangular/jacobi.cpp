@@ -7,6 +7,7 @@
 #include "instantiate.hpp"
 #include "precond/triangular/solve.hpp"
 
+#include <algorithm>
 #include <limits>
 
 namespace prekond::impl::triangular {
@@ -55,15 +56,15 @@ class JacobiSolve : public Solve<Scalar, Space> {
   using Const = MultiVectorView<const Scalar, Space>;
   using Vectors = MultiVectorView<Scalar, Space>;
 
-  JacobiSolve(const Space& space, const Factor<Scalar, Space>& factor, const TriangularOptions& options)
-      : m_owner(factor.owner), m_scale(factor.scale), m_sweeps(options.sweeps) {
+  JacobiSolve(const Space& space, const Factor<Scalar, Space>& factor, Storage storage)
+      : m_owner(factor.owner), m_scale(factor.scale) {
     OwnMatrix<Scalar, Space> n(factor.graph.num_rows, factor.graph.num_cols, factor.graph.row_ptrs,
                                factor.graph.col_idxs, factor.values);
     if (n.num_cols > n.num_rows) {
       const auto own = filter_entries<Scalar, Space>(space, n, IsOwnColumn<Scalar, Space>{n});
       n = OwnMatrix<Scalar, Space>(n.num_rows, n.num_rows, own.row_ptrs, own.col_idxs, own.values);
     }
-    m_n = StoredMatrix<Scalar, Space>(space, n, {options.storage, MatrixFormat::automatic});
+    m_n = StoredMatrix<Scalar, Space>(space, n, {storage, MatrixFormat::automatic});
   }
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
@@ -81,19 +82,37 @@ class JacobiSolve : public Solve<Scalar, Space> {
     sweep(space, x, y, own);
   }
 
-  /// By the workspace's own vectors.
-  Changes try_sweeps(const Space& space) const {
+  /// Fixes the number of sweeps, on a fixed vector: at least `least`, at most the options'. The change of a
+  /// sweep that decides nothing is not looked at.
+  void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
     using Owned = MultiVector<Scalar, Space>;
-    const std::int64_t n = m_n.num_rows();
-    const Owned x = allocate<Owned>(space, "prekond::triangular::numeric::x", n, 1);
-    const Owned y = allocate<Owned>(space, "prekond::triangular::numeric::y", n, 1);
-    const auto workspace = make_workspace(space, 1);
+    m_changes = {};
+    // N is nilpotent: after as many sweeps as there are rows further ones would change nothing.
+    const int most = static_cast<int>(std::min<std::int64_t>(options.sweeps, m_n.num_rows()));
+    m_sweeps = most;
+    if (m_sweeps == 0) return;
+    const auto vector = [&](const char* label) { return allocate<Owned>(space, label, m_n.num_rows(), 1); };
+    const Owned source = vector("prekond::triangular::numeric::x");
+    const Owned y = vector("prekond::triangular::numeric::y");
+    const Owned other = vector("prekond::triangular::numeric::other");
     Kokkos::parallel_for("prekond::triangular::numeric::fixed_vector", rows(space),
-                         FixedVector<Scalar, Space>{x});
-    Changes changes;
-    sweep(space, x, y, static_cast<const JacobiWorkspace<Scalar, Space>&>(*workspace), &changes);
-    return changes;
+                         FixedVector<Scalar, Space>{source});
+    if (m_scale.extent(0) > 0) scale_vectors<Scalar, Space>(space, m_scale, source, source);
+    Const from = source;
+    for (int k = 1; k <= most; ++k) {
+      const Vectors to = k % 2 == 1 ? y : other;
+      m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
+      const bool may_be_last = k == most || (options.tolerance > 0 && k >= least);
+      if (k == 1 || may_be_last) m_changes.last = change(space, from, to);
+      if (k == 1) m_changes.first = m_changes.last;
+      m_changes.sweeps = k;
+      if (may_be_last && options.tolerance > 0 && m_changes.last <= options.tolerance * m_changes.first)
+        break;
+      from = to;
+    }
+    m_sweeps = m_changes.sweeps;  // the last change was waited for: the vectors may go
   }
+  const Changes* changes() const override { return &m_changes; }
 
   std::int64_t bytes() const override {
     return m_n.bytes() + static_cast<std::int64_t>(m_scale.span() * sizeof(Scalar));
@@ -116,8 +135,7 @@ class JacobiSolve : public Solve<Scalar, Space> {
   }
 
   /// The last sweep writes y.
-  void sweep(const Space& space, Const x, Vectors y, const JacobiWorkspace<Scalar, Space>& own,
-             Changes* changes = nullptr) const {
+  void sweep(const Space& space, Const x, Vectors y, const JacobiWorkspace<Scalar, Space>& own) const {
     const std::size_t count = x.extent(1);
     const Vectors other = columns_of<Scalar, Space>(own.other, m_n.num_rows(), count, m_owner);
     Const source = x;
@@ -133,15 +151,14 @@ class JacobiSolve : public Solve<Scalar, Space> {
     for (int k = 1; k <= m_sweeps; ++k) {
       const Vectors to = (m_sweeps - k) % 2 == 0 ? y : other;
       m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
-      if (changes && k == 1) changes->first = change(space, from, to);
-      if (changes && k == m_sweeps) changes->last = change(space, from, to);
       from = to;
     }
   }
 
   std::string m_owner;
   Vector<Scalar, Space> m_scale;
-  int m_sweeps;
+  int m_sweeps = 0;
+  Changes m_changes;
   StoredMatrix<Scalar, Space> m_n;
 };
 
@@ -149,15 +166,26 @@ class JacobiSolve : public Solve<Scalar, Space> {
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                              const TriangularOptions& options, Changes& changes) {
-  const auto result = std::make_shared<const JacobiSolve<Scalar, Space>>(space, factor, options);
-  changes = result->try_sweeps(space);
+                                              const TriangularOptions& options) {
+  const auto result = std::make_shared<JacobiSolve<Scalar, Space>>(space, factor, options.storage);
+  result->fix_sweeps(space, options, 0);
   return result;
 }
 
-#define PREKOND_JACOBI_SOLVE(Scalar, Space)                              \
-  template SolvePointer<Scalar, Space> make_jacobi_solve<Scalar, Space>( \
-      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&, Changes&);
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,
+                                             const TriangularOptions& options, int least) {
+  const auto result =
+      std::make_shared<JacobiSolve<Scalar, Space>>(static_cast<const JacobiSolve<Scalar, Space>&>(*solve));
+  result->fix_sweeps(space, options, least);
+  return result;
+}
+
+#define PREKOND_JACOBI_SOLVE(Scalar, Space)                                  \
+  template SolvePointer<Scalar, Space> make_jacobi_solve<Scalar, Space>(     \
+      const Space&, const Factor<Scalar, Space>&, const TriangularOptions&); \
+  template SolvePointer<Scalar, Space> with_more_sweeps<Scalar, Space>(      \
+      const Space&, const SolvePointer<Scalar, Space>&, const TriangularOptions&, int);
 PREKOND_INSTANTIATE(PREKOND_JACOBI_SOLVE)
 
 }  // namespace prekond::impl::triangular

@@ -5,10 +5,12 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
+#include "pattern/levels/chunks.hpp"
 #include "precond/relaxation/color_pattern.hpp"
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prekond::impl::triangular {
@@ -23,6 +25,12 @@ struct Factor {
   Vector<Scalar, Space> scale;  ///< empty: S = I
 };
 
+/// What sweeps change: the first one, and the last, and how many there are.
+struct Changes {
+  double first = 0, last = 0;
+  int sweeps = 0;
+};
+
 template <class Scalar, class Space>
 class Solve {
  public:
@@ -33,19 +41,34 @@ class Solve {
                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
   virtual std::int64_t bytes() const = 0;  ///< without the pattern's
   virtual double flops() const = 0;
+  /// What sweeps changed when they were tried; null where there are none.
+  virtual const Changes* changes() const { return nullptr; }
 };
 
 template <class Scalar, class Space>
 using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
-using LevelsPointer = std::shared_ptr<const LevelSchedule<Space>>;
-template <class Space>
 using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
 
-/// N in the order of its levels: their triangle `lower`, whichever N is. Fences.
+/// N's rows by levels, and what an exact method makes of them.
 template <class Space>
-LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n,
-                                       const LevelSchedule<Space>& schedule);
+struct LevelOrder {
+  LevelSchedule<Space> levels;
+  LevelPattern<Space> pattern;         ///< of `levels`: N in their order
+  impl::levels::Chunks<Space> chunks;  ///< of `sync_free`
+  /// Of `sync_free` with short rows: the places in `levels.rows` of N's columns, so that rows next to each
+  /// other there look for values next to each other; -1 of other ranks.
+  Vector<int, Space> places;
+
+  std::int64_t bytes() const;
+};
+template <class Space>
+using LevelOrderPointer = std::shared_ptr<const LevelOrder<Space>>;
+
+/// For one of the exact methods. Fences.
+template <class Space>
+LevelOrderPointer<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
+                                          const LevelSchedule<Space>& levels, TriangularMethod method);
 
 /// N and S in the order of the levels.
 template <class Scalar, class Space>
@@ -63,23 +86,37 @@ SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Sc
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_sync_free_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                                 const LevelsPointer<Space>& levels,
+                                                 const LevelOrderPointer<Space>& order,
                                                  const TriangularOptions& options,
                                                  std::vector<std::string>& notes);
 
-/// What sweeps change: the first one, and the last.
-struct Changes {
-  double first = 0, last = 0;
-};
-/// Gets the changes of a fixed vector. Fences.
+/// By as many sweeps as the options tell, or with a tolerance a fixed vector, on which they are tried.
+/// Fences, with a tolerance after each sweep.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_jacobi_solve(const Space& space, const Factor<Scalar, Space>& factor,
-                                              const TriangularOptions& options, Changes& changes);
+                                              const TriangularOptions& options);
+/// The same solve by at least so many sweeps. Fences. \pre `solve` is by make_jacobi_solve, and least <=
+/// options.sweeps
+template <class Scalar, class Space>
+SolvePointer<Scalar, Space> with_more_sweeps(const Space& space, const SolvePointer<Scalar, Space>& solve,
+                                             const TriangularOptions& options, int least);
 
 /// Runs the numeric phase of `isai`. Its notes and breakdowns go to the report.
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_isai_solve(const Space& space, const Factor<Scalar, Space>& factor,
                                             const std::shared_ptr<Isai<Scalar, Space>>& isai, Report& report);
+
+/// M's pattern, and its transpose's; without rows until a numeric phase has made them.
+template <class Space>
+struct InversePatterns {
+  CsrGraph<Space> inverse, transposed;
+};
+/// M S x, and M^T S' x for `transposed_scale` S'. Finds M by an ISAI on a pattern that it has or makes. Its
+/// notes and breakdowns go to the report. Fences.
+template <class Scalar, class Space>
+std::pair<SolvePointer<Scalar, Space>, SolvePointer<Scalar, Space>> make_isai_pair(
+    const Space& space, const Factor<Scalar, Space>& factor, const Vector<Scalar, Space>& transposed_scale,
+    const IsaiOptions& options, InversePatterns<Space>& patterns, Report& report);
 
 /// By levels on the host's execution space.
 template <class Scalar, class Space>

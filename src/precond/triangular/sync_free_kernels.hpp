@@ -34,6 +34,20 @@ struct SyncFreeTuning {
   static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
   // Rows of so many mean levels are on their way at a time: more of them would only poll.
   static constexpr std::int64_t levels_on_their_way = 8;
+
+  /// Of a device's row.
+  static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
+    if (entries <= mean_of_thread * rows) return 1;
+    if (entries <= mean_of_eight * rows) return 8;
+    return entries <= mean_of_sixteen * rows ? 16 : 32;
+  }
+  static constexpr int team_threads(bool is_host, int lanes) {
+    if (is_host) return 1;
+    return lanes == 1 ? team_of_threads : team_lanes / lanes;
+  }
+  static constexpr int rows_per_chunk(bool is_host, int lanes) {
+    return is_host ? host_rows : team_threads(is_host, lanes);
+  }
 };
 
 /// What the teams of a launch share.
@@ -42,8 +56,9 @@ struct SyncFreeProgress {
   int gave_up;
 };
 
-template <class Space>
+template <class Scalar, class Space>
 struct SyncFreeWorkspace : Workspace {
+  MultiVector<WordOf<Scalar>, Space> x;  ///< by places; without rows where y itself is waited for
   Vector<SyncFreeProgress, Space> progress;
   std::int64_t num_rows = 0;
   std::size_t num_vectors = 0;
@@ -61,17 +76,18 @@ PackedColumns<WordOf<Scalar>> words_of(const PackedColumns<Scalar>& y) {
 /// Before a solve: no value is there, no chunk taken.
 template <class Scalar, class Space>
 struct BeginSyncFree {
-  PackedColumns<WordOf<Scalar>> y;
+  PackedColumns<WordOf<Scalar>> x;
   VectorView<SyncFreeProgress, Space> progress;
   int num_columns;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (int v = 0; v < num_columns; ++v) y(i, v) = missing_word<Scalar>;
+    for (int v = 0; v < num_columns; ++v) x(i, v) = missing_word<Scalar>;
     if (i == 0) progress(0) = SyncFreeProgress{0, 0};
   }
 };
 
-/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a vector of lanes. A row that
-/// waited in vain raises the flag, and goes on with 0 for what is missing: the result is not used.
+/// y_i = s_i b_i - sum_k n_ik y_k for row i of all vectors, by a thread or a vector of lanes. It is looked
+/// for in x: by the places of the levels, or, where there are no places, in y itself. A row that waited in
+/// vain raises the flag, and goes on with 0 for what is missing: the result is not used.
 template <class Value, class Scalar, class Space, int Lanes>
 struct SolveRow {
   using Tuning = SyncFreeTuning;
@@ -80,35 +96,37 @@ struct SolveRow {
   static constexpr int lanes = is_host_space<Space> ? 1 : Lanes;
 
   PackedVector<const std::size_t> row_ptrs;
-  PackedVector<const int> cols;
+  PackedVector<const int> cols;  ///< or their places
   PackedVector<const Value> values;
   PackedVector<const Scalar> scale;
   PackedColumns<const Scalar> b;
-  PackedColumns<Word> y;
+  PackedColumns<Word> x;
+  PackedColumns<Scalar> y;  ///< empty: it is x
   PackedVector<SyncFreeProgress> progress;
   std::int64_t max_polls;  ///< -1: all values are there
   int num_columns;
   int num_rows;
 
-  KOKKOS_FUNCTION void operator()(const Member& team, std::int64_t i) const {
+  /// Row i, which stands at `place`.
+  KOKKOS_FUNCTION void operator()(const Member& team, std::int64_t i, std::int64_t place) const {
     if constexpr (lanes == 1)
-      solve(OneLane(), i);
+      solve(OneLane(), i, place);
     else
-      solve(NativeVectorLevel<Space, Member, lanes>(team), i);
+      solve(NativeVectorLevel<Space, Member, lanes>(team), i, place);
   }
 
   template <class Level>
-  KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i, std::int64_t place) const {
     const std::size_t first = row_ptrs(i);
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
     for (int v = 0; v < num_columns; ++v) {
       const Scalar source = factor * b(i, v);  // on its way while the row waits
-      const Word* known = y.column(v);
+      const Word* known = x.column(v);
       const Scalar sum = level.template sum<Scalar>(
           [&](int lane) { return lane_sum<Level::width>(lane, first, length, known); });
       level.region([&](int lane) {
-        if (lane == 0) keep(i, v, source - sum);
+        if (lane == 0) keep(i, place, v, source - sum);
       });
     }
   }
@@ -128,10 +146,13 @@ struct SolveRow {
   };
 
   /// A NaN that looks like a missing value is written as another one.
-  KOKKOS_FORCEINLINE_FUNCTION void keep(std::int64_t i, int v, const Scalar& value) const {
+  KOKKOS_FORCEINLINE_FUNCTION void keep(std::int64_t i, std::int64_t place, int v,
+                                        const Scalar& value) const {
     const Word word = Kokkos::bit_cast<Word>(value);
     constexpr Word missing = missing_word<Scalar>;
-    store_relaxed(y(i, v), word == missing ? Word(missing - 1) : word);
+    const bool has_places = y.pointer != nullptr;
+    store_relaxed(x(has_places ? place : i, v), word == missing ? Word(missing - 1) : word);
+    if (has_places) y(i, v) = value;
   }
 
   template <int Stride>
@@ -147,7 +168,7 @@ struct SolveRow {
         const int place = k + p * Stride;
         col[p] = place < length ? cols(first + place) : -1;
         if (place < length) value[p] = values(first + place);
-        if (col[p] >= num_rows) col[p] = -1;  // of another rank
+        if (col[p] >= num_rows) col[p] = -1;  // of another rank, as is a place of -1
       }
       wait(known, col, word);
 #pragma unroll
@@ -199,10 +220,7 @@ struct SolveRow {
 template <class Row, class Space>
 struct SolveChunks {
   using Tuning = SyncFreeTuning;
-  static constexpr int team_threads = is_host_space<Space> ? 1
-                                      : Row::lanes == 1    ? Tuning::team_of_threads
-                                                           : Tuning::team_lanes / Row::lanes;
-  static constexpr int rows_per_chunk = is_host_space<Space> ? Tuning::host_rows : team_threads;
+  static constexpr int team_threads = Tuning::team_threads(is_host_space<Space>, Row::lanes);
   using Bounds = ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, double>;
   using Policy = Kokkos::TeamPolicy<Space, Bounds>;
 
@@ -231,7 +249,7 @@ struct SolveChunks {
           chunk);
       if (chunk >= num_chunks) return;
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunks(2 * chunk), chunks(2 * chunk + 1)),
-                           [&](int place) { row(team, rows(place)); });
+                           [&](int place) { row(team, rows(place), place); });
     }
   }
 };
@@ -252,7 +270,7 @@ struct SolveAlone {
     if (load_relaxed(row.progress(0).gave_up) == 0) return;
     for (int level = 0; level < num_levels; ++level) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(level), level_ptrs(level + 1)),
-                           [&](int place) { row(team, rows(place)); });
+                           [&](int place) { row(team, rows(place), place); });
       team.team_barrier();
     }
   }

@@ -7,6 +7,7 @@
 #include "precond/triangular/finite_factor.hpp"
 #include "precond/triangular/solve.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -79,25 +80,26 @@ void TriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGraph<S
   if (n.num_cols < n.num_rows)
     throw InputError(m_owner + ": the triangle is " + std::to_string(n.num_rows) + " x " +
                      std::to_string(n.num_cols) + "; it has to have a column for each row");
-  std::shared_ptr<const LevelSchedule<Space>> schedule;
-  std::shared_ptr<const Pattern> pattern;
+  std::shared_ptr<const Order> order;
   std::shared_ptr<Isai<Scalar, Space>> isai;
-  if (n.num_rows > 0 && needs_levels()) {
-    schedule = std::make_shared<const LevelSchedule<Space>>(
-        levels != nullptr ? *levels : level_schedule<Space>(space, n, m_which));
-    if (exact_method(*schedule) == TriangularMethod::levels)
-      pattern = impl::triangular::make_level_pattern<Space>(space, n, *schedule);
-  }
+  if (n.num_rows > 0 && needs_levels())
+    order = find_order(space, n, levels != nullptr ? *levels : level_schedule<Space>(space, n, m_which));
   if (n.num_rows > 0 && m_options.method == TriangularMethod::isai)
     isai = std::make_shared<Isai<Scalar, Space>>(isai_options(m_which, m_options));
   m_graph = n;
   m_has_graph = true;
-  m_levels = schedule;
-  m_pattern = pattern;
+  m_order = order;
   m_isai = isai;
+  m_inverse_patterns = isai ? std::make_shared<impl::triangular::InversePatterns<Space>>() : nullptr;
   m_solve = nullptr;
   m_method = m_options.method;
   m_note = {};
+}
+
+template <class Scalar, class Space>
+std::shared_ptr<const impl::triangular::LevelOrder<Space>> TriangularSolver<Scalar, Space>::find_order(
+    const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>& levels) const {
+  return impl::triangular::make_level_order<Space>(space, n, levels, exact_method(levels));
 }
 
 template <class Scalar, class Space>
@@ -109,8 +111,9 @@ TriangularMethod TriangularSolver<Scalar, Space>::exact_method(const LevelSchedu
 }
 
 template <class Scalar, class Space>
-void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<Scalar, Space>& values,
-                                              const Vector<Scalar, Space>& scale, Report& report) {
+impl::triangular::Factor<Scalar, Space> TriangularSolver<Scalar, Space>::checked_factor(
+    const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
+    Report& report) const {
   if (!m_has_graph) throw std::logic_error(m_owner + ": numeric before symbolic");
   if (static_cast<std::int64_t>(values.extent(0)) != m_graph.nnz())
     throw InputError(m_owner + ": there are " + std::to_string(values.extent(0)) + " values for " +
@@ -118,10 +121,29 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (scale.extent(0) > 0 && static_cast<std::int64_t>(scale.extent(0)) != m_graph.num_rows)
     throw InputError(m_owner + ": there are " + std::to_string(scale.extent(0)) + " scales for " +
                      std::to_string(m_graph.num_rows) + " rows");
-  if (m_graph.num_rows == 0) return;
+  const Factor factor{m_owner, m_which, m_graph, values, scale};
+  if (m_graph.num_rows == 0) return factor;
+  return impl::triangular::finite_factor<Scalar, Space>(space, factor, report);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::set_solve(const std::shared_ptr<const Solve>& solve,
+                                                TriangularMethod method,
+                                                const std::shared_ptr<const Order>& order,
+                                                const std::string& note, Report& report) {
+  m_order = order;
+  m_solve = solve;
+  m_method = method;
+  m_note = note;
+  report.notes.push_back(description());
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<Scalar, Space>& values,
+                                              const Vector<Scalar, Space>& scale, Report& report) {
   namespace solves = impl::triangular;
-  const auto factor =
-      solves::finite_factor<Scalar, Space>(space, {m_owner, m_which, m_graph, values, scale}, report);
+  const Factor factor = checked_factor(space, values, scale, report);
+  if (m_graph.num_rows == 0) return;
   std::shared_ptr<const Solve> solve;
   std::string note;
   if (m_options.method == TriangularMethod::isai)
@@ -129,30 +151,49 @@ void TriangularSolver<Scalar, Space>::numeric(const Space& space, const Vector<S
   if (m_options.method == TriangularMethod::host)
     solve = solves::make_host_solve<Scalar, Space>(space, factor, m_options.storage, report);
   if (m_options.method == TriangularMethod::jacobi) {
-    solves::Changes changes;
-    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options, changes);
-    note = divergence(changes);
+    solve = solves::make_jacobi_solve<Scalar, Space>(space, factor, m_options);
+    note = divergence(*solve->changes());
     if (!note.empty()) solve = nullptr;
   }
   const bool is_exact = solve == nullptr;
-  auto levels = m_levels;
-  auto pattern = m_pattern;
-  if (is_exact && !levels)
-    levels = std::make_shared<const LevelSchedule<Space>>(level_schedule<Space>(space, m_graph, m_which));
-  const TriangularMethod method = is_exact ? exact_method(*levels) : m_options.method;
-  if (method == TriangularMethod::levels) {
-    if (!pattern) pattern = solves::make_level_pattern<Space>(space, m_graph, *levels);
-    solve = solves::make_level_solve<Scalar, Space>(space, factor, pattern, m_options.storage, report.notes);
-  }
+  auto order = m_order;
+  if (is_exact && !order) order = find_order(space, m_graph, level_schedule<Space>(space, m_graph, m_which));
+  const TriangularMethod method = is_exact ? exact_method(order->levels) : m_options.method;
+  if (method == TriangularMethod::levels)
+    solve = solves::make_level_solve<Scalar, Space>(space, factor, order->pattern, m_options.storage,
+                                                    report.notes);
   if (method == TriangularMethod::sync_free)
-    solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, levels, m_options, report.notes);
+    solve = solves::make_sync_free_solve<Scalar, Space>(space, factor, order, m_options, report.notes);
   space.fence("prekond::triangular::numeric");  // temporaries are freed
-  m_levels = levels;
-  m_pattern = pattern;
+  set_solve(solve, method, order, note, report);
+}
+
+template <class Scalar, class Space>
+void TriangularSolver<Scalar, Space>::numeric_with_transpose(
+    const Space& space, const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale,
+    TriangularSolver& other, const Vector<Scalar, Space>& other_values,
+    const Vector<Scalar, Space>& other_scale, Report& report) {
+  if (m_options.method != TriangularMethod::isai)
+    throw std::logic_error(m_owner + ": the transpose of an inverse is of method isai");
+  const Factor factor = checked_factor(space, values, scale, report);
+  const Factor transposed = other.checked_factor(space, other_values, other_scale, report);
+  if (m_graph.num_rows == 0) return;
+  const auto [solve, of_transpose] = impl::triangular::make_isai_pair<Scalar, Space>(
+      space, factor, transposed.scale, isai_options(m_which, m_options), *m_inverse_patterns, report);
+  set_solve(solve, TriangularMethod::isai, nullptr, {}, report);
+  other.set_solve(of_transpose, TriangularMethod::isai, nullptr, "the transpose of the other's", report);
+}
+
+template <class Scalar, class Space>
+bool TriangularSolver<Scalar, Space>::raise_sweeps(const Space& space, int least, Report& report) {
+  if (!m_solve || m_method != TriangularMethod::jacobi)
+    throw std::logic_error(m_owner + ": raise_sweeps of another method than jacobi");
+  const auto solve = impl::triangular::with_more_sweeps<Scalar, Space>(space, m_solve, m_options, least);
+  if (!divergence(*solve->changes()).empty()) return false;
+  const std::string before = description();
   m_solve = solve;
-  m_method = method;
-  m_note = note;
-  report.notes.push_back(description());
+  std::replace(report.notes.begin(), report.notes.end(), before, description());
+  return true;
 }
 
 template <class Scalar, class Space>
@@ -178,12 +219,7 @@ void TriangularSolver<Scalar, Space>::apply(const Space& space, MultiVectorView<
 
 template <class Scalar, class Space>
 std::int64_t TriangularSolver<Scalar, Space>::bytes() const {
-  std::int64_t schedule = 0;
-  if (m_pattern)
-    schedule = m_pattern->bytes();
-  else if (m_levels)
-    schedule = static_cast<std::int64_t>((m_levels->rows.span() + m_levels->level_ptrs.span()) * sizeof(int));
-  return schedule + (m_solve ? m_solve->bytes() : 0);
+  return (m_order ? m_order->bytes() : 0) + (m_solve ? m_solve->bytes() : 0);
 }
 
 template <class Scalar, class Space>
@@ -193,15 +229,34 @@ double TriangularSolver<Scalar, Space>::flops() const {
 
 template <class Scalar, class Space>
 int TriangularSolver<Scalar, Space>::num_levels() const {
-  return m_levels ? m_levels->num_levels() : 0;
+  return m_order ? m_order->levels.num_levels() : 0;
+}
+
+template <class Scalar, class Space>
+int TriangularSolver<Scalar, Space>::sweeps() const {
+  const impl::triangular::Changes* changes = m_solve ? m_solve->changes() : nullptr;
+  return changes ? changes->sweeps : 0;
+}
+
+template <class Scalar, class Space>
+std::string TriangularSolver<Scalar, Space>::describe_sweeps() const {
+  if (!m_solve) return ", up to " + std::to_string(m_options.sweeps) + " sweeps";
+  const std::string text = ", " + std::to_string(sweeps()) + (sweeps() == 1 ? " sweep" : " sweeps");
+  if (m_options.tolerance == 0 || sweeps() == 0) return text;
+  const auto& changes = *m_solve->changes();
+  const std::string wanted = to_string(OptionValue(m_options.tolerance));
+  if (changes.last <= m_options.tolerance * changes.first)
+    return text + " (changes below " + wanted + " of the first)";
+  return text + " (changes of " + to_string(OptionValue(changes.last / changes.first)) +
+         " of the first, not below " + wanted + ")";
 }
 
 template <class Scalar, class Space>
 std::string TriangularSolver<Scalar, Space>::description() const {
   std::string text = m_owner + ": " + word_of(m_method);
-  if (m_method == TriangularMethod::jacobi) text += ", " + std::to_string(m_options.sweeps) + " sweeps";
+  if (m_method == TriangularMethod::jacobi) text += describe_sweeps();
   if (m_method == TriangularMethod::isai) text += ", power " + std::to_string(m_options.isai_power);
-  if (m_levels) {
+  if (m_order) {
     const std::int64_t levels = std::max(1, num_levels());
     text += ", " + std::to_string(levels) + (levels == 1 ? " level of " : " levels of ") +
             std::to_string(num_rows() / levels) + " rows in the mean";

@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/pattern/reordering.hpp>
+
+#include "instantiate.hpp"
+#include "pattern/levels/level_at.hpp"
+#include "precond/triangular/solve.hpp"
+#include "precond/triangular/sync_free_kernels.hpp"
+
+#include <stdexcept>
+
+namespace prekond::impl::triangular {
+namespace {
+
+/// The level of each row.
+template <class Space>
+struct LevelsOfRows {
+  VectorView<const int, Space> rows, level_ptrs;
+  VectorView<int, Space> levels;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    levels(rows(place)) = levels::level_at<Space>(level_ptrs, place);
+  }
+};
+
+template <class Space>
+struct PlacesOfColumns {
+  CsrGraphView<Space> n;
+  VectorView<const int, Space> place;
+  VectorView<int, Space> places;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const int col = n.col_idxs(k);
+    places(k) = col < n.num_rows ? place(col) : -1;
+  }
+};
+
+template <class Space>
+using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// N in the order of the levels: their triangle `lower`, whichever N is. Fences.
+template <class Space>
+LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>& n,
+                                       const LevelSchedule<Space>& schedule) {
+  Coloring<Space> levels;
+  levels.num_colors = schedule.num_levels();
+  levels.permutation = schedule.rows;
+  levels.color_ptrs = schedule.host_level_ptrs;
+  levels.colors = allocate<Vector<int, Space>>(space, "prekond::triangular::levels", n.num_rows);
+  Kokkos::parallel_for("prekond::triangular::symbolic::levels_of_rows", Range<Space>(space, 0, n.num_rows),
+                       LevelsOfRows<Space>{schedule.rows, schedule.level_ptrs, levels.colors});
+  auto pattern = relaxation::make_color_pattern<Space>(space, n, levels);
+  space.fence("prekond::triangular::symbolic");  // before temporaries go away
+  // What a row needs is of an earlier level: there is no other triangle.
+  pattern.upper = {n.num_rows, n.num_rows, {}, {}};
+  pattern.upper_row_ptrs = {};
+  pattern.upper_source = {};
+  pattern.diagonal = {};
+  return std::make_shared<const relaxation::ColorPattern<Space>>(std::move(pattern));
+}
+
+template <class Space>
+Vector<int, Space> places_of_columns(const Space& space, const CsrGraph<Space>& n,
+                                     const LevelSchedule<Space>& schedule) {
+  const Vector<int, Space> place = make_ordering<Space>(space, schedule.rows).inverse;
+  const auto places = allocate<Vector<int, Space>>(space, "prekond::triangular::places", n.nnz());
+  Kokkos::parallel_for("prekond::triangular::symbolic::places_of_columns", Range<Space>(space, 0, n.nnz()),
+                       PlacesOfColumns<Space>{n, place, places});
+  space.fence("prekond::triangular::symbolic");  // before temporaries go away
+  return places;
+}
+
+}  // namespace
+
+void check_workspace(std::int64_t own_rows, std::size_t own_columns, std::int64_t rows, std::size_t columns,
+                     const std::string& owner) {
+  if (columns > own_columns) throw std::logic_error(owner + ": the workspace was made for fewer vectors");
+  if (own_rows != rows)
+    throw std::logic_error(owner + ": the workspace was made for " + std::to_string(own_rows) +
+                           " rows, and there are " + std::to_string(rows));
+}
+
+template <class Space>
+std::int64_t LevelOrder<Space>::bytes() const {
+  if (pattern) return pattern->bytes();
+  const auto ints = levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span() + places.span();
+  return static_cast<std::int64_t>(ints * sizeof(int));
+}
+
+template <class Space>
+LevelOrderPointer<Space> make_level_order(const Space& space, const CsrGraph<Space>& n,
+                                          const LevelSchedule<Space>& levels, TriangularMethod method) {
+  LevelOrder<Space> result;
+  result.levels = levels;
+  if (method == TriangularMethod::levels) result.pattern = make_level_pattern<Space>(space, n, levels);
+  if (method == TriangularMethod::sync_free) {
+    const int lanes = SyncFreeTuning::lanes(n.nnz(), n.num_rows);
+    result.chunks = levels::make_chunks<Space>(space, levels,
+                                               SyncFreeTuning::rows_per_chunk(is_host_space<Space>, lanes));
+    if (lanes == 1) result.places = places_of_columns<Space>(space, n, levels);
+  }
+  return std::make_shared<const LevelOrder<Space>>(std::move(result));
+}
+
+#define PREKOND_LEVEL_ORDER(Space)                                                                \
+  template struct LevelOrder<Space>;                                                              \
+  template LevelOrderPointer<Space> make_level_order<Space>(const Space&, const CsrGraph<Space>&, \
+                                                            const LevelSchedule<Space>&, TriangularMethod);
+PREKOND_INSTANTIATE_SPACES(PREKOND_LEVEL_ORDER)
+
+}  // namespace prekond::impl::triangular

@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/ilu/factor_solves.hpp"
+
+#include "testing/ilu_cases.hpp"
+#include "testing/krylov_problems.hpp"
+#include "testing/triangular_cases.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/impl/counter_hash.hpp>
+#include <prekond/precond/isai.hpp>
+#include <prekond/precond/registry.hpp>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// Nearly solved factors of symmetric matrices: M has to stay symmetric.
+template <class Space>
+class FactorSolvesTest : public ::testing::Test {};
+TYPED_TEST_SUITE(FactorSolvesTest, TestSpaces, SpaceNames);
+
+constexpr const char* symmetric_kinds[] = {"ic0", "ick", "mic0", "ict", "par_ic"};
+
+OptionMap by_isai(int power = 1) {
+  return {{"solve.method", std::string("isai")}, {"solve.isai_power", std::int64_t(power)}};
+}
+OptionMap by_sweeps(double tolerance, int sweeps = 50) {
+  return {{"solve.method", std::string("jacobi")},
+          {"solve.sweeps", std::int64_t(sweeps)},
+          {"solve.tolerance", tolerance}};
+}
+
+/// Poisson's equation with a diagonal that is not constant: C is not a multiple of I.
+HostMatrix<double> uneven(const std::string& spec) {
+  auto a = generated(spec);
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == i) a.values[k] += 2.0 * double(i % 5);
+  return a;
+}
+
+/// M^-1, by columns.
+template <class Space>
+std::vector<std::vector<double>> dense_inverse(const Preconditioner<double, Space>& m, std::size_t n) {
+  std::vector<std::vector<double>> identity(n, std::vector<double>(n, 0));
+  for (std::size_t i = 0; i < n; ++i) identity[i][i] = 1;
+  return applied_to<double, Space>(m, identity);
+}
+
+void expect_symmetric(const std::vector<std::vector<double>>& m, double tolerance) {
+  for (std::size_t i = 0; i < m.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      ASSERT_NEAR(m[i][j], m[j][i], tolerance * std::sqrt(m[i][i] * m[j][j])) << i << ", " << j;
+}
+
+template <class Space>
+SolveResult solved_by_cg(const Preconditioner<double, Space>& m, const HostMatrix<double>& a) {
+  const Vector<double, Space> b = to_device<Space>(random_vector(a.num_rows)), x("x", a.num_rows);
+  const auto result = Cg<double, Space>().solve(Space(), operator_of<Space>(a), &m, b, x, stop_at(1e-8));
+  EXPECT_TRUE(result.converged);
+  return result;
+}
+
+TYPED_TEST(FactorSolvesTest, IsaiKeepsSymmetricKindsSymmetric) {
+  for (const char* name : symmetric_kinds)
+    for (const auto& host : {generated("poisson2d:9"), uneven("poisson2d:9"), generated("elasticity3d:3")})
+      for (const char* storage : {"full", "half"}) {
+        SCOPED_TRACE(std::string(name) + ", storage " + storage);
+        auto options = by_isai();
+        options["storage"] = std::string(storage);
+        const auto m = create_preconditioner<double, TypeParam>(name, options);
+        EXPECT_TRUE(m->is_symmetric());
+        EXPECT_TRUE(m->properties().needs_spd);
+        const auto device = to_device<TypeParam>(host);
+        const auto n = static_cast<std::size_t>(host.num_rows);
+        m->numeric(TypeParam(), device);
+        const auto first = dense_inverse<TypeParam>(*m, n);
+        expect_symmetric(first, 1e-14);
+        m->numeric(TypeParam(), device);
+        EXPECT_EQ(dense_inverse<TypeParam>(*m, n), first);
+        EXPECT_THAT(m->report().notes,
+                    Contains(HasSubstr("upper solve: isai, power 1; the transpose of the")));
+      }
+  EXPECT_TRUE((create_preconditioner<double, TypeParam>("ilu0", by_isai()))->is_nonsymmetric());
+}
+
+TYPED_TEST(FactorSolvesTest, IsaiOfIcIsTheProductOfItsPieces) {
+  for (const int power : {1, 2})
+    for (const auto& host : {generated("poisson2d:7"), uneven("poisson2d:7"), generated("elasticity3d:3")}) {
+      Ic0Options options;
+      options.solve.method = TriangularMethod::isai;
+      options.solve.isai_power = power;
+      Ic0<double, TypeParam> m(options);
+      const auto f = factored(m, host);
+      IsaiOptions of_lower;
+      of_lower.kind = IsaiKind::lower;
+      of_lower.unit_diagonal = true;
+      of_lower.power = power;
+      Isai<double, TypeParam> isai(of_lower);
+      isai.numeric(TypeParam(), m.factor_lower());
+      const auto inverse = rows_of(isai.inverse());
+      const auto n = static_cast<std::size_t>(host.num_rows);
+      const auto found = dense_inverse<TypeParam>(m, n);
+      for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < n; ++j) {
+          long double expected = 0;
+          for (std::size_t k = 0; k < n; ++k)
+            if (inverse[k].count(int(i)) && inverse[k].count(int(j)))
+              expected +=
+                  static_cast<long double>(inverse[k].at(int(i))) * f.pivots[k] * inverse[k].at(int(j));
+          expected *= f.row_scale[i] * f.row_scale[j];
+          ASSERT_NEAR(found[j][i], double(expected), 1e-14 * std::sqrt(found[i][i] * found[j][j]));
+        }
+    }
+}
+
+TYPED_TEST(FactorSolvesTest, CgTakesIsaiOfSymmetricKinds) {
+  const auto a = generated("poisson2d:24");
+  const auto device = to_device<TypeParam>(a);
+  const auto jacobi = create_preconditioner<double, TypeParam>("jacobi");
+  jacobi->numeric(TypeParam(), device);
+  const auto most = solved_by_cg<TypeParam>(*jacobi, a).iterations;
+  for (const char* name : symmetric_kinds) {
+    const auto m = create_preconditioner<double, TypeParam>(name, by_isai());
+    m->numeric(TypeParam(), device);
+    const auto found = solved_by_cg<TypeParam>(*m, a).iterations;
+    // mic0's row sums need its exact solves.
+    EXPECT_LT(found, std::string(name) == "mic0" ? 2 * most : most) << name;
+  }
+}
+
+TYPED_TEST(FactorSolvesTest, BothTrianglesDoAsManySweeps) {
+  int different = 0;
+  for (const char* name : {"ic0", "mic0"})
+    for (const auto& host : {generated("poisson2d:9"), uneven("poisson2d:9"), generated("elasticity3d:3")})
+      for (const double tolerance : {0.5, 0.1, 0.01, 1e-4}) {
+        SCOPED_TRACE(std::string(name) + ", tolerance " + std::to_string(tolerance));
+        const auto m = create_preconditioner<double, TypeParam>(name, by_sweeps(tolerance));
+        EXPECT_TRUE(m->is_symmetric());
+        auto& own = dynamic_cast<IncompleteFactorization<double, TypeParam>&>(*m);
+        factored(own, host);
+        const auto sweeps_of = [&](Triangle which, const auto& triangle, const auto& scale) {
+          TriangularOptions options = with(TriangularMethod::jacobi);
+          options.tolerance = tolerance;
+          options.sweeps = 50;
+          TriangularSolver<double, TypeParam> solver("test", which, options);
+          Report report;
+          solver.symbolic(TypeParam(),
+                          {triangle.num_rows, triangle.num_cols, triangle.row_ptrs, triangle.col_idxs});
+          solver.numeric(TypeParam(), triangle.values, scale, report);
+          return solver.sweeps();
+        };
+        const int lower = sweeps_of(Triangle::lower, own.factor_lower(), own.row_scale());
+        const int upper = sweeps_of(Triangle::upper, own.factor_upper(), own.pivots());
+        different += lower != upper ? 1 : 0;
+        const std::string sweeps = ": jacobi, " + std::to_string(std::max(lower, upper)) + " sweep";
+        EXPECT_THAT(m->report().notes, Contains(HasSubstr("lower solve" + sweeps)));
+        EXPECT_THAT(m->report().notes, Contains(HasSubstr("upper solve" + sweeps)));
+        expect_symmetric(dense_inverse<TypeParam>(*m, host.num_rows), 1e-14);
+        solved_by_cg<TypeParam>(*m, host);
+      }
+  EXPECT_GT(different, 0) << "nothing was raised";
+  // Of a general matrix each has its own.
+  const auto host = generated("convection_diffusion3d:5");
+  const auto m = create_preconditioner<double, TypeParam>("ilu0", by_sweeps(0.01));
+  m->numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_THAT(m->report().notes, Contains(HasSubstr("sweeps (changes below 0.01 of the first)")));
+}
+
+TYPED_TEST(FactorSolvesTest, ASmallToleranceIsTheExactSolve) {
+  const auto host = uneven("poisson2d:9");
+  const auto b = waves_of(host.num_rows);
+  for (const char* name : {"ilu0", "ic0", "ict", "par_ic", "par_ilut"}) {
+    const auto of = [&](const OptionMap& options) {
+      const auto m = create_preconditioner<double, TypeParam>(name, options);
+      m->numeric(TypeParam(), to_device<TypeParam>(host));
+      return applied_to<double, TypeParam>(*m, b);
+    };
+    const auto expected = of({});
+    EXPECT_LE(relative_difference(of(by_sweeps(1e-15)), LongVector(expected.begin(), expected.end())), 1e-13)
+        << name;
+    EXPECT_GE(relative_difference(of(by_sweeps(0.5)), LongVector(expected.begin(), expected.end())), 1e-5)
+        << name;
+  }
+  for (const double tolerance : {-0.1, 2.0, std::nan("")})
+    for (const char* name : {"ilu0", "ict", "par_ilut", "par_ic"})
+      EXPECT_THAT(message_of<OptionError>(
+                      [&] { create_preconditioner<double, TypeParam>(name, by_sweeps(tolerance)); }),
+                  HasSubstr("solve.tolerance"));
+}
+
+// --------------------------------------------------------------------------------- where one of two diverges
+
+double fixed_entry(int i) {
+  return std::abs(2 * impl::unit_interval(impl::counter_hash(1, static_cast<std::uint64_t>(i))) - 1);
+}
+
+/// The next row after one whose entry of the fixed vector is large, or small.
+int next_row(int after, bool large) {
+  int i = after + 1;
+  while (large ? fixed_entry(i) < 0.9 : fixed_entry(i) > 0.01) ++i;
+  return i;
+}
+
+/// L, or in reverse L^T, whose second sweep changes little and whose third much; the other triangle reaches a
+/// tolerance of 0.5 with the third only.
+HostMatrix<double> chains(bool reverse) {
+  using Flags = std::vector<bool>;
+  std::vector<int> rows;
+  for (const bool large : reverse ? Flags{false, false, false, true, true, false, false}
+                                  : Flags{true, false, false, false, false, false, true})
+    rows.push_back(next_row(rows.empty() ? -1 : rows.back(), large));
+  std::map<int, std::pair<int, double>> entries;
+  entries[rows[1]] = {rows[0], reverse ? 10 : 1};
+  entries[rows[2]] = {rows[1], 0.3};
+  entries[rows[3]] = {rows[2], reverse ? 1 : 10};
+  entries[rows[5]] = {rows[4], reverse ? 1 : 0.9};
+  entries[rows[6]] = {rows[5], reverse ? 0.9 : 1};
+  HostMatrix<double> n;
+  n.num_rows = n.num_cols = rows.back() + 1;
+  for (int i = 0; i < static_cast<int>(n.num_rows); ++i) {
+    if (entries.count(i)) {
+      n.col_idxs.push_back(entries[i].first);
+      n.values.push_back(entries[i].second);
+    }
+    n.row_ptrs.push_back(n.nnz());
+  }
+  return n;
+}
+
+TYPED_TEST(FactorSolvesTest, BothAreExactWhereOneDivergesAtTheOthersSweeps) {
+  const TypeParam space;
+  for (const bool reverse : {false, true})
+    for (const int sweeps : {3, 4}) {
+      SCOPED_TRACE(std::to_string(sweeps) + (reverse ? " sweeps, reverse" : " sweeps"));
+      const auto n = chains(reverse);
+      const auto t = transposed(n);
+      FillPattern<TypeParam> pattern;
+      pattern.lower = graph_of<TypeParam>(n);
+      pattern.upper = graph_of<TypeParam>(t);
+      pattern.is_symmetric = true;
+      const auto ones = to_device<TypeParam>(std::vector<double>(n.num_rows, 1));
+      impl::relaxation::Factors<double, TypeParam> factors;
+      factors.lower = to_device<TypeParam>(n.values);
+      factors.upper = to_device<TypeParam>(t.values);
+      factors.row_scale = factors.pivots = ones;
+      TriangularOptions options = with(TriangularMethod::jacobi);
+      options.tolerance = 0.5;
+      options.sweeps = sweeps;
+      const auto notes_of = [&](bool same) {
+        impl::ilu::FactorSolves<double, TypeParam> solves("test", options);
+        Report report;
+        solves.symbolic(space, pattern);
+        solves.numeric(space, pattern, factors, same, report);
+        return report.notes;
+      };
+      const std::string triangles[] = {"test, lower solve: ", "test, upper solve: "};
+      const std::string quick = triangles[reverse ? 1 : 0], slow = triangles[reverse ? 0 : 1];
+      const auto apart = notes_of(false), same = notes_of(true);
+      EXPECT_THAT(apart, Contains(HasSubstr(quick + "jacobi, 2 sweeps")));
+      EXPECT_THAT(apart, Contains(HasSubstr(slow + "jacobi, 3 sweeps")));
+      const auto refused = HasSubstr("test: jacobi was refused: one triangle's sweeps diverge");
+      if (sweeps == 3) {
+        const std::string exact = is_host_space<TypeParam> ? "levels" : "sync_free";
+        EXPECT_THAT(same, Contains(refused));
+        EXPECT_THAT(same, Contains(HasSubstr(quick + exact)));
+        EXPECT_THAT(same, Contains(HasSubstr(slow + exact)));
+      } else {
+        // One more ends the growth, and the other follows.
+        EXPECT_THAT(same, Not(Contains(refused)));
+        EXPECT_THAT(same, Contains(HasSubstr(quick + "jacobi, 4 sweeps")));
+        EXPECT_THAT(same, Contains(HasSubstr(slow + "jacobi, 4 sweeps")));
+      }
+    }
+}
+
+}  // namespace
+}  // namespace prekond::testing
