@@ -34,7 +34,7 @@ struct SystemTeams {
   int* next = nullptr;        ///< the next system for a worker; null: each has one
   std::int64_t workers = 0, num_systems = 0;
 
-  static constexpr std::int64_t level_bytes() {
+  KOKKOS_FUNCTION static constexpr std::int64_t level_bytes() {
     if constexpr (is_team)
       return SystemTeamLevel<Space, Member>::bytes;
     else
