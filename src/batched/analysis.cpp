@@ -27,7 +27,7 @@ struct FindMiddle {
 /// The place of (i, j): that of the diagonal's own values for i = j, -1 where there is none.
 template <class Space>
 KOKKOS_FUNCTION int place_of(const CsrGraphView<Space>& pattern, int i, int j) {
-  if (i == j) return static_cast<int>(pattern.nnz() + i);
+  if (i == j) return static_cast<int>(pattern.col_idxs.extent(0)) + i;
   const std::size_t place = pattern.first_from(i, j);
   return place < pattern.row_ptrs(i + 1) && pattern.col_idxs(place) == j ? static_cast<int>(place) : -1;
 }
