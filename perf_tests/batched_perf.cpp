@@ -64,8 +64,8 @@ struct FillBlocks {
 
 /// -1, 2, -1 in each row
 Matrix stencil3(int n) {
-  const Matrix a(n, n, Vector<std::size_t, Space>("row_ptrs", n + 1), Vector<int, Space>("col_idxs", 3 * n - 2),
-                 Vector<double, Space>("values", 3 * n - 2));
+  const Matrix a(n, n, Vector<std::size_t, Space>("row_ptrs", n + 1),
+                 Vector<int, Space>("col_idxs", 3 * n - 2), Vector<double, Space>("values", 3 * n - 2));
   const auto row_ptrs = Kokkos::create_mirror_view(a.row_ptrs);
   const auto col_idxs = Kokkos::create_mirror_view(a.col_idxs);
   const auto values = Kokkos::create_mirror_view(a.values);
@@ -130,8 +130,7 @@ void add_batched(const Shared& data, const BatchedOptions& options, const std::s
     solver.symbolic(space, a);
     const auto solve = [&] {
       Kokkos::deep_copy(space, data->x, 0.0);
-      const double time =
-          perf::seconds(space, [&] { solver.solve(space, a, data->b, data->x, result); });
+      const double time = perf::seconds(space, [&] { solver.solve(space, a, data->b, data->x, result); });
       return time;
     };
     solve();
@@ -260,4 +259,6 @@ void register_all(int& argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return prekond::perf::run(argc, argv, register_all); }
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

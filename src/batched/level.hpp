@@ -16,7 +16,9 @@ struct LevelTuning {
   static constexpr int most_threads = 256;    // lanes of a team for one system
   static constexpr int shared_threads = 128;  // lanes of a team whose vectors have a system each
   static constexpr int rows_of_few = 16;      // systems of up to so many rows: 8 lanes
-  static constexpr int rows_of_vector = 64;   // of up to so many: 32 lanes
+  static constexpr int rows_of_vector = 256;  // of up to so many: 32 lanes
+  static constexpr int level_of_few = 5;  // with factors: levels of up to so many rows on average, 8 lanes
+  static constexpr int level_of_vector = 64;  // of up to so many: 32 lanes
   static constexpr int most_sums = 2;         // at a time
 };
 

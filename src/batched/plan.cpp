@@ -7,10 +7,15 @@
 namespace prekond::impl::batched {
 namespace {
 
-BatchedLanes choose_lanes(const BatchedOptions& options, std::int64_t num_rows) {
+/// As many lanes as there are rows at a time: all, or with factors those of a level.
+BatchedLanes choose_lanes(const BatchedOptions& options, const PlanSizes& sizes) {
   if (options.lanes != BatchedLanes::automatic) return options.lanes;
-  if (num_rows <= LevelTuning::rows_of_few) return BatchedLanes::few;
-  return num_rows <= LevelTuning::rows_of_vector ? BatchedLanes::vector : BatchedLanes::team;
+  const bool levels = sizes.num_levels > 0;
+  const std::int64_t few = levels ? sizes.num_levels * LevelTuning::level_of_few : LevelTuning::rows_of_few;
+  const std::int64_t vector =
+      levels ? sizes.num_levels * LevelTuning::level_of_vector : LevelTuning::rows_of_vector;
+  if (sizes.num_rows <= few) return BatchedLanes::few;
+  return sizes.num_rows <= vector ? BatchedLanes::vector : BatchedLanes::team;
 }
 
 /// Lanes: of the vectors that share a team as many as make it large, of a team that has one system about a
@@ -31,7 +36,7 @@ void share_lanes(Plan& plan, std::int64_t num_rows) {
 
 Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
   Plan plan;
-  plan.lanes = choose_lanes(options, sizes.num_rows);
+  plan.lanes = choose_lanes(options, sizes);
   if (!sizes.host) share_lanes(plan, sizes.num_rows);
   const std::int64_t scratch = std::min<std::int64_t>(options.scratch, sizes.most_scratch);
   const std::int64_t capacity = scratch / plan.systems_per_team / sizes.scalar_bytes;

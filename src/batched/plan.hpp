@@ -29,8 +29,9 @@ struct PlanSizes {
   unsigned elsewhere;                ///< \see place_pieces
   std::int64_t scalar_bytes;
   bool host;
-  std::int64_t concurrency;   ///< of the space
-  std::int64_t most_scratch;  ///< bytes that a team may have
+  std::int64_t concurrency;     ///< of the space
+  std::int64_t most_scratch;    ///< bytes that a team may have
+  std::int64_t num_levels = 0;  ///< of a preconditioner that takes rows level by level, else 0
 };
 
 /// With a budget too small for one system it is one system.

@@ -85,7 +85,7 @@ class Solution {
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     PlanSizes sizes{a.num_rows,          num_systems,    std::vector<std::int64_t>(vectors + 1, a.num_rows),
                     1u << vectors,       sizeof(Scalar), is_host_space<Space>,
-                    space.concurrency(), most_scratch};
+                    space.concurrency(), most_scratch,   analysis.lower.num_levels()};
     sizes.pieces.push_back(keeps ? 0 : inverse.values_length());
     sizes.pieces.push_back(keeps ? 0 : inverse.work_length());
     solve_plan = make_plan(options, sizes);

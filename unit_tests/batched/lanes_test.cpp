@@ -176,8 +176,12 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(plan.scratch_bytes, 16 * 48 * 8);
   EXPECT_FALSE(plan.in_turns);
   EXPECT_EQ(plan.num_teams(), 62500);
-  sizes.num_rows = 64;
-  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector);
+  for (const int rows : {17, 64, 256}) {
+    sizes.num_rows = rows;
+    EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector) << rows;
+  }
+  sizes.num_rows = 257;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::team);
   sizes.num_rows = 512;
   sizes.pieces = {512, 100000};
   plan = make_plan(options, sizes);
@@ -193,6 +197,22 @@ TEST(BatchedPlans, FollowFromSizes) {
   // Of a size that 32 bits do not hold.
   sizes.pieces = {std::int64_t(1) << 33};
   EXPECT_EQ(make_plan(options, sizes).placement.spilled_length, std::int64_t(1) << 33);
+}
+
+TEST(BatchedPlans, LanesAreAsManyAsRowsOfALevel) {
+  BatchedOptions options;
+  PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, 1000};
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few) << "a chain of rows";
+  sizes.num_levels = 200;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few);
+  sizes.num_levels = 199;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector);
+  sizes.num_levels = 16;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector);
+  sizes.num_levels = 15;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::team);
+  options.lanes = BatchedLanes::few;
+  EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few);
 }
 
 }  // namespace

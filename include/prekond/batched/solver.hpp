@@ -38,10 +38,11 @@ struct BatchedTolerances {
 /// the immediate ones: a singular matrix is not looked for (`breakdown_singular`). x is finite at the end
 /// where it and the matrix were, or the reason is `nan`.
 ///
-/// Work is shared thus. On a host a thread has a system, on a device a vector of 8 lanes (few rows) or 32, or
-/// a team. The vectors of a system stand in fast scratch memory, those of products first, then the others,
-/// then the preconditioner's values, as far as the option `scratch` goes; the rest goes to a workspace that
-/// is allocated once, a slice for each system on its way. Which they are does not change the results.
+/// Work is shared thus. On a host a thread has a system, on a device a vector of 8 lanes or 32, or a team: by
+/// the rows, or with ilu0, ic0 and par_ilu by the rows of a level on average. The vectors of a system stand
+/// in fast scratch memory, those of products first, then the others, then the preconditioner's values, as far
+/// as the option `scratch` goes; the rest goes to a workspace that is allocated once, a slice for each system
+/// on its way. Which they are does not change the results.
 ///
 /// Memory: the workspace (nothing on a device where all fits), the pattern's analysis, with `stored` the
 /// preconditioner's values.
