@@ -6,6 +6,7 @@
 #include "batched/check.hpp"
 #include "batched/inverses/list.hpp"
 #include "batched/methods/list.hpp"
+#include "batched/results.hpp"
 #include "batched/tasks.hpp"
 #include "core/team_scratch.hpp"
 #include "instantiate.hpp"
@@ -114,36 +115,6 @@ class Solution {
     space.fence("prekond::batched::symbolic");
   }
 };
-
-/// Views of the results, for this many systems.
-template <class Space>
-void make_room(const Space& space, BatchedResult<Space>& result, std::int64_t num_systems, int history) {
-  const auto n = static_cast<std::size_t>(num_systems);
-  if (result.iterations.extent(0) != n)
-    result.iterations = allocate<Vector<int, Space>>(space, "prekond::batched::iterations", n);
-  if (result.relative_residual.extent(0) != n)
-    result.relative_residual =
-        allocate<Vector<double, Space>>(space, "prekond::batched::relative_residual", n);
-  if (result.reasons.extent(0) != n)
-    result.reasons = allocate<Vector<StopReason, Space>>(space, "prekond::batched::reasons", n);
-  if (result.replaced_pivots.extent(0) != n)
-    result.replaced_pivots = allocate<Vector<int, Space>>(space, "prekond::batched::replaced_pivots", n);
-  if (result.history.extent(0) != static_cast<std::size_t>(history) || result.history.extent(1) != n)
-    result.history = allocate<MultiVector<double, Space>>(space, "prekond::batched::history", history, n);
-}
-
-template <class Space>
-HistoryLog log_of(const BatchedResult<Space>& result) {
-  HistoryLog log;
-  log.iterations = result.iterations.data();
-  log.relative_residual = result.relative_residual.data();
-  log.reasons = result.reasons.data();
-  log.replaced_pivots = result.replaced_pivots.data();
-  log.norms = result.history.data();
-  log.stride = static_cast<std::int64_t>(result.history.stride(1));
-  log.length = static_cast<int>(result.history.extent(0));
-  return log;
-}
 
 }  // namespace impl::batched
 

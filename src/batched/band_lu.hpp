@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// P A = L U of a band matrix by the lanes of a level, and its solution.
+#include <prekond/batched/banded.hpp>
+#include <prekond/core/scalar.hpp>
+#include <prekond/core/stopping.hpp>
+
+#include "batched/level.hpp"
+
+namespace prekond::impl::batched {
+
+/// |re| + |im|
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T sum_of_parts(const T& x) {
+  return Kokkos::abs(x);
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION T sum_of_parts(const Kokkos::complex<T>& x) {
+  return Kokkos::abs(x.real()) + Kokkos::abs(x.imag());
+}
+
+/// The sizes of factors. Entry (i, j) of both is at above + i - j + j leading: U with the reciprocals of its
+/// diagonal, and below the multipliers of L, of each step as it was when it was taken (gbtrf's).
+struct BandShape {
+  int num_rows = 0, lower = 0, upper = 0;
+  bool pivots = true;
+
+  KOKKOS_FORCEINLINE_FUNCTION int above() const { return upper + (pivots ? lower : 0); }
+  KOKKOS_FORCEINLINE_FUNCTION int leading() const { return lower + above() + 1; }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t length() const { return std::int64_t(num_rows) * leading(); }
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t place(int i, int j) const {
+    return above() + i - j + std::int64_t(j) * leading();
+  }
+  /// Rows below the diagonal of a column
+  KOKKOS_FORCEINLINE_FUNCTION int below(int j) const {
+    return lower < num_rows - 1 - j ? lower : num_rows - 1 - j;
+  }
+};
+
+/// One system's factors.
+template <class Scalar>
+struct BandLu {
+  BandShape shape;
+  Scalar* values;
+  int* exchanged;  ///< the row that row j was exchanged with in step j
+
+  /// A step of the elimination, known to all lanes.
+  struct Step {
+    int j, row;     ///< the row of the pivot, before the exchange
+    int last;       ///< the last column that the pivot's row reaches
+    Scalar inverse;  ///< of the pivot
+  };
+
+  /// rtol where there are factors, else breakdown_singular or nan.
+  template <class Level, class System>
+  KOKKOS_FORCEINLINE_FUNCTION StopReason factor(const Level& level, const System& a) const {
+    copy(level, a);
+    Step step{0, 0, 0, Scalar(0)};
+    for (int j = 0; j < shape.num_rows; ++j) {
+      const Step before = step;
+      const Scalar pivot = find_pivot(step, j);
+      if (!is_finite(pivot)) return StopReason::nan;
+      step.inverse = Scalar(1) / pivot;
+      if (pivot == Scalar(0) || !is_finite(step.inverse)) return StopReason::breakdown_singular;
+      if constexpr (Level::width == 1) {
+        eliminate_alone(step);
+      } else {
+        exchange(level, step, before);
+        eliminate(level, step);
+      }
+    }
+    if (Level::width != 1 && shape.num_rows > 0)
+      level.region([&](int lane) { keep_multipliers(step, lane, level.size()); });
+    return StopReason::rtol;
+  }
+
+  /// y = A^-1 y
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void solve(const Level& level, Scalar* y) const {
+    const int n = shape.num_rows;
+    for (int j = 0; j < n; ++j) {
+      const int row = shape.pivots ? exchanged[j] : j;
+      if (row != j) level.once([&] { swap(y[j], y[row]); });
+      const int below = shape.below(j);
+      if (below == 0) continue;
+      const Scalar* l = values + shape.place(j + 1, j);
+      subtract(level, below, l, y[j], y + j + 1);
+    }
+    for (int j = n - 1; j > 0; --j) {
+      const int count = j < shape.above() ? j : shape.above();
+      const Scalar* u = values + shape.place(j - count, j);
+      subtract(level, count, u, u[count] * y[j], y + j - count);
+    }
+    for_elements(level, n, [&](int i) { y[i] = values[shape.place(i, i)] * y[i]; });
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION static void swap(Scalar& a, Scalar& b) {
+    const Scalar kept = a;
+    a = b;
+    b = kept;
+  }
+
+  /// y -= factor v. Who calls it has read y(j) before it writes: j is not among them.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION static void subtract(const Level& level, int count, const Scalar* v,
+                                                   const Scalar& factor, Scalar* y) {
+    const Scalar own = factor;
+    for_elements(level, count, [&](int i) { y[i] -= v[i] * own; });
+  }
+
+  /// The matrix, and zeros where it fills.
+  template <class Level, class System>
+  KOKKOS_FORCEINLINE_FUNCTION void copy(const Level& level, const System& a) const {
+    const int leading = shape.leading(), above = shape.above();
+    const int shift = above - shape.upper;
+    const auto copy_column = [&](int j, int first, int stride) {
+      Scalar* to = values + std::int64_t(j) * leading;
+      const Scalar* from = a.values + std::int64_t(j) * a.leading;
+      for (int k = first; k < leading; k += stride) {
+        const int i = j + k - above;
+        const bool inside = k >= shift && i >= 0 && i < shape.num_rows;
+        to[k] = inside ? from[k - shift] : Scalar(0);
+      }
+    };
+    level.region([&](int lane) {
+      if (leading >= level.size())
+        for (int j = 0; j < shape.num_rows; ++j) copy_column(j, lane, level.size());
+      else
+        for (int j = lane; j < shape.num_rows; j += level.size()) copy_column(j, 0, 1);
+    });
+  }
+
+  /// Every lane looks for itself: a column is short, and nobody writes to it now.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar find_pivot(Step& step, int j) const {
+    const Scalar* column = values + shape.place(j, j);
+    int row = 0;
+    if (shape.pivots) {
+      auto largest = sum_of_parts(column[0]);
+      const int below = shape.below(j);
+      for (int i = 1; i <= below; ++i) {
+        const auto size = sum_of_parts(column[i]);
+        if (size > largest || size != size) {
+          largest = size;
+          row = i;
+        }
+      }
+    }
+    step.j = j;
+    step.row = j + row;
+    const int reach = step.row < shape.num_rows - 1 - shape.upper ? step.row + shape.upper : shape.num_rows - 1;
+    step.last = reach > step.last ? reach : step.last;
+    return column[row];
+  }
+
+  /// Of rows j and step.row, right of column j; and what is left to do of the step before.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void exchange(const Level& level, const Step& step, const Step& before) const {
+    level.region([&](int lane) {
+      if (step.row != step.j)
+        for (int c = step.j + 1 + lane; c <= step.last; c += level.size())
+          swap(values[shape.place(step.j, c)], values[shape.place(step.row, c)]);
+      if (step.j > 0) keep_multipliers(before, lane, level.size());
+    });
+  }
+
+  /// Column j still stands as it was before the exchange.
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar& unscaled(const Step& step, int i) const {
+    return values[shape.place(i == step.row ? step.j : i, step.j)];
+  }
+
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void eliminate(const Level& level, const Step& step) const {
+    const int below = shape.below(step.j), columns = step.last - step.j;
+    level.region([&](int lane) {
+      if (below == 0 || columns == 0) return;
+      const int whole = level.size() / below, rest = level.size() % below;
+      int c = lane / below, i = lane % below;
+      while (c < columns) {
+        const Scalar multiplier = unscaled(step, step.j + 1 + i) * step.inverse;
+        values[shape.place(step.j + 1 + i, step.j + 1 + c)] -=
+            multiplier * values[shape.place(step.j, step.j + 1 + c)];
+        c += whole;
+        i += rest;
+        if (i >= below) {
+          i -= below;
+          ++c;
+        }
+      }
+    });
+  }
+
+  /// Column j as it stays. Each lane rewrites numbers of its own, but the diagonal's, which moved: the lane
+  /// of its new place has both.
+  KOKKOS_FORCEINLINE_FUNCTION void keep_multipliers(const Step& step, int lane, int stride) const {
+    const int below = shape.below(step.j), row = step.row - step.j;
+    Scalar* column = values + shape.place(step.j, step.j);
+    for (int i = 1 + lane; i <= below; i += stride)
+      if (i != row) column[i] *= step.inverse;
+    if (lane != 0) return;
+    if (row != 0) column[row] = column[0] * step.inverse;
+    column[0] = step.inverse;
+    if (shape.pivots) exchanged[step.j] = step.row;
+  }
+
+  /// The same by one lane, column by column.
+  KOKKOS_FORCEINLINE_FUNCTION void eliminate_alone(const Step& step) const {
+    keep_multipliers(step, 0, 1);
+    const int below = shape.below(step.j), row = step.row - step.j;
+    const Scalar* l = values + shape.place(step.j + 1, step.j);
+    for (int c = step.j + 1; c <= step.last; ++c) {
+      Scalar* column = values + shape.place(step.j, c);
+      if (row != 0) swap(column[0], column[row]);
+      const Scalar u = column[0];
+      for (int i = 0; i < below; ++i) column[1 + i] -= l[i] * u;
+    }
+  }
+};
+
+}  // namespace prekond::impl::batched

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/batched/direct.hpp>
+
+#include "batched/check.hpp"
+#include "batched/direct_kernel.hpp"
+#include "batched/results.hpp"
+#include "batched/units.hpp"
+#include "core/team_scratch.hpp"
+#include "instantiate.hpp"
+
+#include <algorithm>
+
+namespace prekond {
+namespace impl::batched {
+
+template <class Scalar, class Space>
+class DirectSolution {
+ public:
+  using Matrix = BatchedBanded<Scalar, Space>;
+
+  explicit DirectSolution(const BatchedDirectOptions& given) : options(resolved(given)) {}
+
+  void symbolic(const Space& space, const Matrix& a) {
+    check_sizes(a);
+    ready = has_factors = false;
+    shape = {static_cast<int>(a.num_rows), a.lower, a.upper, options.pivoting == BatchedPivoting::partial};
+    expect(2 * std::int64_t(a.lower) + a.upper + 1 < std::numeric_limits<int>::max(),
+           "the factors' columns have to be shorter than 2^31");
+    num_systems = a.num_systems();
+    const std::int64_t n = a.num_rows;
+    if (options.stored) {
+      solve_plan = plan(space, {n});
+      factor_plan = plan(space, {});
+      values = allocate<MultiVector<Scalar, Space>>(space, "prekond::batched::band_factors", shape.length(),
+                                                    num_systems);
+      rows = allocate<MultiVector<int, Space>>(space, "prekond::batched::exchanged_rows", n, num_systems);
+      reasons = allocate<Vector<StopReason, Space>>(space, "prekond::batched::factor_reasons", num_systems);
+    } else {
+      solve_plan = plan(space, {n, n, shape.length()});
+    }
+    const std::int64_t slices =
+        solve_plan.num_teams() * solve_plan.systems_per_team * solve_plan.placement.spilled_length;
+    workspace.spilled = allocate<Vector<Scalar, Space>>(space, "prekond::batched::spilled", slices);
+    workspace.next = allocate<Vector<int, Space>>(space, "prekond::batched::next", 1);
+    reserve_team_scratch(space, static_cast<std::size_t>(solve_plan.scratch_bytes + 16));
+    space.fence("prekond::batched::symbolic");
+    ready = true;
+  }
+
+  void check(const Matrix& a) const {
+    expect(ready, "symbolic comes before numeric and solve");
+    check_sizes(a);
+    expect(a.num_rows == shape.num_rows && a.lower == shape.lower && a.upper == shape.upper &&
+               a.num_systems() == num_systems,
+           "the matrix is of other sizes than the one that symbolic has seen; call symbolic again");
+  }
+
+  void factor(const Space& space, const Matrix& a) {
+    const Launcher<Scalar, Space> launcher(space, factor_plan, workspace, num_systems);
+    launcher.launch("prekond::batched::factor", [&]<int Lanes>(const auto& teams) {
+      return FactorBands<Scalar, Space, Lanes>{
+          teams,           a.systems(), shape, {values.data(), static_cast<std::int64_t>(values.stride(1))},
+          stored_rows(), reasons.data()};
+    });
+    has_factors = true;
+  }
+
+  void solve(const Space& space, const Matrix& a, MultiVectorView<const Scalar, Space> b,
+             MultiVectorView<Scalar, Space> x, const ConvergenceLog& log) const {
+    const SolveBand<Scalar> solve_band{a.systems(),
+                                       {b.data(), static_cast<std::int64_t>(b.stride(1))},
+                                       {x.data(), static_cast<std::int64_t>(x.stride(1))},
+                                       shape,
+                                       {values.data(), static_cast<std::int64_t>(values.stride(1))},
+                                       stored_rows(),
+                                       reasons.data(),
+                                       options.rtol,
+                                       log};
+    const Launcher<Scalar, Space> launcher(space, solve_plan, workspace, num_systems);
+    launcher.launch("prekond::batched::solve_bands", [&]<int Lanes>(const auto& teams) {
+      return SolveBands<Scalar, Space, Lanes>{teams, solve_band};
+    });
+  }
+
+  BatchedDirectOptions options;
+  bool ready = false, has_factors = false;
+  BandShape shape;
+  std::int64_t num_systems = 0;
+
+ private:
+  Columns<int> stored_rows() const { return {rows.data(), static_cast<std::int64_t>(rows.stride(1))}; }
+
+  /// Lanes as there are numbers that a step of the elimination changes.
+  Plan plan(const Space& space, const std::vector<std::int64_t>& pieces) const {
+    constexpr int reserve =
+        16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
+    const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
+    BatchedOptions common;
+    common.scratch = options.scratch;
+    common.spill_budget = options.spill_budget;
+    common.lanes = options.lanes;
+    const std::int64_t changed = std::int64_t(shape.lower + 1) * (shape.above() + 1);
+    if (common.lanes == BatchedLanes::automatic)
+      common.lanes = changed <= 32    ? BatchedLanes::few
+                     : changed <= 2048 ? BatchedLanes::vector
+                                       : BatchedLanes::team;
+    return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
+                              space.concurrency(), most_scratch});
+  }
+
+  Plan solve_plan, factor_plan;
+  Workspace<Scalar, Space> workspace;
+  MultiVector<Scalar, Space> values;
+  MultiVector<int, Space> rows;
+  Vector<StopReason, Space> reasons;
+};
+
+}  // namespace impl::batched
+
+template <class Scalar, class Space>
+BatchedDirect<Scalar, Space>::BatchedDirect(const BatchedDirectOptions& options)
+    : m_solution(std::make_unique<impl::batched::DirectSolution<Scalar, Space>>(options)) {}
+template <class Scalar, class Space>
+BatchedDirect<Scalar, Space>::~BatchedDirect() = default;
+template <class Scalar, class Space>
+BatchedDirect<Scalar, Space>::BatchedDirect(BatchedDirect&&) noexcept = default;
+template <class Scalar, class Space>
+BatchedDirect<Scalar, Space>& BatchedDirect<Scalar, Space>::operator=(BatchedDirect&&) noexcept = default;
+
+template <class Scalar, class Space>
+const BatchedDirectOptions& BatchedDirect<Scalar, Space>::options() const {
+  return m_solution->options;
+}
+
+template <class Scalar, class Space>
+void BatchedDirect<Scalar, Space>::symbolic(const Space& space, const Matrix& a) {
+  m_solution->symbolic(space, a);
+}
+
+template <class Scalar, class Space>
+void BatchedDirect<Scalar, Space>::numeric(const Space& space, const Matrix& a) {
+  m_solution->check(a);
+  if (m_solution->options.stored) m_solution->factor(space, a);
+}
+
+template <class Scalar, class Space>
+void BatchedDirect<Scalar, Space>::solve(const Space& space, const Matrix& a,
+                                         MultiVectorView<const Scalar, Space> b,
+                                         MultiVectorView<Scalar, Space> x,
+                                         BatchedResult<Space>& result) const {
+  const auto& own = *m_solution;
+  own.check(a);
+  impl::batched::check_vectors<Scalar, Space>(a.num_rows, own.num_systems, b, x, {});
+  if (own.options.stored && !own.has_factors)
+    throw InputError("batched: with the option stored, numeric comes before solve");
+  impl::batched::make_room(space, result, own.num_systems, 0);
+  own.solve(space, a, b, x, impl::batched::log_of(result));
+}
+
+#define PREKOND_BATCHED_DIRECT(Scalar, Space) template class BatchedDirect<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_BATCHED_DIRECT)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_BATCHED_DIRECT)
+
+}  // namespace prekond
