@@ -35,9 +35,11 @@ struct SolveBand {
       return log.end(level, s, 0, 0.0, StopReason::zero_rhs, 0);
     }
     if (!Kokkos::isfinite(size)) return end_without_x(level, s, StopReason::nan);
-    BandLu<Scalar> lu{shape, stored[s], stored_rows[s]};
+    BandLu<Scalar> lu{shape, nullptr, nullptr};
     StopReason reason = StopReason::rtol;
     if (stored.data) {
+      lu.values = stored[s];
+      lu.exchanged = stored_rows[s];
       reason = stored_reasons[s];
     } else {
       lu.values = memory.piece(factors_piece);
