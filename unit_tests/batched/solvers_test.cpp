@@ -21,12 +21,12 @@ const std::map<BatchedMethod, std::string> method_names = {{BatchedMethod::cg, "
 /// Each system by the solver for one.
 template <class Space>
 void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMethod method,
-                     BatchedInverse inverse) {
+                     BatchedInverse inverse, double rtol = 1e-10, double bound = 1e-9) {
   const std::size_t n = static_cast<std::size_t>(systems.front().num_rows);
   SCOPED_TRACE(method_names.at(method) + (inverse == BatchedInverse::none ? "" : ", jacobi") + ", rows " +
                std::to_string(n) + ", systems " + std::to_string(systems.size()));
   const auto b = random_columns(n, systems.size());
-  BatchedOptions options = options_of(method, inverse);
+  BatchedOptions options = options_of(method, inverse, rtol);
   options.history = 6;
   const DeviceBatch<double, Space> batch(systems);
   const auto solved = solve_batch<double>(batch.matrix, b, options);
@@ -34,13 +34,13 @@ void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMeth
   for (std::size_t s = 0; s < systems.size(); s += 1 + systems.size() / 5) {
     const auto m = inverse == BatchedInverse::none ? nullptr : preconditioner_of<Space>("jacobi", systems[s]);
     const auto alone = solve_with<double, Space>(
-        {method_names.at(method), {}}, operator_of<Space>(systems[s]), m.get(), b[s], stop_at(1e-10, 500));
+        {method_names.at(method), {}}, operator_of<Space>(systems[s]), m.get(), b[s], stop_at(rtol, 500));
     EXPECT_LE(std::abs(solved.iterations[s] - int(alone.result.iterations)), 1) << "system " << s;
     EXPECT_EQ(solved.reasons[s], alone.result.reason);
-    EXPECT_LE(solved.relative[s], 1e-10);
+    EXPECT_LE(solved.relative[s], rtol);
     for (std::size_t k = 0; k < std::min<std::size_t>(6, alone.history.size()); ++k)
       EXPECT_NEAR(solved.history[s][k], alone.history[k], 1e-8 * alone.history[0]) << k;
-    for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(solved.x[s][i], alone.x[i], 1e-9) << "system " << s;
+    for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(solved.x[s][i], alone.x[i], bound) << "system " << s;
   }
 }
 
@@ -55,6 +55,18 @@ TYPED_TEST(BatchedSolversTest, EachSystemGoesAsAlone) {
       }
       expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi);
     }
+}
+
+TYPED_TEST(BatchedSolversTest, SolutionsAreThoseOfTheSolverForOne) {
+  for (const int n : {7, 33, 64, 257}) {
+    const auto general = perturbed(uneven_matrix(n), 5, 0.1);
+    const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), 5, 0.1, true);
+    for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi}) {
+      expect_as_alone<TypeParam>(general, BatchedMethod::bicgstab, inverse, 1e-14, 1e-12);
+      expect_as_alone<TypeParam>(spd, BatchedMethod::cg, inverse, 1e-14, 1e-12);
+    }
+    expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi, 1e-14, 1e-12);
+  }
 }
 
 TYPED_TEST(BatchedSolversTest, AThousandSystems) {
