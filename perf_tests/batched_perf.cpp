@@ -1,19 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "benchmark_main.hpp"
-#include "peers/cusparse_tridiagonal.hpp"
+#include "batched_data.hpp"
 
 #include <prekond/batched/solver.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/csr_matrix.hpp>
-#include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
-#include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/jacobi.hpp>
-
-#include <filesystem>
-#include <memory>
 
 /// Batches of systems with one pattern, the entries off the diagonal multiplied by 1 - 0.2 u, u uniform in
 /// (0, 1), the same for both triangles; b = 1, x = 0, to a relative residual of 1e-10:
@@ -26,27 +18,12 @@
 ///                    read from memory, `converged`: the share of the systems
 /// one_by_one/cg/jacobi       `--one` of the systems by Cg, one after the other; the time is scaled to all
 /// block_diagonal/cg/jacobi   all of them as one matrix by Cg
-/// cusparse_gtsv2     with CUDA, stencil3: cuSPARSE's gtsv2StridedBatch
 namespace {
 
 using namespace prekond;
 using perf::Space;
-using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
-using Batch = BatchedCsr<double, Space>;
-
-struct FillValues {
-  CsrView<double, Space> model;
-  MultiVector<double, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t e) const {
-    const std::int64_t i = e % model.num_rows, s = e / model.num_rows;
-    for (std::size_t k = model.row_ptrs(i); k < model.row_ptrs(i + 1); ++k) {
-      const std::int64_t j = model.col_idxs(k), least = Kokkos::min(i, j), most = Kokkos::max(i, j);
-      const auto hash = impl::counter_hash(1, std::uint64_t(s), std::uint64_t(least * model.num_rows + most));
-      const double factor = i == j ? 1 : 1 - 0.2 * impl::unit_interval(hash);
-      values(k, s) = factor * model.values(k);
-    }
-  }
-};
+using Batch = perf::BatchOfDoubles;
+using Shared = perf::SharedBatch;
 
 /// Row pointers and columns of the block-diagonal matrix of all systems.
 struct FillBlocks {
@@ -61,60 +38,6 @@ struct FillBlocks {
       col_idxs(first + k) = static_cast<int>(s * n) + model.col_idxs(k);
   }
 };
-
-/// -1, 2, -1 in each row
-Matrix stencil3(int n) {
-  const Matrix a(n, n, Vector<std::size_t, Space>("row_ptrs", n + 1),
-                 Vector<int, Space>("col_idxs", 3 * n - 2), Vector<double, Space>("values", 3 * n - 2));
-  const auto row_ptrs = Kokkos::create_mirror_view(a.row_ptrs);
-  const auto col_idxs = Kokkos::create_mirror_view(a.col_idxs);
-  const auto values = Kokkos::create_mirror_view(a.values);
-  std::size_t k = 0;
-  for (int i = 0; i < n; ++i) {
-    for (int j = std::max(i - 1, 0); j <= std::min(i + 1, n - 1); ++j, ++k) {
-      col_idxs(k) = j;
-      values(k) = i == j ? 2 : -1;
-    }
-    row_ptrs(i + 1) = k;
-  }
-  Kokkos::deep_copy(a.row_ptrs, row_ptrs);
-  Kokkos::deep_copy(a.col_idxs, col_idxs);
-  Kokkos::deep_copy(a.values, values);
-  return a;
-}
-
-struct Data {
-  std::string spec;
-  std::int64_t systems = 0;
-  CsrMatrix<const double, const int, const std::size_t, Space::memory_space> model;
-  MultiVector<double, Space> values, b, x;
-
-  std::string name() const {
-    return std::filesystem::path(spec).filename().string() + "/" + std::to_string(systems);
-  }
-  Batch batch() const { return {model.num_rows, model.row_ptrs, model.col_idxs, values}; }
-
-  /// When the first of its cases runs: all batches at once would not fit.
-  void load() {
-    if (model.num_rows > 0) return;
-    const Space space;
-    if (spec.rfind("stencil3:", 0) == 0)
-      model = stencil3(std::stoi(spec.substr(9)));
-    else if (std::filesystem::exists(spec))
-      model = copy_to<Space>(read_matrix_market<double>(spec));
-    else
-      model = generate<double>(space, spec);
-    values = MultiVector<double, Space>("values", model.nnz(), systems);
-    b = MultiVector<double, Space>("b", model.num_rows, systems);
-    x = MultiVector<double, Space>("x", model.num_rows, systems);
-    Kokkos::parallel_for("prekond::perf::values",
-                         Kokkos::RangePolicy<Space>(space, 0, model.num_rows * systems),
-                         FillValues{model, values});
-    Kokkos::deep_copy(b, 1.0);
-    space.fence();
-  }
-};
-using Shared = std::shared_ptr<Data>;
 
 constexpr double rtol = 1e-10;
 constexpr int max_iters = 2000;
@@ -212,16 +135,6 @@ void add_block_diagonal(const Shared& data, int repetitions) {
   });
 }
 
-void add_cusparse(const Shared& data, int repetitions) {
-  if constexpr (perf::has_cusparse_tridiagonal)
-    perf::add("cusparse_gtsv2/" + data->name(), repetitions, [=](benchmark::State& state) {
-      data->load();
-      const double time = perf::cusparse_tridiagonal(data->batch(), data->b, data->x);
-      state.counters["us_a_system"] = 1e6 * time / double(data->systems);
-      return time;
-    });
-}
-
 void register_all(int& argc, char** argv) {
   const auto flag = [&](const char* name, const char* fallback) {
     return perf::take_flag(argc, argv, name, fallback);
@@ -236,7 +149,7 @@ void register_all(int& argc, char** argv) {
   std::replace(matrices.begin(), matrices.end(), ';', ',');
   for (const std::string& spec : perf::words(matrices))
     for (const int count : systems) {
-      const auto data = std::make_shared<Data>();
+      const auto data = std::make_shared<perf::BatchData>();
       data->spec = spec;
       data->systems = count;
       for (const auto& solver : solvers)
@@ -253,7 +166,6 @@ void register_all(int& argc, char** argv) {
         add_one_by_one(data, std::min(one, count), repetitions);
         add_block_diagonal(data, repetitions);
       }
-      if (spec.rfind("stencil3:", 0) == 0) add_cusparse(data, repetitions);
     }
 }
 

@@ -47,8 +47,8 @@ struct BandLu {
 
   /// A step of the elimination, known to all lanes.
   struct Step {
-    int j, row;     ///< the row of the pivot, before the exchange
-    int last;       ///< the last column that the pivot's row reaches
+    int j, row;      ///< the row of the pivot, before the exchange
+    int last;        ///< the last column that the pivot's row reaches
     Scalar inverse;  ///< of the pivot
   };
 
@@ -95,6 +95,12 @@ struct BandLu {
     for_elements(level, n, [&](int i) { y[i] = values[shape.place(i, i)] * y[i]; });
   }
 
+  /// y -= factor v by one lane. They do not overlap, so that a compiler need not ask.
+  KOKKOS_FORCEINLINE_FUNCTION static void subtract_alone(int count, const Scalar* KOKKOS_RESTRICT v,
+                                                         Scalar factor, Scalar* KOKKOS_RESTRICT y) {
+    for (int i = 0; i < count; ++i) y[i] -= v[i] * factor;
+  }
+
  private:
   KOKKOS_FORCEINLINE_FUNCTION static void swap(Scalar& a, Scalar& b) {
     const Scalar kept = a;
@@ -107,22 +113,23 @@ struct BandLu {
   KOKKOS_FORCEINLINE_FUNCTION static void subtract(const Level& level, int count, const Scalar* v,
                                                    const Scalar& factor, Scalar* y) {
     const Scalar own = factor;
-    for_elements(level, count, [&](int i) { y[i] -= v[i] * own; });
+    if constexpr (Level::width == 1)
+      subtract_alone(count, v, own, y);
+    else
+      for_elements(level, count, [&](int i) { y[i] -= v[i] * own; });
   }
-
   /// The matrix, and zeros where it fills.
   template <class Level, class System>
   KOKKOS_FORCEINLINE_FUNCTION void copy(const Level& level, const System& a) const {
     const int leading = shape.leading(), above = shape.above();
     const int shift = above - shape.upper;
-    const auto copy_column = [&](int j, int first, int stride) {
+    const auto copy_column = [&](int j, int lane, int stride) {
       Scalar* to = values + std::int64_t(j) * leading;
-      const Scalar* from = a.values + std::int64_t(j) * a.leading;
-      for (int k = first; k < leading; k += stride) {
-        const int i = j + k - above;
-        const bool inside = k >= shift && i >= 0 && i < shape.num_rows;
-        to[k] = inside ? from[k - shift] : Scalar(0);
-      }
+      const Scalar* from = a.values + std::int64_t(j) * a.leading - shift;
+      const int first = j < shape.upper ? above - j : shift, last = above + shape.below(j);
+      for (int k = lane; k < leading; k += stride)
+        if (k < first || k > last) to[k] = Scalar(0);
+      for (int k = first + lane; k <= last; k += stride) to[k] = from[k];
     };
     level.region([&](int lane) {
       if (leading >= level.size())
@@ -141,15 +148,15 @@ struct BandLu {
       const int below = shape.below(j);
       for (int i = 1; i <= below; ++i) {
         const auto size = sum_of_parts(column[i]);
-        if (size > largest || size != size) {
-          largest = size;
-          row = i;
-        }
+        const bool larger = size > largest || size != size;
+        largest = larger ? size : largest;
+        row = larger ? i : row;
       }
     }
     step.j = j;
     step.row = j + row;
-    const int reach = step.row < shape.num_rows - 1 - shape.upper ? step.row + shape.upper : shape.num_rows - 1;
+    const int reach =
+        step.row < shape.num_rows - 1 - shape.upper ? step.row + shape.upper : shape.num_rows - 1;
     step.last = reach > step.last ? reach : step.last;
     return column[row];
   }
@@ -206,14 +213,18 @@ struct BandLu {
 
   /// The same by one lane, column by column.
   KOKKOS_FORCEINLINE_FUNCTION void eliminate_alone(const Step& step) const {
-    keep_multipliers(step, 0, 1);
     const int below = shape.below(step.j), row = step.row - step.j;
-    const Scalar* l = values + shape.place(step.j + 1, step.j);
+    Scalar* pivots = values + shape.place(step.j, step.j);
+    Scalar* l = pivots + 1;
+    const Scalar inverse = step.inverse;
+    if (row != 0) pivots[row] = pivots[0];
+    pivots[0] = inverse;
+    for (int i = 0; i < below; ++i) l[i] *= inverse;
+    if (shape.pivots) exchanged[step.j] = step.row;
     for (int c = step.j + 1; c <= step.last; ++c) {
       Scalar* column = values + shape.place(step.j, c);
       if (row != 0) swap(column[0], column[row]);
-      const Scalar u = column[0];
-      for (int i = 0; i < below; ++i) column[1 + i] -= l[i] * u;
+      subtract_alone(below, l, column[0], column + 1);
     }
   }
 };

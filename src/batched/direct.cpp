@@ -14,6 +14,11 @@
 namespace prekond {
 namespace impl::batched {
 
+struct DirectTuning {
+  static constexpr int rows_of_lane = 9;     // of a tridiagonal system
+  static constexpr int numbers_of_lane = 4;  // of a band, that a step of the elimination changes
+};
+
 template <class Scalar, class Space>
 class DirectSolution {
  public:
@@ -29,8 +34,10 @@ class DirectSolution {
            "the factors' columns have to be shorter than 2^31");
     num_systems = a.num_systems();
     const std::int64_t n = a.num_rows;
-    if (options.stored) {
-      solve_plan = plan(space, {n});
+    if (is_tridiagonal()) {
+      solve_plan = plan(space, {0, n, n, 3 * n});
+    } else if (options.stored) {
+      solve_plan = plan(space, {n, is_host_space<Space> ? n : 0});
       factor_plan = plan(space, {});
       values = allocate<MultiVector<Scalar, Space>>(space, "prekond::batched::band_factors", shape.length(),
                                                     num_systems);
@@ -56,31 +63,45 @@ class DirectSolution {
            "the matrix is of other sizes than the one that symbolic has seen; call symbolic again");
   }
 
+  void check_solve(const Matrix& a, MultiVectorView<const Scalar, Space> b,
+                   MultiVectorView<Scalar, Space> x) const {
+    check(a);
+    check_vectors<Scalar, Space>(a.num_rows, num_systems, b, x, {});
+    if (options.stored && !has_factors)
+      throw InputError("batched: with the option stored, numeric comes before solve");
+  }
+
   void factor(const Space& space, const Matrix& a) {
     const Launcher<Scalar, Space> launcher(space, factor_plan, workspace, num_systems);
     launcher.launch("prekond::batched::factor", [&]<int Lanes>(const auto& teams) {
       return FactorBands<Scalar, Space, Lanes>{
-          teams,           a.systems(), shape, {values.data(), static_cast<std::int64_t>(values.stride(1))},
+          teams,         a.systems(),   shape, {values.data(), static_cast<std::int64_t>(values.stride(1))},
           stored_rows(), reasons.data()};
     });
     has_factors = true;
   }
 
   void solve(const Space& space, const Matrix& a, MultiVectorView<const Scalar, Space> b,
-             MultiVectorView<Scalar, Space> x, const ConvergenceLog& log) const {
-    const SolveBand<Scalar> solve_band{a.systems(),
-                                       {b.data(), static_cast<std::int64_t>(b.stride(1))},
-                                       {x.data(), static_cast<std::int64_t>(x.stride(1))},
-                                       shape,
-                                       {values.data(), static_cast<std::int64_t>(values.stride(1))},
-                                       stored_rows(),
-                                       reasons.data(),
-                                       options.rtol,
-                                       log};
+             MultiVectorView<Scalar, Space> x, bool failed_only, const ConvergenceLog& log) const {
+    const DirectCommon<Scalar> common{a.systems(),
+                                      {b.data(), static_cast<std::int64_t>(b.stride(1))},
+                                      {x.data(), static_cast<std::int64_t>(x.stride(1))},
+                                      shape,
+                                      options.rtol,
+                                      failed_only,
+                                      log};
     const Launcher<Scalar, Space> launcher(space, solve_plan, workspace, num_systems);
-    launcher.launch("prekond::batched::solve_bands", [&]<int Lanes>(const auto& teams) {
-      return SolveBands<Scalar, Space, Lanes>{teams, solve_band};
-    });
+    if (is_tridiagonal()) {
+      launcher.launch("prekond::batched::solve_tridiagonal", [&]<int Lanes>(const auto& teams) {
+        return SolveBands<SolveTridiagonal<Scalar>, Scalar, Space, Lanes>{teams, {common}};
+      });
+    } else {
+      const Columns<Scalar> factors{values.data(), static_cast<std::int64_t>(values.stride(1))};
+      launcher.launch("prekond::batched::solve_bands", [&]<int Lanes>(const auto& teams) {
+        return SolveBands<SolveBand<Scalar>, Scalar, Space, Lanes>{
+            teams, {common, factors, stored_rows(), reasons.data()}};
+      });
+    }
   }
 
   BatchedDirectOptions options;
@@ -89,22 +110,35 @@ class DirectSolution {
   std::int64_t num_systems = 0;
 
  private:
+  /// By a method of its own, which is as fast as a solve with stored factors would be
+  bool is_tridiagonal() const { return !options.stored && shape.lower == 1 && shape.upper == 1; }
+
   Columns<int> stored_rows() const { return {rows.data(), static_cast<std::int64_t>(rows.stride(1))}; }
 
-  /// Lanes as there are numbers that a step of the elimination changes.
-  Plan plan(const Space& space, const std::vector<std::int64_t>& pieces) const {
+  /// As many as there are numbers that a step of the elimination changes, or by the rows of a tridiagonal
+  /// system.
+  BatchedLanes lanes() const {
+    if (options.lanes != BatchedLanes::automatic) return options.lanes;
+    const std::int64_t changed =
+        is_tridiagonal()
+            ? (shape.num_rows + DirectTuning::rows_of_lane - 1) / DirectTuning::rows_of_lane
+            : std::int64_t(shape.lower + 1) * (shape.above() + 1) / DirectTuning::numbers_of_lane;
+    return changed <= 8 ? BatchedLanes::few : changed <= 32 ? BatchedLanes::vector : BatchedLanes::team;
+  }
+
+  Plan plan(const Space& space, std::vector<std::int64_t> pieces) const {
     constexpr int reserve =
         16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     BatchedOptions common;
     common.scratch = options.scratch;
     common.spill_budget = options.spill_budget;
-    common.lanes = options.lanes;
-    const std::int64_t changed = std::int64_t(shape.lower + 1) * (shape.above() + 1);
-    if (common.lanes == BatchedLanes::automatic)
-      common.lanes = changed <= 32    ? BatchedLanes::few
-                     : changed <= 2048 ? BatchedLanes::vector
-                                       : BatchedLanes::team;
+    common.lanes = lanes();
+    if (is_tridiagonal() && !is_host_space<Space>)
+      pieces[SolveTridiagonal<Scalar>::reduced_piece] = Chunks::work_length(
+          shape.num_rows, common.lanes == BatchedLanes::few      ? 8
+                          : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
+                                                                 : LevelTuning::most_threads);
     return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
                               space.concurrency(), most_scratch});
   }
@@ -149,13 +183,20 @@ void BatchedDirect<Scalar, Space>::solve(const Space& space, const Matrix& a,
                                          MultiVectorView<const Scalar, Space> b,
                                          MultiVectorView<Scalar, Space> x,
                                          BatchedResult<Space>& result) const {
-  const auto& own = *m_solution;
-  own.check(a);
-  impl::batched::check_vectors<Scalar, Space>(a.num_rows, own.num_systems, b, x, {});
-  if (own.options.stored && !own.has_factors)
-    throw InputError("batched: with the option stored, numeric comes before solve");
-  impl::batched::make_room(space, result, own.num_systems, 0);
-  own.solve(space, a, b, x, impl::batched::log_of(result));
+  m_solution->check_solve(a, b, x);
+  impl::batched::make_room(space, result, m_solution->num_systems, 0);
+  m_solution->solve(space, a, b, x, false, impl::batched::log_of(result));
+}
+
+template <class Scalar, class Space>
+void BatchedDirect<Scalar, Space>::solve_failed(const Space& space, const Matrix& a,
+                                                MultiVectorView<const Scalar, Space> b,
+                                                MultiVectorView<Scalar, Space> x,
+                                                BatchedResult<Space>& result) const {
+  m_solution->check_solve(a, b, x);
+  impl::batched::expect(result.num_systems() == m_solution->num_systems,
+                        "solve_failed needs the result of a solve of as many systems");
+  m_solution->solve(space, a, b, x, true, impl::batched::log_of(result));
 }
 
 #define PREKOND_BATCHED_DIRECT(Scalar, Space) template class BatchedDirect<Scalar, Space>;

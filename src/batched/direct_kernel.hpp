@@ -4,38 +4,155 @@
 /// The kernels of the direct solver.
 #include "batched/band_lu.hpp"
 #include "batched/kernel.hpp"
+#include "batched/tridiagonal.hpp"
 
 namespace prekond::impl::batched {
 
-/// A system from its right-hand side to its result.
+/// What direct solves of band matrices have in common: the norm of b, the residual, and how they end.
 template <class Scalar>
-struct SolveBand {
+struct DirectCommon {
   using Real = real_type_t<Scalar>;
-  static constexpr int x_piece = 0, rows_piece = 1, factors_piece = 2;
 
   BandedSystems<Scalar> systems;
   Columns<const Scalar> b;
   Columns<Scalar> x;
   BandShape shape;
+  double rtol;
+  bool failed_only;  ///< leave systems alone that the log has as converged
+  ConvergenceLog log;
+
+  /// ||b|| / scale; the scale is 1 unless squares overflow or vanish.
+  struct Norm {
+    double value, scale;
+  };
+
+  /// Of a residual r of x: ||r|| and || |A| |x| + |b| ||, by the scale.
+  struct Residual {
+    double norm, size;
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION bool is_done(std::int64_t s) const {
+    return failed_only && converged(log.reasons[s]);
+  }
+
+  /// y = b. False where the system ends here.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION bool begin(const Level& level, std::int64_t s, Scalar* y, Norm& norm) const {
+    const Scalar* b_s = b[s];
+    const int n = shape.num_rows;
+    Real sums[2];
+    update_and_sum<Real>(
+        level, n, sums, [&](int i) { y[i] = b_s[i]; },
+        [&](int i, Real* mine) {
+          mine[0] += sum_of_parts(b_s[i]);
+          mine[1] += abs2(b_s[i]);
+        });
+    if (sums[0] == Real(0)) {
+      for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
+      log.end(level, s, 0, 0.0, StopReason::zero_rhs, 0);
+      return false;
+    }
+    if (!Kokkos::isfinite(sums[0])) {
+      end_without_x(level, s, StopReason::nan);
+      return false;
+    }
+    constexpr Real least = Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>;
+    norm = {Kokkos::sqrt(static_cast<double>(sums[1])), 1};
+    if (sums[1] >= least && Kokkos::isfinite(sums[1])) return true;
+    norm.scale = static_cast<double>(sums[0]);
+    norm.value = Kokkos::sqrt(sum_elements<double>(level, n, [&](int i) {
+      const double part = static_cast<double>(Kokkos::abs(b_s[i])) / norm.scale;
+      return part * part;
+    }));
+    return true;
+  }
+
+  /// By a matrix that is A, or a copy of it. Infinite where x is not finite.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION Residual residual(const Level& level, const BandedSystem<Scalar>& a,
+                                                std::int64_t s, const Scalar* y, const Norm& norm) const {
+    const Scalar* b_s = b[s];
+    const double by = 1 / norm.scale;
+    double sums[2];
+    update_and_sum<double>(
+        level, a.num_rows, sums, [](int) {},
+        [&](int i, double* mine) {
+          Scalar r = b_s[i];
+          Real size = Kokkos::abs(b_s[i]);
+          a.for_each_entry(i, [&](std::size_t, int j, const Scalar& value) {
+            r -= value * y[j];
+            size += Kokkos::abs(value) * Kokkos::abs(y[j]);
+          });
+          mine[0] += square(r, y[i], by);
+          mine[1] += square(Scalar(size), y[i], by);
+        });
+    return {Kokkos::sqrt(sums[0]), Kokkos::sqrt(sums[1])};
+  }
+
+  /// ||r|| alone. `r` is memory for a lane that works alone: it takes a broad A by columns.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION double residual_norm(const Level& level, const BandedSystem<Scalar>& a,
+                                                   std::int64_t s, const Scalar* y, const Norm& norm,
+                                                   Scalar* r) const {
+    const Scalar* b_s = b[s];
+    const double by = 1 / norm.scale;
+    constexpr int broad = 8;
+    if (Level::width == 1 && a.lower + a.upper >= broad) {
+      for (int i = 0; i < a.num_rows; ++i) r[i] = b_s[i];
+      for (int j = 0; j < a.num_rows; ++j) {
+        const int first = j > a.upper ? j - a.upper : 0;
+        const int end = j + a.lower < a.num_rows ? j + a.lower + 1 : a.num_rows;
+        BandLu<Scalar>::subtract_alone(end - first, a.values + a.place(first, j), y[j], r + first);
+      }
+      double sum = 0;
+      for (int i = 0; i < a.num_rows; ++i) sum += square(r[i], y[i], by);
+      return Kokkos::sqrt(sum);
+    }
+    return Kokkos::sqrt(sum_elements<double>(level, a.num_rows, [&](int i) {
+      return square(b_s[i] - a.template row_product<Scalar>(i, y), y[i], by);
+    }));
+  }
+
+  /// With an x in y: that is the system's where its residual is small enough.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const Level& level, std::int64_t s, const Scalar* y,
+                                       double relative) const {
+    if (!Kokkos::isfinite(relative)) return end_without_x(level, s, StopReason::nan);
+    if (relative > rtol) return log.end(level, s, 0, relative, StopReason::breakdown_singular, 0);
+    for_elements(level, shape.num_rows, [&](int i) { x[s][i] = y[i]; });
+    log.end(level, s, 0, relative, StopReason::rtol, 0);
+  }
+  /// |r|^2, not finite where y is not.
+  KOKKOS_FORCEINLINE_FUNCTION static double square(const Scalar& r, const Scalar& y, double by) {
+    const double part = static_cast<double>(Kokkos::abs(r)) * by;
+    return is_finite(y) ? part * part : Kokkos::Experimental::infinity_v<double>;
+  }
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void end_without_x(const Level& level, std::int64_t s,
+                                                 StopReason reason) const {
+    log.end(level, s, 0, Kokkos::Experimental::infinity_v<double>, reason, 0);
+  }
+};
+
+/// A system from its right-hand side to its result.
+template <class Scalar>
+struct SolveBand {
+  static constexpr int x_piece = 0, rows_piece = 1, factors_piece = 2;
+
+  DirectCommon<Scalar> common;
   Columns<Scalar> stored;  ///< the factors of all systems, or null
   Columns<int> stored_rows;
   const StopReason* stored_reasons;
-  double rtol;
-  ConvergenceLog log;
 
   template <class Level>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
-    const auto a = systems.system(s);
-    const Scalar* b_s = b[s];
-    const int n = shape.num_rows;
-    const Real size = sum_elements<Real>(level, n, [&](int i) { return sum_of_parts(b_s[i]); });
-    if (size == Real(0)) {
-      for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
-      return log.end(level, s, 0, 0.0, StopReason::zero_rhs, 0);
-    }
-    if (!Kokkos::isfinite(size)) return end_without_x(level, s, StopReason::nan);
-    BandLu<Scalar> lu{shape, nullptr, nullptr};
+    if (common.is_done(s)) return;
+    const auto a = common.systems.system(s);
+    Scalar* y = memory.piece(x_piece);
+    typename DirectCommon<Scalar>::Norm norm;
+    if (!common.begin(level, s, y, norm)) return;
+    BandLu<Scalar> lu{common.shape, nullptr, nullptr};
     StopReason reason = StopReason::rtol;
     if (stored.data) {
       lu.values = stored[s];
@@ -46,47 +163,62 @@ struct SolveBand {
       lu.exchanged = reinterpret_cast<int*>(memory.piece(rows_piece));
       reason = lu.factor(level, a);
     }
-    if (reason != StopReason::rtol) return end_without_x(level, s, reason);
-    Scalar* y = memory.piece(x_piece);
-    for_elements(level, n, [&](int i) { y[i] = b_s[i]; });
+    if (reason != StopReason::rtol) return common.end_without_x(level, s, reason);
     lu.solve(level, y);
-    const double relative = residual(level, a, b_s, y, size);
-    if (!Kokkos::isfinite(relative)) return end_without_x(level, s, StopReason::nan);
-    if (relative > rtol) return log.end(level, s, 0, relative, StopReason::breakdown_singular, 0);
-    for_elements(level, n, [&](int i) { x[s][i] = y[i]; });
-    log.end(level, s, 0, relative, StopReason::rtol, 0);
-  }
-
- private:
-  /// ||b - A y|| / ||b||, both divided by b's size, so that squares neither overflow nor vanish.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION static double residual(const Level& level, const BandedSystem<Scalar>& a,
-                                                     const Scalar* b_s, const Scalar* y, Real size) {
-    const double scale = static_cast<double>(size);
-    const double bb = sum_elements<double>(level, a.num_rows, [&](int i) {
-      const double part = static_cast<double>(magnitude(b_s[i])) / scale;
-      return part * part;
-    });
-    const double rr = sum_elements<double>(level, a.num_rows, [&](int i) {
-      const Scalar product = a.template row_product<Scalar>(i, y);
-      const double part = static_cast<double>(magnitude(b_s[i] - product)) / scale;
-      return is_finite(y[i]) ? part * part : Kokkos::Experimental::infinity_v<double>;
-    });
-    return Kokkos::sqrt(rr / bb);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION static Real magnitude(const Scalar& z) { return Kokkos::abs(z); }
-
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void end_without_x(const Level& level, std::int64_t s, StopReason reason) const {
-    log.end(level, s, 0, Kokkos::Experimental::infinity_v<double>, reason, 0);
+    common.end(level, s, y,
+               common.residual_norm(level, a, s, y, norm, memory.piece(rows_piece)) / norm.value);
   }
 };
 
-template <class Scalar, class Space, int Lanes>
+/// A tridiagonal system: by chunks first where there are lanes, which is right for most matrices. Where the
+/// residual says that it was not, by one lane with pivoting.
+template <class Scalar>
+struct SolveTridiagonal {
+  using Real = real_type_t<Scalar>;
+  static constexpr int reduced_piece = 0, x_piece = 1, inverses_piece = 2, matrix_piece = 3;
+
+  /// Of || |A| |x| + |b| ||, in epsilons: a backward error above that is not a stable solver's.
+  static constexpr double largest_backward_error = 64;
+
+  DirectCommon<Scalar> common;
+
+  template <class Level>
+  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+                                  const SystemMemory<Scalar>& memory) const {
+    if (common.is_done(s)) return;
+    const auto a = common.systems.system(s);
+    const int n = common.shape.num_rows;
+    const TridiagonalCopy<Scalar> copy{memory.piece(matrix_piece)};
+    Scalar *y = memory.piece(x_piece), *second = memory.piece(inverses_piece);
+    typename DirectCommon<Scalar>::Norm norm;
+    if (!common.begin(level, s, y, norm)) return;
+    copy.load(level, a);
+    if constexpr (Level::width != 1) {
+      const TridiagonalChunks<Scalar> chunks{copy, y, second, memory.piece(reduced_piece)};
+      chunks.solve(level, n);
+      const BandedSystem<Scalar> kept{n, 1, 1, 3, copy.values};
+      const auto residual = common.residual(level, kept, s, y, norm);
+      constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Real>);
+      const bool sound = residual.norm <= largest_backward_error * epsilon * residual.size &&
+                         Kokkos::isfinite(residual.size);
+      if (sound || !common.shape.pivots) return common.end(level, s, y, residual.norm / norm.value);
+      for_elements(level, n, [&](int i) { y[i] = common.b[s][i]; });
+    }
+    const auto alone = [&](int lane) {
+      return lane == 0 ? static_cast<int>(solve_tridiagonal(copy, n, common.shape.pivots, y, second)) : 0;
+    };
+    const auto reason = static_cast<StopReason>(level.template sum<int>(alone));
+    if (reason != StopReason::rtol) return common.end_without_x(level, s, reason);
+    common.end(level, s, y, common.residual_norm(level, a, s, y, norm, second) / norm.value);
+  }
+};
+
+/// `Solve`: SolveBand or SolveTridiagonal
+template <class Solve, class Scalar, class Space, int Lanes>
 struct SolveBands {
   using Teams = SystemTeams<Scalar, Space, Lanes>;
   Teams teams;
-  SolveBand<Scalar> solve;
+  Solve solve;
 
   KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
     teams.for_each_system(team, solve);

@@ -180,6 +180,15 @@ TEST(BatchedPlans, FollowFromSizes) {
     sizes.num_rows = rows;
     EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector) << rows;
   }
+  sizes.pieces = {1000};
+  EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4);
+  sizes.pieces = {2000};
+  EXPECT_EQ(make_plan(options, sizes).systems_per_team, 2);
+  sizes.pieces = {5000, 3};
+  plan = make_plan(options, sizes);
+  EXPECT_EQ(plan.systems_per_team, 1);
+  EXPECT_EQ(plan.threads, 1);
+  EXPECT_EQ(plan.placement.in_scratch, 1u) << "40000 bytes";
   sizes.num_rows = 257;
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::team);
   sizes.num_rows = 512;

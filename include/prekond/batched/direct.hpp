@@ -92,6 +92,12 @@ class BatchedDirect {
   void solve(const Space& space, const Matrix& a, MultiVectorView<const Scalar, Space> b,
              MultiVectorView<Scalar, Space> x, BatchedResult<Space>& result) const;
 
+  /// Solves those systems that have not converged by a result, of BatchedSolver say, and puts its own end in
+  /// the place of theirs; the others are left alone. As `solve` in all else. \throws InputError also for a
+  /// result of another number of systems
+  void solve_failed(const Space& space, const Matrix& a, MultiVectorView<const Scalar, Space> b,
+                    MultiVectorView<Scalar, Space> x, BatchedResult<Space>& result) const;
+
   const BatchedDirectOptions& options() const;
 
  private:
