@@ -18,8 +18,8 @@ inline constexpr bool has_cublas_batched = true;
 struct FillPointers {
   double* data;
   std::int64_t stride;
-  VectorView<double*, Space> pointers;
-  KOKKOS_FUNCTION void operator()(std::int64_t s) const { pointers(s) = data + s * stride; }
+  double** pointers;
+  KOKKOS_FUNCTION void operator()(std::int64_t s) const { pointers[s] = data + s * stride; }
 };
 
 /// Seconds of factorisation and solve of all systems.
@@ -29,9 +29,11 @@ inline double cublas_batched_lu(const BatchedCsr<double, Space>& a,
   const Space space;
   const auto dense = to_dense(space, a);
   const int n = int(a.num_rows), count = int(a.num_systems());
-  const Vector<double*, Space> matrices("matrices", count), sides("sides", count);
+  const Kokkos::View<char*, Space> memory("pointers", 2 * sizeof(double*) * count);
+  double** const matrices = reinterpret_cast<double**>(memory.data());
+  double** const sides = matrices + count;
   const Vector<int, Space> pivots("pivots", std::size_t(n) * count), infos("infos", count);
-  const auto fill = [&](double* data, std::int64_t stride, const VectorView<double*, Space>& pointers) {
+  const auto fill = [&](double* data, std::int64_t stride, double** pointers) {
     Kokkos::parallel_for("prekond::perf::pointers", Kokkos::RangePolicy<Space>(space, 0, count),
                          FillPointers{data, stride, pointers});
   };
@@ -42,9 +44,9 @@ inline double cublas_batched_lu(const BatchedCsr<double, Space>& a,
   cublasCreate(&handle);
   const double time = seconds(space, [&] {
     int info = 0;
-    cublasDgetrfBatched(handle, n, matrices.data(), dense.matrix.leading, pivots.data(), infos.data(), count);
-    cublasDgetrsBatched(handle, CUBLAS_OP_N, n, 1, const_cast<const double* const*>(matrices.data()),
-                        dense.matrix.leading, pivots.data(), sides.data(), int(x.stride(1)), &info, count);
+    cublasDgetrfBatched(handle, n, matrices, dense.matrix.leading, pivots.data(), infos.data(), count);
+    cublasDgetrsBatched(handle, CUBLAS_OP_N, n, 1, matrices, dense.matrix.leading, pivots.data(), sides,
+                        int(x.stride(1)), &info, count);
     cudaDeviceSynchronize();
   });
   cublasDestroy(handle);

@@ -15,8 +15,10 @@ namespace prekond {
 namespace impl::batched {
 
 struct DirectTuning {
-  static constexpr int rows_of_lane = 9;     // of a tridiagonal system
-  static constexpr int numbers_of_lane = 4;  // of a band, that a step of the elimination changes
+  static constexpr int rows_of_few = 64;      // a tridiagonal system of up to so many rows: 8 lanes
+  static constexpr int rows_of_vector = 900;  // of up to so many: 32 lanes
+  static constexpr int numbers_of_few = 32;   // of a band, that a step of the elimination changes: 8 lanes
+  static constexpr int numbers_of_vector = 2048;
 };
 
 template <class Scalar, class Space>
@@ -119,11 +121,13 @@ class DirectSolution {
   /// system.
   BatchedLanes lanes() const {
     if (options.lanes != BatchedLanes::automatic) return options.lanes;
-    const std::int64_t changed =
-        is_tridiagonal()
-            ? (shape.num_rows + DirectTuning::rows_of_lane - 1) / DirectTuning::rows_of_lane
-            : std::int64_t(shape.lower + 1) * (shape.above() + 1) / DirectTuning::numbers_of_lane;
-    return changed <= 8 ? BatchedLanes::few : changed <= 32 ? BatchedLanes::vector : BatchedLanes::team;
+    const auto choose = [](std::int64_t size, std::int64_t few, std::int64_t vector) {
+      return size <= few ? BatchedLanes::few : size <= vector ? BatchedLanes::vector : BatchedLanes::team;
+    };
+    if (is_tridiagonal())
+      return choose(shape.num_rows, DirectTuning::rows_of_few, DirectTuning::rows_of_vector);
+    return choose(std::int64_t(shape.lower + 1) * (shape.above() + 1), DirectTuning::numbers_of_few,
+                  DirectTuning::numbers_of_vector);
   }
 
   Plan plan(const Space& space, std::vector<std::int64_t> pieces) const {

@@ -41,11 +41,11 @@ struct DirectCommon {
     const Scalar* b_s = b[s];
     const int n = shape.num_rows;
     Real sums[2];
-    update_and_sum<Real>(
-        level, n, sums, [&](int i) { y[i] = b_s[i]; },
-        [&](int i, Real* mine) {
-          mine[0] += sum_of_parts(b_s[i]);
-          mine[1] += abs2(b_s[i]);
+    load_and_sum<Real>(
+        level, n, sums, [&](int i) { return b_s[i]; }, [&](int i, const Scalar& b_i) { y[i] = b_i; },
+        [&](int, const Scalar& b_i, Real* mine) {
+          mine[0] += sum_of_parts(b_i);
+          mine[1] += abs2(b_i);
         });
     if (sums[0] == Real(0)) {
       for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
@@ -74,11 +74,11 @@ struct DirectCommon {
     const Scalar* b_s = b[s];
     const double by = 1 / norm.scale;
     double sums[2];
-    update_and_sum<double>(
-        level, a.num_rows, sums, [](int) {},
-        [&](int i, double* mine) {
-          Scalar r = b_s[i];
-          Real size = Kokkos::abs(b_s[i]);
+    load_and_sum<double>(
+        level, a.num_rows, sums, [&](int i) { return b_s[i]; }, [](int, const Scalar&) {},
+        [&](int i, const Scalar& b_i, double* mine) {
+          Scalar r = b_i;
+          Real size = Kokkos::abs(b_i);
           a.for_each_entry(i, [&](std::size_t, int j, const Scalar& value) {
             r -= value * y[j];
             size += Kokkos::abs(value) * Kokkos::abs(y[j]);

@@ -99,6 +99,36 @@ KOKKOS_FORCEINLINE_FUNCTION void for_elements(const Level& level, int n, const F
   });
 }
 
+/// use(i, load(i)) for the elements of a lane. On a device it loads several before it uses one, so that it
+/// waits for memory once. What `use` writes, `load` does not read.
+template <bool Several, class Load, class Use>
+KOKKOS_FORCEINLINE_FUNCTION void use_loaded(int lane, int stride, int n, const Load& load, const Use& use) {
+  if constexpr (Several) {
+    constexpr int count = 8;
+    for (int first = lane; first < n; first += count * stride) {
+      std::decay_t<decltype(load(0))> loaded[count]{};
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const int i = first + k * stride;
+        if (i < n) loaded[k] = load(i);
+      }
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const int i = first + k * stride;
+        if (i < n) use(i, loaded[k]);
+      }
+    }
+  } else {
+    for (int i = lane; i < n; i += stride) use(i, load(i));
+  }
+}
+
+/// And for all lanes.
+template <class Level, class Load, class Use>
+KOKKOS_FORCEINLINE_FUNCTION void for_loaded(const Level& level, int n, const Load& load, const Use& use) {
+  level.region([&](int lane) { use_loaded<Level::width != 1>(lane, level.size(), n, load, use); });
+}
+
 /// The sum of f(i), i < n, which may have effects.
 template <class T, class Level, class F>
 KOKKOS_FORCEINLINE_FUNCTION T sum_elements(const Level& level, int n, const F& f) {
@@ -127,6 +157,30 @@ KOKKOS_FORCEINLINE_FUNCTION void update_and_sum(const Level& level, int n, T (&r
       result[k] = sum_elements<T>(level, n, [&](int i) {
         T both[2] = {T(0), T(0)};
         add(i, both);
+        return both[k];
+      });
+  }
+}
+
+/// update(i, load(i)), as `for_loaded`, and the two sums of what add(i, load(i), sums) adds, which has no
+/// effects.
+template <class T, class Level, class Load, class Update, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void load_and_sum(const Level& level, int n, T (&result)[2], const Load& load,
+                                              const Update& update, const Add& add) {
+  if constexpr (can_fuse<Level, T>) {
+    level.template sums<T, 2>(result, [&](int lane, T* mine) {
+      mine[0] = mine[1] = T(0);
+      use_loaded<Level::width != 1>(lane, level.size(), n, load, [&](int i, const auto& loaded) {
+        update(i, loaded);
+        add(i, loaded, mine);
+      });
+    });
+  } else {
+    for_loaded(level, n, load, update);
+    for (int k = 0; k < 2; ++k)
+      result[k] = sum_elements<T>(level, n, [&](int i) {
+        T both[2] = {T(0), T(0)};
+        add(i, load(i), both);
         return both[k];
       });
   }

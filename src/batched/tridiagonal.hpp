@@ -40,11 +40,12 @@ struct TridiagonalCopy {
   template <class Level, class System>
   KOKKOS_FORCEINLINE_FUNCTION void load(const Level& level, const System& a) const {
     const int last = 3 * a.num_rows - 1;
-    for_elements(level, 3 * a.num_rows, [&](int k) {
+    const auto load = [&](int k) {
       const int j = k / 3;
       const std::int64_t place = a.leading == 3 ? std::int64_t(k) : k - 3 * j + std::int64_t(j) * a.leading;
-      values[k] = k == 0 || k == last ? Scalar(0) : a.values[place];
-    });
+      return k == 0 || k == last ? Scalar(0) : a.values[place];
+    };
+    for_loaded(level, 3 * a.num_rows, load, [&](int k, const Scalar& value) { values[k] = value; });
   }
 };
 
