@@ -87,7 +87,8 @@ struct SolveSystem {
   const int* stored_replaced;
   StopRule rule;
   Log log;
-  double omega;
+  MethodSettings settings;
+  const Scalar* shadow;  ///< \see Work
 
   /// Places of the pieces after the method's vectors.
   static constexpr int num_vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
@@ -107,11 +108,11 @@ struct SolveSystem {
     if (own_x) for_elements(level, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
     int replaced = 0;
     const Scalar* values = values_of(level, a, s, memory, replaced);
-    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,  a,      inverse, values, x_s,
-                                                              memory, course, log,     s,      omega};
+    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,  a,   inverse, values, x_s,      memory,
+                                                              course, log, s,       b_s,    settings, shadow};
     bool again = true;
     while (again) {
-      begin(level, a, b_s, x_s, memory.piece(Method::residual));
+      work.residual(memory.piece(Method::residual));
       course.begin_cycle();
       Method::iterate(work);
       again = course.starts_again(truth(level, a, b_s, x_s, memory.piece(Method::spare)), Method::restarts);
@@ -139,13 +140,6 @@ struct SolveSystem {
     return values;
   }
 
-  /// r = b - A x
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION static void begin(const Level& level, const System& a, const Scalar* b_s,
-                                                const Scalar* x_s, Scalar* r) {
-    multiply(level, a, x_s, r);
-    for_elements(level, a.num_rows, [&](int i) { r[i] = b_s[i] - r[i]; });
-  }
   /// ||b - A x||, not finite where x is not.
   template <class Level, class System>
   KOKKOS_FORCEINLINE_FUNCTION static double truth(const Level& level, const System& a, const Scalar* b_s,

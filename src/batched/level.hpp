@@ -19,7 +19,7 @@ struct LevelTuning {
   static constexpr int rows_of_vector = 256;  // of up to so many: 32 lanes
   static constexpr int level_of_few = 5;  // with factors: levels of up to so many rows on average, 8 lanes
   static constexpr int level_of_vector = 64;  // of up to so many: 32 lanes
-  static constexpr int most_sums = 2;         // at a time
+  static constexpr int most_sums = 4;         // at a time
 };
 
 template <class Space, class Member>
@@ -137,6 +137,24 @@ KOKKOS_FORCEINLINE_FUNCTION T sum_elements(const Level& level, int n, const F& f
     for (int i = lane; i < n; i += level.size()) sum += f(i);
     return sum;
   });
+}
+
+/// The sums of what add(i, sums) adds to N of them, which has no effects.
+template <class T, int N, class Level, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void several_sums(const Level& level, int n, T (&result)[N], const Add& add) {
+  if constexpr (can_fuse<Level, T>) {
+    level.template sums<T, N>(result, [&](int lane, T* mine) {
+      for (int k = 0; k < N; ++k) mine[k] = T(0);
+      for (int i = lane; i < n; i += level.size()) add(i, mine);
+    });
+  } else {
+    for (int k = 0; k < N; ++k)
+      result[k] = sum_elements<T>(level, n, [&](int i) {
+        T all[N] = {};
+        add(i, all);
+        return all[k];
+      });
+  }
 }
 
 /// update(i), and the two sums of what add(i, sums) adds, which has no effects.

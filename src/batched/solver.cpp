@@ -31,9 +31,9 @@ class Solution {
       visit_method(options.solver, [&]<class Method>() {
         if (Method::needs_symmetric && !Inverse::symmetric)
           throw OptionError(
-              "batched: cg needs a symmetric preconditioner: none, jacobi or ic0; other ones go with "
-              "bicgstab "
-              "or richardson");
+              "batched: cg needs a symmetric preconditioner: none, jacobi or ic0; other ones go with the "
+              "other "
+              "solvers");
       });
     });
     if (!known)
@@ -79,12 +79,14 @@ class Solution {
   void plan(const Space& space, const Matrix& a, const Inverse& inverse) {
     num_systems = a.num_systems();
     const bool keeps = options.stored && !Inverse::is_identity;
-    constexpr int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
+    const int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
     // Without what sums of a team take, and what an alignment does
     constexpr int reserve =
         16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
-    PlanSizes sizes{a.num_rows,          num_systems,    std::vector<std::int64_t>(vectors + 1, a.num_rows),
+    auto pieces = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
+    pieces.push_back(a.num_rows);  // x
+    PlanSizes sizes{a.num_rows,          num_systems,    std::move(pieces),
                     1u << vectors,       sizeof(Scalar), is_host_space<Space>,
                     space.concurrency(), most_scratch,   analysis.lower.num_levels()};
     sizes.pieces.push_back(keeps ? 0 : inverse.values_length());
@@ -94,6 +96,23 @@ class Solution {
     sizes.elsewhere = 0;
     generate_plan = make_plan(options, sizes);
     allocate_workspace(space, keeps ? inverse.values_length() : -1);
+    if (Method::kind == BatchedMethod::idr) make_shadow_vectors(space, sizes);
+  }
+
+  void make_shadow_vectors(const Space& space, PlanSizes sizes) {
+    const int s = MethodSettings::of(options, sizes.num_rows).shadow;
+    sizes.num_systems = 2;
+    sizes.pieces = {s};
+    Workspace<Scalar, Space> own;
+    const Plan plan = make_plan(options, sizes);
+    own.spilled = allocate<Vector<Scalar, Space>>(
+        space, "prekond::batched::shadow_work",
+        plan.num_teams() * plan.systems_per_team * plan.placement.spilled_length);
+    own.next = workspace.next;
+    own.shadow = workspace.shadow =
+        allocate<Vector<Scalar, Space>>(space, "prekond::batched::shadow", 2 * s * sizes.num_rows);
+    make_shadow(space, plan, own, sizes.num_rows, s);
+    space.fence("prekond::batched::make_shadow");
   }
 
   void allocate_workspace(const Space& space, std::int64_t stored_length) {

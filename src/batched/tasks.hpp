@@ -21,6 +21,7 @@ template <class Scalar, class Space>
 struct Workspace {
   Vector<Scalar, Space> spilled;
   Vector<int, Space> next;
+  Vector<Scalar, Space> shadow;  ///< \see Work
 };
 
 template <class Scalar, class Matrix>
@@ -55,5 +56,10 @@ void solve_by(const typename Matrix::execution_space& space, const SolveTask<Sca
 template <class Scalar, class Matrix>
 void generate_inverses(const typename Matrix::execution_space& space,
                        const GenerateTask<Scalar, Matrix>& task);
+
+/// The shadow vectors of IDR in the workspace. The plan has one piece of s numbers for two "systems".
+template <class Scalar, class Space>
+void make_shadow(const Space& space, const Plan& plan, const Workspace<Scalar, Space>& workspace,
+                 std::int64_t num_rows, int s);
 
 }  // namespace prekond::impl::batched

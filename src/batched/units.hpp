@@ -72,7 +72,8 @@ void solve_by(const typename Matrix::execution_space& space, const SolveTask<Sca
                         task.stored.replaced.data(),
                         task.rule,
                         task.log,
-                        task.options.omega};
+                        MethodSettings::of(task.options, task.a.num_rows),
+                        task.workspace.shadow.data()};
       const Launcher<Scalar, Space> launcher(space, task.plan, task.workspace, task.a.num_systems());
       launcher.launch("prekond::batched::solve", [&]<int Lanes>(const auto& teams) {
         return SolveSystems<Scalar, Matrix, Method, Inverse, HistoryLog, Lanes>{teams, solve};

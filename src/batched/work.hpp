@@ -5,15 +5,47 @@
 ///
 ///   num_vectors(pointwise, identity)   its vectors, in order of priority for scratch memory: those of
 ///                                      products first
+///   piece_length(k, n, options, identity)     numbers of the k-th, where it is not n
 ///   residual, spare                    which of them is r = b - A x when it begins, and which may be
 ///                                      overwritten at its end
 ///   restarts                           whether it starts again after its first breakdown
 ///   iterate(work)                      iterates from r, until the course ends
+#include <prekond/batched/options.hpp>
+
 #include "batched/course.hpp"
 #include "batched/level.hpp"
 #include "batched/placement.hpp"
 
+#include <algorithm>
+#include <vector>
+
 namespace prekond::impl::batched {
+
+/// What a method has of the options.
+struct MethodSettings {
+  double omega;  ///< of Richardson's iteration
+  int steps;     ///< of a cycle of GMRES
+  int shadow;    ///< vectors of IDR
+  double kappa;  ///< of IDR
+
+  static MethodSettings of(const BatchedOptions& options, std::int64_t num_rows) {
+    const std::int64_t steps =
+        std::min({std::int64_t(options.restart), options.stopping.max_iters, num_rows});
+    return {options.omega, static_cast<int>(std::max<std::int64_t>(steps, 1)),
+            static_cast<int>(std::clamp<std::int64_t>(num_rows, 1, options.s)), options.kappa};
+  }
+};
+
+/// The lengths of a method's pieces.
+template <class Method>
+std::vector<std::int64_t> method_pieces(bool pointwise, bool identity, std::int64_t n,
+                                        const BatchedOptions& options) {
+  std::vector<std::int64_t> lengths(Method::num_vectors(pointwise, identity), n);
+  if constexpr (requires { Method::piece_length(0, n, options, identity); })
+    for (std::size_t k = 0; k < lengths.size(); ++k)
+      lengths[k] = Method::piece_length(static_cast<int>(k), n, options, identity);
+  return lengths;
+}
 
 template <class Scalar, class Level, class System, class Inverse, class Log>
 struct Work {
@@ -29,7 +61,9 @@ struct Work {
   Course<Scalar>& course;
   const Log& log;
   std::int64_t system;
-  double omega;  ///< of Richardson's iteration
+  const Scalar* b;
+  const MethodSettings& settings;
+  const Scalar* shadow;  ///< of IDR: those of the first try, then of the second
 
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return a.num_rows; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* vector(int k) const { return memory.piece(k); }
@@ -40,6 +74,21 @@ struct Work {
   /// to = M^-1 from, of one that is not.
   KOKKOS_FORCEINLINE_FUNCTION void precondition(const Scalar* from, Scalar* to) const {
     if constexpr (!Inverse::is_pointwise) inverse.apply(level, size(), inverse_values, from, to);
+  }
+
+  /// to = M^-1 from, or `from` itself where there is nothing to do.
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* preconditioned(const Scalar* from, Scalar* to) const {
+    if constexpr (Inverse::is_identity) return from;
+    if constexpr (Inverse::is_pointwise)
+      for_elements(level, size(), [&](int i) { to[i] = inverse_at(i, from[i]); });
+    else
+      precondition(from, to);
+    return to;
+  }
+  /// r = b - A x
+  KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const {
+    multiply(level, a, x, r);
+    for_elements(level, size(), [&](int i) { r[i] = b[i] - r[i]; });
   }
 
   /// The stopping test, seen by the logger.

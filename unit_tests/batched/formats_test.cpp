@@ -132,7 +132,8 @@ TYPED_TEST(BatchedFormatsTest, AllFormatsSolveAlike) {
   const auto ell = to_ell(space, batch.matrix);
   const auto dense = to_dense(space, batch.matrix);
   const auto banded = to_banded(space, batch.matrix);
-  for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::richardson, BatchedMethod::cg})
+  for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr,
+                            BatchedMethod::richardson, BatchedMethod::cg})
     for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi, BatchedInverse::ilu0}) {
       if (method == BatchedMethod::cg && inverse == BatchedInverse::ilu0) continue;
       const auto options = options_of(method, inverse, 1e-10, 12);

@@ -9,6 +9,7 @@
 #include "batched/inverses/list.hpp"
 #include "batched/kernel.hpp"
 #include "batched/methods/list.hpp"
+#include "batched/methods/shadow.hpp"
 #include "batched/plan.hpp"
 
 /// Systems by the lanes of a vector, each a thread of the host's, and by a team of threads: the code for GPUs
@@ -32,15 +33,29 @@ struct OneSolve {
     analysis.num_entries = std::int64_t(a.nnz());
     analysis.pattern = csr_pattern(space, batch.matrix);
     analyse(space, analysis, Inverse::parts);
-    const Inverse inverse = Inverse::make(analysis, BatchedOptions{});
+    BatchedOptions options;
+    options.restart = 13;
+    options.stopping.max_iters = max_iters;
+    const Inverse inverse = Inverse::make(analysis, options);
     b_device = to_columns<Space>(b);
     x = MultiVector<double, Space>("prekond::testing::x", a.num_rows, 2);
     log.iterations = iterations;
     log.relative_residual = relative;
     log.reasons = reasons;
     log.replaced_pivots = replaced;
-    constexpr int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
-    lengths.assign(vectors + 1, a.num_rows);
+    const int s = MethodSettings::of(options, a.num_rows).shadow;
+    shadow.resize(2 * s * a.num_rows);
+    std::vector<double> work(s);
+    const Placement placement = place_pieces({s}, 0);
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      LaneThreads<8> lanes;
+      lanes.run([&](const auto& level) {
+        MakeShadow<double>{shadow.data(), int(a.num_rows), s}(level, attempt,
+                                                              {nullptr, work.data(), placement});
+      });
+    }
+    lengths = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
+    lengths.push_back(a.num_rows);
     lengths.push_back(inverse.values_length());
     lengths.push_back(inverse.work_length());
     const auto stride = std::int64_t(a.num_rows);
@@ -52,7 +67,8 @@ struct OneSolve {
              nullptr,
              {rtol, 0, nullptr, nullptr, max_iters},
              log,
-             1.0};
+             MethodSettings::of(options, a.num_rows),
+             shadow.data()};
   }
 
   DeviceBatch<double, Space> batch;
@@ -62,6 +78,7 @@ struct OneSolve {
   int iterations[2] = {}, replaced[2] = {};
   double relative[2] = {};
   StopReason reasons[2] = {};
+  std::vector<double> shadow;
   HistoryLog log;
   std::vector<std::int64_t> lengths;
   Solve solve;
@@ -81,7 +98,7 @@ std::vector<double> by_lanes(OneSolve<Method, Inverse>& one, std::int64_t capaci
 }
 
 template <class Method, class Inverse>
-void check_lanes(const HostMatrix<double>& a) {
+void check_lanes(const HostMatrix<double>& a, int slack = 1) {
   SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", method " + std::to_string(int(Method::kind)) +
                ", inverse " + std::to_string(int(Inverse::kind)));
   OneSolve<Method, Inverse> one(a, 1e-10, 500);
@@ -90,7 +107,7 @@ void check_lanes(const HostMatrix<double>& a) {
   ASSERT_TRUE(converged(one.reasons[1])) << to_string(one.reasons[1]);
   for (const std::int64_t capacity : {0, 100, 100000}) {
     const auto found = by_lanes<8>(one, capacity);
-    EXPECT_LE(std::abs(one.iterations[1] - iterations), 1);
+    EXPECT_LE(std::abs(one.iterations[1] - iterations), slack);
     EXPECT_EQ(one.replaced[1], 0);
     for (std::size_t i = 0; i < expected.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-8) << i;
   }
@@ -105,6 +122,12 @@ TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
     check_lanes<BicgstabMethod, Ilu0Inverse<double>>(a);
     check_lanes<BicgstabMethod, ParIluInverse<double>>(a);
     check_lanes<RichardsonMethod, Ilu0Inverse<double>>(a);
+    if (a.num_rows != 57) check_lanes<GmresMethod, NoInverse<double>>(a);
+    check_lanes<GmresMethod, JacobiInverse<double>>(a);
+    check_lanes<GmresMethod, Ilu0Inverse<double>>(a);
+    if (a.num_rows != 57) check_lanes<IdrMethod, NoInverse<double>>(a, 3);
+    check_lanes<IdrMethod, JacobiInverse<double>>(a, 3);
+    check_lanes<IdrMethod, Ilu0Inverse<double>>(a, 3);
   }
   for (const auto& a : {problem("poisson2d:6"), random_spd(57, 0.7, 5)}) {
     if (a.num_rows != 57) check_lanes<CgMethod, NoInverse<double>>(a);

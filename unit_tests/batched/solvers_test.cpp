@@ -16,6 +16,8 @@ TYPED_TEST_SUITE(BatchedSolversTest, TestSpaces, SpaceNames);
 
 const std::map<BatchedMethod, std::string> method_names = {{BatchedMethod::cg, "cg"},
                                                            {BatchedMethod::bicgstab, "bicgstab"},
+                                                           {BatchedMethod::gmres, "gmres"},
+                                                           {BatchedMethod::idr, "idr"},
                                                            {BatchedMethod::richardson, "richardson"}};
 
 /// Each system by the solver for one.
@@ -35,11 +37,17 @@ void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMeth
     const auto m = inverse == BatchedInverse::none ? nullptr : preconditioner_of<Space>("jacobi", systems[s]);
     const auto alone = solve_with<double, Space>(
         {method_names.at(method), {}}, operator_of<Space>(systems[s]), m.get(), b[s], stop_at(rtol, 500));
-    EXPECT_LE(std::abs(solved.iterations[s] - int(alone.result.iterations)), 1) << "system " << s;
+    // IDR's residuals grow by thousands at first, and so do differences in rounding.
+    const bool idr = method == BatchedMethod::idr;
+    const int slack = idr ? 2 + int(alone.result.iterations) / 5 : 1;
+    EXPECT_LE(std::abs(solved.iterations[s] - int(alone.result.iterations)), slack) << "system " << s;
     EXPECT_EQ(solved.reasons[s], alone.result.reason);
     EXPECT_LE(solved.relative[s], rtol);
-    for (std::size_t k = 0; k < std::min<std::size_t>(6, alone.history.size()); ++k)
-      EXPECT_NEAR(solved.history[s][k], alone.history[k], 1e-8 * alone.history[0]) << k;
+    for (std::size_t k = 0; k < std::min<std::size_t>(6, alone.history.size()); ++k) {
+      const double size = idr ? std::max(alone.history[k], alone.history[0]) : alone.history[0];
+      if (alone.history[k] <= rtol * alone.history[0]) break;
+      EXPECT_NEAR(solved.history[s][k], alone.history[k], 1e-8 * size) << k;
+    }
     for (std::size_t i = 0; i < n; ++i) ASSERT_NEAR(solved.x[s][i], alone.x[i], bound) << "system " << s;
   }
 }
@@ -50,7 +58,8 @@ TYPED_TEST(BatchedSolversTest, EachSystemGoesAsAlone) {
       const auto general = perturbed(uneven_matrix(n), count, 0.1);
       const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), count, 0.1, true);
       for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi}) {
-        expect_as_alone<TypeParam>(general, BatchedMethod::bicgstab, inverse);
+        for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr})
+          expect_as_alone<TypeParam>(general, method, inverse);
         expect_as_alone<TypeParam>(spd, BatchedMethod::cg, inverse);
       }
       expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi);
@@ -62,7 +71,8 @@ TYPED_TEST(BatchedSolversTest, SolutionsAreThoseOfTheSolverForOne) {
     const auto general = perturbed(uneven_matrix(n), 5, 0.1);
     const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), 5, 0.1, true);
     for (const auto inverse : {BatchedInverse::none, BatchedInverse::jacobi}) {
-      expect_as_alone<TypeParam>(general, BatchedMethod::bicgstab, inverse, 1e-14, 1e-12);
+      for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::gmres, BatchedMethod::idr})
+        expect_as_alone<TypeParam>(general, method, inverse, 1e-14, 1e-12);
       expect_as_alone<TypeParam>(spd, BatchedMethod::cg, inverse, 1e-14, 1e-12);
     }
     expect_as_alone<TypeParam>(spd, BatchedMethod::richardson, BatchedInverse::jacobi, 1e-14, 1e-12);
@@ -78,8 +88,10 @@ TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
   const auto systems = perturbed(uneven_matrix(65), 9, 0.1);
   const auto b = random_columns(65, 9);
   const DeviceBatch<double, TypeParam> batch(systems);
-  for (const auto method : {BatchedMethod::bicgstab, BatchedMethod::richardson, BatchedMethod::cg}) {
+  for (const auto& [method, name] : method_names) {
+    SCOPED_TRACE(name);
     BatchedOptions options = options_of(method, BatchedInverse::jacobi, 1e-10, 40);
+    options.restart = 7;
     const auto all = solve_batch<double>(batch.matrix, b, options);
     for (const int scratch : {0, 600, 1200, 2500, 3300}) {
       options.scratch = scratch;
@@ -93,20 +105,22 @@ TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
   }
 }
 
-TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
+template <class Space>
+void expect_bad_ones_named(BatchedMethod method, StopReason reason_of_zeros) {
+  SCOPED_TRACE(method_names.at(method));
   auto systems = perturbed(uneven_matrix(33), 8, 0.1);
   auto b = random_columns(33, 8);
-  const auto options = options_of(BatchedMethod::bicgstab, BatchedInverse::jacobi);
-  const auto good = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+  const auto options = options_of(method, BatchedInverse::jacobi);
+  const auto good = solve_batch<double>(DeviceBatch<double, Space>(systems).matrix, b, options);
   systems[1].values[5] = std::numeric_limits<double>::quiet_NaN();
   std::fill(systems[3].values.begin(), systems[3].values.end(), 0.0);
   b[4].assign(33, 0.0);
   b[5][7] = std::numeric_limits<double>::infinity();
   b[6].assign(33, 1e-200);
-  const auto bad = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+  const auto bad = solve_batch<double>(DeviceBatch<double, Space>(systems).matrix, b, options);
   for (const int s : {0, 2, 7}) EXPECT_TRUE(bad.same(s, good, s)) << "system " << s;
   EXPECT_EQ(bad.reasons[1], StopReason::nan);
-  EXPECT_EQ(bad.reasons[3], StopReason::breakdown_pivot);
+  EXPECT_EQ(bad.reasons[3], reason_of_zeros);
   EXPECT_EQ(bad.reasons[4], StopReason::zero_rhs);
   EXPECT_EQ(bad.reasons[5], StopReason::nan);
   EXPECT_EQ(bad.reasons[6], StopReason::out_of_range);
@@ -117,7 +131,38 @@ TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
   EXPECT_EQ(bad.report.failures[0].system, 1);
   EXPECT_EQ(bad.report.failures[1].system, 3);
   EXPECT_EQ(bad.report.reasons.at(StopReason::nan), 2);
-  EXPECT_NE(bad.report.text().find("system 3: breakdown_pivot"), std::string::npos) << bad.report.text();
+  EXPECT_NE(bad.report.text().find("system 3: " + to_string(reason_of_zeros)), std::string::npos)
+      << bad.report.text();
+}
+
+TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
+  expect_bad_ones_named<TypeParam>(BatchedMethod::bicgstab, StopReason::breakdown_pivot);
+  expect_bad_ones_named<TypeParam>(BatchedMethod::gmres, StopReason::breakdown_arnoldi);
+  expect_bad_ones_named<TypeParam>(BatchedMethod::idr, StopReason::breakdown_pivot);
+}
+
+/// Cycles of GMRES and shadow spaces of IDR of other sizes than the default.
+TYPED_TEST(BatchedSolversTest, CyclesAndShadowSpacesAreThoseOfTheSolverForOne) {
+  const auto systems = perturbed(uneven_matrix(65), 3, 0.1);
+  const auto b = random_columns(65, 3);
+  const DeviceBatch<double, TypeParam> batch(systems);
+  const auto m = preconditioner_of<TypeParam>("jacobi", systems[1]);
+  for (const int size : {1, 2, 5}) {
+    BatchedOptions options = options_of(BatchedMethod::gmres, BatchedInverse::jacobi, 1e-8);
+    options.restart = options.s = size;
+    for (const auto method : {BatchedMethod::gmres, BatchedMethod::idr}) {
+      options.solver = method;
+      const bool idr = method == BatchedMethod::idr;
+      const auto solved = solve_batch<double>(batch.matrix, b, options);
+      const auto alone = solve_with<double, TypeParam>(
+          {method_names.at(method), {{idr ? "s" : "restart", std::to_string(size)}}},
+          operator_of<TypeParam>(systems[1]), m.get(), b[1], stop_at(1e-8, 500));
+      EXPECT_LE(std::abs(solved.iterations[1] - int(alone.result.iterations)),
+                idr ? 2 + alone.result.iterations / 5 : 1)
+          << method_names.at(method) << " " << size;
+      EXPECT_EQ(solved.reasons[1], alone.result.reason);
+    }
+  }
 }
 
 TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {

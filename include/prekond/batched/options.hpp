@@ -8,7 +8,7 @@
 
 namespace prekond {
 
-enum class BatchedMethod { cg, bicgstab, richardson };
+enum class BatchedMethod { cg, bicgstab, gmres, idr, richardson };
 
 enum class BatchedInverse { none, jacobi, ilu0, ic0, par_ilu };
 
@@ -24,6 +24,9 @@ struct BatchedOptions {
   BatchedInverse precond = BatchedInverse::jacobi;
   StoppingOptions stopping{1e-6, 0, 1000};
   double omega = 1;
+  int restart = 30;
+  int s = 4;
+  double kappa = 0.7;
   int sweeps = 5;
   bool stored = false;
   int history = 0;
@@ -36,6 +39,8 @@ struct BatchedOptions {
     visit("solver", solver,
           {{"cg", BatchedMethod::cg},
            {"bicgstab", BatchedMethod::bicgstab},
+           {"gmres", BatchedMethod::gmres},
+           {"idr", BatchedMethod::idr},
            {"richardson", BatchedMethod::richardson}},
           "the method that all systems are solved with");
     visit("precond", precond,
@@ -47,6 +52,10 @@ struct BatchedOptions {
           "the preconditioner of each system; cg needs a symmetric one (none, jacobi, ic0)");
     stopping.describe(visit);
     visit("omega", omega, -1e6, 1e6, "richardson: the relaxation factor");
+    visit("restart", restart, 1, 10000, "gmres: steps until the basis starts anew");
+    visit("s", s, 1, 64, "idr: the dimension of the shadow space");
+    visit("kappa", kappa, 0.0, 1.0,
+          "idr: omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
     visit("sweeps", sweeps, 0, 1000000, "par_ilu: sweeps over all entries");
     visit("stored", stored, "keep the preconditioner between solves, instead of making it in each");
     visit("history", history, 0, 1000000, "residual norms kept of each system: of its first iterations");

@@ -24,7 +24,7 @@ struct RichardsonMethod {
     const int n = w.size();
     Scalar *x = w.x, *r = w.vector(residual), *t = w.vector(product);
     Scalar* z = identity ? r : w.vector(preconditioned);
-    const Scalar omega = static_cast<Scalar>(static_cast<Real>(w.omega));
+    const Scalar omega = static_cast<Scalar>(static_cast<Real>(w.settings.omega));
     const auto precondition = [&] {
       if constexpr (pointwise && !identity)
         for_elements(w.level, n, [&](int i) { z[i] = w.inverse_at(i, r[i]); });

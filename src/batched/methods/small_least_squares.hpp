@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/scalar.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::batched {
+
+/// min ||beta e_1 - H y|| of one system, for a Hessenberg matrix H that grows by columns: QR by Givens
+/// rotations, as HessenbergLeastSquares of the krylov layer has it, in memory that all lanes see. What is
+/// said to be of one lane is called by one.
+template <class Scalar>
+struct SmallLeastSquares {
+  using Real = real_type_t<Scalar>;
+  Scalar* data;
+  int most;  ///< columns
+
+  /// R by columns, the rotations, the right-hand side, y, a column of H, and three numbers
+  static std::int64_t length(std::int64_t most) { return most * (most + 1) / 2 + 5 * most + 7; }
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& r(int i, int j) const { return data[j * (j + 1) / 2 + i]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* rest() const { return data + most * (most + 1) / 2; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* cosines() const { return rest(); }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* sines() const { return rest() + most; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* y() const { return rest() + 2 * most; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* rhs() const { return rest() + 3 * most; }         // most + 1
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* column() const { return rest() + 4 * most + 1; }  // most + 2
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& largest_norm() const { return rest()[5 * most + 3]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& residual() const { return rest()[5 * most + 4]; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar& negligible() const { return rest()[5 * most + 5]; }
+
+  /// One lane: takes `column` in as column j, with `below` under its last entry. Leaves the norm of the
+  /// residual and whether the column is in the others' span, but for rounding: then it is left out.
+  /// `rounding` is the entries' error, relative to the largest norm of a column; of this one where `below` is
+  /// 0.
+  KOKKOS_FUNCTION void push(int j, Real below, Real rounding) const {
+    Scalar upper = column()[0];
+    Real squares = abs2(upper) + below * below;
+    for (int i = 0; i < j; ++i) {
+      Scalar lower = column()[i + 1];
+      squares += abs2(lower);
+      rotate(i, upper, lower);
+      r(i, j) = upper;
+      upper = lower;
+    }
+    const Real norm = Kokkos::sqrt(squares), size = Kokkos::abs(upper);
+    Real largest = real_part(largest_norm());
+    if (Kokkos::isfinite(norm) && norm > largest) largest = norm;
+    largest_norm() = Scalar(largest);
+    const Real hypotenuse = Kokkos::hypot(size, below);
+    const Real compared = below == Real(0) && 10 * norm > largest ? 10 * norm : largest;
+    const bool out = hypotenuse <= rounding * compared;
+    negligible() = Scalar(out ? 1 : 0);
+    if (!out) {
+      cosines()[j] = Scalar(size / hypotenuse);
+      sines()[j] = (size > Real(0) ? upper / size : Scalar(1)) * (below / hypotenuse);
+      r(j, j) = real_part(cosines()[j]) * upper + sines()[j] * below;
+      rhs()[j + 1] = Scalar(0);
+      rotate(j, rhs()[j], rhs()[j + 1]);
+    }
+    residual() = Scalar(Kokkos::abs(rhs()[out ? j : j + 1]));
+  }
+
+  /// y, of so many entries, by all lanes.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void solve(const Level& level, int columns) const {
+    for (int i = columns - 1; i >= 0; --i)
+      level.region([&](int lane) {
+        const Scalar value = rhs()[i] / r(i, i);
+        if (lane == 0) y()[i] = value;
+        for (int k = lane; k < i; k += level.size()) rhs()[k] -= r(k, i) * value;
+      });
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION void rotate(int k, Scalar& upper, Scalar& lower) const {
+    const Real cosine = real_part(cosines()[k]);
+    const Scalar sine = sines()[k], first = cosine * upper + sine * lower;
+    lower = cosine * lower - conjugate(sine) * upper;
+    upper = first;
+  }
+};
+
+}  // namespace prekond::impl::batched
