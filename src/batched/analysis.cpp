@@ -3,6 +3,7 @@
 #include "batched/analysis.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/power.hpp>
 
 #include "instantiate.hpp"
 
@@ -11,6 +12,8 @@
 
 namespace prekond::impl::batched {
 namespace {
+
+constexpr std::int64_t most_bytes_of_power = std::int64_t(1) << 36, slab_bytes_of_power = 64000000;
 
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
@@ -143,12 +146,66 @@ void find_mirrors(const Space& space, Analysis<Space>& analysis) {
                      alone);
 }
 
+/// Diagonal blocks of `size` rows, the last one of what is left.
+template <class Space>
+struct FillBlocks {
+  std::int64_t num_rows;
+  int size;
+  VectorView<std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t begin = i / size * size, end = begin + size < num_rows ? begin + size : num_rows;
+    std::size_t place = static_cast<std::size_t>(begin) * size + (i - begin) * (end - begin);
+    if (i == 0) row_ptrs(0) = 0;
+    row_ptrs(i + 1) = place + (end - begin);
+    for (std::int64_t j = begin; j < end; ++j) col_idxs(place++) = static_cast<int>(j);
+  }
+};
+
+template <class Space>
+CsrGraph<Space> block_pattern(const Space& space, std::int64_t n, int size) {
+  const std::int64_t rest = n % size, nnz = (n - rest) * size + rest * rest;
+  CsrGraph<Space> pattern;
+  pattern.num_rows = pattern.num_cols = n;
+  const auto row_ptrs =
+      allocate_zero<Vector<std::size_t, Space>>(space, "prekond::batched::analyse::row_ptrs", n + 1);
+  const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::batched::analyse::col_idxs", nnz);
+  Kokkos::parallel_for("prekond::batched::analyse::blocks", Rows<Space>(space, 0, n),
+                       FillBlocks<Space>{n, size, row_ptrs, col_idxs});
+  pattern.row_ptrs = row_ptrs;
+  pattern.col_idxs = col_idxs;
+  return pattern;
+}
+
+template <class Space>
+struct LongestRow {
+  VectorView<const std::size_t, Space> row_ptrs;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& longest) const {
+    const int length = static_cast<int>(row_ptrs(i + 1) - row_ptrs(i));
+    if (length > longest) longest = length;
+  }
+};
+
+template <class Space>
+void find_local(const Space& space, Analysis<Space>& analysis, unsigned parts,
+                const BatchedOptions& options) {
+  analysis.local = parts & local_blocks ? block_pattern(space, analysis.num_rows, options.block_size)
+                                        : power<Space>(space, analysis.pattern, options.power,
+                                                       most_bytes_of_power, slab_bytes_of_power);
+  analysis.longest_local_row = 0;
+  Kokkos::parallel_reduce("prekond::batched::analyse::longest_row", Rows<Space>(space, 0, analysis.num_rows),
+                          LongestRow<Space>{analysis.local.row_ptrs},
+                          Kokkos::Max<int>(analysis.longest_local_row));
+  if (analysis.num_rows == 0) analysis.longest_local_row = 0;
+}
+
 }  // namespace
 
 template <class Space>
-void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts) {
+void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts, const BatchedOptions& options) {
   const CsrGraphView<Space>& pattern = analysis.pattern;
-  if (parts == 0) return;
+  if (parts & (local_power | local_blocks)) find_local(space, analysis, parts, options);
+  if ((parts & ~(local_power | local_blocks)) == 0) return;
   analysis.middle =
       allocate<Vector<int, Space>>(space, "prekond::batched::analyse::middle", pattern.num_rows);
   Kokkos::parallel_for("prekond::batched::analyse::middle", Rows<Space>(space, 0, pattern.num_rows),
@@ -167,7 +224,8 @@ void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts) {
   space.fence("prekond::batched::analyse");
 }
 
-#define PREKOND_BATCHED_ANALYSE(Space) template void analyse<Space>(const Space&, Analysis<Space>&, unsigned);
+#define PREKOND_BATCHED_ANALYSE(Space) \
+  template void analyse<Space>(const Space&, Analysis<Space>&, unsigned, const BatchedOptions&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_BATCHED_ANALYSE)
 
 }  // namespace prekond::impl::batched

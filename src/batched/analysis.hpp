@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What preconditioners know of the shared pattern: found once, on the device, for all systems.
+#include <prekond/batched/options.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
@@ -18,10 +19,12 @@ struct Products {
 
 /// The parts of an analysis that a preconditioner needs, as bits.
 enum AnalysisPart : unsigned {
-  triangles = 1,  ///< middle, lower, upper
-  steps = 2,      ///< for ILU by rows
-  targets = 4,    ///< for sweeps over entries
-  cholesky = 8,   ///< mirror and targets of IC; refuses patterns that are not symmetric
+  triangles = 1,      ///< middle, lower, upper
+  steps = 2,          ///< for ILU by rows
+  targets = 4,        ///< for sweeps over entries
+  cholesky = 8,       ///< mirror and targets of IC; refuses patterns that are not symmetric
+  local_power = 16,   ///< `local` is the pattern of |A|^power
+  local_blocks = 32,  ///< `local` is of diagonal blocks
 };
 
 template <class Space>
@@ -37,10 +40,12 @@ struct Analysis {
   /// Of the place of (i, j): l_ik at `first` and u_kj at `second` for k < i, j (of IC: l_jk, and j <= i).
   Products<Space> targets;
   Vector<int, Space> mirror;  ///< of the place of (i, j), that of (j, i)
+  CsrGraph<Space> local;      ///< of an inverse that is made row by row
+  int longest_local_row = 0;
 };
 
 /// \throws InputError as BatchedSolver::symbolic. Fences.
 template <class Space>
-void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts);
+void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts, const BatchedOptions& options);
 
 }  // namespace prekond::impl::batched

@@ -144,7 +144,7 @@ class DirectSolution {
                           : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
                                                                  : LevelTuning::most_threads);
     return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
-                              space.concurrency(), most_scratch});
+                              space.concurrency(), most_scratch, true});
   }
 
   Plan solve_plan, factor_plan;

@@ -49,7 +49,7 @@ Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
   plan.lanes = choose_lanes(options, sizes);
   if (!sizes.host) share_lanes(plan, sizes.num_rows);
   const std::int64_t scratch = std::min<std::int64_t>(options.scratch, sizes.most_scratch);
-  fit_scratch(plan, sizes, scratch);
+  if (sizes.in_scratch) fit_scratch(plan, sizes, scratch);
   const std::int64_t capacity = scratch / plan.systems_per_team / sizes.scalar_bytes;
   plan.placement = place_pieces(sizes.pieces, capacity, sizes.elsewhere);
   plan.scratch_bytes = plan.placement.scratch_length * sizes.scalar_bytes * plan.systems_per_team;

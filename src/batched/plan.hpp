@@ -19,6 +19,8 @@ struct Plan {
   bool in_turns = false;           ///< workers take one system after the other
   std::int64_t scratch_bytes = 0;  ///< of a team, without what its level needs
 
+  /// Vectors of lanes that work on one system
+  int groups() const { return threads / systems_per_team; }
   std::int64_t num_teams() const { return (workers + systems_per_team - 1) / systems_per_team; }
 };
 
@@ -31,6 +33,7 @@ struct PlanSizes {
   bool host;
   std::int64_t concurrency;     ///< of the space
   std::int64_t most_scratch;    ///< bytes that a team may have
+  bool in_scratch = false;      ///< fewer systems a team, until all their numbers fit in its scratch memory
   std::int64_t num_levels = 0;  ///< of a preconditioner that takes rows level by level, else 0
 };
 

@@ -49,7 +49,7 @@ class Solution {
     analysis.num_entries = a.num_entries();
     visit_inverse<Scalar, Matrix>(options.precond, [&]<class Inverse>() {
       if (Inverse::parts != 0) take_pattern(space, a);
-      analyse(space, analysis, Inverse::parts);
+      analyse(space, analysis, Inverse::parts, options);
       const Inverse inverse = Inverse::make(analysis, options);
       visit_method(options.solver, [&]<class Method>() { plan<Method>(space, a, inverse); });
     });
@@ -86,13 +86,21 @@ class Solution {
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     auto pieces = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
     pieces.push_back(a.num_rows);  // x
-    PlanSizes sizes{a.num_rows,          num_systems,    std::move(pieces),
-                    1u << vectors,       sizeof(Scalar), is_host_space<Space>,
-                    space.concurrency(), most_scratch,   analysis.lower.num_levels()};
+    PlanSizes sizes{a.num_rows,
+                    num_systems,
+                    std::move(pieces),
+                    1u << vectors,
+                    sizeof(Scalar),
+                    is_host_space<Space>,
+                    space.concurrency(),
+                    most_scratch,
+                    false,
+                    analysis.lower.num_levels()};
+    const int groups = make_plan(options, sizes).groups();
     sizes.pieces.push_back(keeps ? 0 : inverse.values_length());
-    sizes.pieces.push_back(keeps ? 0 : inverse.work_length());
+    sizes.pieces.push_back(keeps ? 0 : inverse.work_length(groups));
     solve_plan = make_plan(options, sizes);
-    sizes.pieces = {inverse.work_length()};
+    sizes.pieces = {inverse.work_length(groups)};
     sizes.elsewhere = 0;
     generate_plan = make_plan(options, sizes);
     allocate_workspace(space, keeps ? inverse.values_length() : -1);

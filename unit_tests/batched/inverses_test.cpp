@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batched/batch_cases.hpp"
 #include "testing/reference_batched.hpp"
+#include "testing/reference_lu.hpp"
 #include "testing/spaces.hpp"
 
 #include <gmock/gmock.h>
@@ -9,6 +10,7 @@
 #include <prekond/core/error.hpp>
 
 #include <limits>
+#include <set>
 
 namespace prekond::testing {
 namespace {
@@ -63,6 +65,109 @@ TYPED_TEST(BatchedInversesTest, AreTheTextbooks) {
   }
 }
 
+/// M b with m_i(J) A(J, J) = e_i(J), by dense elimination in long double.
+std::vector<double> local_inverse_of(const HostMatrix<double>& a,
+                                     const std::vector<std::vector<int>>& pattern,
+                                     const std::vector<double>& b) {
+  const auto rows = long_rows(a);
+  std::vector<double> result;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const auto& cols = pattern[i];
+    LongMatrix t(cols.size(), std::vector<long double>(cols.size()));
+    std::vector<long double> unit(cols.size());
+    for (std::size_t p = 0; p < cols.size(); ++p) {
+      unit[p] = cols[p] == int(i);
+      for (std::size_t q = 0; q < cols.size(); ++q) t[p][q] = entry(rows[cols[q]], cols[p]);
+    }
+    const auto m = general_solve(t, unit);
+    long double sum = 0;
+    for (std::size_t p = 0; p < cols.size(); ++p) sum += m[p] * b[cols[p]];
+    result.push_back(double(sum));
+  }
+  return result;
+}
+
+/// Columns within `power` steps of each row.
+std::vector<std::vector<int>> power_pattern(const HostMatrix<double>& a, int power) {
+  std::vector<std::vector<int>> pattern;
+  for (int i = 0; i < a.num_rows; ++i) {
+    std::set<int> reached{i};
+    for (int step = 0; step < power; ++step)
+      for (const int j : std::set<int>(reached))
+        reached.insert(a.col_idxs.begin() + a.row_ptrs[j], a.col_idxs.begin() + a.row_ptrs[j + 1]);
+    pattern.emplace_back(reached.begin(), reached.end());
+  }
+  return pattern;
+}
+
+template <class Space>
+void expect_local(const std::vector<HostMatrix<double>>& systems, BatchedInverse inverse, int size) {
+  const auto n = static_cast<std::size_t>(systems.front().num_rows);
+  SCOPED_TRACE("rows " + std::to_string(n) + ", kind " + std::to_string(int(inverse)) + ", size " +
+               std::to_string(size));
+  BatchedOptions options = options_of(BatchedMethod::richardson, inverse, 0, 1);
+  if (inverse == BatchedInverse::isai) options.power = size;
+  if (inverse == BatchedInverse::block_jacobi) options.block_size = size;
+  std::vector<std::vector<int>> pattern = power_pattern(systems.front(), size);
+  if (inverse == BatchedInverse::block_jacobi)
+    for (int i = 0; i < int(n); ++i) {
+      pattern[i].clear();
+      for (int j = i / size * size; j < std::min(int(n), (i / size + 1) * size); ++j) pattern[i].push_back(j);
+    }
+  const auto b = random_columns(n, systems.size());
+  const DeviceBatch<double, Space> batch(systems);
+  const auto solved = solve_batch<double>(batch.matrix, b, options);
+  for (std::size_t s = 0; s < systems.size(); ++s) {
+    const auto expected = local_inverse_of(systems[s], pattern, b[s]);
+    EXPECT_EQ(solved.replaced[s], 0);
+    for (std::size_t i = 0; i < n; ++i)
+      ASSERT_NEAR(solved.x[s][i], expected[i], 1e-9 * (1 + std::abs(expected[i]))) << i << " of system " << s;
+  }
+  options.stored = true;
+  options.scratch = 700;
+  const auto stored = solve_batch<double>(batch.matrix, b, options);
+  for (std::size_t s = 0; s < systems.size(); ++s) EXPECT_TRUE(stored.same(int(s), solved, int(s)));
+}
+
+TYPED_TEST(BatchedInversesTest, RowsAreThoseOfLocalInverses) {
+  for (const int n : {1, 2, 7, 8, 9, 31, 33, 64, 65, 257, 300})
+    for (const int size : {1, 2, 3}) {
+      expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedInverse::isai, size);
+      expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedInverse::block_jacobi, size);
+    }
+  expect_local<TypeParam>(perturbed(random_general(67, 0.7, 5), 4, 0.01), BatchedInverse::isai, 1);
+  for (const int size : {5, 16, 40, 64})
+    expect_local<TypeParam>(perturbed(uneven_matrix(67), 2, 0.1), BatchedInverse::block_jacobi, size);
+  // A zero diagonal: rows are exchanged.
+  const auto zero_diagonal = sparse<double>({{0, 2, 0, 0}, {3, 0, 1, 0}, {0, 1, 0, 2}, {0, 0, 5, 0}});
+  expect_local<TypeParam>({zero_diagonal}, BatchedInverse::isai, 3);
+  expect_local<TypeParam>({zero_diagonal}, BatchedInverse::block_jacobi, 2);
+}
+
+TYPED_TEST(BatchedInversesTest, SingularLocalSystemsFallBackToTheDiagonal) {
+  const auto a = sparse<double>({{2, 2, 0}, {2, 2, 0}, {0, 0, 4}});
+  for (const auto inverse : {BatchedInverse::isai, BatchedInverse::block_jacobi}) {
+    auto options = options_of(BatchedMethod::richardson, inverse, 0, 1);
+    options.block_size = 2;
+    const DeviceBatch<double, TypeParam> batch({a, a});
+    const auto solved = solve_batch<double>(batch.matrix, {{1, 2, 4}, {1, 2, 4}}, options);
+    EXPECT_EQ(solved.replaced, (std::vector<int>{2, 2}));
+    EXPECT_EQ(solved.x[1], (std::vector<double>{0.5, 1, 1}));
+  }
+}
+
+TYPED_TEST(BatchedInversesTest, CgConvergesFasterWithLargerBlocks) {
+  const auto systems = perturbed(problem("poisson2d:9"), 2, 0.001, true);
+  const auto b = random_columns(81, 2);
+  auto options = options_of(BatchedMethod::cg, BatchedInverse::block_jacobi);
+  options.block_size = 9;
+  const auto solved = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b, options);
+  const auto jacobi = solve_batch<double>(DeviceBatch<double, TypeParam>(systems).matrix, b,
+                                          options_of(BatchedMethod::cg, BatchedInverse::jacobi));
+  EXPECT_EQ(solved.reasons[1], StopReason::rtol);
+  EXPECT_LT(solved.iterations[1], jacobi.iterations[1]);
+}
+
 TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
   const auto flat = sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}});
   expect_applications<TypeParam>({flat, flat}, BatchedInverse::ilu0);
@@ -78,8 +183,8 @@ TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
 }
 
 TYPED_TEST(BatchedInversesTest, ABadSystemIsNeverNan) {
-  for (const auto inverse :
-       {BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu, BatchedInverse::ic0}) {
+  for (const auto inverse : {BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu,
+                             BatchedInverse::ic0, BatchedInverse::isai, BatchedInverse::block_jacobi}) {
     auto systems = perturbed(shifted(problem("tridiagonal:33"), -1), 4, 0.1, true);
     const auto b = random_columns(33, 4);
     auto options = options_of(BatchedMethod::richardson, inverse, 1e-10, 3);

@@ -32,7 +32,7 @@ struct OneSolve {
     analysis.num_rows = a.num_rows;
     analysis.num_entries = std::int64_t(a.nnz());
     analysis.pattern = csr_pattern(space, batch.matrix);
-    analyse(space, analysis, Inverse::parts);
+    analyse(space, analysis, Inverse::parts, BatchedOptions{});
     BatchedOptions options;
     options.restart = 13;
     options.stopping.max_iters = max_iters;
@@ -57,7 +57,7 @@ struct OneSolve {
     lengths = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
     lengths.push_back(a.num_rows);
     lengths.push_back(inverse.values_length());
-    lengths.push_back(inverse.work_length());
+    lengths.push_back(inverse.work_length(2));
     const auto stride = std::int64_t(a.num_rows);
     solve = {batch.matrix.systems(),
              {b_device.data(), stride},
@@ -122,6 +122,8 @@ TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
     check_lanes<BicgstabMethod, Ilu0Inverse<double>>(a);
     check_lanes<BicgstabMethod, ParIluInverse<double>>(a);
     check_lanes<RichardsonMethod, Ilu0Inverse<double>>(a);
+    check_lanes<BicgstabMethod, IsaiInverse<double>>(a);
+    check_lanes<BicgstabMethod, BlockJacobiInverse<double>>(a);
     if (a.num_rows != 57) check_lanes<GmresMethod, NoInverse<double>>(a);
     check_lanes<GmresMethod, JacobiInverse<double>>(a);
     check_lanes<GmresMethod, Ilu0Inverse<double>>(a);
@@ -174,6 +176,8 @@ TEST_F(BatchedSystemLanes, TeamsSolveAsOneLaneDoes) {
     check(jacobi);
     OneSolve<BicgstabMethod, Ilu0Inverse<double>> ilu0(a, 1e-10, 60);
     check(ilu0);
+    OneSolve<BicgstabMethod, IsaiInverse<double>> isai(a, 1e-10, 60);
+    check(isai);
   }
 }
 
@@ -203,6 +207,9 @@ TEST(BatchedPlans, FollowFromSizes) {
     sizes.num_rows = rows;
     EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::vector) << rows;
   }
+  sizes.pieces = {2000};
+  EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4) << "what does not fit goes elsewhere";
+  sizes.in_scratch = true;
   sizes.pieces = {1000};
   EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4);
   sizes.pieces = {2000};
@@ -212,6 +219,7 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(plan.systems_per_team, 1);
   EXPECT_EQ(plan.threads, 1);
   EXPECT_EQ(plan.placement.in_scratch, 1u) << "40000 bytes";
+  sizes.in_scratch = false;
   sizes.num_rows = 257;
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::team);
   sizes.num_rows = 512;
@@ -233,7 +241,7 @@ TEST(BatchedPlans, FollowFromSizes) {
 
 TEST(BatchedPlans, LanesAreAsManyAsRowsOfALevel) {
   BatchedOptions options;
-  PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, 1000};
+  PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, false, 1000};
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few) << "a chain of rows";
   sizes.num_levels = 200;
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few);

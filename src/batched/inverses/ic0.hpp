@@ -32,7 +32,7 @@ struct Ic0Inverse {
             analysis.targets.second.data(), analysis.mirror.data()};
   }
   std::int64_t values_length() const { return pattern.length(); }
-  std::int64_t work_length() const { return 0; }
+  std::int64_t work_length(int) const { return 0; }
 
   template <class Level, class System>
   KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar*) const {

@@ -5,6 +5,7 @@
 
 #include "batched/inverses/ic0.hpp"
 #include "batched/inverses/ilu0.hpp"
+#include "batched/inverses/local.hpp"
 #include "batched/inverses/par_ilu.hpp"
 #include "batched/inverses/pointwise.hpp"
 
@@ -17,6 +18,8 @@ struct Inverses {
   static void visit_all(BatchedInverse kind, const F& f) {
     visit_some(kind, f);
     if (kind == BatchedInverse::ic0) f.template operator()<Ic0Inverse<Scalar>>();
+    if (kind == BatchedInverse::block_jacobi) f.template operator()<BlockJacobiInverse<Scalar>>();
+    if (kind == BatchedInverse::isai) f.template operator()<IsaiInverse<Scalar>>();
     if (kind == BatchedInverse::par_ilu) f.template operator()<ParIluInverse<Scalar>>();
   }
   template <class F>

@@ -33,7 +33,7 @@ struct ParIluInverse {
             analysis.targets.second.data(), options.sweeps};
   }
   std::int64_t values_length() const { return pattern.length(); }
-  std::int64_t work_length() const { return pattern.length(); }
+  std::int64_t work_length(int) const { return pattern.length(); }
 
   template <class Level, class System>
   KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {

@@ -8,7 +8,9 @@
 ///   is_identity, is_pointwise          M^-1 r is r; element i of it is at(values, i, r_i)
 ///   parts                              what of the pattern's analysis it needs
 ///   make(analysis, options)            from what was found of the pattern
-///   values_length(), work_length()     numbers of a system that `generate` makes, and that it works with
+///   values_length(), work_length(groups)     numbers of a system that `generate` makes, and that it works
+///   with
+///                                      by so many vectors of lanes
 ///   generate(level, system, values, work)    makes them, returns how many pivots were replaced (a collective
 ///                                      step of all lanes; ends with a barrier)
 ///   apply(level, n, values, from, to)  to = M^-1 from (`from` and `to` are different vectors, unless it is
@@ -34,7 +36,7 @@ struct NoInverse {
     return {};
   }
   std::int64_t values_length() const { return 0; }
-  std::int64_t work_length() const { return 0; }
+  std::int64_t work_length(int) const { return 0; }
 
   template <class Level, class System>
   KOKKOS_FORCEINLINE_FUNCTION int generate(const Level&, const System&, Scalar*, Scalar*) const {
@@ -57,7 +59,7 @@ struct JacobiInverse {
     return {analysis.num_rows};
   }
   std::int64_t values_length() const { return num_rows; }
-  std::int64_t work_length() const { return 0; }
+  std::int64_t work_length(int) const { return 0; }
 
   template <class Level, class System>
   KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar*) const {
