@@ -10,7 +10,7 @@
 /// Batches of systems with one pattern, the entries off the diagonal multiplied by 1 - 0.2 u, u uniform in
 /// (0, 1), the same for both triangles; b = 1, x = 0, to a relative residual of 1e-10:
 /// perf_batched --matrices=stencil3:64;FILE.mtx --systems=20000 [--solvers=cg,bicgstab]
-/// [--preconds=none,jacobi,ilu0,ic0] [--lanes=auto] [--one=20] [--repetitions=5]
+/// [--preconds=none,jacobi,ilu0,ic0,...] [--lanes=auto] [--one=20] [--repetitions=5]
 ///
 /// Cases, each NAME/MATRIX/SYSTEMS; all have the counters `iterations` (the mean) and `us_a_system`:
 ///
@@ -59,7 +59,7 @@ void add_batched(const Shared& data, const BatchedOptions& options, const std::s
     solve();
     const double time = solve();
     const BatchedReport report = summarize(space, result);
-    const double products = options.solver == BatchedMethod::bicgstab ? 2 : 1;
+    const double products = options.solver == BatchedMethod::bicgstab ? 2 : 1;  // the others have one
     const double bytes = double(data->model.nnz()) * 12;
     state.counters["iterations"] = report.mean_iterations;
     state.counters["us_a_system"] = 1e6 * time / double(data->systems);
@@ -159,7 +159,7 @@ void register_all(int& argc, char** argv) {
                                         "perf_batched");
           options.stopping.rtol = rtol;
           options.stopping.max_iters = max_iters;
-          const bool symmetric = precond != "ilu0" && precond != "par_ilu";
+          const bool symmetric = precond != "ilu0" && precond != "par_ilu" && precond != "isai";
           if (solver != "cg" || symmetric) add_batched(data, options, solver + "/" + precond, repetitions);
         }
       if (one > 0) {

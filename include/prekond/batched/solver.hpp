@@ -24,14 +24,14 @@ struct BatchedTolerances {
 };
 
 /// Solves A_s x_s = b_s for all systems s of a batch, in one kernel from the first residual to the last, by
-/// CG, BiCGSTAB or Richardson's iteration. `Matrix` is one of the formats (BatchedCsr, BatchedEll,
-/// BatchedDense, BatchedBanded); its values may be of lower precision than `Scalar`.
+/// CG, BiCGSTAB, GMRES(m), IDR(s) or Richardson's iteration. `Matrix` is one of the formats (BatchedCsr,
+/// BatchedEll, BatchedDense, BatchedBanded); its values may be of lower precision than `Scalar`.
 ///
-/// The recurrences, the stopping test, the restarts (once after a breakdown of BiCGSTAB, and where the true
-/// residual is not below the tolerance that the recursive one has met) are those of Cg, Bicgstab (right
-/// preconditioned) and Richardson for one system, so that the iterations are the same, but for rounding. Each
-/// system ends on its own; one that fails leaves the others alone: their results have the same bits without
-/// it, and for any number of threads.
+/// The recurrences, the stopping test, the restarts (once after a breakdown of BiCGSTAB, GMRES or IDR, and
+/// where the true residual is not below the tolerance that the recursive one has met) are those of Cg,
+/// Bicgstab, Gmres and Idr (right preconditioned) and Richardson for one system, so that the iterations are
+/// the same, but for rounding, which IDR amplifies. Each system ends on its own; one that fails leaves the
+/// others alone: their results have the same bits without it, and for any number of threads.
 ///
 /// Other than these solvers, the batched ones do not rescale systems by powers of two: a system whose ||b||^2
 /// is out of the range of normal numbers of its type ends as `out_of_range`, and is not changed. Reasons are
