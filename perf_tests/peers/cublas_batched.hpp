@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// cuBLAS's batched LU of dense matrices, with partial pivoting, where there is CUDA.
-#include "benchmark_main.hpp"
+#include "../benchmark_main.hpp"
 
 #include <prekond/batched/convert.hpp>
 

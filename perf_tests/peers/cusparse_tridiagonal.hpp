@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// cuSPARSE's solves of batches of tridiagonal systems, where there is CUDA.
-#include "benchmark_main.hpp"
+#include "../benchmark_main.hpp"
 
 #include <prekond/batched/csr.hpp>
 

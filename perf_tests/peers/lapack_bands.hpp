@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// LAPACK's dgbsv for each system of a batch, where its library was found.
-#include "benchmark_main.hpp"
+#include "../benchmark_main.hpp"
 
 #include <prekond/batched/convert.hpp>
 
