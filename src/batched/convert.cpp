@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/convert.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
+#include <prekond/matrix/impl/counter_hash.hpp>
 
 #include "instantiate.hpp"
 
@@ -50,6 +52,24 @@ struct CompareBlocks {
       equal = col == a.col_idxs(model + k) && col < num_rows;
     }
     if (!equal && block < first_different) first_different = block;
+  }
+};
+
+/// Row i of system s of a perturbed batch.
+template <class Scalar, class Space>
+struct PerturbRows {
+  CsrView<Scalar, Space> model;
+  MultiVectorView<Scalar, Space> values;
+  BatchedPerturbation perturbation;
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t s = index / model.num_rows, i = index - s * model.num_rows;
+    for (std::size_t k = model.row_ptrs(i); k < model.row_ptrs(i + 1); ++k) {
+      const std::int64_t j = model.col_idxs(k), least = Kokkos::min(i, j), most = Kokkos::max(i, j);
+      const auto hash = impl::counter_hash(perturbation.seed, std::uint64_t(s),
+                                           std::uint64_t(least * model.num_rows + most));
+      const double factor = i == j ? 1 : 1 - perturbation.spread * impl::unit_interval(hash);
+      values(k, s) = model.values(k) * static_cast<real_type_t<Scalar>>(factor);
+    }
   }
 };
 
@@ -172,6 +192,24 @@ BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(
 }
 
 template <class Scalar, class Space>
+BatchedStorage<BatchedCsr<Scalar, Space>> perturbed_batch(const Space& space,
+                                                          const CsrView<Scalar, Space>& model,
+                                                          std::int64_t num_systems,
+                                                          const BatchedPerturbation& perturbation) {
+  if (!(perturbation.spread >= 0 && perturbation.spread <= 1))
+    throw InputError("batched: the spread of a perturbation is 0 to 1, not " +
+                     std::to_string(perturbation.spread));
+  auto batch = batched_from_matrices<Scalar, Space>(space, {model});
+  batch.values =
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::batched::values", model.nnz(), num_systems);
+  Kokkos::parallel_for("prekond::batched::perturb", Range<Space>(space, 0, model.num_rows * num_systems),
+                       PerturbRows<Scalar, Space>{model, batch.values, perturbation});
+  space.fence("prekond::batched::perturbed_batch");
+  batch.matrix.values = batch.values;
+  return batch;
+}
+
+template <class Scalar, class Space>
 BatchedCsr<Scalar, Space> batched_from_blocks(const Space& space, const CsrView<Scalar, Space>& a,
                                               std::int64_t num_rows) {
   if (a.num_rows != a.num_cols) throw InputError("batched: the matrix of blocks is not square");
@@ -230,6 +268,8 @@ BatchedStorage<BatchedBanded<Scalar, Space>> to_banded(const Space& space,
 #define PREKOND_BATCHED_CONVERT(Scalar, Space)                                                               \
   template BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(                                  \
       const Space&, const std::vector<CsrView<Scalar, Space>>&);                                             \
+  template BatchedStorage<BatchedCsr<Scalar, Space>> perturbed_batch(                                        \
+      const Space&, const CsrView<Scalar, Space>&, std::int64_t, const BatchedPerturbation&);                \
   template BatchedCsr<Scalar, Space> batched_from_blocks(const Space&, const CsrView<Scalar, Space>&,        \
                                                          std::int64_t);                                      \
   template BatchedStorage<BatchedEll<Scalar, Space>> to_ell(const Space&, const BatchedCsr<Scalar, Space>&); \

@@ -31,13 +31,30 @@ std::vector<BatchedSystemReport> slowest_of(std::vector<BatchedSystemReport> sys
   return systems;
 }
 
+/// The least number that `quarters` quarters of the sorted numbers do not exceed
+int quartile(const std::vector<int>& sorted, std::size_t quarters) {
+  return sorted.empty() ? 0 : sorted[(quarters * sorted.size() + 3) / 4 - 1];
+}
+
+std::vector<BatchedBin> histogram_of(const std::vector<int>& sorted) {
+  constexpr std::int64_t most_bins = 16;
+  std::vector<BatchedBin> bins;
+  if (sorted.empty()) return bins;
+  const std::int64_t least = sorted.front(), most = sorted.back();
+  const std::int64_t width = (most - least) / most_bins + 1;
+  for (std::int64_t first = least; first <= most; first += width)
+    bins.push_back({static_cast<int>(first), static_cast<int>(std::min(first + width - 1, most)), 0});
+  for (const int k : sorted) ++bins[static_cast<std::size_t>((k - least) / width)].systems;
+  return bins;
+}
+
 }  // namespace
 
 std::string BatchedReport::text() const {
   std::ostringstream text;
   text << num_converged << " of " << num_systems << " systems converged\n"
        << "iterations: " << min_iterations << " to " << max_iterations << ", " << mean_iterations
-       << " on average\n";
+       << " on average; quartiles " << quartiles[0] << ", " << quartiles[1] << ", " << quartiles[2] << '\n';
   for (const auto& [reason, count] : reasons) text << to_string(reason) << ": " << count << '\n';
   if (replaced_pivots > 0)
     text << replaced_pivots << " pivots of " << systems_with_replaced_pivots
@@ -74,6 +91,10 @@ BatchedReport summarize(const Space& space, const BatchedResult<Space>& result, 
       report.failures.push_back(one);
   }
   if (report.num_systems > 0) report.mean_iterations = sum / static_cast<double>(report.num_systems);
+  std::vector<int> sorted(iterations.data(), iterations.data() + iterations.extent(0));
+  std::sort(sorted.begin(), sorted.end());
+  report.quartiles = {quartile(sorted, 1), quartile(sorted, 2), quartile(sorted, 3)};
+  report.histogram = histogram_of(sorted);
   report.slowest = slowest_of(std::move(systems), named);
   return report;
 }

@@ -50,6 +50,10 @@ std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments)
   return spread;
 }
 
+bool has_report(const std::string& command) {
+  return command == "solve" || command == "compare" || command == "info" || command == "batch";
+}
+
 std::string option_name(const std::string& key) {
   std::string name = key;
   std::replace(name.begin(), name.end(), '_', '-');
@@ -76,6 +80,8 @@ class Parser {
     add_settings("info",
                  "Sizes, row lengths, symmetry, diagonal and bandwidth of a matrix; its condition number.",
                  "prekond info matrix.mtx.gz");
+    add_settings("batch", "Solve many small systems of one pattern in one kernel.",
+                 "prekond batch --generate stencil3:64,batch=20000 --solver cg");
     add_list();
     add_generate();
   }
@@ -107,7 +113,7 @@ class Parser {
     if (m_result.text.empty()) finish();
     // The commands with a report check them where they can say so in an older one.
     const std::string& command = m_result.command;
-    if (command != "solve" && command != "compare" && command != "info") check_kokkos_flags(m_result.kokkos);
+    if (!has_report(command)) check_kokkos_flags(m_result.kokkos);
     return m_result;
   }
 
@@ -190,9 +196,9 @@ class Parser {
   }
 
   std::string explain_no_command() const {
-    const std::vector<std::string> commands = {"solve", "compare", "info", "list", "generate"};
+    const std::vector<std::string> commands = {"solve", "compare", "info", "batch", "list", "generate"};
     if (m_first.empty() || starts_with(m_first, "-"))
-      return "a command comes first: solve, compare, info, list or generate; ";
+      return "a command comes first: solve, compare, info, batch, list or generate; ";
     return "there is no command '" + m_first + "'; did you mean '" + nearest_word(m_first, commands) + "'? ";
   }
 

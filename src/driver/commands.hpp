@@ -13,6 +13,7 @@ namespace prekond::driver {
 void solve_command(const CommandLine& line, const Processes& processes);
 void compare_command(const CommandLine& line, const Processes& processes);
 void info_command(const CommandLine& line, const Processes& processes);
+void batch_command(const CommandLine& line, const Processes& processes);
 void list_command(const CommandLine& line);
 void generate_command(const CommandLine& line);
 

@@ -46,6 +46,8 @@ void run(const std::vector<std::string>& arguments, const Processes& processes) 
     compare_command(line, processes);
   else if (line.command == "info")
     info_command(line, processes);
+  else if (line.command == "batch")
+    batch_command(line, processes);
   else
     processes.only_first([&] { run_alone(line); });
   processes.only_first([] {

@@ -29,14 +29,6 @@ KOKKOS_INLINE_FUNCTION Scalar random_scalar(std::uint64_t i) {
     return real;
 }
 
-void check_shape(const Source& source) {
-  if (source.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
-  if (source.num_rows != source.num_cols)
-    throw InputError(source.name + ": a solver needs a square matrix, this one has " +
-                     std::to_string(source.num_rows) + " rows and " + std::to_string(source.num_cols) +
-                     " columns");
-}
-
 /// b_i uniform in (-1, 1], a function of i alone; likewise its imaginary part.
 template <class Scalar>
 void fill_random(const Space& space, const Vector<Scalar, Space>& b) {
@@ -176,6 +168,14 @@ Vector<double, Space> own_scale(const Space& space, const Processes& processes,
 std::string ProblemFacts::order_options() const {
   const std::string ordered = order.option();
   return match.done ? (ordered.empty() ? "--match" : "--match " + ordered) : ordered;
+}
+
+void check_shape(const Source& source) {
+  if (source.num_rows == 0) throw InputError(source.name + ": the matrix is empty: it has no rows");
+  if (source.num_rows != source.num_cols)
+    throw InputError(source.name + ": a solver needs a square matrix, this one has " +
+                     std::to_string(source.num_rows) + " rows and " + std::to_string(source.num_cols) +
+                     " columns");
 }
 
 void named(const std::string& name, const std::function<void()>& check) {

@@ -46,6 +46,9 @@ MatrixInput open_matrix(const Settings& settings);
 /// \throws OptionError for a complex matrix on several processes, or with another product than the native one
 MatrixInput open_matrix(const Settings& settings, const Processes& processes);
 
+/// \throws InputError for a matrix that is empty or not square
+void check_shape(const Source& source);
+
 /// Does a check of the matrix: where it throws an InputError, the message begins with the matrix's name.
 void named(const std::string& name, const std::function<void()>& check);
 

@@ -150,6 +150,56 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"repeat", settings.repeat}};
 }
 
+/// What was asked for, before anything was read.
+std::string source_of(const Settings& settings) {
+  for (const std::string& source : {settings.matrix, settings.pattern, settings.values})
+    if (!source.empty()) return source;
+  return settings.generate;
+}
+
+Json system_json(const BatchFacts& batch, const BatchedSystemReport& one) {
+  Json json = {{"system", one.system}};
+  if (!batch.files.empty()) json["file"] = batch.files[static_cast<std::size_t>(one.system)];
+  json["iterations"] = one.iterations;
+  json["reason"] = to_string(one.reason);
+  json["relative_residual"] = number(one.relative_residual);
+  return json;
+}
+
+Json systems_json(const BatchFacts& batch, const std::vector<BatchedSystemReport>& systems) {
+  Json json = Json::array();
+  for (const auto& one : systems) json.push_back(system_json(batch, one));
+  return json;
+}
+
+Json iterations_json(const BatchedReport& result) {
+  Json bins = Json::array();
+  for (const auto& bin : result.histogram)
+    bins.push_back({{"first", bin.first}, {"last", bin.last}, {"systems", bin.systems}});
+  return {{"min", result.min_iterations},
+          {"quartiles", result.quartiles},
+          {"max", result.max_iterations},
+          {"mean", number(result.mean_iterations)},
+          {"histogram", bins}};
+}
+
+Json batch_json(const BatchFacts& batch, const Settings& settings) {
+  const BatchedReport& result = batch.result;
+  Json reasons = Json::object();
+  for (const auto& [reason, count] : result.reasons) reasons[to_string(reason)] = count;
+  return {{"systems", result.num_systems},
+          {"values", settings.values},
+          {"format", settings.format},
+          {"format_seconds", number(batch.format_seconds)},
+          {"converged", result.num_converged},
+          {"iterations", iterations_json(result)},
+          {"reasons", reasons},
+          {"replaced_pivots",
+           {{"systems", result.systems_with_replaced_pivots}, {"pivots", result.replaced_pivots}}},
+          {"slowest", systems_json(batch, result.slowest)},
+          {"failures", systems_json(batch, result.failures)}};
+}
+
 }  // namespace
 
 Json run_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
@@ -178,15 +228,14 @@ Json error_report(const CommandLine& line, const Failure& failure) {
   constexpr int signalled = 128;
   const Settings& settings = line.settings;
   // Kokkos may not run, or no more.
-  const Json frame = {
-      {"prekond", {{"version", version}, {"kokkos", kokkos_version()}}},
-      {"matrix", {{"source", settings.matrix.empty() ? settings.generate : settings.matrix}}}};
+  const Json frame = {{"prekond", {{"version", version}, {"kokkos", kokkos_version()}}},
+                      {"matrix", {{"source", source_of(settings)}}}};
   const auto add_error = [&](Json report) {
     report["error"] = failure.what();
     report["exit_code"] = static_cast<int>(failure.code());
     return report;
   };
-  if (line.command == "info") return add_error(frame);
+  if (line.command == "info" || line.command == "batch") return add_error(frame);
   const auto row = [&](const std::string& precond) {
     Json report = frame;
     report["preconditioner"] = {{"name", precond.substr(0, precond.find(':'))}};
@@ -231,6 +280,27 @@ Json info_report(const Source& source, const MatrixStatistics& s, const MatchFac
                  {"order", order_json(order)}};
   if (condition) report["condition"] = condition_json(*condition);
   return report;
+}
+
+Json batch_report(const BatchFacts& batch, const Settings& settings) {
+  Json matrix = matrix_json(batch.source, false);
+  matrix.erase("symmetric");  // each system has values of its own
+  return {{"prekond", environment(1)},
+          {"matrix", matrix},
+          {"rhs", settings.rhs},
+          {"repeat", settings.repeat},
+          {"batch", batch_json(batch, settings)},
+          {"preconditioner",
+           {{"name", settings.precond},
+            {"options", to_json(batch.precond_options)},
+            {"setup_seconds", number(batch.setup_seconds)},
+            {"first_setup_seconds", number(batch.first_setup_seconds)}}},
+          {"solver",
+           {{"name", settings.solver},
+            {"options", to_json(batch.solver_options)},
+            {"converged", batch.result.num_converged == batch.result.num_systems},
+            {"seconds", number(batch.solve_seconds)}}},
+          {"total_seconds", number(batch.setup_seconds + batch.solve_seconds)}};
 }
 
 void write_report(const std::string& path, const Json& report) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "batch.hpp"
 #include "command_line.hpp"
 #include "run.hpp"
 
@@ -33,6 +34,9 @@ Json error_report(const CommandLine& line, const Failure& failure);
 Json info_report(const Source& source, const MatrixStatistics& statistics, const MatchFacts& match,
                  const OrderFacts& order, const FormatAdvice& advice,
                  const std::optional<Condition>& condition);
+
+/// The report of `batch`, which one process makes.
+Json batch_report(const BatchFacts& batch, const Settings& settings);
 
 /// Writes a report, indented; an empty path is none. \throws InputError
 void write_report(const std::string& path, const Json& report);

@@ -13,12 +13,6 @@
 namespace prekond::driver {
 namespace {
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
 /// Wall time of the slowest process, with everything that was launched before its reading included. Made and
 /// read by all processes.
 class FencedTimer {
@@ -241,6 +235,12 @@ std::vector<std::pair<std::string, std::string>> choices_for(
 }
 
 }  // namespace
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t n = values.size();
+  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
 
 void check_match(const Settings& settings, const MethodFacts& method) {
   if (settings.match != "product") return;

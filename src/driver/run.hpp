@@ -88,6 +88,9 @@ double density(const ProblemFacts& problem, const Measurements& outcome);
 /// matrices, so that R = C whatever rounding has made of A's symmetry; else by the largest entries.
 ScalingKind scaling_of(const MethodFacts& method);
 
+/// The middle one, or the mean of the two in the middle. \pre not empty
+double median(std::vector<double> values);
+
 struct RunOptions {
   std::string x0 = "zero";
   StoppingOptions stopping;

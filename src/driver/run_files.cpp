@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "batch_input.hpp"
 #include "files.hpp"
 #include "interrupts.hpp"
 #include "kokkos_flags.hpp"
@@ -45,6 +46,7 @@ std::vector<RunFiles::File> RunFiles::inputs() const {
   std::vector<File> files = {{"the matrix", s.matrix}, {"--config", s.config}};
   if (names_vector_file(s.rhs)) files.push_back({"--rhs", s.rhs});
   if (names_vector_file(s.x0)) files.push_back({"--x0", s.x0});
+  for (const std::string& path : batch_inputs(s)) files.push_back({"an input of the batch,", path});
   std::erase_if(files, [](const File& file) { return file.path.empty(); });
   return files;
 }
@@ -56,7 +58,8 @@ void RunFiles::check() const {
     for (const File& input : inputs())
       if (same_file(file.path, input.path))
         throw OptionError(std::string(file.flag) + " " + file.path + " would overwrite " + input.flag +
-                          (input.flag[0] == '-' ? " " + input.path : "") + ": give it another name");
+                          (input.path == m_line.settings.matrix ? "" : " " + input.path) +
+                          ": give it another name");
     for (std::size_t j = 0; j < k; ++j) {
       const File& other = written[j];
       if (names_stream(file.path) && names_stream(other.path)) continue;

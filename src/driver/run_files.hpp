@@ -16,7 +16,7 @@
 
 namespace prekond::driver {
 
-/// The files of one run of `solve`, `compare` or `info`: what they may be, and what becomes of them.
+/// The files of one run of `solve`, `compare`, `info` or `batch`: what they may be, and what becomes of them.
 ///
 /// They are no input of the run and differ from each other, which is checked before the work. What can be
 /// written is written, whatever happens to the others. A run that fails or is interrupted leaves no report of

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "settings.hpp"
 
+#include <prekond/batched/options.hpp>
+
 #include <algorithm>
 #include <map>
 
@@ -31,10 +33,11 @@ struct Numbers {
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix}, {"generate", &s.generate}, {"rhs", &s.rhs},
-          {"x0", &s.x0},         {"solver", &s.solver},     {"precond", &s.precond},
-          {"spmv", &s.spmv},     {"order", &s.order},       {"match", &s.match},
-          {"report", &s.report}, {"history", &s.history},   {"solution", &s.solution}};
+  return {{"matrix", &s.matrix},   {"generate", &s.generate}, {"rhs", &s.rhs},
+          {"x0", &s.x0},           {"solver", &s.solver},     {"precond", &s.precond},
+          {"spmv", &s.spmv},       {"order", &s.order},       {"match", &s.match},
+          {"report", &s.report},   {"history", &s.history},   {"solution", &s.solution},
+          {"pattern", &s.pattern}, {"values", &s.values},     {"format", &s.format}};
 }
 
 /// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
@@ -47,7 +50,23 @@ void check_vector_source(const std::string& key, const std::string& value,
   throw OptionError("--" + key + " takes " + all + "or a FILE.mtx, not '" + value + "'");
 }
 
+void check_batch(const Settings& settings) {
+  if (settings.values.empty() == settings.generate.empty())
+    throw OptionError(settings.values.empty()
+                          ? "no systems: give --values FILE.mtx,...|FOLDER, or --pattern MATRIX.mtx --values "
+                            "perturb:N, or --generate NAME:SIZE,batch=N (see 'prekond batch --help')"
+                          : "both --values and --generate: leave one out");
+  if (!settings.pattern.empty() && settings.values.empty())
+    throw OptionError("--pattern is for --values: leave it out with --generate");
+  at_origin(settings.origins, "rhs", [&] {
+    const std::vector<std::string> words = {"a_ones", "ones", "files"};
+    if (std::find(words.begin(), words.end(), settings.rhs) == words.end())
+      throw OptionError("--rhs takes a_ones, ones or files, not '" + settings.rhs + "'");
+  });
+}
+
 void check_consistent(const Settings& settings, const std::string& command) {
+  if (command == "batch") return check_batch(settings);
   if (settings.matrix.empty() == settings.generate.empty()) {
     throw OptionError(settings.matrix.empty()
                           ? "no matrix: give a MATRIX.mtx[.gz] or --generate NAME:SIZE (see 'prekond " +
@@ -71,6 +90,30 @@ std::string to_text(const std::string& key, const OptionValue& value) {
   return *text;
 }
 
+std::vector<SettingKey> batch_setting_keys() {
+  return {
+      {"pattern", "MATRIX.mtx[.gz]", "a Matrix Market file: the pattern of all systems"},
+      {"values", "FILE.mtx,...|FOLDER|perturb:N[,spread=0.2]",
+       "the systems: files; those of a folder, FOLDER/*.mtx or FOLDER/*/A.mtx; or N systems with the "
+       "pattern's "
+       "values, off the diagonal multiplied by 1 - spread u, u uniform in [0, 1)"},
+      {"generate", "NAME:SIZE[,key=value...],batch=N[,spread=0.2]",
+       "likewise N systems of a model problem ('prekond list generators'; stencil3 is tridiagonal)"},
+      {"rhs", "a_ones|ones|files",
+       "b; a_ones: b = A*1; files: b.mtx beside A.mtx, or NAME_b.mtx beside "
+       "NAME.mtx (default a_ones)"},
+      {"solver", "NAME", "cg, bicgstab, gmres, idr or richardson (default bicgstab)"},
+      {"precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu or isai (default jacobi)"},
+      {"format", "csr|ell|dense|banded", "of the matrices (default csr)"},
+      {"rtol", "NUMBER", "stop a system at ||b - A x|| <= max(rtol ||b||, atol) (default 1e-6)"},
+      {"atol", "NUMBER", "(default 0)"},
+      {"max_iters", "NUMBER", "(default 1000)"},
+      {"repeat", "NUMBER", "set up and solve so many times, and report medians (default 1)"},
+      {"report", "FILE.json", "write what was done and measured"},
+      {"quiet", "", "print nothing but errors"},
+  };
+}
+
 }  // namespace
 
 void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check) {
@@ -84,6 +127,7 @@ void at_origin(const Origins& origins, const std::string& key, const std::functi
 }
 
 std::vector<SettingKey> setting_keys(const std::string& command) {
+  if (command == "batch") return batch_setting_keys();
   const std::vector<SettingKey> problem = {
       {"matrix", "MATRIX.mtx[.gz]", "a Matrix Market file, plain or gzip"},
       {"generate", "NAME:SIZE[,key=value...]", "a model problem instead ('prekond list generators')"},
@@ -135,11 +179,11 @@ bool takes_solver_options(const std::string& command) {
   return command != "info";
 }
 bool takes_precond_options(const std::string& command) {
-  return command == "solve" || command == "info";
+  return command == "solve" || command == "info" || command == "batch";
 }
 
 bool names_vector_file(const std::string& source) {
-  const std::vector<std::string> words = {"a_ones", "ones", "random", "zero", "precond"};
+  const std::vector<std::string> words = {"a_ones", "ones", "random", "files", "zero", "precond"};
   return std::find(words.begin(), words.end(), source) == words.end();
 }
 
@@ -178,7 +222,9 @@ RawSettings laid_over(const RawSettings& over, RawSettings under) {
   }
   // The matrix comes from one place: the one named last.
   if (over.keys.count("matrix") != 0) under.keys.erase("generate");
-  if (over.keys.count("generate") != 0) under.keys.erase("matrix");
+  if (over.keys.count("values") != 0) under.keys.erase("generate");
+  if (over.keys.count("generate") != 0)
+    for (const char* key : {"matrix", "pattern", "values"}) under.keys.erase(key);
   const auto lay = [&](OptionMap& values, const OptionMap& others, const std::string& prefix) {
     for (const auto& [key, value] : others) {
       values[key] = value;
@@ -196,6 +242,11 @@ Settings to_settings(const RawSettings& raw, const std::string& command) {
   settings.origins = raw.origins;
   auto texts = text_targets(settings);
   Numbers numbers;
+  if (command == "batch") {
+    settings.solver = "bicgstab";
+    settings.precond = "jacobi";
+    numbers.stopping = BatchedOptions().stopping;
+  }
   for (const auto& [key, value] : raw.keys) {
     const auto target = texts.find(key);
     at_origin(raw.origins, key, [&, &name = key, &written = value] {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What `solve`, `compare` and `info` were asked to do. The command line and a config file speak of the same
-/// keys; both are read into RawSettings, laid over each other, and checked once.
+/// What `solve`, `compare`, `info` and `batch` were asked to do. The command line and a config file speak of
+/// the same keys; both are read into RawSettings, laid over each other, and checked once.
 #include <prekond/core/options.hpp>
 #include <prekond/krylov/stopping.hpp>
 
@@ -22,8 +22,11 @@ using Origins = std::map<std::string, std::string>;
 void at_origin(const Origins& origins, const std::string& key, const std::function<void()>& check);
 
 struct Settings {
-  std::string matrix;    ///< path of a Matrix Market file; empty if `generate` says what to make
-  std::string generate;  ///< NAME:SIZE[,key=value...]
+  std::string matrix;          ///< path of a Matrix Market file; empty if `generate` says what to make
+  std::string generate;        ///< NAME:SIZE[,key=value...]
+  std::string pattern;         ///< batch: path of the Matrix Market file whose pattern all systems have
+  std::string values;          ///< batch: where their values come from, see batch_input.hpp
+  std::string format = "csr";  ///< batch: of its matrices
   std::string rhs = "a_ones";
   std::string x0 = "zero";
   std::string solver = "cg";

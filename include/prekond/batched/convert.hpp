@@ -6,6 +6,7 @@
 #include <prekond/batched/dense.hpp>
 #include <prekond/batched/ell.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace prekond {
@@ -36,6 +37,23 @@ BatchedStorage<BatchedCsr<Scalar, Space>> batched_from_matrices(
 template <class Scalar, class Space>
 BatchedCsr<Scalar, Space> batched_from_blocks(const Space& space, const CsrView<Scalar, Space>& a,
                                               std::int64_t num_rows);
+
+/// How the systems of a model's pattern differ from it.
+struct BatchedPerturbation {
+  double spread = 0.2;     ///< 0 to 1
+  std::uint64_t seed = 1;  ///< other systems for another one
+};
+
+/// `num_systems` systems of the pattern of `model`, for tests and measurements: the diagonal is the model's,
+/// an entry off it is a_ij (1 - spread u), u in [0, 1) a hash of the seed, the system and the positions {i,
+/// j}: a symmetric model makes symmetric systems, one that is diagonally dominant makes such. System s does
+/// not depend on how many there are. Copies the pattern. Fences. \throws InputError where the model is not
+/// square, or for another spread
+template <class Scalar, class Space>
+BatchedStorage<BatchedCsr<Scalar, Space>> perturbed_batch(const Space& space,
+                                                          const CsrView<Scalar, Space>& model,
+                                                          std::int64_t num_systems,
+                                                          const BatchedPerturbation& perturbation = {});
 
 /// The same batch in another format; padding and what a band has outside of the pattern are zeros. A band is
 /// as wide as the pattern. Fences.

@@ -4,6 +4,7 @@
 #include <prekond/core/stopping.hpp>
 #include <prekond/core/views.hpp>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -35,12 +36,22 @@ struct BatchedSystemReport {
   StopReason reason = StopReason::max_iters;
 };
 
+/// Systems whose iterations are `first` to `last`.
+struct BatchedBin {
+  int first = 0, last = 0;
+  std::int64_t systems = 0;
+};
+
 /// The results of a batch in short.
 struct BatchedReport {
   std::int64_t num_systems = 0;
   std::int64_t num_converged = 0;
   int min_iterations = 0, max_iterations = 0;
   double mean_iterations = 0;
+  /// The least k that a quarter, a half and three quarters of the systems do not exceed
+  std::array<int, 3> quartiles{};
+  /// From min_iterations to max_iterations, at most 16 bins of equal width, empty ones too
+  std::vector<BatchedBin> histogram;
   std::map<StopReason, std::int64_t> reasons;  ///< systems of each reason that there is
   std::int64_t systems_with_replaced_pivots = 0, replaced_pivots = 0;
   std::vector<BatchedSystemReport> slowest;   ///< most iterations first, of equal ones the first system

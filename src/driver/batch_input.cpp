@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "batch_input.hpp"
+
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <optional>
+
+namespace prekond::driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* perturb = "perturb:";
+
+bool is_model(const Settings& settings) {
+  return !settings.generate.empty() || settings.values.rfind(perturb, 0) == 0;
+}
+
+bool ends_with(const std::string& text, const std::string& end) {
+  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+/// The name without .mtx or .mtx.gz; nothing where it ends otherwise.
+std::optional<std::string> stem_of(const fs::path& path) {
+  const std::string name = path.filename().string();
+  for (const std::string end : {".mtx", ".mtx.gz"})
+    if (ends_with(name, end)) return name.substr(0, name.size() - end.size());
+  return std::nullopt;
+}
+
+bool is_digit(char c) {
+  return std::isdigit(static_cast<unsigned char>(c)) != 0;
+}
+
+/// By characters, but numbers within the names by their values.
+bool natural_less(const std::string& a, const std::string& b) {
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (!is_digit(a[i]) || !is_digit(b[j])) {
+      if (a[i] != b[j]) return a[i] < b[j];
+      ++i, ++j;
+      continue;
+    }
+    const auto number = [](const std::string& text, std::size_t& at) {
+      while (at + 1 < text.size() && text[at] == '0' && is_digit(text[at + 1])) ++at;
+      const std::size_t begin = at;
+      while (at < text.size() && is_digit(text[at])) ++at;
+      return text.substr(begin, at - begin);
+    };
+    const std::string left = number(a, i), right = number(b, j);
+    if (left.size() != right.size()) return left.size() < right.size();
+    if (left != right) return left < right;
+  }
+  return a.size() - i < b.size() - j;
+}
+
+/// FOLDER/NAME.mtx, but for vectors beside them, and FOLDER/NAME/A.mtx, plain or gzip.
+std::vector<std::string> files_of_folder(const fs::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.is_directory()) {
+      for (const char* name : {"A.mtx", "A.mtx.gz"})
+        if (fs::exists(entry.path() / name)) files.push_back((entry.path() / name).string());
+    } else if (const auto stem = stem_of(entry.path())) {
+      const bool is_vector = *stem == "b" || *stem == "x" || ends_with(*stem, "_b") || ends_with(*stem, "_x");
+      if (!is_vector) files.push_back(entry.path().string());
+    }
+  }
+  if (files.empty())
+    throw InputError(folder.string() + ": there are no matrices: neither *.mtx[.gz] nor */A.mtx[.gz]");
+  std::sort(files.begin(), files.end(), natural_less);
+  return files;
+}
+
+std::vector<std::string> files_of(const std::string& values) {
+  std::error_code error;
+  if (fs::is_directory(values, error)) {
+    try {
+      return files_of_folder(values);
+    } catch (const fs::filesystem_error& failed) {
+      throw InputError(values + ": cannot be read: " + failed.code().message());
+    }
+  }
+  const std::vector<std::string> files = split(values, ',');
+  if (std::find(files.begin(), files.end(), "") != files.end())
+    throw OptionError("--values '" + values + "' has an empty name in it");
+  return files;
+}
+
+/// b.mtx beside A.mtx, or NAME_b.mtx beside NAME.mtx
+std::string rhs_file_of(const std::string& matrix) {
+  const fs::path path(matrix);
+  const std::string stem = stem_of(path).value_or(path.filename().string());
+  const fs::path plain = path.parent_path() / (stem == "A" ? "b.mtx" : stem + "_b.mtx");
+  const std::string gzip = plain.string() + ".gz";
+  return !fs::exists(plain) && fs::exists(gzip) ? gzip : plain.string();
+}
+
+/// NAME:SIZE,key=value,batch=N,spread=X: what is the batch's, and what is the generator's
+ModelBatch parse_generate(const std::string& spec) {
+  ModelBatch model;
+  OptionMap own;
+  for (const std::string& part : split(spec, ',')) {
+    if (part.rfind("batch=", 0) == 0 || part.rfind("spread=", 0) == 0)
+      add_pair(own, part, "--generate");
+    else
+      model.generate += (model.generate.empty() ? "" : ",") + part;
+  }
+  if (own.count("batch") == 0)
+    throw OptionError("--generate " + spec + ": how many systems? Write " + spec + ",batch=N");
+  OptionFields::of(model).set(own, "--generate");
+  constexpr const char* stencil = "stencil3:";
+  if (model.generate.rfind(stencil, 0) == 0)
+    model.generate = "tridiagonal:" + model.generate.substr(std::string(stencil).size());
+  return model;
+}
+
+/// perturb:N,spread=X
+ModelBatch parse_perturb(const Settings& settings) {
+  if (settings.pattern.empty())
+    throw OptionError("--values " + settings.values +
+                      " needs a --pattern MATRIX.mtx, whose values are perturbed");
+  ModelBatch model;
+  OptionMap own;
+  std::string pairs = settings.values.substr(std::string(perturb).size());
+  for (const std::string& part : split("batch=" + pairs, ',')) add_pair(own, part, "--values perturb:N,");
+  OptionFields::of(model).set(own, "--values perturb");
+  return model;
+}
+
+bool is_complex_file(const std::string& path) {
+  return read_matrix_market_info(path).field == "complex";
+}
+
+template <class Scalar>
+using HostMatrix = CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace>;
+
+template <class Scalar>
+void check_pattern(const std::string& name, const HostMatrix<Scalar>& a, const std::string& model_name,
+                   const HostMatrix<Scalar>& model) {
+  const auto refuse = [&](const std::string& why) {
+    throw InputError(name + ": all systems of a batch have one pattern, this is not that of " + model_name +
+                     ": " + why);
+  };
+  if (a.num_rows != model.num_rows || a.num_cols != model.num_cols)
+    refuse(std::to_string(a.num_rows) + " rows and " + std::to_string(a.num_cols) + " columns, not " +
+           std::to_string(model.num_rows));
+  for (std::int64_t i = 0; i < model.num_rows; ++i) {
+    const auto columns = [i](const HostMatrix<Scalar>& m) {
+      return std::pair(m.col_idxs.data() + m.row_ptrs(i), m.col_idxs.data() + m.row_ptrs(i + 1));
+    };
+    const auto [begin, end] = columns(a);
+    const auto [first, last] = columns(model);
+    if (!std::equal(begin, end, first, last))
+      refuse("row " + std::to_string(i) + " (from 0) has other columns");
+  }
+}
+
+/// b_s = A_s 1
+template <class Scalar>
+struct RowSums {
+  impl::batched::CsrSystems<Scalar> systems;
+  MultiVector<Scalar, Space> b;
+  KOKKOS_FUNCTION void operator()(std::int64_t index) const {
+    const std::int64_t s = index / systems.num_rows;
+    const int i = static_cast<int>(index - s * systems.num_rows);
+    Scalar sum = 0;
+    systems.system(s).for_each_entry(i, [&](std::size_t, int, const Scalar& value) { sum += value; });
+    b(i, s) = sum;
+  }
+};
+
+template <class Scalar>
+MultiVector<Scalar, Space> make_rhs(const Space& space, const Settings& settings, const BatchInput& input,
+                                    const BatchedCsr<Scalar, Space>& a) {
+  const auto b =
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::b", a.num_rows, a.num_systems());
+  if (settings.rhs == "ones") {
+    Kokkos::deep_copy(space, b, Scalar(1));
+  } else if (settings.rhs == "a_ones") {
+    Kokkos::parallel_for(
+        "prekond::driver::row_sums",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows * a.num_systems()),
+        RowSums<Scalar>{a.systems(), b});
+  } else {
+    const auto host = Kokkos::create_mirror_view(b);
+    for (std::size_t s = 0; s < input.files.size(); ++s) {
+      const auto own = read_vector_market<Scalar>(rhs_file_of(input.files[s]), a.num_rows);
+      std::copy_n(own.data(), own.extent(0), &host(0, s));
+    }
+    Kokkos::deep_copy(space, b, host);
+  }
+  space.fence("prekond::driver::rhs");
+  return b;
+}
+
+template <class Scalar>
+void make_of_model(const Space& space, const Settings& settings, const ModelBatch& model, Progress& progress,
+                   LoadedBatch<Scalar>& batch) {
+  Settings one;
+  one.matrix = settings.pattern;
+  one.generate = model.generate;
+  one.origins = settings.origins;
+  MatrixInput file = open_matrix(one);
+  const LoadedMatrix<Scalar> loaded = load_matrix<Scalar>(space, one, file, progress);
+  check_shape(loaded.source);
+  batch.source = loaded.source;
+  batch.a = perturbed_batch<Scalar, Space>(space, CsrView<Scalar, Space>(loaded.a), model.systems,
+                                           model.perturbation);
+}
+
+template <class Scalar>
+void read_files(const Space& space, const Settings& settings, const std::vector<std::string>& files,
+                Progress& progress, LoadedBatch<Scalar>& batch) {
+  Source& source = batch.source;
+  source.name = settings.pattern.empty() ? files.front() : settings.pattern;
+  progress.phase("reading " + source.name);
+  const HostMatrix<Scalar> model = read_matrix_market<Scalar>(source.name);
+  source.num_rows = model.num_rows;
+  source.num_cols = model.num_cols;
+  source.nnz = model.nnz();
+  source.complex = is_complex<Scalar>;
+  check_shape(source);
+  batch.a = batched_from_matrices<Scalar, Space>(space, {CsrView<Scalar, Space>(copy_to<Space>(model))});
+  batch.a.values = allocate<MultiVector<Scalar, Space>>(space, "prekond::driver::values", source.nnz,
+                                                        static_cast<std::int64_t>(files.size()));
+  const auto values = Kokkos::create_mirror_view(batch.a.values);
+  progress.phase("reading " + settings.values);
+  for (std::size_t s = 0; s < files.size(); ++s) {
+    const HostMatrix<Scalar> a = read_matrix_market<Scalar>(files[s]);
+    check_pattern<Scalar>(files[s], a, source.name, model);
+    if (source.nnz > 0) std::copy_n(a.values.data(), a.values.extent(0), &values(0, s));
+  }
+  Kokkos::deep_copy(space, batch.a.values, values);
+  space.fence("prekond::driver::read_files");
+  batch.a.matrix.values = batch.a.values;
+}
+
+}  // namespace
+
+BatchInput open_batch(const Settings& settings) {
+  BatchInput input;
+  if (!settings.generate.empty()) {
+    at_origin(settings.origins, "generate", [&] {
+      input.model = parse_generate(settings.generate);
+      input.complex = generates_complex(input.model.generate);
+    });
+  } else if (is_model(settings)) {
+    at_origin(settings.origins, "values", [&] { input.model = parse_perturb(settings); });
+    input.complex = is_complex_file(settings.pattern);
+  } else {
+    at_origin(settings.origins, "values", [&] { input.files = files_of(settings.values); });
+    input.complex = is_complex_file(input.files.front()) ||
+                    (!settings.pattern.empty() && is_complex_file(settings.pattern));
+  }
+  if (settings.rhs == "files" && input.files.empty())
+    at_origin(settings.origins, "rhs", [] {
+      throw OptionError("--rhs files is for --values FILE.mtx,...|FOLDER; give --rhs ones or a_ones");
+    });
+  return input;
+}
+
+std::vector<std::string> batch_inputs(const Settings& settings) {
+  std::vector<std::string> inputs;
+  if (!settings.pattern.empty()) inputs.push_back(settings.pattern);
+  if (settings.values.empty() || is_model(settings)) return inputs;
+  for (const std::string& file : files_of(settings.values)) {
+    inputs.push_back(file);
+    if (settings.rhs == "files") inputs.push_back(rhs_file_of(file));
+  }
+  return inputs;
+}
+
+template <class Scalar>
+LoadedBatch<Scalar> load_batch(const Space& space, const Settings& settings, const BatchInput& input,
+                               Progress& progress) {
+  const Kokkos::Timer timer;
+  LoadedBatch<Scalar> batch;
+  if (input.files.empty())
+    make_of_model<Scalar>(space, settings, input.model, progress, batch);
+  else
+    read_files<Scalar>(space, settings, input.files, progress, batch);
+  batch.b = make_rhs<Scalar>(space, settings, input, batch.a.matrix);
+  batch.source.seconds = timer.seconds();
+  return batch;
+}
+
+template LoadedBatch<double> load_batch<double>(const Space&, const Settings&, const BatchInput&, Progress&);
+template LoadedBatch<Complex> load_batch<Complex>(const Space&, const Settings&, const BatchInput&,
+                                                  Progress&);
+
+}  // namespace prekond::driver
