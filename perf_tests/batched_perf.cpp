@@ -159,8 +159,9 @@ void register_all(int& argc, char** argv) {
                                         "perf_batched");
           options.stopping.rtol = rtol;
           options.stopping.max_iters = max_iters;
-          const bool symmetric = precond != "ilu0" && precond != "par_ilu" && precond != "isai";
-          if (solver != "cg" || symmetric) add_batched(data, options, solver + "/" + precond, repetitions);
+          const bool general =
+              precond == "ilu0" || precond == "par_ilu" || precond == "isai" || precond == "ilu_isai";
+          if (solver != "cg" || !general) add_batched(data, options, solver + "/" + precond, repetitions);
         }
       if (one > 0) {
         add_one_by_one(data, std::min(one, count), repetitions);

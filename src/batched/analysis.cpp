@@ -6,6 +6,7 @@
 #include <prekond/pattern/power.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/transpose_graph.hpp"
 
 #include <limits>
 #include <string>
@@ -187,11 +188,52 @@ struct LongestRow {
 };
 
 template <class Space>
+struct FindPlaces {
+  CsrGraphView<Space> pattern, transposed;
+  VectorView<int, Space> places;
+  KOKKOS_FUNCTION void operator()(std::int64_t j) const {
+    for (std::size_t k = transposed.row_ptrs(j); k < transposed.row_ptrs(j + 1); ++k)
+      places(k) = static_cast<int>(pattern.first_from(transposed.col_idxs(k), static_cast<int>(j)));
+  }
+};
+
+template <class Space>
+CsrGraph<Space> power_of(const Space& space, const CsrGraphView<Space>& graph, int power) {
+  return prekond::power<Space>(space, graph, power, most_bytes_of_power, slab_bytes_of_power);
+}
+template <class Space>
+CsrGraph<Space> lower_power_of(const Space& space, const CsrGraphView<Space>& graph, int power) {
+  return lower_power<Space>(space, graph, power, most_bytes_of_power, slab_bytes_of_power);
+}
+
+/// G's pattern, and how its columns are read.
+template <class Space>
+void find_local_lower(const Space& space, Analysis<Space>& analysis, int power) {
+  analysis.local = lower_power_of<Space>(space, analysis.pattern, power);
+  analysis.transposed = transpose_graph<Space>(space, analysis.local);
+  analysis.places =
+      allocate<Vector<int, Space>>(space, "prekond::batched::analyse::places", analysis.local.nnz());
+  Kokkos::parallel_for("prekond::batched::analyse::places", Rows<Space>(space, 0, analysis.num_rows),
+                       FindPlaces<Space>{analysis.local, analysis.transposed, analysis.places});
+}
+
+/// Powers of the triangles, with their diagonals: paths along entries of L or U alone.
+template <class Space>
+void find_local_triangles(const Space& space, Analysis<Space>& analysis, int power) {
+  const CsrGraph<Space> lower = lower_power_of<Space>(space, analysis.pattern, 1);
+  const CsrGraph<Space> flipped = transpose_graph<Space>(space, analysis.pattern);
+  const CsrGraph<Space> upper = transpose_graph<Space>(space, lower_power_of<Space>(space, flipped, 1));
+  analysis.local = power_of<Space>(space, lower, power);
+  analysis.local_upper = power_of<Space>(space, upper, power);
+}
+
+template <class Space>
 void find_local(const Space& space, Analysis<Space>& analysis, unsigned parts,
                 const BatchedOptions& options) {
-  analysis.local = parts & local_blocks ? block_pattern(space, analysis.num_rows, options.block_size)
-                                        : power<Space>(space, analysis.pattern, options.power,
-                                                       most_bytes_of_power, slab_bytes_of_power);
+  if (parts & local_blocks) analysis.local = block_pattern(space, analysis.num_rows, options.block_size);
+  if (parts & local_power) analysis.local = power_of<Space>(space, analysis.pattern, options.power);
+  if (parts & local_lower) find_local_lower(space, analysis, options.power);
+  if (parts & local_triangles) find_local_triangles(space, analysis, options.power);
   analysis.longest_local_row = 0;
   Kokkos::parallel_reduce("prekond::batched::analyse::longest_row", Rows<Space>(space, 0, analysis.num_rows),
                           LongestRow<Space>{analysis.local.row_ptrs},
@@ -204,8 +246,9 @@ void find_local(const Space& space, Analysis<Space>& analysis, unsigned parts,
 template <class Space>
 void analyse(const Space& space, Analysis<Space>& analysis, unsigned parts, const BatchedOptions& options) {
   const CsrGraphView<Space>& pattern = analysis.pattern;
-  if (parts & (local_power | local_blocks)) find_local(space, analysis, parts, options);
-  if ((parts & ~(local_power | local_blocks)) == 0) return;
+  constexpr unsigned local_parts = local_power | local_blocks | local_lower | local_triangles;
+  if (parts & local_parts) find_local(space, analysis, parts, options);
+  if ((parts & ~local_parts) == 0) return;
   analysis.middle =
       allocate<Vector<int, Space>>(space, "prekond::batched::analyse::middle", pattern.num_rows);
   Kokkos::parallel_for("prekond::batched::analyse::middle", Rows<Space>(space, 0, pattern.num_rows),

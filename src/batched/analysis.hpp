@@ -19,12 +19,14 @@ struct Products {
 
 /// The parts of an analysis that a preconditioner needs, as bits.
 enum AnalysisPart : unsigned {
-  triangles = 1,      ///< middle, lower, upper
-  steps = 2,          ///< for ILU by rows
-  targets = 4,        ///< for sweeps over entries
-  cholesky = 8,       ///< mirror and targets of IC; refuses patterns that are not symmetric
-  local_power = 16,   ///< `local` is the pattern of |A|^power
-  local_blocks = 32,  ///< `local` is of diagonal blocks
+  triangles = 1,          ///< middle, lower, upper
+  steps = 2,              ///< for ILU by rows
+  targets = 4,            ///< for sweeps over entries
+  cholesky = 8,           ///< mirror and targets of IC; refuses patterns that are not symmetric
+  local_power = 16,       ///< `local` is the pattern of |A|^power
+  local_blocks = 32,      ///< `local` is of diagonal blocks
+  local_lower = 64,       ///< `local` is the lower triangle of the pattern of |A|^power; transposed, places
+  local_triangles = 128,  ///< `local` and `local_upper` are the patterns of |L|^power and |U|^power
 };
 
 template <class Space>
@@ -42,6 +44,9 @@ struct Analysis {
   Vector<int, Space> mirror;  ///< of the place of (i, j), that of (j, i)
   CsrGraph<Space> local;      ///< of an inverse that is made row by row
   int longest_local_row = 0;
+  CsrGraph<Space> local_upper;
+  CsrGraph<Space> transposed;  ///< of `local`
+  Vector<int, Space> places;   ///< of an entry of `transposed`, in `local`
 };
 
 /// \throws InputError as BatchedSolver::symbolic. Fences.

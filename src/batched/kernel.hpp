@@ -108,8 +108,19 @@ struct SolveSystem {
     if (own_x) for_elements(level, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
     int replaced = 0;
     const Scalar* values = values_of(level, a, s, memory, replaced);
-    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,  a,   inverse, values, x_s,      memory,
-                                                              course, log, s,       b_s,    settings, shadow};
+    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,
+                                                              a,
+                                                              inverse,
+                                                              values,
+                                                              x_s,
+                                                              memory,
+                                                              course,
+                                                              log,
+                                                              s,
+                                                              b_s,
+                                                              settings,
+                                                              shadow,
+                                                              memory.piece(work_piece)};
     bool again = true;
     while (again) {
       work.residual(memory.piece(Method::residual));

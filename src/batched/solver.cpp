@@ -31,9 +31,9 @@ class Solution {
       visit_method(options.solver, [&]<class Method>() {
         if (Method::needs_symmetric && !Inverse::symmetric)
           throw OptionError(
-              "batched: cg needs a symmetric preconditioner: none, jacobi or ic0; other ones go with the "
-              "other "
-              "solvers");
+              "batched: cg needs a symmetric preconditioner: none, jacobi, block_jacobi, ic0 or fsai; the "
+              "others go "
+              "with the other solvers");
       });
     });
     if (!known)
@@ -95,10 +95,12 @@ class Solution {
                     space.concurrency(),
                     most_scratch,
                     false,
-                    analysis.lower.num_levels()};
+                    Inverse::parts & local_triangles ? 0 : analysis.lower.num_levels()};
     const int groups = make_plan(options, sizes).groups();
     sizes.pieces.push_back(keeps ? 0 : inverse.values_length());
-    sizes.pieces.push_back(keeps ? 0 : inverse.work_length(groups));
+    std::int64_t work = keeps ? 0 : inverse.work_length(groups);
+    if constexpr (requires { inverse.apply_length(); }) work = std::max(work, inverse.apply_length());
+    sizes.pieces.push_back(work);
     solve_plan = make_plan(options, sizes);
     sizes.pieces = {inverse.work_length(groups)};
     sizes.elsewhere = 0;

@@ -64,6 +64,7 @@ struct Work {
   const Scalar* b;
   const MethodSettings& settings;
   const Scalar* shadow;  ///< of IDR: those of the first try, then of the second
+  Scalar* inverse_work;  ///< of an application of the preconditioner
 
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return a.num_rows; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* vector(int k) const { return memory.piece(k); }
@@ -73,7 +74,8 @@ struct Work {
   }
   /// to = M^-1 from, of one that is not.
   KOKKOS_FORCEINLINE_FUNCTION void precondition(const Scalar* from, Scalar* to) const {
-    if constexpr (!Inverse::is_pointwise) inverse.apply(level, size(), inverse_values, from, to);
+    if constexpr (!Inverse::is_pointwise)
+      inverse.apply(level, size(), inverse_values, from, to, inverse_work);
   }
 
   /// to = M^-1 from, or `from` itself where there is nothing to do.

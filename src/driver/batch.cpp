@@ -19,34 +19,38 @@
 namespace prekond::driver {
 namespace {
 
-/// Which of BatchedOptions -s and -p set: `method` is the one that has it, empty for all.
+/// Which of BatchedOptions -s and -p set: `methods` have it, none: all do.
 struct OwnOption {
   const char* name;
   bool of_solver;
-  std::string method;
+  std::vector<std::string> methods;
 };
 const std::vector<OwnOption>& own_options() {
   static const std::vector<OwnOption> options = {
-      {"omega", true, "richardson"},
-      {"restart", true, "gmres"},
-      {"s", true, "idr"},
-      {"kappa", true, "idr"},
-      {"lanes", true, ""},
-      {"scratch", true, ""},
-      {"spill_budget", true, ""},
-      {"sweeps", false, "par_ilu"},
-      {"power", false, "isai"},
-      {"block_size", false, "block_jacobi"},
-      {"stored", false, ""},
+      {"omega", true, {"richardson"}},
+      {"restart", true, {"gmres"}},
+      {"s", true, {"idr"}},
+      {"kappa", true, {"idr"}},
+      {"lanes", true, {}},
+      {"scratch", true, {}},
+      {"spill_budget", true, {}},
+      {"sweeps", false, {"par_ilu"}},
+      {"power", false, {"isai", "fsai", "ilu_isai"}},
+      {"block_size", false, {"block_jacobi"}},
+      {"stored", false, {}},
   };
   return options;
+}
+
+bool is_for(const OwnOption& option, const std::string& method) {
+  const auto& methods = option.methods;
+  return methods.empty() || std::find(methods.begin(), methods.end(), method) != methods.end();
 }
 
 std::vector<std::string> option_names(bool of_solver, const std::string& method) {
   std::vector<std::string> names;
   for (const auto& option : own_options())
-    if (option.of_solver == of_solver && (option.method.empty() || option.method == method))
-      names.emplace_back(option.name);
+    if (option.of_solver == of_solver && is_for(option, method)) names.emplace_back(option.name);
   return names;
 }
 

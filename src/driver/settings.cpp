@@ -103,7 +103,8 @@ std::vector<SettingKey> batch_setting_keys() {
        "b; a_ones: b = A*1; files: b.mtx beside A.mtx, or NAME_b.mtx beside "
        "NAME.mtx (default a_ones)"},
       {"solver", "NAME", "cg, bicgstab, gmres, idr or richardson (default bicgstab)"},
-      {"precond", "NAME", "none, jacobi, block_jacobi, ilu0, ic0, par_ilu or isai (default jacobi)"},
+      {"precond", "NAME",
+       "none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai or ilu_isai (default jacobi)"},
       {"format", "csr|ell|dense|banded", "of the matrices (default csr)"},
       {"rtol", "NUMBER", "stop a system at ||b - A x|| <= max(rtol ||b||, atol) (default 1e-6)"},
       {"atol", "NUMBER", "(default 0)"},

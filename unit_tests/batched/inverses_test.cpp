@@ -87,6 +87,20 @@ std::vector<double> local_inverse_of(const HostMatrix<double>& a,
   return result;
 }
 
+/// The entries of a matrix on one side of its diagonal, and the diagonal.
+HostMatrix<double> triangle_of(const HostMatrix<double>& a, bool lower) {
+  HostMatrix<double> t{a.num_rows, a.num_cols, {0}, {}, {}};
+  for (int i = 0; i < a.num_rows; ++i) {
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (lower ? a.col_idxs[k] <= i : a.col_idxs[k] >= i) {
+        t.col_idxs.push_back(a.col_idxs[k]);
+        t.values.push_back(a.values[k]);
+      }
+    t.row_ptrs.push_back(t.col_idxs.size());
+  }
+  return t;
+}
+
 /// Columns within `power` steps of each row.
 std::vector<std::vector<int>> power_pattern(const HostMatrix<double>& a, int power) {
   std::vector<std::vector<int>> pattern;
@@ -100,25 +114,80 @@ std::vector<std::vector<int>> power_pattern(const HostMatrix<double>& a, int pow
   return pattern;
 }
 
+/// L or U, with its diagonal
+HostMatrix<double> factor_of(const PlainFactors& f, bool lower) {
+  const int n = static_cast<int>(f.pivots.size());
+  HostMatrix<double> t{n, n, {0}, {}, {}};
+  for (int i = 0; i < n; ++i) {
+    auto row = (lower ? f.lower : f.upper)[i];
+    row[i] = lower ? 1 : f.pivots[i];
+    for (const auto& [j, value] : row) {
+      t.col_idxs.push_back(j);
+      t.values.push_back(double(value));
+    }
+    t.row_ptrs.push_back(t.col_idxs.size());
+  }
+  return t;
+}
+
+/// G^T G b, with G's rows from the same local systems on the lower triangle of the power.
+std::vector<double> fsai_of(const HostMatrix<double>& a, int power, const std::vector<double>& b) {
+  const auto rows = long_rows(a);
+  std::vector<long double> result(b.size());
+  const auto whole = power_pattern(a, power);
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    std::vector<int> cols;
+    for (const int j : whole[i])
+      if (j <= int(i)) cols.push_back(j);
+    LongMatrix t(cols.size(), std::vector<long double>(cols.size()));
+    std::vector<long double> unit(cols.size());
+    unit.back() = 1;
+    for (std::size_t p = 0; p < cols.size(); ++p)
+      for (std::size_t q = 0; q < cols.size(); ++q) t[p][q] = entry(rows[cols[q]], cols[p]);
+    const auto y = general_solve(t, unit);
+    long double sum = 0;
+    for (std::size_t p = 0; p < cols.size(); ++p) sum += y[p] * b[cols[p]];
+    for (std::size_t p = 0; p < cols.size(); ++p) result[cols[p]] += y[p] * sum / y.back();
+  }
+  return {result.begin(), result.end()};
+}
+
+std::vector<double> ilu_isai_of(const HostMatrix<double>& a, int power, const std::vector<double>& b) {
+  const PlainFactors f = plain_ilu0(a);
+  const auto lower = factor_of(f, true), upper = factor_of(f, false);
+  const auto middle = local_inverse_of(lower, power_pattern(triangle_of(a, true), power), b);
+  return local_inverse_of(upper, power_pattern(triangle_of(a, false), power), middle);
+}
+
+std::vector<double> local_result(const HostMatrix<double>& a, BatchedInverse inverse, int size,
+                                 const std::vector<double>& b) {
+  if (inverse == BatchedInverse::fsai) return fsai_of(a, size, b);
+  if (inverse == BatchedInverse::ilu_isai) return ilu_isai_of(a, size, b);
+  std::vector<std::vector<int>> pattern = power_pattern(a, size);
+  if (inverse == BatchedInverse::block_jacobi)
+    for (int i = 0; i < int(b.size()); ++i) {
+      pattern[i].clear();
+      for (int j = i / size * size; j < std::min(int(b.size()), (i / size + 1) * size); ++j)
+        pattern[i].push_back(j);
+    }
+  return local_inverse_of(a, pattern, b);
+}
+
 template <class Space>
 void expect_local(const std::vector<HostMatrix<double>>& systems, BatchedInverse inverse, int size) {
   const auto n = static_cast<std::size_t>(systems.front().num_rows);
   SCOPED_TRACE("rows " + std::to_string(n) + ", kind " + std::to_string(int(inverse)) + ", size " +
                std::to_string(size));
   BatchedOptions options = options_of(BatchedMethod::richardson, inverse, 0, 1);
-  if (inverse == BatchedInverse::isai) options.power = size;
-  if (inverse == BatchedInverse::block_jacobi) options.block_size = size;
-  std::vector<std::vector<int>> pattern = power_pattern(systems.front(), size);
   if (inverse == BatchedInverse::block_jacobi)
-    for (int i = 0; i < int(n); ++i) {
-      pattern[i].clear();
-      for (int j = i / size * size; j < std::min(int(n), (i / size + 1) * size); ++j) pattern[i].push_back(j);
-    }
+    options.block_size = size;
+  else
+    options.power = size;
   const auto b = random_columns(n, systems.size());
   const DeviceBatch<double, Space> batch(systems);
   const auto solved = solve_batch<double>(batch.matrix, b, options);
   for (std::size_t s = 0; s < systems.size(); ++s) {
-    const auto expected = local_inverse_of(systems[s], pattern, b[s]);
+    const auto expected = local_result(systems[s], inverse, size, b[s]);
     EXPECT_EQ(solved.replaced[s], 0);
     for (std::size_t i = 0; i < n; ++i)
       ASSERT_NEAR(solved.x[s][i], expected[i], 1e-9 * (1 + std::abs(expected[i]))) << i << " of system " << s;
@@ -134,8 +203,17 @@ TYPED_TEST(BatchedInversesTest, RowsAreThoseOfLocalInverses) {
     for (const int size : {1, 2, 3}) {
       expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedInverse::isai, size);
       expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedInverse::block_jacobi, size);
+      expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedInverse::ilu_isai, size);
     }
-  expect_local<TypeParam>(perturbed(random_general(67, 0.7, 5), 4, 0.01), BatchedInverse::isai, 1);
+  for (const int n : {1, 2, 9, 31, 33, 67})
+    for (const int size : {1, 2, 3})
+      expect_local<TypeParam>(perturbed(random_spd(n, 0.1, 5), 3, 0.01, true), BatchedInverse::fsai, size);
+  for (const char* spec : {"poisson2d:6", "elasticity3d:3", "tridiagonal:100"})
+    for (const auto inverse : {BatchedInverse::fsai, BatchedInverse::ilu_isai})
+      expect_local<TypeParam>(perturbed(problem(spec), 3, 0.001, true), inverse, 2);
+  for (const auto inverse : {BatchedInverse::isai, BatchedInverse::ilu_isai})
+    expect_local<TypeParam>(perturbed(random_general(67, 0.7, 5), 4, 0.01), inverse, 1);
+  expect_local<TypeParam>(perturbed(random_general(40, 0.05, 6), 4, 0.01), BatchedInverse::ilu_isai, 8);
   for (const int size : {5, 16, 40, 64})
     expect_local<TypeParam>(perturbed(uneven_matrix(67), 2, 0.1), BatchedInverse::block_jacobi, size);
   // A zero diagonal: rows are exchanged.
@@ -154,6 +232,54 @@ TYPED_TEST(BatchedInversesTest, SingularLocalSystemsFallBackToTheDiagonal) {
     EXPECT_EQ(solved.replaced, (std::vector<int>{2, 2}));
     EXPECT_EQ(solved.x[1], (std::vector<double>{0.5, 1, 1}));
   }
+}
+
+TYPED_TEST(BatchedInversesTest, RowsOfFsaiThatBreakDownKeepTheirDiagonal) {
+  // Rows 1 and 3 have no positive y; a_33 is negative, so that 1 takes its place. Row 2 is sound.
+  const auto a = sparse<double>({{4, 4, 0, 0}, {4, 1, 0, 0}, {0, 0, 16, 0}, {0, 0, 0, -9}});
+  auto options = options_of(BatchedMethod::richardson, BatchedInverse::fsai, 0, 1);
+  const DeviceBatch<double, TypeParam> batch({a, a});
+  const auto solved = solve_batch<double>(batch.matrix, {{4, 3, 16, 5}, {4, 3, 16, 5}}, options);
+  EXPECT_EQ(solved.replaced, (std::vector<int>{2, 2}));
+  EXPECT_EQ(solved.x[1], (std::vector<double>{1, 3, 1, 5}));
+  const auto zero = sparse<double>({{0, 1}, {1, 0}});
+  const auto none = solve_batch<double>(DeviceBatch<double, TypeParam>({zero}).matrix, {{2, 3}}, options);
+  EXPECT_EQ(none.replaced[0], 2);
+  EXPECT_EQ(none.x[0], (std::vector<double>{2, 3}));
+}
+
+TYPED_TEST(BatchedInversesTest, RowsOfFactorsInversesThatOverflowKeepTheirDiagonal) {
+  // L and U have 1e200 beside their diagonals: products of two are not finite.
+  const auto a = sparse<double>({{1, 1e200, 0}, {1e200, 2, 1e200}, {0, 1e200, 1}});
+  auto options = options_of(BatchedMethod::richardson, BatchedInverse::ilu_isai, 0, 1);
+  options.power = 2;
+  const auto solved = solve_batch<double>(DeviceBatch<double, TypeParam>({a}).matrix, {{1, 1, 1}}, options);
+  EXPECT_GE(solved.replaced[0], 1);
+  EXPECT_NE(solved.reasons[0], StopReason::rtol);
+}
+
+template <class Scalar, class Space>
+void expect_complex_fsai() {
+  // A Hermitian system whose FSAI of the whole lower triangle is its inverse Cholesky factor: one step.
+  const int n = 17;
+  HostMatrix<double> model = random_spd(n, 0.6, 5);
+  HostMatrix<Scalar> a = in_scalar<Scalar>(model);
+  for (int i = 0; i < n; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      const int j = a.col_idxs[k];
+      const double turn = 0.3 * (i - j);
+      a.values[k] *= Scalar(std::cos(turn), std::sin(turn));
+    }
+  auto options = options_of(BatchedMethod::cg, BatchedInverse::fsai, 1e-10);
+  options.power = 8;
+  std::vector<std::vector<Scalar>> b(1, std::vector<Scalar>(n));
+  for (int i = 0; i < n; ++i) b[0][i] = Scalar(1 + i % 3, i % 5);
+  const auto solved = solve_batch<Scalar>(DeviceBatch<Scalar, Space>({a}).matrix, b, options);
+  EXPECT_EQ(solved.reasons[0], StopReason::rtol);
+  EXPECT_EQ(solved.iterations[0], 1);
+}
+TYPED_TEST(BatchedInversesTest, FsaiOfHermitianSystems) {
+  expect_complex_fsai<Kokkos::complex<double>, TypeParam>();
 }
 
 TYPED_TEST(BatchedInversesTest, CgConvergesFasterWithLargerBlocks) {
@@ -183,8 +309,9 @@ TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
 }
 
 TYPED_TEST(BatchedInversesTest, ABadSystemIsNeverNan) {
-  for (const auto inverse : {BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu,
-                             BatchedInverse::ic0, BatchedInverse::isai, BatchedInverse::block_jacobi}) {
+  for (const auto inverse :
+       {BatchedInverse::jacobi, BatchedInverse::ilu0, BatchedInverse::par_ilu, BatchedInverse::ic0,
+        BatchedInverse::isai, BatchedInverse::block_jacobi, BatchedInverse::fsai, BatchedInverse::ilu_isai}) {
     auto systems = perturbed(shifted(problem("tridiagonal:33"), -1), 4, 0.1, true);
     const auto b = random_columns(33, 4);
     auto options = options_of(BatchedMethod::richardson, inverse, 1e-10, 3);
@@ -222,6 +349,15 @@ TYPED_TEST(BatchedInversesTest, MakeSolversFast) {
       solve_batch<double>(spd_batch.matrix, spd_b, options_of(BatchedMethod::cg, BatchedInverse::none));
   const auto ic0 =
       solve_batch<double>(spd_batch.matrix, spd_b, options_of(BatchedMethod::cg, BatchedInverse::ic0));
+  auto fsai_options = options_of(BatchedMethod::cg, BatchedInverse::fsai);
+  int before = plain.report.max_iterations;
+  for (const int power : {1, 2, 3}) {
+    fsai_options.power = power;
+    const auto fsai = solve_batch<double>(spd_batch.matrix, spd_b, fsai_options);
+    EXPECT_EQ(fsai.report.num_converged, 5);
+    EXPECT_LT(fsai.report.max_iterations, before) << power;
+    before = fsai.report.max_iterations;
+  }
   EXPECT_EQ(ic0.report.num_converged, 5);
   EXPECT_LT(1.5 * ic0.report.max_iterations, plain.report.min_iterations);
 }

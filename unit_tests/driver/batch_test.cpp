@@ -214,6 +214,8 @@ TEST_F(BatchTest, EveryMethodAndItsOptions) {
       {"--solver", "bicgstab", "--precond", "ilu0", "-s", "scratch=100"},
       {"--solver", "gmres", "--precond", "par_ilu", "-s", "restart=5", "-p", "sweeps=2"},
       {"--solver", "idr", "--precond", "isai", "-s", "s=2", "kappa=0.5", "-p", "power=2"},
+      {"--solver", "cg", "--precond", "fsai", "-p", "power=2"},
+      {"--solver", "gmres", "--precond", "ilu_isai", "-p", "power=3"},
       {"--solver", "richardson", "--precond", "ilu0", "-s", "omega=0.9", "--max-iters", "500"},
   };
   for (auto arguments : methods) {
@@ -245,7 +247,7 @@ TEST_F(BatchTest, WrongCommandLines) {
       {{"--pattern", "spd.mtx", "--values", "perturb:3", "--rhs", "files"}, "--rhs files"},
       {{"--generate", generate, "--rhs", "random"}, "--rhs"},
       {{"--generate", generate, "--solver", "fgmres"}, "gmres"},
-      {{"--generate", generate, "--precond", "fsai"}, "isai"},
+      {{"--generate", generate, "--precond", "spai"}, "isai"},
       {{"--generate", generate, "--solver", "cg", "--precond", "ilu0"}, "symmetric"},
       {{"--generate", generate, "--format", "coo"}, "csr"},
       {{"--generate", generate, "-s", "restart=3"}, "'restart'"},

@@ -10,7 +10,7 @@ namespace prekond {
 
 enum class BatchedMethod { cg, bicgstab, gmres, idr, richardson };
 
-enum class BatchedInverse { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai };
+enum class BatchedInverse { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai, ilu_isai };
 
 /// Who works on a system on a device: a vector of lanes with others of its kind in a team, or a team. On a
 /// host it is always one thread.
@@ -52,8 +52,11 @@ struct BatchedOptions {
            {"ilu0", BatchedInverse::ilu0},
            {"ic0", BatchedInverse::ic0},
            {"par_ilu", BatchedInverse::par_ilu},
-           {"isai", BatchedInverse::isai}},
-          "the preconditioner of each system; cg needs a symmetric one (none, jacobi, block_jacobi, ic0)");
+           {"isai", BatchedInverse::isai},
+           {"fsai", BatchedInverse::fsai},
+           {"ilu_isai", BatchedInverse::ilu_isai}},
+          "the preconditioner of each system; cg needs a symmetric one (none, jacobi, block_jacobi, ic0, "
+          "fsai)");
     stopping.describe(visit);
     visit("omega", omega, -1e6, 1e6, "richardson: the relaxation factor");
     visit("restart", restart, 1, 10000, "gmres: steps until the basis starts anew");
@@ -62,7 +65,8 @@ struct BatchedOptions {
           "idr: omega is enlarged where the cosine of A M^-1 r and r is below kappa; 0: never");
     visit("sweeps", sweeps, 0, 1000000, "par_ilu: sweeps over all entries");
     visit("block_size", block_size, 1, 64, "block_jacobi: rows of a block");
-    visit("power", power, 1, 8, "isai: its pattern is that of |A|^power");
+    visit("power", power, 1, 8,
+          "isai, fsai, ilu_isai: the pattern is that of |A|^power, or of |L|^power and |U|^power");
     visit("stored", stored, "keep the preconditioner between solves, instead of making it in each");
     visit("history", history, 0, 1000000, "residual norms kept of each system: of its first iterations");
     visit("lanes", lanes,

@@ -43,7 +43,7 @@ struct Ic0Inverse {
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to) const {
+                                         Scalar* to, Scalar*) const {
     pattern.template solve<false>(level, values, from, to);
   }
 

@@ -41,7 +41,7 @@ struct Ilu0Inverse {
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to) const {
+                                         Scalar* to, Scalar*) const {
     pattern.template solve<true>(level, values, from, to);
   }
 

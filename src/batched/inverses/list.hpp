@@ -3,8 +3,10 @@
 #pragma once
 #include <prekond/batched/csr.hpp>
 
+#include "batched/inverses/fsai.hpp"
 #include "batched/inverses/ic0.hpp"
 #include "batched/inverses/ilu0.hpp"
+#include "batched/inverses/ilu_isai.hpp"
 #include "batched/inverses/local.hpp"
 #include "batched/inverses/par_ilu.hpp"
 #include "batched/inverses/pointwise.hpp"
@@ -20,6 +22,8 @@ struct Inverses {
     if (kind == BatchedInverse::ic0) f.template operator()<Ic0Inverse<Scalar>>();
     if (kind == BatchedInverse::block_jacobi) f.template operator()<BlockJacobiInverse<Scalar>>();
     if (kind == BatchedInverse::isai) f.template operator()<IsaiInverse<Scalar>>();
+    if (kind == BatchedInverse::fsai) f.template operator()<FsaiInverse<Scalar>>();
+    if (kind == BatchedInverse::ilu_isai) f.template operator()<IluIsaiInverse<Scalar>>();
     if (kind == BatchedInverse::par_ilu) f.template operator()<ParIluInverse<Scalar>>();
   }
   template <class F>

@@ -27,39 +27,28 @@ struct LocalInverse {
                         is_pointwise = false;
   static constexpr unsigned parts = Kind == BatchedInverse::block_jacobi ? local_blocks : local_power;
 
-  int num_rows, longest;
-  const std::size_t* row_ptrs;
-  const int* col_idxs;
-  std::int64_t num_entries;
+  RowPattern pattern;
+  int longest;
 
   template <class Space>
   static LocalInverse make(const Analysis<Space>& analysis, const BatchedOptions&) {
-    return {static_cast<int>(analysis.num_rows), analysis.longest_local_row, analysis.local.row_ptrs.data(),
-            analysis.local.col_idxs.data(), static_cast<std::int64_t>(analysis.local.col_idxs.extent(0))};
+    return {RowPattern::of(analysis.local), analysis.longest_local_row};
   }
-  std::int64_t values_length() const { return num_entries; }
+  std::int64_t values_length() const { return pattern.num_entries; }
   std::int64_t work_length(int groups) const { return groups * LocalSystem<Scalar>::length(longest); }
 
   template <class Level, class System>
   KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {
-    const auto& vector = level.vector();
     Scalar* own = work + level.group() * LocalSystem<Scalar>::length(longest);
-    int mine = 0;
-    for (int i = level.group(); i < num_rows; i += level.num_groups())
-      mine += solve_row(vector, a, values, own, i);
-    level.join();
-    const int share = level.size() / level.num_groups();
-    return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
+    return count_independent_rows(level, pattern.num_rows, [&](const auto& vector, int i) {
+      return solve_row(vector, a, values, own, i);
+    });
   }
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to) const {
-    for_elements(level, num_rows, [&](int i) {
-      Scalar sum = 0;
-      for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) sum += values[k] * from[col_idxs[k]];
-      to[i] = sum;
-    });
+                                         Scalar* to, Scalar*) const {
+    pattern.multiply(level, values, from, to);
   }
 
  private:
@@ -67,26 +56,13 @@ struct LocalInverse {
   template <class Vector, class System>
   KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values, Scalar* work,
                                 int i) const {
-    const std::size_t first = row_ptrs[i];
-    const int count = static_cast<int>(row_ptrs[i + 1] - first);
-    const int* cols = col_idxs + first;
-    const LocalSystem<Scalar> local{work, count};
-    // Column q is row J(q) of A, on J.
-    vector.region([&](int lane) {
-      for (int q = lane; q < count; q += vector.size()) {
-        Scalar* column = local.column(q);
-        for (int p = 0; p < count; ++p) column[p] = Scalar(0);
-        local.solution()[q] = Scalar(cols[q] == i ? 1 : 0);
-        int p = 0;
-        a.for_each_entry(cols[q], [&](std::size_t, int col, const auto& value) {
-          while (p < count && cols[p] < col) ++p;
-          if (p < count && cols[p] == col) column[p] = static_cast<Scalar>(value);
-        });
-      }
-    });
+    const std::size_t first = pattern.row_ptrs[i];
+    const int* cols = pattern.col_idxs + first;
+    const LocalSystem<Scalar> local{work, pattern.length(i)};
+    load_local(vector, a, cols, i, local);
     const bool sound = local.solve(vector);
     vector.region([&](int lane) {
-      for (int q = lane; q < count; q += vector.size()) {
+      for (int q = lane; q < local.k; q += vector.size()) {
         if (sound)
           values[first + q] = local.solution()[q];
         else
@@ -98,10 +74,7 @@ struct LocalInverse {
 
   template <class System>
   KOKKOS_FORCEINLINE_FUNCTION static Scalar reciprocal_diagonal(const System& a, int i) {
-    Scalar diagonal = 0;
-    a.for_each_entry(i, [&](std::size_t, int col, const auto& value) {
-      if (col == i) diagonal = static_cast<Scalar>(value);
-    });
+    const Scalar diagonal = diagonal_entry<Scalar>(a, i);
     return reciprocal(diagonal, diagonal, false);
   }
 };

@@ -3,9 +3,24 @@
 #pragma once
 #include <prekond/core/scalar.hpp>
 
+#include "batched/level.hpp"
+
 #include <cstdint>
 
 namespace prekond::impl::batched {
+
+/// The place of `col` among ascending columns; -1 where it is not one of them.
+KOKKOS_FORCEINLINE_FUNCTION int place_among(const int* cols, int count, int col) {
+  int begin = 0, end = count;
+  while (begin < end) {
+    const int middle = (begin + end) / 2;
+    if (cols[middle] < col)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin < count && cols[begin] == col ? begin : -1;
+}
 
 /// A small dense system by the lanes of a vector: k x k by columns, the right-hand side behind it, then the
 /// pivots.
@@ -63,5 +78,72 @@ struct LocalSystem {
     return true;
   }
 };
+
+/// The system m A(J, J) = e_i(J) for a row m, J ascending: column q is row J(q) of A, on J.
+template <class Vector, class System, class Scalar>
+KOKKOS_FUNCTION void load_local(const Vector& vector, const System& a, const int* cols, int i,
+                                const LocalSystem<Scalar>& local) {
+  vector.region([&](int lane) {
+    for (int q = lane; q < local.k; q += vector.size()) {
+      Scalar* column = local.column(q);
+      for (int p = 0; p < local.k; ++p) column[p] = Scalar(0);
+      local.solution()[q] = Scalar(cols[q] == i ? 1 : 0);
+      int p = 0;
+      a.for_each_entry(cols[q], [&](std::size_t, int col, const auto& value) {
+        while (p < local.k && cols[p] < col) ++p;
+        if (p < local.k && cols[p] == col) column[p] = static_cast<Scalar>(value);
+      });
+    }
+  });
+}
+
+/// a_ii, 0 where it is not stored
+template <class Scalar, class System>
+KOKKOS_FORCEINLINE_FUNCTION Scalar diagonal_entry(const System& a, int i) {
+  Scalar diagonal = 0;
+  a.for_each_entry(i, [&](std::size_t, int col, const auto& value) {
+    if (col == i) diagonal = static_cast<Scalar>(value);
+  });
+  return diagonal;
+}
+
+/// A matrix by rows on a pattern that all systems share, its values elsewhere.
+struct RowPattern {
+  int num_rows;
+  const std::size_t* row_ptrs;
+  const int* col_idxs;
+  std::int64_t num_entries;
+
+  template <class Graph>
+  static RowPattern of(const Graph& graph) {
+    return {static_cast<int>(graph.num_rows), graph.row_ptrs.data(), graph.col_idxs.data(),
+            static_cast<std::int64_t>(graph.col_idxs.extent(0))};
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int length(int i) const {
+    return static_cast<int>(row_ptrs[i + 1] - row_ptrs[i]);
+  }
+  /// to = M from
+  template <class Level, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const Level& level, const Scalar* values, const Scalar* from,
+                                            Scalar* to) const {
+    for_elements(level, num_rows, [&](int i) {
+      Scalar sum = 0;
+      for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) sum += values[k] * from[col_idxs[k]];
+      to[i] = sum;
+    });
+  }
+};
+
+/// The sum of what row(vector, i) returns, over rows of which none depends on another.
+template <class Level, class Row>
+KOKKOS_FORCEINLINE_FUNCTION int count_independent_rows(const Level& level, int num_rows, const Row& row) {
+  const auto& vector = level.vector();
+  int mine = 0;
+  for (int i = level.group(); i < num_rows; i += level.num_groups()) mine += row(vector, i);
+  level.join();
+  const int share = level.size() / level.num_groups();
+  return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
+}
 
 }  // namespace prekond::impl::batched

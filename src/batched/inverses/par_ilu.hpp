@@ -69,7 +69,7 @@ struct ParIluInverse {
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to) const {
+                                         Scalar* to, Scalar*) const {
     pattern.template solve<true>(level, values, from, to);
   }
 

@@ -13,8 +13,10 @@
 ///                                      by so many vectors of lanes
 ///   generate(level, system, values, work)    makes them, returns how many pivots were replaced (a collective
 ///                                      step of all lanes; ends with a barrier)
-///   apply(level, n, values, from, to)  to = M^-1 from (`from` and `to` are different vectors, unless it is
-///                                      pointwise); a barrier before it is the caller's, it ends with one
+///   apply_length()                     numbers of `work` of an application, where it needs some
+///   apply(level, n, values, from, to, work)     to = M^-1 from (`from` and `to` are different vectors,
+///                                      unless it is pointwise); a barrier before it is the caller's, it ends
+///                                      with one
 ///
 /// An application of any finite vector is finite but for overflow: replaced pivots see to it.
 #include <prekond/batched/options.hpp>
