@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batched_data.hpp"
 #include "peers/cublas_batched.hpp"
+#include "peers/cusolver_batched.hpp"
 #include "peers/cusparse_tridiagonal.hpp"
 #include "peers/lapack_bands.hpp"
 
@@ -22,6 +23,7 @@
 /// cusparse_gtsv2     with CUDA, stencil3: gtsv2StridedBatch
 /// cusparse_gtsv_interleaved_N    gtsvInterleavedBatch, algorithm N: 0 Thomas's, 1 LU with pivots, 2 QR
 /// cublas_lu          with CUDA, up to `--dense` rows: getrfBatched and getrsBatched
+/// cusolver_qr        likewise: csrqrsvBatched, without its analysis
 /// lapack_gbsv        on a host with LAPACK: a loop over dgbsv, by all threads
 namespace {
 
@@ -74,6 +76,8 @@ void add_peers(const Shared& data, int most_dense, int repetitions) {
   data->load();
   if (perf::has_cublas_batched && data->model.num_rows <= most_dense)
     add("cublas_lu", [](const auto&... all) { return perf::cublas_batched_lu(all...); });
+  if (perf::has_cusolver_batched && data->model.num_rows <= most_dense)
+    add("cusolver_qr", [](const auto&... all) { return perf::cusolver_batched_qr(all...); });
   if (perf::has_lapack_bands)
     add("lapack_gbsv", [](const auto&... all) { return perf::lapack_bands(all...); });
 }
