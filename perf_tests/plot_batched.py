@@ -4,7 +4,7 @@
 """Plots of batched solves from the results of perf_batched and perf_batched_direct: time a system by the number of
 systems, and time by rows.
 
-    plot_batched.py FOLDER     reads scaling.json, stencil.json and direct.json there, writes batched.png beside them"""
+    plot_batched.py FOLDER     reads scaling.json, stencil.json, one.json and direct.json there, writes batched.png beside them"""
 import argparse
 import json
 import pathlib
@@ -54,7 +54,7 @@ def main():
     folder = parser.parse_args().folder
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 4.5))
     by_systems(left, medians(folder / "scaling.json"))
-    by_rows(right, medians(folder / "stencil.json") | medians(folder / "direct.json"))
+    by_rows(right, medians(folder / "stencil.json") | medians(folder / "one.json") | medians(folder / "direct.json"))
     for axes in (left, right):
         axes.grid(True, which="major", alpha=0.3)
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5))
