@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batched_data.hpp"
+#include "device_rates.hpp"
 #include "peers/cublas_batched.hpp"
 #include "peers/cusolver_batched.hpp"
 #include "peers/cusparse_tridiagonal.hpp"
@@ -16,9 +17,8 @@
 /// Cases, each NAME/MATRIX/SYSTEMS; all have the counter `us_a_system`. Conversions to a method's own format
 /// are not measured.
 ///
-/// direct             BatchedDirect; `bytes_per_second`: the band, b and x once, `converged`: the share of
-/// the
-///                    systems
+/// direct             BatchedDirect; `bytes_per_second`: the band, b and x once, `share_of_copy`: as a share
+///                    of a copy's; `converged`: the share of the systems
 /// direct_stored      with factors that are kept
 /// cusparse_gtsv2     with CUDA, stencil3: gtsv2StridedBatch
 /// cusparse_gtsv_interleaved_N    gtsvInterleavedBatch, algorithm N: 0 Thomas's, 1 LU with pivots, 2 QR
@@ -54,7 +54,9 @@ void add_direct(const Shared& data, const BatchedDirectOptions& options, const s
       return perf::seconds(space, [&] { direct.solve(space, a, data->b, data->x, result); });
     });
     const double numbers = double(a.num_rows) * (a.lower + a.upper + 3);
-    state.counters["bytes_per_second"] = 8 * numbers * double(data->systems) / time;
+    const double rate = 8 * numbers * double(data->systems) / time;
+    state.counters["bytes_per_second"] = rate;
+    state.counters["share_of_copy"] = rate / perf::copy_bandwidth();
     state.counters["converged"] = double(summarize(space, result).num_converged) / double(data->systems);
     return time;
   });

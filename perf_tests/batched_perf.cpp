@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "batched_data.hpp"
+#include "device_rates.hpp"
 
 #include <prekond/batched/solver.hpp>
 #include <prekond/krylov/cg.hpp>
@@ -15,7 +16,10 @@
 /// Cases, each NAME/MATRIX/SYSTEMS; all have the counters `iterations` (the mean) and `us_a_system`:
 ///
 /// batched/SOLVER/PRECOND     one launch; `bytes_per_second`: A once an iteration and product, as it would be
-///                    read from memory, `converged`: the share of the systems
+///                    read from memory, `converged`: the share of the systems; `share_of_copy`: of the time,
+///                    what a copy would take for the bytes that a solve cannot do without (A's values, b, x
+///                    twice), `share_of_multiply_adds`: what the operations of the iterations would, by the
+///                    device's fastest multiply-adds
 /// one_by_one/cg/jacobi       `--one` of the systems by Cg, one after the other; the time is scaled to all
 /// block_diagonal/cg/jacobi   all of them as one matrix by Cg
 namespace {
@@ -38,6 +42,45 @@ struct FillBlocks {
       col_idxs(first + k) = static_cast<int>(s * n) + model.col_idxs(k);
   }
 };
+
+/// Operations of an application of a preconditioner; A has `nnz` entries, and its factors too.
+double apply_flops(BatchedInverse precond, double n, double nnz, const BatchedOptions& options) {
+  switch (precond) {
+    case BatchedInverse::none:
+      return 0;
+    case BatchedInverse::jacobi:
+      return n;
+    case BatchedInverse::block_jacobi:
+      return 2 * n * options.block_size;
+    case BatchedInverse::fsai:
+      return 2 * (nnz + n);  // two products with a triangle
+    case BatchedInverse::ilu_isai:
+      return 2 * (nnz + n);
+    default:
+      return 2 * nnz;
+  }
+}
+
+/// Operations of an iteration, with the preconditioner's; for GMRES the mean of all steps.
+double iteration_flops(const BatchedOptions& options, double n, double nnz, double iterations) {
+  const double apply = apply_flops(options.precond, n, nnz, options);
+  switch (options.solver) {
+    case BatchedMethod::cg:
+      return 2 * nnz + 10 * n + apply;
+    case BatchedMethod::bicgstab:
+      return 4 * nnz + 20 * n + 2 * apply;
+    case BatchedMethod::gmres: {
+      const double steps = std::min({iterations, double(options.restart), n});
+      return 2 * nnz + apply + 4 * n * (steps + 2) + 5 * n;  // twice, (steps + 1) / 2 vectors on average
+    }
+    case BatchedMethod::idr: {
+      const double s = options.s;
+      return 2 * nnz + apply + n * s / (s + 1) * (6 * s + 8);
+    }
+    default:
+      return 2 * nnz + apply + 4 * n;
+  }
+}
 
 constexpr double rtol = 1e-10;
 constexpr int max_iters = 2000;
@@ -66,6 +109,12 @@ void add_batched(const Shared& data, const BatchedOptions& options, const std::s
     state.counters["bytes_per_second"] =
         products * report.mean_iterations * bytes * double(data->systems) / time;
     state.counters["converged"] = double(report.num_converged) / double(report.num_systems);
+    const double n = double(data->model.num_rows), nnz = double(data->model.nnz());
+    const double flops = report.mean_iterations * iteration_flops(options, n, nnz, report.mean_iterations);
+    state.counters["share_of_copy"] =
+        8 * (nnz + 3 * n) * double(data->systems) / perf::copy_bandwidth() / time;
+    state.counters["share_of_multiply_adds"] =
+        flops * double(data->systems) / perf::multiply_add_rate<double>() / time;
     return time;
   });
 }

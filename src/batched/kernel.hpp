@@ -33,6 +33,7 @@ struct SystemTeams {
   Scalar* spilled = nullptr;  ///< a slice each worker
   int* next = nullptr;        ///< the next system for a worker; null: each has one
   std::int64_t workers = 0, num_systems = 0;
+  int at_once = 1;  ///< systems that a worker takes in one turn
 
   KOKKOS_FUNCTION static constexpr std::int64_t level_bytes() {
     if constexpr (is_team)
@@ -65,13 +66,31 @@ struct SystemTeams {
   KOKKOS_FORCEINLINE_FUNCTION void run(const Level& level, std::int64_t worker,
                                        const SystemMemory<Scalar>& memory, const Work& work) const {
     if (next == nullptr) return work(level, worker, memory);
-    for (std::int64_t s = take(level); s < num_systems; s = take(level)) work(level, s, memory);
+    for (std::int64_t first = take(level); first < num_systems; first = take(level)) {
+      const std::int64_t end = first + at_once < num_systems ? first + at_once : num_systems;
+      for (std::int64_t s = first; s < end; ++s) work(level, s, memory);
+    }
   }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t take(const Level& level) const {
-    return level.template sum<int>(
-        [&](int lane) { return lane == 0 ? Kokkos::atomic_fetch_add(next, 1) : 0; });
+    const int turn =
+        level.template sum<int>([&](int lane) { return lane == 0 ? Kokkos::atomic_fetch_add(next, 1) : 0; });
+    return std::int64_t(turn) * at_once;
   }
 };
+
+/// Without a norm of b to compare with: b = 0, not finite, or out of range.
+template <class Scalar, class Level, class Log>
+PREKOND_OUT_OF_LINE void end_at_once(const Level level, int n, const Scalar* b, Scalar* x, const Log log,
+                                     std::int64_t s) {
+  const int nonzero = sum_elements<int>(level, n, [&](int i) { return b[i] == Scalar(0) ? 0 : 1; });
+  const int wrong = sum_elements<int>(level, n, [&](int i) { return is_finite(b[i]) ? 0 : 1; });
+  if (nonzero == 0) for_elements(level, n, [&](int i) { x[i] = Scalar(0); });
+  const StopReason reason = nonzero == 0 ? StopReason::zero_rhs
+                            : wrong > 0  ? StopReason::nan
+                                         : StopReason::out_of_range;
+  log.end(level, s, 0, nonzero == 0 ? 0.0 : Kokkos::Experimental::infinity_v<double>, reason, 0);
+  level.join();
+}
 
 /// A system from its right-hand side to its result, by the lanes of a level.
 template <class Scalar, class Matrix, class Method, class Inverse, class Log>
@@ -101,7 +120,7 @@ struct SolveSystem {
     const Scalar* b_s = b[s];
     const Real bb = sum_elements<Real>(level, a.num_rows, [&](int i) { return abs2(b_s[i]); });
     constexpr Real least = Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>;
-    if (!(bb >= least) || !Kokkos::isfinite(bb)) return end_at_once(level, s, a.num_rows);
+    if (!(bb >= least) || !Kokkos::isfinite(bb)) return end_at_once(level, a.num_rows, b_s, x[s], log, s);
     Course<Scalar> course(rule, s, Kokkos::sqrt(static_cast<double>(bb)));
     const bool own_x = memory.placement.is_in_scratch(x_piece);
     Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
@@ -126,7 +145,8 @@ struct SolveSystem {
       work.residual(memory.piece(Method::residual));
       course.begin_cycle();
       Method::iterate(work);
-      again = course.starts_again(truth(level, a, b_s, x_s, memory.piece(Method::spare)), Method::restarts);
+      again = course.starts_again(residual_norm(level, a, b_s, x_s, memory.piece(Method::spare)),
+                                  Method::restarts);
     }
     if (own_x) for_elements(level, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
     const double relative = course.relative_residual();
@@ -149,28 +169,6 @@ struct SolveSystem {
     Scalar* values = memory.piece(values_piece);
     replaced = inverse.generate(level, a, values, memory.piece(work_piece));
     return values;
-  }
-
-  /// ||b - A x||, not finite where x is not.
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION static double truth(const Level& level, const System& a, const Scalar* b_s,
-                                                  const Scalar* x_s, Scalar* spare) {
-    const Real square = multiply_and_sum<Real>(level, a, x_s, spare, [&](int i, const Scalar& product) {
-      return is_finite(x_s[i]) ? abs2(b_s[i] - product) : Kokkos::Experimental::infinity_v<Real>;
-    });
-    return Kokkos::sqrt(static_cast<double>(square));
-  }
-
-  /// Without a norm of b to compare with: b = 0, not finite, or out of range.
-  template <class Level>
-  KOKKOS_FUNCTION void end_at_once(const Level& level, std::int64_t s, int n) const {
-    const int nonzero = sum_elements<int>(level, n, [&](int i) { return b[s][i] == Scalar(0) ? 0 : 1; });
-    const int wrong = sum_elements<int>(level, n, [&](int i) { return is_finite(b[s][i]) ? 0 : 1; });
-    if (nonzero == 0) for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
-    const StopReason reason = nonzero == 0 ? StopReason::zero_rhs
-                              : wrong > 0  ? StopReason::nan
-                                           : StopReason::out_of_range;
-    log.end(level, s, 0, nonzero == 0 ? 0.0 : infinity(), reason, 0);
   }
 };
 

@@ -9,6 +9,11 @@
 
 #include <type_traits>
 
+/// A function of kernels that is compiled once for all its callers. It has its level by value, so that the
+/// caller's stays in registers, and ends its sums with a barrier, as the caller's next sum may go to the same
+/// places.
+#define PREKOND_OUT_OF_LINE KOKKOS_FUNCTION __attribute__((noinline))
+
 namespace prekond::impl::batched {
 
 struct LevelTuning {
@@ -220,6 +225,14 @@ KOKKOS_FORCEINLINE_FUNCTION void multiply(const Level& level, const System& a, c
   for_elements(level, a.num_rows, [&](int i) { y[i] = a.template row_product<Scalar>(i, x); });
 }
 
+/// r = b - A x
+template <class Scalar, class Level, class System>
+PREKOND_OUT_OF_LINE void make_residual(const Level level, const System a, const Scalar* b, const Scalar* x,
+                                       Scalar* r) {
+  multiply(level, a, x, r);
+  for_elements(level, a.num_rows, [&](int i) { r[i] = b[i] - r[i]; });
+}
+
 /// y = A x and the sum of f(i, y(i)), which may have effects.
 template <class T, class Scalar, class Level, class System, class F>
 KOKKOS_FORCEINLINE_FUNCTION T multiply_and_sum(const Level& level, const System& a, const Scalar* x,
@@ -233,6 +246,18 @@ KOKKOS_FORCEINLINE_FUNCTION T multiply_and_sum(const Level& level, const System&
     y[i] = product;
     return f(i, product);
   });
+}
+
+/// ||b - A x||, not finite where x is not; A x goes to `spare`.
+template <class Scalar, class Level, class System>
+PREKOND_OUT_OF_LINE double residual_norm(const Level level, const System a, const Scalar* b, const Scalar* x,
+                                         Scalar* spare) {
+  using Real = real_type_t<Scalar>;
+  const Real square = multiply_and_sum<Real>(level, a, x, spare, [&](int i, const Scalar& product) {
+    return is_finite(x[i]) ? abs2(b[i] - product) : Kokkos::Experimental::infinity_v<Real>;
+  });
+  level.join();
+  return Kokkos::sqrt(static_cast<double>(square));
 }
 
 }  // namespace prekond::impl::batched

@@ -42,6 +42,14 @@ void fit_scratch(Plan& plan, const PlanSizes& sizes, std::int64_t scratch) {
     plan.threads = plan.systems_per_team = plan.systems_per_team / 2;
 }
 
+/// Systems that a thread of the host takes at a time: several, as the threads wait for one another where they
+/// count turns, and few where the last ones would make it wait.
+int turn_of_host(std::int64_t num_systems, std::int64_t workers) {
+  constexpr std::int64_t turns = 32, most = 16;
+  return static_cast<int>(
+      std::clamp<std::int64_t>(num_systems / (turns * std::max<std::int64_t>(1, workers)), 1, most));
+}
+
 }  // namespace
 
 Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
@@ -59,6 +67,7 @@ Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
   const std::int64_t lanes_of_system =
       std::int64_t(plan.vector_length) * plan.threads / plan.systems_per_team;
   plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, sizes.concurrency / lanes_of_system));
+  if (sizes.host) plan.at_once = turn_of_host(sizes.num_systems, plan.workers);
   const std::int64_t slice = plan.placement.spilled_length * sizes.scalar_bytes;
   if (slice > 0)
     plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, options.spill_budget / slice));

@@ -16,7 +16,8 @@ struct Plan {
   int systems_per_team = 1;                   ///< `threads`, or 1
   int vector_length = 1;
   std::int64_t workers = 0;        ///< systems on their way at a time
-  bool in_turns = false;           ///< workers take one system after the other
+  bool in_turns = false;           ///< workers take systems when they are done with others
+  int at_once = 1;                 ///< systems that a worker takes in one turn
   std::int64_t scratch_bytes = 0;  ///< of a team, without what its level needs
 
   /// Vectors of lanes that work on one system

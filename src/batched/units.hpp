@@ -43,6 +43,7 @@ class Launcher {
     teams.next = m_plan.in_turns ? m_workspace.next.data() : nullptr;
     teams.workers = m_plan.workers;
     teams.num_systems = m_num_systems;
+    teams.at_once = m_plan.at_once;
     typename Teams::Policy policy(m_space, static_cast<int>(m_plan.num_teams()), m_plan.threads,
                                   m_plan.vector_length);
     // 16 more for the alignment
@@ -58,48 +59,61 @@ class Launcher {
   std::int64_t m_num_systems;
 };
 
+template <class Method, class Scalar, class Matrix, class Inverse>
+void launch_solve(const typename Matrix::execution_space& space, const SolveTask<Scalar, Matrix>& task,
+                  const Inverse& inverse) {
+  using Solve = SolveSystem<Scalar, Matrix, Method, Inverse, HistoryLog>;
+  const Solve solve{task.a.systems(),
+                    {task.b.data(), static_cast<std::int64_t>(task.b.stride(1))},
+                    {task.x.data(), static_cast<std::int64_t>(task.x.stride(1))},
+                    inverse,
+                    {task.stored.values.data(), static_cast<std::int64_t>(task.stored.values.stride(1))},
+                    task.stored.replaced.data(),
+                    task.rule,
+                    task.log,
+                    MethodSettings::of(task.options, task.a.num_rows),
+                    task.workspace.shadow.data()};
+  const Launcher<Scalar, typename Matrix::execution_space> launcher(space, task.plan, task.workspace,
+                                                                    task.a.num_systems());
+  launcher.launch("prekond::batched::solve", [&]<int Lanes>(const auto& teams) {
+    return SolveSystems<Scalar, Matrix, Method, Inverse, HistoryLog, Lanes>{teams, solve};
+  });
+}
+
 template <class Method, class Scalar, class Matrix>
 void solve_by(const typename Matrix::execution_space& space, const SolveTask<Scalar, Matrix>& task) {
-  using Space = typename Matrix::execution_space;
   visit_inverse<Scalar, Matrix>(task.options.precond, [&]<class Inverse>() {
     if constexpr (!Method::needs_symmetric || Inverse::symmetric) {
-      using Solve = SolveSystem<Scalar, Matrix, Method, Inverse, HistoryLog>;
-      const Solve solve{task.a.systems(),
-                        {task.b.data(), static_cast<std::int64_t>(task.b.stride(1))},
-                        {task.x.data(), static_cast<std::int64_t>(task.x.stride(1))},
-                        Inverse::make(task.analysis, task.options),
-                        {task.stored.values.data(), static_cast<std::int64_t>(task.stored.values.stride(1))},
-                        task.stored.replaced.data(),
-                        task.rule,
-                        task.log,
-                        MethodSettings::of(task.options, task.a.num_rows),
-                        task.workspace.shadow.data()};
-      const Launcher<Scalar, Space> launcher(space, task.plan, task.workspace, task.a.num_systems());
-      launcher.launch("prekond::batched::solve", [&]<int Lanes>(const auto& teams) {
-        return SolveSystems<Scalar, Matrix, Method, Inverse, HistoryLog, Lanes>{teams, solve};
-      });
+      using Chosen =
+          typename InversesOf<Scalar, Matrix>::type::template of_kernel<Inverse, Method::needs_symmetric>;
+      launch_solve<Method>(space, task, Chosen(Inverse::make(task.analysis, task.options)));
     }
+  });
+}
+
+template <class Scalar, class Matrix, class Inverse>
+void launch_generate(const typename Matrix::execution_space& space, const GenerateTask<Scalar, Matrix>& task,
+                     const Inverse& inverse) {
+  const auto& values = task.stored.values;
+  const Launcher<Scalar, typename Matrix::execution_space> launcher(space, task.plan, task.workspace,
+                                                                    task.a.num_systems());
+  launcher.launch("prekond::batched::generate", [&]<int Lanes>(const auto& teams) {
+    return GenerateInverses<Scalar, Matrix, Inverse, Lanes>{
+        teams,
+        task.a.systems(),
+        inverse,
+        {values.data(), static_cast<std::int64_t>(values.stride(1))},
+        task.stored.replaced.data()};
   });
 }
 
 template <class Scalar, class Matrix>
 void generate_inverses(const typename Matrix::execution_space& space,
                        const GenerateTask<Scalar, Matrix>& task) {
-  using Space = typename Matrix::execution_space;
   visit_inverse<Scalar, Matrix>(task.options.precond, [&]<class Inverse>() {
-    if constexpr (!Inverse::is_identity) {
-      const Inverse inverse = Inverse::make(task.analysis, task.options);
-      const auto& values = task.stored.values;
-      const Launcher<Scalar, Space> launcher(space, task.plan, task.workspace, task.a.num_systems());
-      launcher.launch("prekond::batched::generate", [&]<int Lanes>(const auto& teams) {
-        return GenerateInverses<Scalar, Matrix, Inverse, Lanes>{
-            teams,
-            task.a.systems(),
-            inverse,
-            {values.data(), static_cast<std::int64_t>(values.stride(1))},
-            task.stored.replaced.data()};
-      });
-    }
+    using Chosen = typename InversesOf<Scalar, Matrix>::type::template of_kernel<Inverse, false>;
+    if constexpr (!Inverse::is_identity)
+      launch_generate(space, task, Chosen(Inverse::make(task.analysis, task.options)));
   });
 }
 

@@ -51,6 +51,7 @@ template <class Scalar, class Level, class System, class Inverse, class Log>
 struct Work {
   using scalar_type = Scalar;
   using inverse_type = Inverse;
+  using level_type = Level;
 
   const Level& level;
   const System& a;
@@ -88,10 +89,7 @@ struct Work {
     return to;
   }
   /// r = b - A x
-  KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const {
-    multiply(level, a, x, r);
-    for_elements(level, size(), [&](int i) { r[i] = b[i] - r[i]; });
-  }
+  KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const { make_residual(level, a, b, x, r); }
 
   /// The stopping test, seen by the logger.
   KOKKOS_FORCEINLINE_FUNCTION bool goes_on(real_type_t<Scalar> rr, bool finite,

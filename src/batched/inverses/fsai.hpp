@@ -24,32 +24,32 @@ struct FsaiInverse {
   static constexpr unsigned parts = local_lower;
   using Real = real_type_t<Scalar>;
 
-  RowPattern pattern;
+  LocalRows<Scalar> rows;
   RowPattern transposed;
   const int* places;  ///< of an entry of the transposed pattern, where G has it
-  int longest;
 
   template <class Space>
   static FsaiInverse make(const Analysis<Space>& analysis, const BatchedOptions&) {
-    return {RowPattern::of(analysis.local), RowPattern::of(analysis.transposed), analysis.places.data(),
-            analysis.longest_local_row};
+    return {{RowPattern::of(analysis.local), analysis.longest_local_row},
+            RowPattern::of(analysis.transposed),
+            analysis.places.data()};
   }
-  std::int64_t values_length() const { return pattern.num_entries; }
-  std::int64_t work_length(int groups) const { return groups * LocalSystem<Scalar>::length(longest); }
-  std::int64_t apply_length() const { return pattern.num_rows; }
+  std::int64_t values_length() const { return rows.pattern.num_entries; }
+  std::int64_t work_length(int groups) const { return rows.work_length(groups); }
+  std::int64_t apply_length() const { return rows.pattern.num_rows; }
 
   template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {
-    Scalar* own = work + level.group() * LocalSystem<Scalar>::length(longest);
-    return count_independent_rows(level, pattern.num_rows, [&](const auto& vector, int i) {
-      return solve_row(vector, a, values, own, i);
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+                                           Scalar* work) const {
+    return rows.count(level, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
+      return solve_row(vector, a, values, local, i);
     });
   }
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int n, const Scalar* values, const Scalar* from,
                                          Scalar* to, Scalar* work) const {
-    pattern.multiply(level, values, from, work);
+    rows.pattern.multiply(level, values, from, work);
     for_elements(level, n, [&](int j) {
       Scalar sum = 0;
       for (std::size_t k = transposed.row_ptrs[j]; k < transposed.row_ptrs[j + 1]; ++k)
@@ -61,13 +61,11 @@ struct FsaiInverse {
  private:
   /// Returns 1 where the row fell back.
   template <class Vector, class System>
-  KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values, Scalar* work,
-                                int i) const {
-    const std::size_t first = pattern.row_ptrs[i];
-    const int* cols = pattern.col_idxs + first;
-    const LocalSystem<Scalar> local{work, pattern.length(i)};  // the diagonal is its last row
-    load_local(vector, a, cols, i, local);
-    const bool solved = local.solve(vector);
+  KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values,
+                                const LocalSystem<Scalar>& local, int i) const {
+    const std::size_t first = rows.pattern.row_ptrs[i];
+    const int* cols = rows.pattern.col_idxs + first;
+    const bool solved = local.solve(vector);  // the diagonal is its last row
     const Real own = solved ? real_part(local.solution()[local.k - 1]) : Real(0);
     const Real scale = 1 / Kokkos::sqrt(own);
     const bool sound = own > Real(0) && Kokkos::isfinite(scale) && scale > Real(0);

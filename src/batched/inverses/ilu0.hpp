@@ -33,7 +33,8 @@ struct Ilu0Inverse {
   std::int64_t work_length(int) const { return 0; }
 
   template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar*) const {
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+                                           Scalar*) const {
     pattern.load(level, a, values);
     return count_rows(level, pattern.lower,
                       [&](const auto& vector, int i) { return factor_row(vector, values, i); });

@@ -36,7 +36,8 @@ struct IluIsaiInverse {
   std::int64_t apply_length() const { return lower.num_rows; }
 
   template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+                                           Scalar* work) const {
     const int replaced = ilu0.generate(level, a, work, nullptr);
     return replaced + count_independent_rows(level, lower.num_rows, [&](const auto& vector, int i) {
              const bool sound = lower_row(vector, work, values, i);

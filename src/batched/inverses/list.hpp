@@ -8,45 +8,34 @@
 #include "batched/inverses/ilu0.hpp"
 #include "batched/inverses/ilu_isai.hpp"
 #include "batched/inverses/local.hpp"
+#include "batched/inverses/one_of.hpp"
 #include "batched/inverses/par_ilu.hpp"
 #include "batched/inverses/pointwise.hpp"
 
 namespace prekond::impl::batched {
 
-/// Every preconditioner; the first of them come with every format, the others with CSR.
+/// The first of them come with every format, the others with CSR. A new preconditioner is a file and a line
+/// here.
 template <class Scalar>
-struct Inverses {
-  template <class F>
-  static void visit_all(BatchedInverse kind, const F& f) {
-    visit_some(kind, f);
-    if (kind == BatchedInverse::ic0) f.template operator()<Ic0Inverse<Scalar>>();
-    if (kind == BatchedInverse::block_jacobi) f.template operator()<BlockJacobiInverse<Scalar>>();
-    if (kind == BatchedInverse::isai) f.template operator()<IsaiInverse<Scalar>>();
-    if (kind == BatchedInverse::fsai) f.template operator()<FsaiInverse<Scalar>>();
-    if (kind == BatchedInverse::ilu_isai) f.template operator()<IluIsaiInverse<Scalar>>();
-    if (kind == BatchedInverse::par_ilu) f.template operator()<ParIluInverse<Scalar>>();
-  }
-  template <class F>
-  static void visit_some(BatchedInverse kind, const F& f) {
-    if (kind == BatchedInverse::none) f.template operator()<NoInverse<Scalar>>();
-    if (kind == BatchedInverse::jacobi) f.template operator()<JacobiInverse<Scalar>>();
-    if (kind == BatchedInverse::ilu0) f.template operator()<Ilu0Inverse<Scalar>>();
-  }
+using FewInverses = InverseList<NoInverse<Scalar>, JacobiInverse<Scalar>, Ilu0Inverse<Scalar>>;
+template <class Scalar>
+using AllInverses = InverseList<NoInverse<Scalar>, JacobiInverse<Scalar>, Ilu0Inverse<Scalar>,
+                                Ic0Inverse<Scalar>, BlockJacobiInverse<Scalar>, IsaiInverse<Scalar>,
+                                FsaiInverse<Scalar>, IluIsaiInverse<Scalar>, ParIluInverse<Scalar>>;
+
+template <class Scalar, class Matrix>
+struct InversesOf {
+  using type = FewInverses<Scalar>;
+};
+template <class Scalar, class Value, class Space>
+struct InversesOf<Scalar, BatchedCsr<Value, Space>> {
+  using type = AllInverses<Scalar>;
 };
 
-/// Formats other than CSR have the first few preconditioners.
-template <class Matrix>
-inline constexpr bool has_all_inverses = false;
-template <class Value, class Space>
-inline constexpr bool has_all_inverses<BatchedCsr<Value, Space>> = true;
-
-/// Calls f<Inverse>() for the preconditioner that the options name.
+/// Calls f<Inverse>() for the preconditioner that the options name, where the format has it.
 template <class Scalar, class Matrix, class F>
 void visit_inverse(BatchedInverse kind, const F& f) {
-  if constexpr (has_all_inverses<Matrix>)
-    Inverses<Scalar>::visit_all(kind, f);
-  else
-    Inverses<Scalar>::visit_some(kind, f);
+  InversesOf<Scalar, Matrix>::type::visit(kind, f);
 }
 
 }  // namespace prekond::impl::batched

@@ -27,39 +27,36 @@ struct LocalInverse {
                         is_pointwise = false;
   static constexpr unsigned parts = Kind == BatchedInverse::block_jacobi ? local_blocks : local_power;
 
-  RowPattern pattern;
-  int longest;
+  LocalRows<Scalar> rows;
 
   template <class Space>
   static LocalInverse make(const Analysis<Space>& analysis, const BatchedOptions&) {
-    return {RowPattern::of(analysis.local), analysis.longest_local_row};
+    return {{RowPattern::of(analysis.local), analysis.longest_local_row}};
   }
-  std::int64_t values_length() const { return pattern.num_entries; }
-  std::int64_t work_length(int groups) const { return groups * LocalSystem<Scalar>::length(longest); }
+  std::int64_t values_length() const { return rows.pattern.num_entries; }
+  std::int64_t work_length(int groups) const { return rows.work_length(groups); }
 
   template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {
-    Scalar* own = work + level.group() * LocalSystem<Scalar>::length(longest);
-    return count_independent_rows(level, pattern.num_rows, [&](const auto& vector, int i) {
-      return solve_row(vector, a, values, own, i);
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+                                           Scalar* work) const {
+    return rows.count(level, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
+      return solve_row(vector, a, values, local, i);
     });
   }
 
   template <class Level>
   KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
                                          Scalar* to, Scalar*) const {
-    pattern.multiply(level, values, from, to);
+    rows.pattern.multiply(level, values, from, to);
   }
 
  private:
   /// Returns 1 where the row fell back.
   template <class Vector, class System>
-  KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values, Scalar* work,
-                                int i) const {
-    const std::size_t first = pattern.row_ptrs[i];
-    const int* cols = pattern.col_idxs + first;
-    const LocalSystem<Scalar> local{work, pattern.length(i)};
-    load_local(vector, a, cols, i, local);
+  KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values,
+                                const LocalSystem<Scalar>& local, int i) const {
+    const std::size_t first = rows.pattern.row_ptrs[i];
+    const int* cols = rows.pattern.col_idxs + first;
     const bool sound = local.solve(vector);
     vector.region([&](int lane) {
       for (int q = lane; q < local.k; q += vector.size()) {

@@ -146,4 +146,25 @@ KOKKOS_FORCEINLINE_FUNCTION int count_independent_rows(const Level& level, int n
   return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
 }
 
+/// Rows that are solved for with small dense systems of their own, each by a vector of lanes.
+template <class Scalar>
+struct LocalRows {
+  RowPattern pattern;
+  int longest;
+
+  std::int64_t work_length(int groups) const { return groups * LocalSystem<Scalar>::length(longest); }
+
+  /// The sum of what row(vector, i, local) returns, `local` being the system m A(J, J) = e_i(J) of row i.
+  template <class Level, class System, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION int count(const Level& level, const System& a, Scalar* work,
+                                        const Row& row) const {
+    Scalar* own = work + level.group() * LocalSystem<Scalar>::length(longest);
+    return count_independent_rows(level, pattern.num_rows, [&](const auto& vector, int i) {
+      const LocalSystem<Scalar> local{own, pattern.length(i)};
+      load_local(vector, a, pattern.col_idxs + pattern.row_ptrs[i], i, local);
+      return row(vector, i, local);
+    });
+  }
+};
+
 }  // namespace prekond::impl::batched

@@ -36,7 +36,8 @@ struct ParIluInverse {
   std::int64_t work_length(int) const { return pattern.length(); }
 
   template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar* work) const {
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+                                           Scalar* work) const {
     const int pivot_places = pattern.num_entries;
     // The last sweep writes to `values`.
     Scalar *before = sweeps % 2 == 0 ? values : work, *after = sweeps % 2 == 0 ? work : values;

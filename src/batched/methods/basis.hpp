@@ -5,13 +5,14 @@
 
 namespace prekond::impl::batched {
 
-/// Vectors of n numbers, one after the other.
+/// Vectors of n numbers, each `stride` after the last.
 template <class Scalar>
 struct VectorBlock {
   Scalar* data;
   int n;
+  int stride = n;
 
-  KOKKOS_FORCEINLINE_FUNCTION Scalar* operator[](int k) const { return data + std::int64_t(k) * n; }
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* operator[](int k) const { return data + std::int64_t(k) * stride; }
 
   /// sums(k) = (v_k, w), k < count, four of them a pass and a barrier.
   template <class Level, class Other>
@@ -29,6 +30,32 @@ struct VectorBlock {
           if (first + k < count) sums[first + k] = found[k];
       });
     }
+  }
+
+  /// The same, each sum by a lane, or by several where there are more lanes than sums: no exchanges between
+  /// lanes, two barriers. It reads the vectors across, which is for fast memory and an odd stride (no two
+  /// lanes at the same bank). The number of lanes is a power of two; `partial`: as many numbers.
+  template <class Level, class Other>
+  KOKKOS_FORCEINLINE_FUNCTION void project_by_lanes(const Level& level, int count, const Other* w,
+                                                    Other* sums, Other* partial) const {
+    int at_once = level.size();
+    while (at_once / 2 >= count) at_once /= 2;
+    const int parts = level.size() / at_once;
+    level.region([&](int lane) {
+      for (int k = lane % at_once; k < count; k += at_once) {
+        const Scalar* v_k = (*this)[k];
+        Other sum = 0;
+        for (int i = lane / at_once; i < n; i += parts) sum += conjugate(v_k[i]) * w[i];
+        (parts == 1 ? sums[k] : partial[lane]) = sum;
+      }
+    });
+    if (parts == 1) return;
+    level.region([&](int lane) {
+      if (lane >= count) return;
+      Other sum = partial[lane];
+      for (int part = 1; part < parts; ++part) sum += partial[part * at_once + lane];
+      sums[lane] = sum;
+    });
   }
 
   /// Element i of sum_k c_k v_k, begin <= k < end.

@@ -14,9 +14,10 @@ namespace prekond::impl::batched {
 /// w = A M^-1 v_j     h = V^H w     w -= V h     (twice)     v_(j+1) = w / ||w||
 /// x += M^-1 V y,     y = argmin || ||r|| e_1 - H y ||
 /// ```
-/// after m steps, or where the estimate of the residual is small enough. Classical Gram-Schmidt twice: a step
-/// with j vectors has (2 j + 3) / 4 sums and ten other barriers, whatever the lanes. A cycle has no more
-/// steps than the system has rows.
+/// after m steps, or where the estimate of the residual is small enough. A cycle has no more steps than the
+/// system has rows. Classical Gram-Schmidt twice. Where the basis is in scratch memory each inner product is
+/// a lane's: a step has ten barriers. Else lanes share inner products: with j vectors (2 j + 3) / 4 sums,
+/// four inner products at a time, and ten other barriers.
 ///
 /// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869.
 struct GmresMethod {
@@ -28,7 +29,7 @@ struct GmresMethod {
   static std::int64_t piece_length(int k, std::int64_t n, const BatchedOptions& options, bool identity) {
     const std::int64_t steps = MethodSettings::of(options, n).steps;
     if (k == preconditioned) return identity ? 0 : n;
-    return k == small ? SmallLeastSquares<double>::length(steps) : (steps + 1) * n;
+    return k == small ? SmallLeastSquares<double>::length(steps) + partial_sums : (steps + 1) * stride(n);
   }
 
   template <class Work>
@@ -36,7 +37,7 @@ struct GmresMethod {
     using Scalar = typename Work::scalar_type;
     using Real = real_type_t<Scalar>;
     const int n = w.size(), steps = w.settings.steps;
-    const VectorBlock<Scalar> v{w.vector(basis), n};
+    const VectorBlock<Scalar> v{w.vector(basis), n, static_cast<int>(stride(n))};
     const SmallLeastSquares<Scalar> small_system{w.vector(small), steps};
     w.level.once([&] { small_system.largest_norm() = Scalar(0); });
     bool on = true;
@@ -56,6 +57,19 @@ struct GmresMethod {
   }
 
  private:
+  static constexpr int partial_sums = LevelTuning::team_lanes;
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t stride(std::int64_t n) { return n | 1; }
+
+  /// sums(k) = (v_k, x), k < count
+  template <class Work, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION static void project(const Work& w, const VectorBlock<Scalar>& v, int count,
+                                                  const Scalar* x, Scalar* sums, Scalar* partial) {
+    if constexpr (Work::level_type::width > 1)
+      if (w.memory.placement.is_in_scratch(basis))
+        return v.project_by_lanes(w.level, count, x, sums, partial);
+    v.project(w.level, count, x, sums);
+  }
+
   /// Does the method go on? `columns`: those of the least-squares problem.
   template <class Work, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static bool step(const Work& w, const VectorBlock<Scalar>& v,
@@ -67,10 +81,10 @@ struct GmresMethod {
     Scalar *next = v[j + 1], *h = small_system.column(), *h2 = small_system.y();
     const Scalar* z = w.preconditioned(v[j], w.vector(preconditioned));
     multiply(w.level, w.a, z, next);
-    v.project(w.level, j + 2, next, h);  // the last one is (w, w)
+    project(w, v, j + 2, next, h, small_system.after());  // the last one is (w, w)
     const Real size = Kokkos::sqrt(real_part(h[j + 1]));
     for_elements(w.level, n, [&](int i) { next[i] -= v.combined(i, 0, j + 1, h); });
-    v.project(w.level, j + 1, next, h2);
+    project(w, v, j + 1, next, h2, small_system.after());
     const Real square = sum_elements<Real>(w.level, n, [&](int i) {
       next[i] -= v.combined(i, 0, j + 1, h2);
       return abs2(next[i]);

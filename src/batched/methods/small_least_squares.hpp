@@ -17,7 +17,9 @@ struct SmallLeastSquares {
   int most;  ///< columns
 
   /// R by columns, the rotations, the right-hand side, y, a column of H, and three numbers
-  static std::int64_t length(std::int64_t most) { return most * (most + 1) / 2 + 5 * most + 7; }
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t length(std::int64_t most) {
+    return most * (most + 1) / 2 + 5 * most + 7;
+  }
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar& r(int i, int j) const { return data[j * (j + 1) / 2 + i]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* rest() const { return data + most * (most + 1) / 2; }
@@ -29,6 +31,8 @@ struct SmallLeastSquares {
   KOKKOS_FORCEINLINE_FUNCTION Scalar& largest_norm() const { return rest()[5 * most + 3]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& residual() const { return rest()[5 * most + 4]; }
   KOKKOS_FORCEINLINE_FUNCTION Scalar& negligible() const { return rest()[5 * most + 5]; }
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar* after() const { return data + length(most); }
 
   /// One lane: takes `column` in as column j, with `below` under its last entry. Leaves the norm of the
   /// residual and whether the column is in the others' span, but for rounding: then it is left out.

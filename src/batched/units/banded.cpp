@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "batched/methods/bicgstab.hpp"
-
 #include "batched/units/instances.hpp"
 
 namespace prekond::impl::batched {
 
-#define PREKOND_UNIT(Scalar, Space) PREKOND_BATCHED_SOLVE(BicgstabMethod, Scalar, BatchedCsr, Scalar, Space)
+#define PREKOND_UNIT(Scalar, Space) PREKOND_BATCHED(Scalar, BatchedBanded, Scalar, Space)
 PREKOND_INSTANTIATE(PREKOND_UNIT)
 
 }  // namespace prekond::impl::batched
