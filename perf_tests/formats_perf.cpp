@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
+#include "peers/cusparse_bsr.hpp"
 #include "peers/cusparse_sell.hpp"
 
+#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
@@ -18,13 +20,14 @@
 /// Products by every format: perf_formats --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz;FOLDER
 /// [--repetitions=5] [--seconds=0.02 a measurement]. Cases, each NAME/MATRIX:
 /// copy, triad    of as many bytes as the matrix has by CSR
-/// csr, sell, dia, jad          y = A x; `bytes_per_second` counts what must move: the matrix, x and y once;
+/// csr, sell, dia, jad, bcsr    y = A x; `bytes_per_second` counts what must move: the matrix, x and y once;
 ///                `of_copy`: that beside the copy's rate
 /// step_FORMAT    the step of a three-term recurrence; `over_product`: beside the product's time
 /// dot_FORMAT     product and inner product
 /// make_FORMAT    the conversion from CSR; `products`: in products by CSR
-/// cusparse_*     with CUDA, its two CSR algorithms and SELL
-/// auto           the time of the format that `auto` picks; `over_best`: beside the fastest format's;
+/// bcsr_by_rows   by blocks in Tpetra's and Kokkos Kernels' order; `block_size`, `fill` (places an entry) of
+/// both cusparse_*     with CUDA, its two CSR algorithms, SELL, and bsrmv of the same blocks auto the time of
+/// the format that `auto` picks; `over_best`: beside the fastest format's;
 ///                `cusparse_over`: cuSPARSE's fastest beside it
 namespace {
 
@@ -127,6 +130,7 @@ void add_streams(const Shared& data, int repetitions) {
 std::int64_t bytes_of(const Operator<double, Space>& op) {
   if (const auto* sell = dynamic_cast<const SellOperator<double, Space>*>(&op)) return sell->matrix().bytes();
   if (const auto* dia = dynamic_cast<const DiaOperator<double, Space>*>(&op)) return dia->matrix().bytes();
+  if (const auto* bcsr = dynamic_cast<const BcsrOperator<double, Space>*>(&op)) return bcsr->matrix().bytes();
   if (const auto* jad = dynamic_cast<const JadOperator<double, Space>*>(&op)) return jad->matrix().bytes();
   return dynamic_cast<const CsrOperator<double, Space>&>(op).matrix().bytes();
 }
@@ -198,6 +202,32 @@ void add_format(const Shared& data, MatrixFormat format, int repetitions) {
   });
 }
 
+/// With the blocks that are found, where they are larger than one entry.
+void add_blocks(const Shared& data, int repetitions) {
+  const auto add_blocks_case = [=](const std::string& name, BlockOrder order, const auto& multiply) {
+    add(data, name, repetitions, [=](benchmark::State& state) {
+      const BlockFill fill = detect_block_size<Space>(Space(), data->a);
+      state.counters["block_size"] = fill.block_size;
+      state.counters["fill"] = fill.fill;
+      if (fill.block_size == 1 || data->a.num_rows % fill.block_size != 0) return 0.0;
+      const auto blocks = to_bcsr<double, Space>(Space(), data->a, fill.block_size, order);
+      return record(*data, name, state, multiply(blocks),
+                    double(blocks.bytes()) + 8.0 * double(data->a.num_rows + data->a.num_cols));
+    });
+  };
+  add_blocks_case("bcsr_by_rows", BlockOrder::by_rows, [=](const auto& blocks) {
+    const BcsrOperator<double, Space> op(blocks);
+    const auto x = as_multivector(VectorView<const double, Space>(data->x));
+    return time_of([&] { op.apply(Space(), x, as_multivector(data->y)); });
+  });
+#ifdef KOKKOS_ENABLE_CUDA
+  add_blocks_case("cusparse_bsr", BlockOrder::by_columns, [=](const auto& blocks) {
+    const perf::CusparseBsr m(Space(), blocks);
+    return time_of([&] { m.multiply(data->x.data(), data->y.data()); });
+  });
+#endif
+}
+
 void add_cusparse(const Shared& data, int repetitions) {
 #ifdef KOKKOS_ENABLE_CUDA
   using Values = CsrMatrix<double, int, std::size_t, Kokkos::CudaSpace>;
@@ -246,7 +276,7 @@ void add_auto(const Shared& data) {
     state.counters["rows"] = static_cast<double>(data->a.num_rows);
     state.counters["nnz"] = static_cast<double>(data->a.nnz());
     state.counters["longest_row"] = static_cast<double>(advice.longest_row);
-    state.counters["over_best"] = own / fastest(*data, {"csr", "sell", "dia", "jad"});
+    state.counters["over_best"] = own / fastest(*data, {"csr", "sell", "dia", "jad", "bcsr"});
     const double cusparse = fastest(*data, {"cusparse_csr_1", "cusparse_csr_2", "cusparse_sell"});
     if (cusparse > 0) state.counters["cusparse_over"] = cusparse / own;
     state.SetLabel(to_string(advice.format) + ": " + advice.reason);
@@ -281,8 +311,9 @@ void register_all(int& argc, char** argv) {
     data->spec = spec;
     add_streams(data, repetitions);
     for (const MatrixFormat format :
-         {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad})
+         {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia, MatrixFormat::jad, MatrixFormat::bcsr})
       add_format(data, format, repetitions);
+    add_blocks(data, repetitions);
     add_cusparse(data, repetitions);
     add_auto(data);
   }

@@ -7,7 +7,8 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, tables, sanitize; default all, each takes less than 9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, batched, tables, sanitize; default all, each takes less than
+#   9 minutes.
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
 #   performance tests and tables have to match.
@@ -19,7 +20,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 part_seconds=530
 failures=0
 
-usage() { sed -n '5,14s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
@@ -158,6 +159,31 @@ part_perf() {
   measure krylov_4_columns_convection_diffusion3d_100 perf_krylov --matrix=convection_diffusion3d:100 --columns=4
 }
 
+# Batches of small systems, for results/h200/batched; those of real patterns with the matrices of MATRICES (default
+# ../shared/matrices).
+part_batched() {
+  local stencils='' real='' rows name file solvers=cg,bicgstab,gmres,idr
+  for rows in 16 32 64 128 256 512; do stencils+=";stencil3:$rows"; done
+  stencils=${stencils:1}
+  measure stencil perf_batched "--matrices=$stencils" --solvers=$solvers \
+    --preconds=none,jacobi,ic0,ilu0,isai,fsai,ilu_isai --one=0 --repetitions=3
+  measure one perf_batched "--matrices=$stencils" --solvers=cg --preconds=jacobi --one=5 --repetitions=3
+  measure direct perf_batched_direct "--matrices=$stencils;stencil3:1024;poisson2d:4;poisson2d:8" --repetitions=5
+  measure kokkoskernels peer_kokkoskernels_batched "--matrices=${stencils%;*}" --repetitions=3
+  measure scaling perf_batched --matrices=stencil3:64 --systems=1,10,100,1000,10000,100000,1000000 --solvers=cg \
+    --preconds=none,jacobi --one=0 --repetitions=3
+  for name in LFAT5 Trefethen_20 pivtol bfwb62 bcsstm02 ck104 olm100 bcsstk22 mesh3em5 494_bus mhdb416; do
+    file=$(find "${MATRICES:-$source_dir/../shared/matrices}" -name "$name.mtx*" 2>/dev/null | head -n 1)
+    [[ -z $file ]] || real+=";$file"
+  done
+  [[ -z $real ]] || measure real perf_batched "--matrices=${real:1}" --systems=20000 --solvers=bicgstab \
+    --preconds=none,jacobi,ilu0,par_ilu,isai,ilu_isai --one=0 --repetitions=3
+  for name in few vector team; do
+    measure "lanes_$name" perf_batched --systems=5000 --preconds=jacobi,ilu0 "--lanes=$name" --one=0 --repetitions=3 \
+      "--matrices=stencil3:16;stencil3:64;stencil3:256;stencil3:512;poisson2d:8;poisson2d:16;poisson2d:32;poisson3d:10"
+  done
+}
+
 # table SCRIPT ARGUMENT...: one of the tables made by the command; what it had finished when time ran out stays.
 table() {
   local script=$1
@@ -229,7 +255,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf tables sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf batched tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()
@@ -244,7 +270,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | tables | sanitize) "part_$part" ;;
+    tests | perf | batched | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

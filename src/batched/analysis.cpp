@@ -210,6 +210,9 @@ CsrGraph<Space> lower_power_of(const Space& space, const CsrGraphView<Space>& gr
 template <class Space>
 void find_local_lower(const Space& space, Analysis<Space>& analysis, int power) {
   analysis.local = lower_power_of<Space>(space, analysis.pattern, power);
+  if (analysis.local.nnz() >= std::numeric_limits<int>::max())
+    throw InputError("batched: the pattern of fsai has " + std::to_string(analysis.local.nnz()) +
+                     " entries; it has to have fewer than 2^31, take a smaller power");
   analysis.transposed = transpose_graph<Space>(space, analysis.local);
   analysis.places =
       allocate<Vector<int, Space>>(space, "prekond::batched::analyse::places", analysis.local.nnz());

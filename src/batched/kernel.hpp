@@ -118,10 +118,13 @@ struct SolveSystem {
                                   const SystemMemory<Scalar>& memory) const {
     const auto a = systems.system(s);
     const Scalar* b_s = b[s];
-    const Real bb = sum_elements<Real>(level, a.num_rows, [&](int i) { return abs2(b_s[i]); });
-    constexpr Real least = Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>;
-    if (!(bb >= least) || !Kokkos::isfinite(bb)) return end_at_once(level, a.num_rows, b_s, x[s], log, s);
-    Course<Scalar> course(rule, s, Kokkos::sqrt(static_cast<double>(bb)));
+    const double bb = sum_elements<double>(level, a.num_rows, [&](int i) { return double_abs2(b_s[i]); });
+    // The methods' own squares have to be in range.
+    constexpr double most = static_cast<double>(Kokkos::Experimental::finite_max_v<Real>);
+    constexpr double least =
+        static_cast<double>(Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>);
+    if (!(bb >= least && bb <= most)) return end_at_once(level, a.num_rows, b_s, x[s], log, s);
+    Course<Scalar> course(rule, s, Kokkos::sqrt(bb));
     const bool own_x = memory.placement.is_in_scratch(x_piece);
     Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
     if (own_x) for_elements(level, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });

@@ -248,16 +248,25 @@ KOKKOS_FORCEINLINE_FUNCTION T multiply_and_sum(const Level& level, const System&
   });
 }
 
+/// |x|^2, in double precision: squares of residuals in single would be lost where they are small.
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION double double_abs2(const T& x) {
+  return abs2(static_cast<double>(x));
+}
+template <class T>
+KOKKOS_FORCEINLINE_FUNCTION double double_abs2(const Kokkos::complex<T>& x) {
+  return abs2(Kokkos::complex<double>(x.real(), x.imag()));
+}
+
 /// ||b - A x||, not finite where x is not; A x goes to `spare`.
 template <class Scalar, class Level, class System>
 PREKOND_OUT_OF_LINE double residual_norm(const Level level, const System a, const Scalar* b, const Scalar* x,
                                          Scalar* spare) {
-  using Real = real_type_t<Scalar>;
-  const Real square = multiply_and_sum<Real>(level, a, x, spare, [&](int i, const Scalar& product) {
-    return is_finite(x[i]) ? abs2(b[i] - product) : Kokkos::Experimental::infinity_v<Real>;
+  const double square = multiply_and_sum<double>(level, a, x, spare, [&](int i, const Scalar& product) {
+    return is_finite(x[i]) ? double_abs2(b[i] - product) : Kokkos::Experimental::infinity_v<double>;
   });
   level.join();
-  return Kokkos::sqrt(static_cast<double>(square));
+  return Kokkos::sqrt(square);
 }
 
 }  // namespace prekond::impl::batched

@@ -1,38 +1,22 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/error.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
+
+#include <string>
 
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
-
-#include <limits>
-#include <string>
+#include "matrix/block_sizes.hpp"
 
 namespace prekond {
 namespace {
 
-template <class Matrix>
-void check_sizes(const Matrix& a) {
-  const auto b = static_cast<std::size_t>(a.block_size);
-  if (a.block_size < 1)
-    throw InputError("expand_blocks: a block size of " + std::to_string(a.block_size) + "; it is at least 1");
-  const auto rows = static_cast<std::size_t>(a.num_block_rows);
-  if ((rows > 0 && a.row_ptrs.extent(0) != rows + 1) || a.values.extent(0) != a.col_idxs.extent(0) * b * b)
-    throw InputError("expand_blocks: " + std::to_string(rows) + " block rows have " +
-                     std::to_string(a.row_ptrs.extent(0)) + " row pointers, and " +
-                     std::to_string(a.col_idxs.extent(0)) + " blocks of " + std::to_string(b) + " x " +
-                     std::to_string(b) + " have " + std::to_string(a.values.extent(0)) + " values");
-  if (a.num_rows() >= std::numeric_limits<int>::max() || a.num_cols() >= std::numeric_limits<int>::max())
-    throw InputError("expand_blocks: " + std::to_string(a.num_rows()) + " rows and " +
-                     std::to_string(a.num_cols()) + " columns; an int counts 2147483646 of them");
-}
-
-/// A block row's b rows of entries; lanes run over its entries in the order in which they are written.
+/// A block row's rows of entries; lanes run over a row's in the order in which they are written.
 template <class Scalar, class Space>
 struct ExpandRows {
   using Teams = impl::RowTeams<Space>;
   BcsrView<Scalar, Space> blocks;
+  impl::blocks::BlockStrides strides;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
       result;
 
@@ -41,17 +25,33 @@ struct ExpandRows {
   }
 
   KOKKOS_FUNCTION void expand(const typename Teams::Member& team, std::int64_t i) const {
-    const auto b = static_cast<std::size_t>(blocks.block_size);
-    const std::size_t first = blocks.row_ptrs(i), length = (blocks.row_ptrs(i + 1) - first) * b;
-    const std::size_t begin = first * b * b;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, b), [&](std::size_t p) {
-      result.row_ptrs(static_cast<std::size_t>(i) * b + p + 1) = begin + (p + 1) * length;
-    });
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, b * length), [&](std::size_t e) {
-      const std::size_t p = e / length, k = first + e % length / b, q = e % b;
-      result.col_idxs(begin + e) = static_cast<int>(blocks.col_idxs(k) * static_cast<int>(b) + int(q));
-      result.values(begin + e) = blocks.values((k * b + p) * b + q);
-    });
+    const int b = blocks.block_size;
+    const std::size_t first = blocks.row_ptrs(i), places = static_cast<std::size_t>(b) * b;
+    for (int p = 0; p < b; ++p) {
+      const std::int64_t row = i * b + p;
+      if (row >= result.num_rows) return;
+      const std::size_t begin = result.row_ptrs(row), length = result.row_ptrs(row + 1) - begin;
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](std::size_t e) {
+        const std::size_t k = first + e / b;
+        const int q = static_cast<int>(e % b);
+        result.col_idxs(begin + e) = blocks.col_idxs(k) * b + q;
+        result.values(begin + e) = blocks.values(k * places + strides.place(p, q));
+      });
+    }
+  }
+};
+
+/// Entries of a row, without those of the padding, which are the last of its last block.
+template <class Scalar, class Space>
+struct ExpandedLength {
+  BcsrView<Scalar, Space> blocks;
+
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t row) const {
+    const std::int64_t i = row / blocks.block_size;
+    const std::size_t begin = blocks.row_ptrs(i), end = blocks.row_ptrs(i + 1);
+    if (begin == end) return 0;
+    const bool is_padded = blocks.col_idxs(end - 1) == blocks.num_block_cols - 1;
+    return (end - begin) * blocks.block_size - (is_padded ? blocks.padding : 0);
   }
 };
 
@@ -60,18 +60,20 @@ struct ExpandRows {
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> expand_blocks(
     const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& blocks) {
-  check_sizes(blocks);
+  impl::blocks::check_sizes(blocks, "expand_blocks");
   using Teams = impl::RowTeams<Space>;
   const std::string label = "prekond::expand_blocks";
-  const std::int64_t nnz = blocks.num_blocks() * blocks.block_size * blocks.block_size;
+  const auto [row_ptrs, nnz] =
+      impl::scan_row_lengths<Space>(space, label, blocks.num_rows(), ExpandedLength<Scalar, Space>{blocks});
   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
-      blocks.num_rows(), blocks.num_cols(),
-      allocate_zero<Vector<std::size_t, Space>>(space, label + "::row_ptrs", blocks.num_rows() + 1),
+      blocks.num_rows(), blocks.num_cols(), row_ptrs,
       allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, label + "::values", nnz));
   if (blocks.num_block_rows > 0)
-    Kokkos::parallel_for(label, Teams::policy(space, blocks.num_block_rows, nnz),
-                         ExpandRows<Scalar, Space>{blocks, result});
+    Kokkos::parallel_for(label,
+                         Teams::policy(space, blocks.num_block_rows,
+                                       blocks.num_blocks() * blocks.block_size * blocks.block_size),
+                         ExpandRows<Scalar, Space>{blocks, impl::blocks::BlockStrides(blocks), result});
   return result;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
@@ -29,6 +30,9 @@ std::unique_ptr<Operator<Scalar, Space>> make_operator(
           impl::formats::make_dia<Scalar, Space>(space, a, found));
     case MatrixFormat::jad:
       return std::make_unique<JadOperator<Scalar, Space>>(make_jad<Scalar, Space>(space, a));
+    case MatrixFormat::bcsr:
+      return std::make_unique<BcsrOperator<Scalar, Space>>(
+          to_bcsr<Scalar, Space>(space, a, detect_block_size<Space>(space, a, sizeof(Scalar)).block_size));
     default:
       return std::make_unique<CsrOperator<Scalar, Space>>(a);
   }

@@ -13,7 +13,14 @@ std::vector<std::pair<std::string, MatrixFormat>> matrix_format_choices() {
           {"csr", MatrixFormat::csr},
           {"sell", MatrixFormat::sell},
           {"dia", MatrixFormat::dia},
-          {"jad", MatrixFormat::jad}};
+          {"jad", MatrixFormat::jad},
+          {"bcsr", MatrixFormat::bcsr}};
+}
+
+std::vector<std::pair<std::string, MatrixFormat>> stored_format_choices() {
+  auto choices = matrix_format_choices();
+  choices.pop_back();
+  return choices;
 }
 
 std::string to_string(MatrixFormat format) {

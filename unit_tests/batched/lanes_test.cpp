@@ -239,6 +239,21 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(make_plan(options, sizes).placement.spilled_length, std::int64_t(1) << 33);
 }
 
+TEST(BatchedPlans, ThreadsOfAHostTakeSeveralSystemsOfMany) {
+  PlanSizes sizes{16, 1000000, {16}, 0, 8, true, 2, 40000};
+  const auto at_once = [&](std::int64_t num_systems) {
+    sizes.num_systems = num_systems;
+    return make_plan(BatchedOptions{}, sizes).at_once;
+  };
+  EXPECT_EQ(at_once(1000000), 16);
+  EXPECT_EQ(at_once(640), 10) << "32 turns for each of two threads";
+  EXPECT_EQ(at_once(127), 1);
+  EXPECT_EQ(at_once(1), 1);
+  EXPECT_EQ(at_once(0), 1);
+  sizes.host = false;
+  EXPECT_EQ(at_once(1000000), 1);
+}
+
 TEST(BatchedPlans, LanesAreAsManyAsRowsOfALevel) {
   BatchedOptions options;
   PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, false, 1000};

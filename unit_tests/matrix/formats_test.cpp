@@ -27,7 +27,7 @@ namespace prekond::testing {
 namespace {
 
 constexpr MatrixFormat all_formats[] = {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::dia,
-                                        MatrixFormat::jad};
+                                        MatrixFormat::jad, MatrixFormat::bcsr};
 
 double random_value(std::mt19937& random) {
   return double(random()) / double(1u << 31) - 1;

@@ -61,8 +61,8 @@ HostBlocks random_blocks(int block_size, int block_rows, int block_cols, unsigne
 template <class Space>
 auto on_device(const HostBlocks& blocks) {
   return BcsrMatrix<double, int, std::size_t, typename Space::memory_space>(
-      blocks.block_size, blocks.block_rows(), blocks.block_cols, to_device<Space>(blocks.row_ptrs),
-      to_device<Space>(blocks.col_idxs), to_device<Space>(blocks.values));
+      blocks.block_size, BlockOrder::by_rows, blocks.block_rows(), blocks.block_cols,
+      to_device<Space>(blocks.row_ptrs), to_device<Space>(blocks.col_idxs), to_device<Space>(blocks.values));
 }
 
 TYPED_TEST(MatrixSourceTest, BlocksAreExpandedRowByRow) {

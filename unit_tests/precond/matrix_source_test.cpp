@@ -46,8 +46,8 @@ auto in_blocks(const HostMatrix<double>& a, int b) {
     row_ptrs.push_back(col_idxs.size());
   }
   return BcsrMatrix<double, int, std::size_t, typename Space::memory_space>(
-      b, a.num_rows / b, a.num_cols / b, to_device<Space>(row_ptrs), to_device<Space>(col_idxs),
-      to_device<Space>(values));
+      b, BlockOrder::by_rows, a.num_rows / b, a.num_cols / b, to_device<Space>(row_ptrs),
+      to_device<Space>(col_idxs), to_device<Space>(values));
 }
 
 /// M^-1 (1, 2, ...)

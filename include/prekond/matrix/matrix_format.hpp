@@ -13,10 +13,12 @@
 
 namespace prekond {
 
-/// How a matrix is stored for its products; \see CsrMatrix, SellMatrix, DiaMatrix, JadMatrix.
-enum class MatrixFormat { automatic, csr, sell, dia, jad };
+/// How a matrix is stored for its products; \see CsrMatrix, SellMatrix, DiaMatrix, JadMatrix, BcsrMatrix.
+enum class MatrixFormat { automatic, csr, sell, dia, jad, bcsr };
 
 std::vector<std::pair<std::string, MatrixFormat>> matrix_format_choices();
+/// Those that a StoredMatrix may have: all but bcsr.
+std::vector<std::pair<std::string, MatrixFormat>> stored_format_choices();
 std::string to_string(MatrixFormat format);
 
 /// What the choice of a format goes by.
@@ -49,8 +51,8 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
 
 /// A as an operator in a format, chosen by advise_format where `format` is `automatic`: then `*advice` gets
 /// what it went by, where that is not null. What the advice has found out is not looked for again. CSR shares
-/// A's views; the others are copies. Fences. \throws InputError where padding is refused, see make_sell,
-/// make_dia: never with `automatic`
+/// A's views; the others are copies, BCSR with the blocks that detect_block_size finds. Fences. \throws
+/// InputError where padding is refused, see make_sell, make_dia: never with `automatic`
 template <class Scalar, class Space>
 std::unique_ptr<Operator<Scalar, Space>> make_operator(
     const Space& space,

@@ -34,14 +34,15 @@ class MatrixSource {
   template <class Matrix>
   requires std::is_convertible_v<const Matrix&, matrix_view> MatrixSource(const Matrix& a) : m_csr(a) {}
 
-  /// Expands the blocks, for one copy's memory. The unknowns a node are the block size. Does not fence.
+  /// Expands the blocks, for one copy's memory. The unknowns a node are the block size, 1 where they
+  /// are padded. Fences.
   /// \throws InputError as expand_blocks
   MatrixSource(const Space& space, const block_view& blocks) requires(
       std::is_same_v<Ordinal, int>&& std::is_same_v<Offset, std::size_t>)
       : m_expanded(expand_blocks<Scalar, Space>(space, blocks)),
         m_csr(m_expanded),
         m_blocks(blocks),
-        m_unknowns_per_node(blocks.block_size) {}
+        m_unknowns_per_node(blocks.padding > 0 ? 1 : blocks.block_size) {}
 
   /// The matrix by single rows: this rank's, with columns of other ranks behind its own.
   const matrix_view& csr() const { return m_csr; }
@@ -52,7 +53,7 @@ class MatrixSource {
   int unknowns_per_node() const { return m_unknowns_per_node; }
   /// \throws InputError where it does not divide the rows, is below 1, or is not a block's size
   void set_unknowns_per_node(int unknowns) {
-    if (m_blocks && unknowns != m_blocks->block_size)
+    if (m_blocks && m_blocks->padding == 0 && unknowns != m_blocks->block_size)
       throw InputError("MatrixSource: " + std::to_string(unknowns) + " unknowns a node, and blocks of " +
                        std::to_string(m_blocks->block_size));
     if (unknowns < 1 || m_csr.num_rows % unknowns != 0)

@@ -44,7 +44,7 @@ inline std::vector<std::pair<std::string, Storage>> storage_choices() {
 
 template <class Visitor>
 void describe_storage_format(Visitor& visit, MatrixFormat& format) {
-  visit("storage_format", format, matrix_format_choices(),
+  visit("storage_format", format, stored_format_choices(),
         "format in which it is kept and applied; auto: by its pattern, which is read once more for that");
 }
 

@@ -63,7 +63,8 @@ struct IluIsaiInverse {
     begin_row(vector, cols, count, i, row);
     for (int p = count - 1; p > 0; --p) {
       const int j = cols[p];
-      subtract(vector, factors, ilu0.pattern.begin(j), ilu0.pattern.middle[j], row[p], cols, p, row);
+      const int begin = ilu0.pattern.begin(j), end = ilu0.pattern.middle[j];
+      if (begin < end) subtract(vector, factors, begin, end, row[p], cols, p, row);
     }
     return end_row(vector, cols, count, i, Scalar(1), row);
   }
@@ -79,8 +80,9 @@ struct IluIsaiInverse {
     begin_row(vector, cols, count, i, row);
     for (int p = 0; p + 1 < count; ++p) {
       const int j = cols[p];
-      subtract(vector, factors, ilu0.pattern.after_diagonal(j), ilu0.pattern.end(j), row[p] * pivots[j], cols,
-               count, row);
+      const int begin = ilu0.pattern.after_diagonal(j), end = ilu0.pattern.end(j);
+      // Without entries there is no step that others wait in: row[p] may be in work.
+      if (begin < end) subtract(vector, factors, begin, end, row[p] * pivots[j], cols, count, row);
     }
     vector.region([&](int lane) {
       for (int q = lane; q < count; q += vector.size()) row[q] *= pivots[cols[q]];
@@ -101,7 +103,6 @@ struct IluIsaiInverse {
   KOKKOS_FORCEINLINE_FUNCTION void subtract(const Vector& vector, const Scalar* factors, int begin, int end,
                                             const Scalar multiplier, const int* cols, int count,
                                             Scalar* row) const {
-    if (begin == end) return;
     vector.region([&](int lane) {
       for (int k = begin + lane; k < end; k += vector.size()) {
         const int q = place_among(cols, count, ilu0.pattern.col_idxs[k]);

@@ -15,8 +15,9 @@
 ///                                      step of all lanes; ends with a barrier)
 ///   apply_length()                     numbers of `work` of an application, where it needs some
 ///   apply(level, n, values, from, to, work)     to = M^-1 from (`from` and `to` are different vectors,
-///                                      unless it is pointwise); a barrier before it is the caller's, it ends
-///                                      with one
+///                                      unless it is pointwise); a barrier before it is the caller's, its
+///                                      last step is a region (not a sum, whose places the caller's next one
+///                                      needs)
 ///
 /// An application of any finite vector is finite but for overflow: replaced pivots see to it.
 #include <prekond/batched/options.hpp>

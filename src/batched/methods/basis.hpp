@@ -39,7 +39,7 @@ struct VectorBlock {
   KOKKOS_FORCEINLINE_FUNCTION void project_by_lanes(const Level& level, int count, const Other* w,
                                                     Other* sums, Other* partial) const {
     int at_once = level.size();
-    while (at_once / 2 >= count) at_once /= 2;
+    while (at_once > 1 && at_once / 2 >= count) at_once /= 2;
     const int parts = level.size() / at_once;
     level.region([&](int lane) {
       for (int k = lane % at_once; k < count; k += at_once) {

@@ -65,8 +65,7 @@ struct GmresMethod {
   KOKKOS_FORCEINLINE_FUNCTION static void project(const Work& w, const VectorBlock<Scalar>& v, int count,
                                                   const Scalar* x, Scalar* sums, Scalar* partial) {
     if constexpr (Work::level_type::width > 1)
-      if (w.memory.placement.is_in_scratch(basis))
-        return v.project_by_lanes(w.level, count, x, sums, partial);
+      if (w.settings.across >= w.size()) return v.project_by_lanes(w.level, count, x, sums, partial);
     v.project(w.level, count, x, sums);
   }
 

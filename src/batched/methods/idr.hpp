@@ -84,7 +84,9 @@ struct IdrMethod {
     const VectorBlock<Scalar> u{w.vector(u_block), n}, g{w.vector(g_block), n};
     const SmallIdr<Scalar> small_system{w.vector(small), s};
     const Scalar* r = w.vector(residual);
-    for_elements(w.level, s * n, [&](int i) { u.data[i] = g.data[i] = Scalar(0); });
+    for_elements(w.level, n, [&](int i) {
+      for (int k = 0; k < s; ++k) u[k][i] = g[k][i] = Scalar(0);
+    });
     Real rr = sum_elements<Real>(w.level, n, [&](int i) { return abs2(r[i]); });
     p.project(w.level, s, r, small_system.f());
     w.level.once([&] { small_system.start(); });
