@@ -144,7 +144,7 @@ class DirectSolution {
                           : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
                                                                  : LevelTuning::most_threads);
     return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
-                              space.concurrency(), most_scratch, true});
+                              space.concurrency(), most_scratch, InScratch::as_far_as_it_goes});
   }
 
   Plan solve_plan, factor_plan;

@@ -33,12 +33,13 @@ void share_lanes(Plan& plan, std::int64_t num_rows) {
   }
 }
 
-/// Fewer systems a team, down to a warp's lanes, until their numbers fit in the team's scratch memory.
+/// Fewer systems a team, until their numbers fit in the team's scratch memory.
 void fit_scratch(Plan& plan, const PlanSizes& sizes, std::int64_t scratch) {
   constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   const std::int64_t bytes = place_pieces(sizes.pieces, all).scratch_length * sizes.scalar_bytes;
-  while (plan.systems_per_team * plan.vector_length > LevelTuning::team_lanes &&
-         bytes * plan.systems_per_team > scratch)
+  const int fewest = std::min(plan.systems_per_team, LevelTuning::team_lanes / plan.vector_length);
+  if (sizes.in_scratch == InScratch::all_or_as_it_comes && bytes * fewest > scratch) return;
+  while (plan.systems_per_team > fewest && bytes * plan.systems_per_team > scratch)
     plan.threads = plan.systems_per_team = plan.systems_per_team / 2;
 }
 
@@ -57,7 +58,7 @@ Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
   plan.lanes = choose_lanes(options, sizes);
   if (!sizes.host) share_lanes(plan, sizes.num_rows);
   const std::int64_t scratch = std::min<std::int64_t>(options.scratch, sizes.most_scratch);
-  if (sizes.in_scratch) fit_scratch(plan, sizes, scratch);
+  if (sizes.in_scratch != InScratch::as_it_comes) fit_scratch(plan, sizes, scratch);
   const std::int64_t capacity = scratch / plan.systems_per_team / sizes.scalar_bytes;
   plan.placement = place_pieces(sizes.pieces, capacity, sizes.elsewhere);
   plan.scratch_bytes = plan.placement.scratch_length * sizes.scalar_bytes * plan.systems_per_team;

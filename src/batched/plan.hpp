@@ -25,6 +25,10 @@ struct Plan {
   std::int64_t num_teams() const { return (workers + systems_per_team - 1) / systems_per_team; }
 };
 
+/// Has a team fewer systems, so that all their numbers fit in its scratch memory? `as_far_as_it_goes`: down
+/// to a warp's lanes; `all_or_as_it_comes`: where that is enough.
+enum class InScratch { as_it_comes, as_far_as_it_goes, all_or_as_it_comes };
+
 /// What a plan depends on, beside the options.
 struct PlanSizes {
   std::int64_t num_rows, num_systems;
@@ -32,9 +36,9 @@ struct PlanSizes {
   unsigned elsewhere;                ///< \see place_pieces
   std::int64_t scalar_bytes;
   bool host;
-  std::int64_t concurrency;     ///< of the space
-  std::int64_t most_scratch;    ///< bytes that a team may have
-  bool in_scratch = false;      ///< fewer systems a team, until all their numbers fit in its scratch memory
+  std::int64_t concurrency;   ///< of the space
+  std::int64_t most_scratch;  ///< bytes that a team may have
+  InScratch in_scratch = InScratch::as_it_comes;
   std::int64_t num_levels = 0;  ///< of a preconditioner that takes rows level by level, else 0
 };
 

@@ -75,6 +75,13 @@ class Solution {
     }
   }
 
+  template <class Method>
+  static InScratch in_scratch_of(std::int64_t num_rows) {
+    if constexpr (requires { Method::rows_in_scratch; })
+      if (num_rows <= Method::rows_in_scratch) return InScratch::all_or_as_it_comes;
+    return InScratch::as_it_comes;
+  }
+
   template <class Method, class Inverse>
   void plan(const Space& space, const Matrix& a, const Inverse& inverse) {
     num_systems = a.num_systems();
@@ -94,7 +101,7 @@ class Solution {
                     is_host_space<Space>,
                     space.concurrency(),
                     most_scratch,
-                    false,
+                    in_scratch_of<Method>(a.num_rows),
                     Inverse::parts & local_triangles ? 0 : analysis.lower.num_levels()};
     const int groups = make_plan(options, sizes).groups();
     sizes.pieces.push_back(keeps ? 0 : inverse.values_length());

@@ -27,14 +27,12 @@ struct MethodSettings {
   int steps;     ///< of a cycle of GMRES
   int shadow;    ///< vectors of IDR
   double kappa;  ///< of IDR
-  int across = 64;
 
   static MethodSettings of(const BatchedOptions& options, std::int64_t num_rows) {
     const std::int64_t steps =
         std::min({std::int64_t(options.restart), options.stopping.max_iters, num_rows});
     return {options.omega, static_cast<int>(std::max<std::int64_t>(steps, 1)),
-            static_cast<int>(std::clamp<std::int64_t>(num_rows, 1, options.s)), options.kappa,
-            getenv("ACROSS") ? atoi(getenv("ACROSS")) : 64};
+            static_cast<int>(std::clamp<std::int64_t>(num_rows, 1, options.s)), options.kappa};
   }
 };
 

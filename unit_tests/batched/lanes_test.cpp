@@ -131,6 +131,11 @@ TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
     check_lanes<IdrMethod, JacobiInverse<double>>(a, 3);
     check_lanes<IdrMethod, Ilu0Inverse<double>>(a, 3);
   }
+  // As many lanes as rows: inner products by a lane each.
+  for (const int n : {2, 3, 5, 7, 8}) {
+    check_lanes<GmresMethod, NoInverse<double>>(uneven_matrix(n));
+    check_lanes<GmresMethod, Ilu0Inverse<double>>(uneven_matrix(n));
+  }
   for (const auto& a : {problem("poisson2d:6"), random_spd(57, 0.7, 5)}) {
     if (a.num_rows != 57) check_lanes<CgMethod, NoInverse<double>>(a);
     check_lanes<CgMethod, JacobiInverse<double>>(a);
@@ -209,7 +214,7 @@ TEST(BatchedPlans, FollowFromSizes) {
   }
   sizes.pieces = {2000};
   EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4) << "what does not fit goes elsewhere";
-  sizes.in_scratch = true;
+  sizes.in_scratch = InScratch::as_far_as_it_goes;
   sizes.pieces = {1000};
   EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4);
   sizes.pieces = {2000};
@@ -219,7 +224,11 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(plan.systems_per_team, 1);
   EXPECT_EQ(plan.threads, 1);
   EXPECT_EQ(plan.placement.in_scratch, 1u) << "40000 bytes";
-  sizes.in_scratch = false;
+  sizes.in_scratch = InScratch::all_or_as_it_comes;
+  EXPECT_EQ(make_plan(options, sizes).systems_per_team, 4) << "one system alone would be too large";
+  sizes.pieces = {4000};
+  EXPECT_EQ(make_plan(options, sizes).systems_per_team, 1);
+  sizes.in_scratch = InScratch::as_it_comes;
   sizes.num_rows = 257;
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::team);
   sizes.num_rows = 512;
@@ -256,7 +265,7 @@ TEST(BatchedPlans, ThreadsOfAHostTakeSeveralSystemsOfMany) {
 
 TEST(BatchedPlans, LanesAreAsManyAsRowsOfALevel) {
   BatchedOptions options;
-  PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, false, 1000};
+  PlanSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, InScratch::as_it_comes, 1000};
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few) << "a chain of rows";
   sizes.num_levels = 200;
   EXPECT_EQ(make_plan(options, sizes).lanes, BatchedLanes::few);

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/block_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/messages.hpp"
 #include "testing/one_thread.hpp"
@@ -12,7 +13,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/transpose.hpp>
 
 #include <limits>
 #include <random>
@@ -25,75 +25,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr BlockOrder both_orders[] = {BlockOrder::by_columns, BlockOrder::by_rows};
-
 template <class Space>
 class BcsrTest : public ::testing::Test {};
 TYPED_TEST_SUITE(BcsrTest, TestSpaces, SpaceNames);
-
-/// Entries here and there in clusters, so that blocks are partly full; every seventh row is empty, one is
-/// full.
-HostMatrix<double> clustered(std::int64_t rows, std::int64_t cols, unsigned seed) {
-  std::mt19937 random(seed);
-  HostMatrix<double> a;
-  a.num_rows = rows;
-  a.num_cols = cols;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::set<int> own;
-    if (i % 7 != 5)
-      for (int cluster = 0; cluster < 3; ++cluster) {
-        const std::int64_t first = random() % cols, end = first + 1 + random() % 5;
-        for (std::int64_t j = first; j < std::min(cols, end); ++j) own.insert(int(j));
-      }
-    if (i == rows / 2)
-      for (int j = 0; j < cols; ++j) own.insert(j);
-    for (const int j : own) {
-      a.col_idxs.push_back(j);
-      a.values.push_back(double(random()) / double(1u << 31) - 1);
-    }
-    a.row_ptrs.push_back(a.nnz());
-  }
-  return a;
-}
-
-std::size_t blocks_of(const HostMatrix<double>& a, int b) {
-  std::set<std::pair<std::int64_t, int>> blocks;
-  for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) blocks.insert({i / b, a.col_idxs[k] / b});
-  return blocks.size();
-}
-
-HostMatrix<double> transposed(const HostMatrix<double>& a) {
-  std::vector<std::vector<double>> dense(a.num_cols, std::vector<double>(a.num_rows));
-  for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) dense[a.col_idxs[k]][i] = a.values[k];
-  return sparse(dense);
-}
-
-/// The blocks of a device's matrix are those with an entry of `a`, and have its entries.
-template <class Matrix>
-void expect_blocks(const HostMatrix<double>& a, const Matrix& blocks) {
-  using Space = typename Matrix::template view<double>::execution_space;
-  ASSERT_EQ(blocks.num_rows(), a.num_rows);
-  ASSERT_EQ(blocks.num_cols(), a.num_cols);
-  ASSERT_EQ(std::size_t(blocks.num_blocks()), blocks_of(a, blocks.block_size));
-  const auto expanded = expand_blocks<double, Space>(Space(), blocks);
-  const auto row_ptrs = to_vector(expanded.row_ptrs);
-  const auto col_idxs = to_vector(expanded.col_idxs);
-  const auto values = to_vector(expanded.values);
-  ASSERT_EQ(row_ptrs.size(), std::size_t(a.num_rows) + 1);
-  std::size_t nonzeros = 0;
-  for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) {
-      ASSERT_LT(col_idxs[k], a.num_cols);
-      ASSERT_LT(k > row_ptrs[i] ? col_idxs[k - 1] : -1, col_idxs[k]);
-      ASSERT_EQ(values[k], a(i, col_idxs[k])) << i << ", " << col_idxs[k];
-      nonzeros += values[k] != 0;
-    }
-  std::size_t expected = 0;
-  for (const double value : a.values) expected += value != 0;
-  EXPECT_EQ(nonzeros, expected);
-}
 
 constexpr int block_sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 17, 32};
 
@@ -254,52 +188,63 @@ TYPED_TEST(BcsrTest, ComplexProducts) {
   }
 }
 
-/// The code for devices, on a host: lanes one after the other.
-TYPED_TEST(BcsrTest, LanesThatShareABlockRow) {
+/// The code for devices, on a host: a team's threads one after the other.
+template <class Space, int Size>
+void check_streams(int n, int b, std::int64_t rows_per_team, BlockOrder order) {
+  SCOPED_TRACE("rows " + std::to_string(n) + ", blocks of " + std::to_string(b) + ", rows of a team " +
+               std::to_string(rows_per_team));
+  const Space space;
+  const auto a = clustered(n, n, 7);
+  const auto blocks = to_bcsr<double, Space>(space, to_device<Space>(a), b, order);
+  const auto xs = random_columns<double, Space>(n, 2, 4);
+  const Strided<double, Space> x(xs, n, 1), y(n, 2, 2);
+  using Kernel = impl::products::BcsrByStream<double, Space, Size>;
+  const BcsrView<double, Space> view = blocks;
+  const auto teams = impl::products::num_teams(blocks.num_block_rows, rows_per_team);
+  typename Kernel::Policy policy(space, teams, 1, 1);
+  policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
+  Kokkos::parallel_for("prekond::testing::bcsr", policy,
+                       Kernel{{impl::products::PackedBcsr<double>(view)},
+                              impl::products::RowUpdate<double, Space>{{}, x.part, y.part},
+                              rows_per_team});
+  space.fence();
+  const auto found = y.columns();
+  for (int v = 0; v < 2; ++v) expect_step(a, RecurrenceStep<double>{}, xs[v], {}, {}, found[v]);
+}
+
+TYPED_TEST(BcsrTest, StreamsOfTeams) {
   if constexpr (is_host_space<TypeParam>) {
-    const TypeParam space;
-    const auto check = [&]<int Size>(int b, int lanes, BlockOrder order) {
-      SCOPED_TRACE("blocks of " + std::to_string(b) + ", lanes " + std::to_string(lanes));
-      const auto a = clustered(61, 61, 7);
-      const auto blocks = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(a), b, order);
-      const auto xs = random_columns<double, TypeParam>(61, 2, 4), none = xs;
-      Strided<double, TypeParam> x(xs, 61, 1), y(61, 2, 2);
-      using Kernel = impl::products::BcsrByLanes<double, TypeParam, Size>;
-      const BcsrView<double, TypeParam> view = blocks;
-      typename Kernel::Policy policy(space, static_cast<int>(blocks.num_block_rows), 1, 1);
-      policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
-      Kokkos::parallel_for("prekond::testing::bcsr", policy,
-                           Kernel{{impl::products::PackedBcsr<double>(view)},
-                                  impl::products::RowUpdate<double, TypeParam>{{}, x.part, y.part},
-                                  lanes});
-      space.fence();
-      const auto found = y.columns();
-      for (int v = 0; v < 2; ++v) expect_step(a, RecurrenceStep<double>{}, xs[v], {}, {}, found[v]);
-    };
     for (const BlockOrder order : both_orders) {
-      for (const int lanes : {8, 16, 32}) {
-        check.template operator()<1>(1, lanes, order);
-        check.template operator()<2>(2, lanes, order);
-        check.template operator()<3>(3, lanes, order);
-        check.template operator()<5>(5, lanes, order);
-        check.template operator()<7>(7, lanes, order);
-        check.template operator()<0>(8, lanes, order);
+      for (const int n : {61, 1500}) {
+        check_streams<TypeParam, 1>(n, 1, 128, order);
+        check_streams<TypeParam, 2>(n, 2, 64, order);
+        check_streams<TypeParam, 3>(n, 3, 15, order);
+        check_streams<TypeParam, 3>(n, 3, 42, order);
+        check_streams<TypeParam, 4>(n, 4, 1, order);
+        check_streams<TypeParam, 5>(n, 5, 25, order);
+        check_streams<TypeParam, 6>(n, 6, 3, order);
+        check_streams<TypeParam, 7>(n, 7, 18, order);
+        check_streams<TypeParam, 8>(n, 8, 16, order);
+        check_streams<TypeParam, 0>(n, 9, 14, order);
       }
-      check.template operator()<0>(17, 32, order);
-      check.template operator()<0>(32, 32, order);
+      check_streams<TypeParam, 0>(61, 17, 7, order);
+      check_streams<TypeParam, 0>(610, 32, 4, order);
+      // The full row has more than the 1024 blocks that one thread adds.
+      check_streams<TypeParam, 3>(3100, 3, 42, order);
     }
   } else {
     GTEST_SKIP() << "all other tests run it";
   }
 }
 
-TEST(BcsrLanes, AreAsManyAsABlockRowHasWorkFor) {
-  using impl::products::lanes_of_block_rows;
-  EXPECT_EQ(lanes_of_block_rows(700, 100, 2), 8);
-  EXPECT_EQ(lanes_of_block_rows(1500, 100, 3), 32);
-  EXPECT_EQ(lanes_of_block_rows(600, 100, 3), 16);
-  EXPECT_EQ(lanes_of_block_rows(100, 100, 17), 32) << "a lane for each row at least";
-  EXPECT_EQ(lanes_of_block_rows(0, 0, 9), 16);
+TEST(BcsrStreams, RowsOfATeamFillAPanel) {
+  using impl::products::block_rows_of_team;
+  constexpr std::int64_t concurrency = 132 * 2048;
+  EXPECT_EQ(block_rows_of_team(25000000, 1000000, 3, concurrency), 25);
+  EXPECT_EQ(block_rows_of_team(5000000, 1000000, 3, concurrency), 42) << "a thread for each row";
+  EXPECT_EQ(block_rows_of_team(1000000000, 1000000, 8, concurrency), 1);
+  EXPECT_EQ(block_rows_of_team(2500, 500, 3, concurrency), 1) << "all teams have some";
+  EXPECT_EQ(block_rows_of_team(0, 0, 9, concurrency), 1);
 }
 
 TYPED_TEST(BcsrTest, SameBitsForAnyNumberOfThreadsAndColumns) {
@@ -338,22 +283,6 @@ TYPED_TEST(BcsrTest, AnApplicationNeitherAllocatesNorFences) {
   EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
   EXPECT_THAT(events.fences(), ::testing::IsEmpty());
   EXPECT_THAT(events.kernels(), ::testing::ElementsAre("prekond::bcsr::apply"));
-}
-
-TYPED_TEST(BcsrTest, TransposesBlocks) {
-  for (const int b : {1, 2, 3, 8, 17})
-    for (const BlockOrder order : both_orders) {
-      SCOPED_TRACE(b);
-      const auto a = clustered(61, 61, 21);
-      const auto blocks = to_bcsr<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), b, order);
-      const auto transpose = transpose_blocks<double, TypeParam>(TypeParam(), blocks);
-      EXPECT_EQ(transpose.order, order);
-      expect_blocks(transposed(a), transpose);
-    }
-  const auto wide = clustered(24, 60, 3);
-  expect_blocks(transposed(wide),
-                transpose_blocks<double, TypeParam>(
-                    TypeParam(), to_bcsr<double, TypeParam>(TypeParam(), to_device<TypeParam>(wide), 4)));
 }
 
 TYPED_TEST(BcsrTest, WhatDoesNotFitIsRefused) {

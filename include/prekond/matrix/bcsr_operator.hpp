@@ -12,18 +12,15 @@ namespace prekond {
 /// y = product A x + direct x + previous y + source b for A by blocks; see RecurrenceStep. x has num_cols() x
 /// k, y and b num_rows() x k, of padded matrices too.
 ///
-/// On a device lanes share a block row: each has a row of the blocks and every few of its columns, so that
-/// neighbours read neighbouring values whatever b is, and adds are within a lane but for the last few. On a
-/// host a thread has a block row, with loops of fixed length for b up to 8. A row's bits do not depend on k,
-/// nor on the number of threads.
+/// On a device a team has some block rows: a thread multiplies a row of a block, whose sums go to fast memory
+/// by panels of 2048; then a thread for each row adds its own. A row of more than 1024 blocks is added by all
+/// threads. On a host a thread has a block row, with loops of fixed length for b up to 8. A row's bits do not
+/// depend on k, nor on the number of threads.
 ///
 /// Cost: 2 b^2 operations a block and column; it reads 8 b^2 + 4 bytes a block, in double precision, and 8 a
 /// block row, for all columns. No allocation, no fence. Blocks of up to 32.
 ///
 /// \throws InputError where the sizes do not fit \pre y shares no memory with x and b
-///
-/// Source: Ma, Hu, Yuan, Liu, Developing a multi-GPU-enabled preconditioned GMRES with inexact triangular
-/// solves for block sparse matrices (2021), algorithm 6, for lanes that share a block row's entries.
 template <class Scalar, class Space>
 void bcsr_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                      const std::type_identity_t<BcsrView<Scalar, Space>>& a,

@@ -61,7 +61,7 @@ class OneOf {
 
   template <class Inverse>
   KOKKOS_FORCEINLINE_FUNCTION const Inverse& as() const {
-    return *std::launder(reinterpret_cast<const Inverse*>(m_bytes));
+    return *reinterpret_cast<const Inverse*>(m_bytes);
   }
 
   alignas(Inverses...) unsigned char m_bytes[std::max({std::size_t(1), sizeof(Inverses)...})];

@@ -20,10 +20,11 @@ struct VectorBlock {
     constexpr int width = LevelTuning::most_sums;
     for (int first = 0; first < count; first += width) {
       Other found[width];
+      const Scalar* v[width];  // those behind the last are the first of the pass, whose sums nobody takes
+      for (int k = 0; k < width; ++k) v[k] = (*this)[first + k < count ? first + k : first];
       several_sums<Other, width>(level, n, found, [&](int i, Other* mine) {
         const Other w_i = w[i];
-        for (int k = 0; k < width; ++k)
-          if (first + k < count) mine[k] += conjugate((*this)[first + k][i]) * w_i;
+        for (int k = 0; k < width; ++k) mine[k] += conjugate(v[k][i]) * w_i;
       });
       level.once([&] {
         for (int k = 0; k < width; ++k)
@@ -40,12 +41,14 @@ struct VectorBlock {
                                                     Other* sums, Other* partial) const {
     int at_once = level.size();
     while (at_once > 1 && at_once / 2 >= count) at_once /= 2;
-    const int parts = level.size() / at_once;
+    const int parts = level.size() / at_once, share = (n + parts - 1) / parts;
     level.region([&](int lane) {
       for (int k = lane % at_once; k < count; k += at_once) {
+        const int begin = lane / at_once * share, end = begin + share < n ? begin + share : n;
         const Scalar* v_k = (*this)[k];
         Other sum = 0;
-        for (int i = lane / at_once; i < n; i += parts) sum += conjugate(v_k[i]) * w[i];
+#pragma unroll 4
+        for (int i = begin; i < end; ++i) sum += conjugate(v_k[i]) * w[i];
         (parts == 1 ? sums[k] : partial[lane]) = sum;
       }
     });
@@ -62,7 +65,9 @@ struct VectorBlock {
   template <class Other>
   KOKKOS_FORCEINLINE_FUNCTION Other combined(int i, int begin, int end, const Other* c) const {
     Other sum = 0;
-    for (int k = begin; k < end; ++k) sum += c[k] * (*this)[k][i];
+    const Scalar* v = (*this)[begin] + i;
+#pragma unroll 4
+    for (int k = begin; k < end; ++k, v += stride) sum += c[k] * *v;
     return sum;
   }
 };

@@ -15,9 +15,9 @@ namespace prekond::impl::batched {
 /// x += M^-1 V y,     y = argmin || ||r|| e_1 - H y ||
 /// ```
 /// after m steps, or where the estimate of the residual is small enough. A cycle has no more steps than the
-/// system has rows. Classical Gram-Schmidt twice. Where the basis is in scratch memory each inner product is
-/// a lane's: a step has ten barriers. Else lanes share inner products: with j vectors (2 j + 3) / 4 sums,
-/// four inner products at a time, and ten other barriers.
+/// system has rows. Classical Gram-Schmidt twice. Where there are as many
+/// lanes as rows each inner product is a lane's: a step has ten barriers. Else lanes share inner products:
+/// with j vectors (2 j + 3) / 4 sums, four inner products at a time, and ten other barriers.
 ///
 /// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869.
 struct GmresMethod {
@@ -25,6 +25,8 @@ struct GmresMethod {
   static constexpr bool needs_symmetric = false, restarts = true;
   enum { preconditioned, small, basis };
   static constexpr int residual = basis, spare = basis;
+  /// Systems of up to so many rows have all their numbers in scratch, with fewer systems a team.
+  static constexpr int rows_in_scratch = 64;
   KOKKOS_FUNCTION static constexpr int num_vectors(bool, bool) { return 3; }
   static std::int64_t piece_length(int k, std::int64_t n, const BatchedOptions& options, bool identity) {
     const std::int64_t steps = MethodSettings::of(options, n).steps;
@@ -58,14 +60,18 @@ struct GmresMethod {
 
  private:
   static constexpr int partial_sums = LevelTuning::team_lanes;
-  KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t stride(std::int64_t n) { return n | 1; }
+  /// Odd where lanes read across vectors.
+  KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t stride(std::int64_t n) {
+    return n <= LevelTuning::team_lanes ? n | 1 : n;
+  }
 
   /// sums(k) = (v_k, x), k < count
   template <class Work, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void project(const Work& w, const VectorBlock<Scalar>& v, int count,
                                                   const Scalar* x, Scalar* sums, Scalar* partial) {
-    if constexpr (Work::level_type::width > 1)
-      if (w.settings.across >= w.size()) return v.project_by_lanes(w.level, count, x, sums, partial);
+    using Level = typename Work::level_type;
+    if constexpr (Level::width > 1)
+      if (w.size() <= Level::width) return v.project_by_lanes(w.level, count, x, sums, partial);
     v.project(w.level, count, x, sums);
   }
 
@@ -93,9 +99,7 @@ struct GmresMethod {
     w.level.region([&](int lane) {
       if (!space_ends)
         for (int i = lane; i < n; i += w.level.size()) next[i] *= 1 / beta;
-      if (lane > 0) return;
-      for (int i = 0; i <= j; ++i) h[i] += h2[i];
-      small_system.push(j, space_ends ? Real(0) : beta, rounding);
+      if (lane == 0) small_system.push(j, h2, space_ends ? Real(0) : beta, rounding);
     });
     w.course.count_iteration();
     const Real norm_r = real_part(small_system.residual());

@@ -34,19 +34,21 @@ struct SmallLeastSquares {
 
   KOKKOS_FORCEINLINE_FUNCTION Scalar* after() const { return data + length(most); }
 
-  /// One lane: takes `column` in as column j, with `below` under its last entry. Leaves the norm of the
-  /// residual and whether the column is in the others' span, but for rounding: then it is left out.
+  /// One lane: takes `column` + `more` in as column j, with `below` under its last entry. Leaves the norm of
+  /// the residual and whether the column is in the others' span, but for rounding: then it is left out.
   /// `rounding` is the entries' error, relative to the largest norm of a column; of this one where `below` is
   /// 0.
-  KOKKOS_FUNCTION void push(int j, Real below, Real rounding) const {
-    Scalar upper = column()[0];
+  KOKKOS_FUNCTION void push(int j, const Scalar* KOKKOS_RESTRICT more, Real below, Real rounding) const {
+    const Scalar *KOKKOS_RESTRICT h = column(), *KOKKOS_RESTRICT c = cosines(), *KOKKOS_RESTRICT s = sines();
+    Scalar* KOKKOS_RESTRICT r_j = &r(0, j);
+    Scalar upper = h[0] + more[0];
     Real squares = abs2(upper) + below * below;
     for (int i = 0; i < j; ++i) {
-      Scalar lower = column()[i + 1];
+      const Scalar lower = h[i + 1] + more[i + 1], sine = s[i];
+      const Real cosine = real_part(c[i]);
       squares += abs2(lower);
-      rotate(i, upper, lower);
-      r(i, j) = upper;
-      upper = lower;
+      r_j[i] = cosine * upper + sine * lower;
+      upper = cosine * lower - conjugate(sine) * upper;
     }
     const Real norm = Kokkos::sqrt(squares), size = Kokkos::abs(upper);
     Real largest = real_part(largest_norm());
