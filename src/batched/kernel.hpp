@@ -65,10 +65,15 @@ struct SystemTeams {
   template <class Work>
   KOKKOS_FORCEINLINE_FUNCTION void run(const Level& level, std::int64_t worker,
                                        const SystemMemory<Scalar>& memory, const Work& work) const {
-    if (next == nullptr) return work(level, worker, memory);
-    for (std::int64_t first = take(level); first < num_systems; first = take(level)) {
-      const std::int64_t end = first + at_once < num_systems ? first + at_once : num_systems;
-      for (std::int64_t s = first; s < end; ++s) work(level, s, memory);
+    // One call of `work`, which is compiled once.
+    std::int64_t s = worker, end = worker + 1;
+    while (true) {
+      if (next != nullptr) {
+        s = take(level);
+        end = s + at_once < num_systems ? s + at_once : num_systems;
+      }
+      for (; s < end; ++s) work(level, s, memory);
+      if (next == nullptr || s >= num_systems) return;
     }
   }
   KOKKOS_FORCEINLINE_FUNCTION std::int64_t take(const Level& level) const {

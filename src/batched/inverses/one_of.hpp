@@ -46,14 +46,14 @@ class OneOf {
 
  private:
   template <class Inverse, class Level, class System, class Scalar>
-  PREKOND_OUT_OF_LINE static int generate_by(const Inverse inverse, const Level level, const System a,
+  PREKOND_OUT_OF_LINE static int generate_by(const Inverse& inverse, const Level level, const System a,
                                              Scalar* values, Scalar* work) {
     const int replaced = inverse.generate(level, a, values, work);
     level.join();
     return replaced;
   }
   template <class Inverse, class Level, class Scalar>
-  PREKOND_OUT_OF_LINE static void apply_by(const Inverse inverse, const Level level, int n,
+  PREKOND_OUT_OF_LINE static void apply_by(const Inverse& inverse, const Level level, int n,
                                            const Scalar* values, const Scalar* from, Scalar* to,
                                            Scalar* work) {
     inverse.apply(level, n, values, from, to, work);
