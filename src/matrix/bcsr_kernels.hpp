@@ -5,7 +5,6 @@
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/bcsr_operator.hpp>
 
-#include "core/load_once.hpp"
 #include "core/packed.hpp"
 #include "core/resident_bounds.hpp"
 #include "matrix/block_sizes.hpp"
@@ -15,6 +14,8 @@
 namespace prekond {
 namespace impl::products {
 
+// What the threads do was chosen on an H200 (perf_tests/results/h200/blocks/results.md), the numbers are
+// those of SpmvTuning.
 struct BcsrTuning {
   static constexpr int team = 128;
   static constexpr int panel = 2048;         ///< products that a team has in scratch, one a row of a block

@@ -9,12 +9,8 @@
 namespace prekond {
 
 std::vector<std::pair<std::string, MatrixFormat>> matrix_format_choices() {
-  return {{"auto", MatrixFormat::automatic},
-          {"csr", MatrixFormat::csr},
-          {"sell", MatrixFormat::sell},
-          {"dia", MatrixFormat::dia},
-          {"jad", MatrixFormat::jad},
-          {"bcsr", MatrixFormat::bcsr}};
+  return {{"auto", MatrixFormat::automatic}, {"csr", MatrixFormat::csr}, {"sell", MatrixFormat::sell},
+          {"dia", MatrixFormat::dia},        {"jad", MatrixFormat::jad}, {"bcsr", MatrixFormat::bcsr}};
 }
 
 std::vector<std::pair<std::string, MatrixFormat>> stored_format_choices() {

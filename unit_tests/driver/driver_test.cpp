@@ -117,7 +117,7 @@ const std::vector<ErrorCase> command_line_errors = {
     {"spmv_slip",
      {"solve", "spd.mtx", "--spmv", "kokos"},
      2,
-     {"auto|csr|sell|dia|jad|native|kokkoskernels", "'kokos'"}},
+     {"auto|csr|sell|dia|jad|bcsr|native|kokkoskernels", "'kokos'"}},
     {"spmv_of_complex", {"solve", "hermitian.mtx", "--spmv", "kokkoskernels"}, 2, {"--spmv kokkoskernels"}},
     {"option_of_complex",
      {"solve", "hermitian.mtx", "--precond", "fsai", "-p", "powr=2"},
@@ -414,7 +414,7 @@ TEST_F(DriverTest, EveryFormatSolves) {
   for (const std::string matrix : {"poisson2d:20", "magnetic3d:6"}) {
     const Json by_rows = solved("native", matrix);
     EXPECT_EQ(by_rows["product"]["format"], "csr");
-    for (const std::string spmv : {"auto", "csr", "sell", "dia", "jad"}) {
+    for (const std::string spmv : {"auto", "csr", "sell", "dia", "jad", "bcsr"}) {
       const Json report = solved(spmv, matrix);
       EXPECT_EQ(report["spmv"], spmv);
       if (spmv != "auto") {

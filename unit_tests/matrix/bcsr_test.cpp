@@ -4,6 +4,7 @@
 #include "testing/host_matrix.hpp"
 #include "testing/messages.hpp"
 #include "testing/one_thread.hpp"
+#include "testing/reference_product.hpp"
 #include "testing/spaces.hpp"
 #include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
@@ -14,9 +15,9 @@
 #include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 
+#include <cmath>
 #include <limits>
 #include <random>
-#include <set>
 
 #include "matrix/bcsr_kernels.hpp"
 
@@ -93,26 +94,6 @@ std::vector<std::vector<Scalar>> random_columns(std::int64_t rows, int k, unsign
   return columns;
 }
 
-/// y = product A x + direct x + previous y + source b, in long double.
-template <class Scalar>
-void expect_step(const HostMatrix<double>& a, const RecurrenceStep<Scalar>& step,
-                 const std::vector<Scalar>& x, const std::vector<Scalar>& b,
-                 const std::vector<Scalar>& before, const std::vector<Scalar>& y) {
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    long double sum = 0, size = 0;
-    const auto add = [&](long double term) {
-      sum += term;
-      size += std::abs(term);
-    };
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      add(static_cast<long double>(step.product) * static_cast<Scalar>(a.values[k]) * x[a.col_idxs[k]]);
-    if (step.direct != 0) add(static_cast<long double>(step.direct) * x[i]);
-    if (step.previous != 0) add(static_cast<long double>(step.previous) * before[i]);
-    if (step.source != 0) add(static_cast<long double>(step.source) * b[i]);
-    ASSERT_NEAR(y[i], double(sum), double(20 * size * std::numeric_limits<Scalar>::epsilon())) << "row " << i;
-  }
-}
-
 template <class Scalar, class Space>
 void check_products(const HostMatrix<double>& a, int b, BlockOrder order, int k, int extra = 0) {
   SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", blocks of " + std::to_string(b) + ", columns " +
@@ -130,12 +111,12 @@ void check_products(const HostMatrix<double>& a, int b, BlockOrder order, int k,
   op.apply_recurrence(space, whole, x.part, source.part, y.part);
   space.fence();
   const auto found = y.columns();
-  for (int v = 0; v < k; ++v) expect_step(a, whole, xs[v], bs[v], ys[v], found[v]);
+  for (int v = 0; v < k; ++v) expect_step(own, whole, xs[v], bs[v], ys[v], found[v]);
   y.fill({std::size_t(k), std::vector<Scalar>(a.num_rows, std::numeric_limits<Scalar>::quiet_NaN())});
   op.apply(space, x.part, y.part, Scalar(-2));
   space.fence();
   const auto product = y.columns();
-  for (int v = 0; v < k; ++v) expect_step(a, RecurrenceStep<Scalar>{-2}, xs[v], bs[v], ys[v], product[v]);
+  for (int v = 0; v < k; ++v) expect_step(own, RecurrenceStep<Scalar>{-2}, xs[v], bs[v], ys[v], product[v]);
 }
 
 TYPED_TEST(BcsrTest, ProductsOfEverySize) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
 #include "testing/one_thread.hpp"
+#include "testing/reference_product.hpp"
 #include "testing/spaces.hpp"
 #include "testing/strided.hpp"
 #include "testing/tool_events.hpp"
@@ -117,28 +118,6 @@ std::unique_ptr<Operator<Scalar, Space>> padded_operator(const HostMatrix<Scalar
   if (format == MatrixFormat::dia)
     return std::make_unique<DiaOperator<Scalar, Space>>(make_dia<Scalar, Space>(space, device, {1e9}));
   return make_operator<Scalar, Space>(space, device, format);
-}
-
-/// y = product A x + direct x + previous y + source b of one column, in long double, and how far rounding may
-/// take it.
-template <class Scalar>
-void expect_step(const HostMatrix<Scalar>& a, const RecurrenceStep<Scalar>& step,
-                 const std::vector<Scalar>& x, const std::vector<Scalar>& b,
-                 const std::vector<Scalar>& before, const std::vector<Scalar>& y) {
-  for (std::int64_t i = 0; i < a.num_rows; ++i) {
-    long double sum = 0, size = 0;
-    const auto add = [&](long double term) {
-      sum += term;
-      size += std::abs(term);
-    };
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      add(static_cast<long double>(step.product) * a.values[k] * x[a.col_idxs[k]]);
-    if (step.direct != 0) add(static_cast<long double>(step.direct) * x[i]);
-    if (step.previous != 0) add(static_cast<long double>(step.previous) * before[i]);
-    if (step.source != 0) add(static_cast<long double>(step.source) * b[i]);
-    const double allowed = double(20 * size * std::numeric_limits<Scalar>::epsilon());
-    ASSERT_NEAR(y[i], double(sum), allowed) << "row " << i;
-  }
 }
 
 template <class Scalar, class Space>
