@@ -83,6 +83,9 @@ TYPED_TEST(BcsrTest, FindsTheUnknownsOfANode) {
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 8; ++j) dense[i][j] = (i / 2 + j / 2) % 2 == 0 ? 1 : 0;
   EXPECT_EQ((detect_block_size<TypeParam>(space, to_device<TypeParam>(sparse(dense))).block_size), 2);
+  // Blocks of 3 would be fewest bytes, but 10 columns are not blocks of 3.
+  const auto full = sparse(std::vector<std::vector<double>>(9, std::vector<double>(10, 1)));
+  EXPECT_EQ((detect_block_size<TypeParam>(space, to_device<TypeParam>(full)).block_size), 1);
 }
 
 template <class Scalar, class Space>
