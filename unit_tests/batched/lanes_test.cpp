@@ -143,6 +143,28 @@ TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
   }
 }
 
+/// Fewer inner products than lanes, and more.
+TEST_F(BatchedSystemLanes, InnerProductsAreALanesOrSeverals) {
+  for (const int n : {1, 5, 11}) {
+    const int stride = n | 1;
+    const auto numbers = random_vector(std::size_t(20 * stride), 5), w = random_vector(std::size_t(n), 6);
+    for (int count = 1; count <= 20; ++count) {
+      std::vector<double> sums(20, -1), partial(8);
+      LaneThreads<8> lanes;
+      lanes.run([&](const auto& level) {
+        VectorBlock<const double>{numbers.data(), n, stride}.project_by_lanes(level, count, w.data(),
+                                                                              sums.data(), partial.data());
+      });
+      for (int k = 0; k < 20; ++k) {
+        double expected = 0;
+        for (int i = 0; i < n; ++i) expected += numbers[std::size_t(k * stride + i)] * w[std::size_t(i)];
+        ASSERT_NEAR(sums[std::size_t(k)], k < count ? expected : -1, 1e-13)
+            << n << ", " << count << ", " << k;
+      }
+    }
+  }
+}
+
 /// All systems by teams of two threads, or by one thread each.
 template <class Inverse, int Lanes>
 std::vector<double> by_teams(OneSolve<BicgstabMethod, Inverse>& one, bool in_turns) {
