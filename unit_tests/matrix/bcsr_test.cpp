@@ -133,6 +133,14 @@ TYPED_TEST(BcsrTest, ProductsOfEverySize) {
       }
 }
 
+/// More than 1024 blocks, which a device adds by a team.
+TYPED_TEST(BcsrTest, ProductsWithALongRow) {
+  for (const BlockOrder order : both_orders) {
+    check_products<double, TypeParam>(clustered(1500, 1500, 8), 1, order, 2);
+    check_products<double, TypeParam>(clustered(3100, 3100, 8), 3, order, 1);
+  }
+}
+
 TYPED_TEST(BcsrTest, ProductsOfARank) {
   const TypeParam space;
   const auto a = clustered(24, 60, 9);
