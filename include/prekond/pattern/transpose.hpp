@@ -21,8 +21,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_tran
     const Space& space, const CsrView<Scalar, Space>& a);
 
 /// A^T by blocks, in the same order. Cost: a transposition of the block pattern, one reading and one writing
-/// of the values. Fences. \throws
-/// InputError for sizes that do not fit
+/// of the values. Fences. \throws InputError for sizes that do not fit
 template <class Scalar, class Space>
 BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_blocks(
     const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& a);

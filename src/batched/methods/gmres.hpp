@@ -15,9 +15,9 @@ namespace prekond::impl::batched {
 /// x += M^-1 V y,     y = argmin || ||r|| e_1 - H y ||
 /// ```
 /// after m steps, or where the estimate of the residual is small enough. A cycle has no more steps than the
-/// system has rows. Classical Gram-Schmidt twice. Where there are as many
-/// lanes as rows each inner product is a lane's: a step has ten barriers. Else lanes share inner products:
-/// with j vectors (2 j + 3) / 4 sums, four inner products at a time, and ten other barriers.
+/// system has rows. Classical Gram-Schmidt twice. Where there are as many lanes as rows each inner product
+/// is a lane's: a step has ten barriers. Else lanes share inner products: with j vectors (2 j + 3) / 4 sums,
+/// four inner products at a time, and ten other barriers.
 ///
 /// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869.
 struct GmresMethod {
