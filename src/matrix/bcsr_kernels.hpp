@@ -242,34 +242,6 @@ struct BcsrByThreads : BlockRows<Scalar, Size> {
   }
 };
 
-/// With a block size known to the compiler where there is a kernel for it; complex ones have the one for all.
-template <class Scalar, class Launch>
-void with_block_size(int b, const Launch& launch) {
-  if constexpr (!is_complex<Scalar>) {
-    switch (b) {
-      case 1:
-        return launch.template operator()<1>();
-      case 2:
-        return launch.template operator()<2>();
-      case 3:
-        return launch.template operator()<3>();
-      case 4:
-        return launch.template operator()<4>();
-      case 5:
-        return launch.template operator()<5>();
-      case 6:
-        return launch.template operator()<6>();
-      case 7:
-        return launch.template operator()<7>();
-      case 8:
-        return launch.template operator()<8>();
-      default:
-        break;
-    }
-  }
-  launch.template operator()<0>();
-}
-
 /// As many as fill a panel, and threads; of a small matrix, a share for each team that runs at a time.
 inline std::int64_t block_rows_of_team(std::int64_t num_blocks, std::int64_t num_block_rows, int b,
                                        std::int64_t concurrency) {
@@ -283,7 +255,7 @@ inline std::int64_t block_rows_of_team(std::int64_t num_blocks, std::int64_t num
 template <bool WithDot, class Scalar, class Space>
 void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a,
               const RowUpdate<Scalar, Space>& update) {
-  with_block_size<Scalar>(a.block_size, [&]<int Size>() {
+  blocks::with_block_size<Scalar>(a.block_size, [&]<int Size>() {
     if constexpr (is_host_space<Space>) {
       Kokkos::parallel_for(
           label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_block_rows),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/error.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 
 #include <limits>
@@ -41,5 +42,33 @@ struct BlockStrides {
         of_cols(a.order == BlockOrder::by_rows ? 1 : a.block_size) {}
   KOKKOS_FORCEINLINE_FUNCTION int place(int p, int q) const { return p * of_rows + q * of_cols; }
 };
+
+/// With a block size known to the compiler where there is a kernel for it; complex ones have the one for all.
+template <class Scalar, class Launch>
+void with_block_size(int b, const Launch& launch) {
+  if constexpr (!is_complex<Scalar>) {
+    switch (b) {
+      case 1:
+        return launch.template operator()<1>();
+      case 2:
+        return launch.template operator()<2>();
+      case 3:
+        return launch.template operator()<3>();
+      case 4:
+        return launch.template operator()<4>();
+      case 5:
+        return launch.template operator()<5>();
+      case 6:
+        return launch.template operator()<6>();
+      case 7:
+        return launch.template operator()<7>();
+      case 8:
+        return launch.template operator()<8>();
+      default:
+        break;
+    }
+  }
+  launch.template operator()<0>();
+}
 
 }  // namespace prekond::impl::blocks

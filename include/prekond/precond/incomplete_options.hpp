@@ -8,13 +8,28 @@
 #include <prekond/precond/triangular_solver.hpp>
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace prekond {
 
-/// What all methods M = (I + L) D (I + U) let choose: what is done about bad pivots, and the solves.
-struct FactorOptions {
+/// What is done about bad pivots.
+struct ShiftOptions {
   double shift = 0;
   bool raise_shift = true;
+
+ protected:
+  template <class Visitor>
+  void describe_shift(Visitor& visit) {
+    visit("shift", shift, 0.0, 1e6, "alpha: A + alpha diag|A| is factored");
+    visit("raise_shift", raise_shift,
+          "as long as pivots break down: the larger ones of 0.001, 0.01, 0.1 and 1 in turn");
+  }
+};
+
+/// What all methods M = (I + L) D (I + U) let choose: what is done about bad pivots, and the solves.
+struct FactorOptions : ShiftOptions {
   TriangularOptions solve;
 
   /// Those of a symmetric positive definite matrix, and of a general one.
@@ -24,13 +39,6 @@ struct FactorOptions {
   }
 
  protected:
-  template <class Visitor>
-  void describe_shift(Visitor& visit) {
-    visit("shift", shift, 0.0, 1e6, "alpha: A + alpha diag|A| is factored");
-    visit("raise_shift", raise_shift,
-          "as long as pivots break down: the larger ones of 0.001, 0.01, 0.1 and 1 in turn");
-  }
-
   template <class Visitor>
   void describe_solve(Visitor& visit) {
     visit("solve.method", solve.method, triangular_methods(),
@@ -55,6 +63,12 @@ struct FactorOptions {
 /// it needs are done.
 enum class FactorSchedule { automatic, levels, sync_free };
 
+inline std::vector<std::pair<std::string, FactorSchedule>> factor_schedules() {
+  return {{"auto", FactorSchedule::automatic},
+          {"levels", FactorSchedule::levels},
+          {"sync_free", FactorSchedule::sync_free}};
+}
+
 /// What incomplete factorisations on a given pattern let choose.
 struct IncompleteOptions : FactorOptions {
   FactorSchedule schedule = FactorSchedule::automatic;
@@ -64,10 +78,7 @@ struct IncompleteOptions : FactorOptions {
   template <class Visitor>
   void describe(Visitor& visit) {
     describe_shift(visit);
-    visit("schedule", schedule,
-          {{"auto", FactorSchedule::automatic},
-           {"levels", FactorSchedule::levels},
-           {"sync_free", FactorSchedule::sync_free}},
+    visit("schedule", schedule, factor_schedules(),
           "of numeric: a launch a level of rows, or one launch, each row once those that it needs are done; "
           "auto: on a host levels, on a device sync_free");
     describe_solve(visit);

@@ -51,7 +51,7 @@ struct DenseBlockOptions {
 
 /// `local = ilu0`: A = L U on A's pattern in each block. Memory: a number for each of A's entries in the
 /// blocks, and for each row one and 8 bytes.
-struct BlockIlu0Options {
+struct LocalIlu0Options {
   static constexpr const char* name = "ilu0";
   static constexpr const char* summary = "ILU(0) of each block, by a team";
   static constexpr const char* paper =
@@ -63,7 +63,7 @@ struct BlockIlu0Options {
 
 /// `local = ic0`: A = L L^T on the pattern of A's lower triangle in each block. Memory: for each of A's
 /// entries in it a number and 12 bytes, and for each row one and 16 bytes.
-struct BlockIc0Options {
+struct LocalIc0Options {
   static constexpr const char* name = "ic0";
   static constexpr const char* summary =
       "IC(0) of each block of a symmetric positive definite matrix, by a team";
@@ -79,7 +79,7 @@ struct BlockIc0Options {
 /// operations a block besides those of the factors. Memory: an entry of L or U takes a number and 4 bytes, a
 /// row a number and 16 bytes. While the factors grow there is room for the most entries that rows may have,
 /// A's and `fill` of L and of U each, m (m - 1) in a block at most; `factor_bytes` bounds it.
-struct BlockIlutOptions {
+struct LocalIlutOptions {
   static constexpr const char* name = "ilut";
   static constexpr const char* summary = "ILUT of each block, by a team: entries dropped by size and number";
   static constexpr const char* paper = "Saad, Numer. Linear Algebra Appl. 1 (1994)";

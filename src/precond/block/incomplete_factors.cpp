@@ -19,9 +19,9 @@ template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 template <class Options>
-constexpr bool is_ilut = std::is_same_v<Options, BlockIlutOptions>;
+constexpr bool is_ilut = std::is_same_v<Options, LocalIlutOptions>;
 template <class Options>
-constexpr bool is_ic0 = std::is_same_v<Options, BlockIc0Options>;
+constexpr bool is_ic0 = std::is_same_v<Options, LocalIc0Options>;
 
 /// Of a matrix whose values are places.
 template <class Space>
@@ -76,7 +76,7 @@ Factors<Scalar, Space> view_of(const auto& state) {
 /// ILUT's factors. Their memory is that of the most entries that rows may have, until they are packed.
 template <class Scalar, class Space>
 std::int64_t factor_ilut(const Space& space, const BlockValues<Scalar, Space>& values,
-                         const BlockIlutOptions& options, VectorView<BreakdownCounter, Space> outcome,
+                         const LocalIlutOptions& options, VectorView<BreakdownCounter, Space> outcome,
                          auto& state) {
   const std::string label = "prekond::block::numeric::ilut";
   const Subdomains<Space>& subdomains = values.blocks.subdomains;
@@ -262,9 +262,9 @@ void IncompleteFactors<Scalar, Space, Options>::apply(const Space& space, const 
 }
 
 #define PREKOND_INCOMPLETE_FACTORS(Scalar, Space)                    \
-  template class IncompleteFactors<Scalar, Space, BlockIlu0Options>; \
-  template class IncompleteFactors<Scalar, Space, BlockIc0Options>;  \
-  template class IncompleteFactors<Scalar, Space, BlockIlutOptions>;
+  template class IncompleteFactors<Scalar, Space, LocalIlu0Options>; \
+  template class IncompleteFactors<Scalar, Space, LocalIc0Options>;  \
+  template class IncompleteFactors<Scalar, Space, LocalIlutOptions>;
 PREKOND_INSTANTIATE(PREKOND_INCOMPLETE_FACTORS)
 
 }  // namespace prekond::impl::block

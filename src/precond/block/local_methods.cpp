@@ -16,9 +16,9 @@ const Registry<LocalMethod<Scalar, Space>>& local_method_registry() {
   using Product = LocalMethod<Scalar, Space>;
   static const Registry<Product> registry = {
       registry_line<Product, DenseInverse<Scalar, Space>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, BlockIlu0Options>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, BlockIc0Options>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, BlockIlutOptions>>(),
+      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIlu0Options>>(),
+      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIc0Options>>(),
+      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIlutOptions>>(),
   };
   return registry;
 }

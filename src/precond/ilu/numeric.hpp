@@ -6,7 +6,7 @@
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/incomplete_factorization.hpp>
 
-#include "pattern/levels/chunks.hpp"
+#include "precond/common/row_schedule.hpp"
 #include "precond/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/values.hpp"
 
@@ -18,35 +18,10 @@ namespace prekond::impl::ilu {
 
 using relaxation::Factors;
 
-struct ScheduleTuning {
-  static constexpr int chunk_rows_on_host = 16;  ///< of a ticket; on a device the vectors of a team
-  /// Levels of so few rows make one launch together, of one team.
-  static constexpr int small_on_device = 64, small_on_host = 256;
-  static constexpr std::int64_t most_polls = std::int64_t(1) << 24;  ///< some 10 s
-};
+using impl::LevelGroup;
+using impl::RowSchedule;
 
-/// Levels of one launch.
-struct LevelGroup {
-  int first = 0, last = 0;  ///< levels first .. last - 1
-  bool merged = false;      ///< small ones, by one team
-};
-
-/// Which rows are worked on when. \see FactorSchedule
-template <class Space>
-struct RowSchedule {
-  LevelSchedule<Space> levels;  ///< of L's pattern
-  std::vector<LevelGroup> groups;
-  levels::Chunks<Space> chunks;                 ///< see FactorByTickets
-  FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
-  std::int64_t most_polls = ScheduleTuning::most_polls;
-
-  std::int64_t bytes() const {
-    return static_cast<std::int64_t>((levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span()) *
-                                     sizeof(int));
-  }
-};
-
-/// Fences.
+/// By the levels of L's pattern. Fences.
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 

@@ -36,7 +36,7 @@ inline std::string advice_of_matching() {
 }
 
 /// The shifts to be tried, in turn.
-inline std::vector<double> shifts_of(const FactorOptions& options) {
+inline std::vector<double> shifts_of(const ShiftOptions& options) {
   std::vector<double> shifts = {options.shift};
   for (const double larger : {1e-3, 1e-2, 1e-1, 1.0})
     if (options.raise_shift && larger > options.shift) shifts.push_back(larger);
@@ -55,7 +55,7 @@ struct BestTry {
 /// factor(alpha, outcome) with each shift in turn until no row breaks down; else that of the fewest
 /// breakdowns.
 template <class Factor>
-auto try_shifts(const FactorOptions& options, const Factor& factor, Report& report) {
+auto try_shifts(const ShiftOptions& options, const Factor& factor, Report& report) {
   BestTry<std::invoke_result_t<const Factor&, double, Outcome&>> best;
   const auto shifts = shifts_of(options);
   for (const double alpha : shifts) {

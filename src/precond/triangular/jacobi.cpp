@@ -1,14 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/filter_entries.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include "instantiate.hpp"
 #include "precond/triangular/solve.hpp"
 
 #include <algorithm>
-#include <limits>
 
 namespace prekond::impl::triangular {
 namespace {
@@ -20,28 +18,6 @@ template <class Scalar, class Space>
 struct IsOwnColumn {
   CsrView<Scalar, Space> n;
   KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return n.col_idxs(k) < n.num_rows; }
-};
-
-/// Numbers in (-1, 1].
-template <class Scalar, class Space>
-struct FixedVector {
-  MultiVectorView<Scalar, Space> x;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    x(i, 0) = static_cast<Scalar>(2 * unit_interval(counter_hash(1, static_cast<std::uint64_t>(i))) - 1);
-  }
-};
-
-/// max |x_i - y_i|; infinity where that is not finite.
-template <class Scalar, class Space>
-struct LargestChange {
-  MultiVectorView<const Scalar, Space> x, y;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double& most) const {
-    const auto change = static_cast<double>(Kokkos::abs(x(i, 0) - y(i, 0)));
-    if (!is_finite(change))
-      most = Kokkos::Experimental::infinity_v<double>;
-    else if (change > most)
-      most = change;
-  }
 };
 
 template <class Scalar, class Space>
@@ -82,35 +58,19 @@ class JacobiSolve : public Solve<Scalar, Space> {
     sweep(space, x, y, own);
   }
 
-  /// Fixes the number of sweeps, on a fixed vector: at least `least`, at most the options'. The change of a
-  /// sweep that decides nothing is not looked at.
+  /// Fixes the number of sweeps, see try_sweeps: at most the options'.
   void fix_sweeps(const Space& space, const TriangularOptions& options, int least) {
-    using Owned = MultiVector<Scalar, Space>;
-    m_changes = {};
     // N is nilpotent: after as many sweeps as there are rows further ones would change nothing.
     const int most = static_cast<int>(std::min<std::int64_t>(options.sweeps, m_n.num_rows()));
-    m_sweeps = most;
-    if (m_sweeps == 0) return;
-    const auto vector = [&](const char* label) { return allocate<Owned>(space, label, m_n.num_rows(), 1); };
-    const Owned source = vector("prekond::triangular::numeric::x");
-    const Owned y = vector("prekond::triangular::numeric::y");
-    const Owned other = vector("prekond::triangular::numeric::other");
-    Kokkos::parallel_for("prekond::triangular::numeric::fixed_vector", rows(space),
-                         FixedVector<Scalar, Space>{source});
-    if (m_scale.extent(0) > 0) scale_vectors<Scalar, Space>(space, m_scale, source, source);
-    Const from = source;
-    for (int k = 1; k <= most; ++k) {
-      const Vectors to = k % 2 == 1 ? y : other;
-      m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
-      const bool may_be_last = k == most || (options.tolerance > 0 && k >= least);
-      if (k == 1 || may_be_last) m_changes.last = change(space, from, to);
-      if (k == 1) m_changes.first = m_changes.last;
-      m_changes.sweeps = k;
-      if (may_be_last && options.tolerance > 0 && m_changes.last <= options.tolerance * m_changes.first)
-        break;
-      from = to;
-    }
-    m_sweeps = m_changes.sweeps;  // the last change was waited for: the vectors may go
+    m_changes = try_sweeps<Scalar, Space>(
+        space, m_n.num_rows(), most, options.tolerance, least,
+        [&](const Vectors& x) {
+          if (m_scale.extent(0) > 0) scale_vectors<Scalar, Space>(space, m_scale, x, x);
+        },
+        [&](const Const& source, const Const& from, const Vectors& to) {
+          m_n.multiply_recurrence(space, {.product = -1, .source = 1}, from, source, to);
+        });
+    m_sweeps = m_changes.sweeps;
   }
   const Changes* changes() const override { return &m_changes; }
 
@@ -123,17 +83,6 @@ class JacobiSolve : public Solve<Scalar, Space> {
   }
 
  private:
-  Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(const Space& space) const {
-    return {space, 0, m_n.num_rows()};
-  }
-
-  double change(const Space& space, Const x, Const y) const {
-    double most = 0;
-    Kokkos::parallel_reduce("prekond::triangular::numeric::change", rows(space),
-                            LargestChange<Scalar, Space>{x, y}, Kokkos::Max<double>(most));
-    return most;
-  }
-
   /// The last sweep writes y.
   void sweep(const Space& space, Const x, Vectors y, const JacobiWorkspace<Scalar, Space>& own) const {
     const std::size_t count = x.extent(1);

@@ -7,6 +7,7 @@
 
 #include "pattern/levels/chunks.hpp"
 #include "precond/relaxation/color_pattern.hpp"
+#include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>
 #include <string>
@@ -23,12 +24,6 @@ struct Factor {
   CsrGraph<Space> graph;
   Vector<Scalar, Space> values;
   Vector<Scalar, Space> scale;  ///< empty: S = I
-};
-
-/// What sweeps change: the first one, and the last, and how many there are.
-struct Changes {
-  double first = 0, last = 0;
-  int sweeps = 0;
 };
 
 template <class Scalar, class Space>

@@ -23,12 +23,7 @@ std::string word_of(TriangularMethod method) {
   return {};
 }
 
-/// Why sweeps are of no use; empty where they are.
-std::string divergence(const impl::triangular::Changes& changes) {
-  if (std::isfinite(changes.first) && std::isfinite(changes.last) && changes.last <= changes.first) return {};
-  return "jacobi was refused: its last sweep changed a vector " +
-         to_string(OptionValue(changes.last / changes.first)) + " times as much as the first";
-}
+using impl::triangular::divergence;
 
 IsaiOptions isai_options(Triangle which, const TriangularOptions& options) {
   IsaiOptions result;
@@ -241,14 +236,9 @@ int TriangularSolver<Scalar, Space>::sweeps() const {
 template <class Scalar, class Space>
 std::string TriangularSolver<Scalar, Space>::describe_sweeps() const {
   if (!m_solve) return ", up to " + std::to_string(m_options.sweeps) + " sweeps";
-  const std::string text = ", " + std::to_string(sweeps()) + (sweeps() == 1 ? " sweep" : " sweeps");
-  if (m_options.tolerance == 0 || sweeps() == 0) return text;
-  const auto& changes = *m_solve->changes();
-  const std::string wanted = to_string(OptionValue(m_options.tolerance));
-  if (changes.last <= m_options.tolerance * changes.first)
-    return text + " (changes below " + wanted + " of the first)";
-  return text + " (changes of " + to_string(OptionValue(changes.last / changes.first)) +
-         " of the first, not below " + wanted + ")";
+  const impl::triangular::Changes* changes = m_solve->changes();
+  return impl::triangular::describe_sweeps(changes ? *changes : impl::triangular::Changes{},
+                                           m_options.tolerance);
 }
 
 template <class Scalar, class Space>

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// A block row of an incomplete factorisation M = (D + W) (I + U).
+#include <prekond/core/levels.hpp>
+#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/scalar.hpp>
+
+#include "core/missing_value.hpp"
+#include "core/packed.hpp"
+#include "core/relaxed_words.hpp"
+#include "matrix/block_sizes.hpp"
+#include "precond/block_ilu/invert_block.hpp"
+#include "precond/common/breakdown_counter.hpp"
+
+#include <cstdint>
+#include <thread>
+
+namespace prekond::impl::block_ilu {
+
+struct FactorTuning {
+  static constexpr int stage_entries = 128;  ///< of other rows, that a vector has in scratch; at least a block
+  static constexpr int batch = 4;            ///< entries of other rows that a lane asks for at a time
+  static constexpr int looks_at_flag = 64;   ///< polls between two looks whether another one gave up
+  static constexpr int row_bytes = 12 << 10;  ///< rows of more are worked on in global memory
+  static constexpr int lanes_of_small_blocks = 8, small_blocks = 2;
+};
+
+/// What the rows of a launch share.
+struct FactorProgress {
+  int next_chunk;
+  int gave_up;
+};
+
+/// Block row i of A's own pattern, from the rows k < i that it has entries for:
+///
+///   w_ij = a_ij - sum_{k < min(i, j)} w_ik u_kj,    D_i = w_ii,    n_ij = D_i^-1 w_ij for j < i and j > i:
+///
+/// u_ij is n_ij above the diagonal, and the row of the lower factor D (I + N) is scaled likewise. The row is
+/// worked on in scratch, or, if it is too long, in global memory; other rows' entries of U come by batches
+/// into scratch, each block once.
+///
+/// A block D_i that is singular (see BlockInverse) or a row with entries that are not finite loses all blocks
+/// but the diagonal one, of which it keeps the diagonal entries of A, 1 for those that have no finite
+/// inverse.
+template <class Scalar, class Space, int Size>
+struct FactorBlockRow {
+  using Tuning = FactorTuning;
+  static constexpr bool host = is_host_space<Space>;
+  static constexpr int device_lanes =
+      Size > 0 && Size <= Tuning::small_blocks ? Tuning::lanes_of_small_blocks : 32;
+  static constexpr int lanes = host ? 1 : device_lanes;
+  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+  using Inverse = BlockInverse<Scalar, Size>;
+
+  int size;  ///< b
+  blocks::BlockStrides strides;
+  int stage_blocks = 1;
+  int scratch_bytes = 0;
+  int row_blocks = 0;  ///< of a row in scratch; 0: in `work`
+  Scalar shift = 0, floor = 0;
+  std::int64_t num_rows = 0;    ///< of single rows
+  std::int64_t max_polls = -1;  ///< -1: what is needed is there
+  PackedVector<const std::size_t> a_ptrs;
+  PackedVector<const Scalar> a_values;
+  PackedVector<const int> diagonal;  ///< its place in A's row, or -1
+  PackedVector<const std::size_t> lower_ptrs, upper_ptrs;
+  PackedVector<const int> lower_cols, upper_cols;
+  PackedVector<Scalar> lower, upper, inverse;  ///< N's triangles, D^-1
+  PackedVector<Scalar> work;
+  PackedVector<FactorProgress> progress;
+  PackedVector<BreakdownCounter> outcome;
+
+  FactorBlockRow(int block_size, const blocks::BlockStrides& of_a) : size(block_size), strides(of_a) {}
+
+  KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : size; }
+  KOKKOS_FORCEINLINE_FUNCTION int entries() const { return block_size() * block_size(); }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(progress(0).gave_up) != 0; }
+
+  /// Of a vector: the inverse, entries of other rows and where they go, the row.
+  static std::size_t bytes_of(int b, int stage, int row) {
+    const std::size_t entries = static_cast<std::size_t>(b) * b;
+    return (Inverse::bytes(b) + (static_cast<std::size_t>(stage) + row) * entries * sizeof(Scalar) +
+            static_cast<std::size_t>(stage) * sizeof(int) + 15) /
+           16 * 16;
+  }
+
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
+    const Row row = row_of(i, memory);
+    load(level, i, row);
+    for (int t = 0; t < row.num_lower; ++t) {
+      const int k = lower_cols(row.lower_first + t);
+      if constexpr (AnyLevel::width == 1)
+        subtract_by_thread(i, row, t, k);
+      else
+        subtract(level, i, row, t, k);
+    }
+    finish(level, i, row, memory);
+  }
+
+ private:
+  /// The row in work: blocks of N's lower triangle, the diagonal, the upper triangle.
+  struct Row {
+    std::size_t lower_first, upper_first;
+    int num_lower, num_upper;
+    Scalar* blocks;
+    Scalar* stage;
+    int* places;
+    KOKKOS_FORCEINLINE_FUNCTION int num_blocks() const { return num_lower + 1 + num_upper; }
+  };
+
+  KOKKOS_FORCEINLINE_FUNCTION Row row_of(int i, char* memory) const {
+    Row row;
+    row.lower_first = lower_ptrs(i);
+    row.upper_first = upper_ptrs(i);
+    row.num_lower = static_cast<int>(lower_ptrs(i + 1) - row.lower_first);
+    row.num_upper = static_cast<int>(upper_ptrs(i + 1) - row.upper_first);
+    row.stage = reinterpret_cast<Scalar*>(memory + Inverse::bytes(block_size()));
+    Scalar* const behind = row.stage + stage_blocks * entries();
+    row.blocks =
+        row_blocks > 0 ? behind
+                       : work.data() + (row.lower_first + row.upper_first + std::size_t(i)) * entries();
+    row.places = reinterpret_cast<int*>(behind + row_blocks * entries());
+    return row;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION Scalar a_diagonal(int i, int p) const {
+    return diagonal(i) < 0 ? Scalar(0)
+                           : a_values((a_ptrs(i) + diagonal(i)) * entries() + strides.place(p, p));
+  }
+  /// Rows of the padding have 1 on the diagonal.
+  KOKKOS_FORCEINLINE_FUNCTION bool is_padding(int i, int p) const {
+    return std::int64_t(i) * block_size() + p >= num_rows;
+  }
+
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void load(const AnyLevel& level, int i, const Row& row) const {
+    const int b = block_size(), n = entries();
+    const std::size_t first = a_ptrs(i);
+    const bool has_diagonal = diagonal(i) >= 0;
+    level.region([&](int lane) {
+      for (int e = lane; e < row.num_blocks() * n; e += level.size()) {
+        const int block = e / n, q = e % n / b, p = e % b;
+        const bool own = block == row.num_lower;
+        const std::size_t k = first + block - (block > row.num_lower && !has_diagonal ? 1 : 0);
+        Scalar value = own && !has_diagonal ? Scalar(0) : a_values(k * n + strides.place(p, q));
+        if (own && p == q) {
+          value += shift * Kokkos::abs(value);
+          if (is_padding(i, p)) value = 1;
+        }
+        row.blocks[e] = value;
+      }
+    });
+  }
+
+  /// Where column j of row i stands among its blocks; -1: it does not.
+  KOKKOS_FUNCTION int place_of(int i, const Row& row, int j) const {
+    if (j == i) return row.num_lower;
+    const PackedVector<const int>& cols = j < i ? lower_cols : upper_cols;
+    const std::size_t first = j < i ? row.lower_first : row.upper_first;
+    int begin = 0, end = j < i ? row.num_lower : row.num_upper;
+    const int last = end;
+    while (begin < end) {
+      const int middle = begin + (end - begin) / 2;
+      if (cols(first + middle) < j)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    if (begin == last || cols(first + begin) != j) return -1;
+    return j < i ? begin : row.num_lower + 1 + begin;
+  }
+
+  /// w_ij -= w_ik u_kj for the blocks of row k's part of U, w_ik being the row's block t.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void subtract(const AnyLevel& level, int i, const Row& row, int t, int k) const {
+    const int b = block_size(), n = entries();
+    const std::size_t end = upper_ptrs(k + 1);
+    for (std::size_t from = upper_ptrs(k); from < end; from += stage_blocks) {
+      const int count = end - from < std::size_t(stage_blocks) ? int(end - from) : stage_blocks;
+      level.region([&](int lane) {
+        for (int u = lane; u < count; u += AnyLevel::width)
+          row.places[u] = place_of(i, row, upper_cols(from + u));
+      });
+      level.region([&](int lane) { fetch<AnyLevel::width>(lane, row, from, count); });
+      const Scalar* const left = row.blocks + t * n;
+      level.region([&](int lane) {
+        for (int e = lane; e < count * n; e += AnyLevel::width) {
+          const int u = e / n, place = row.places[u];
+          if (place < 0) continue;
+          const int within = e - u * n, q = within / b, p = within - q * b;
+          const Scalar* const right = row.stage + u * n + q * b;
+          Scalar sum = row.blocks[place * n + within];
+#pragma unroll
+          for (int r = 0; r < (Size > 0 ? Size : b); ++r)
+            sum = multiply_add(-left[r * b + p], right[r], sum);
+          row.blocks[place * n + within] = sum;
+        }
+      });
+    }
+  }
+
+  /// Entries of the blocks that have a place.
+  template <int Stride>
+  KOKKOS_FUNCTION void fetch(int lane, const Row& row, std::size_t from, int count) const {
+    constexpr int batch = Tuning::batch;
+    const int n = entries();
+    const Scalar* const source = upper.data() + from * n;
+    for (int e = lane; e < count * n; e += batch * Stride) {
+      const Scalar* address[batch];
+      Scalar value[batch];
+#pragma unroll
+      for (int m = 0; m < batch; ++m) {
+        const int own = e + m * Stride;
+        address[m] = own < count * n && row.places[own / n] >= 0 ? source + own : nullptr;
+      }
+      wait(address, value);
+#pragma unroll
+      for (int m = 0; m < batch; ++m)
+        if (address[m] != nullptr) row.stage[e + m * Stride] = value[m];
+    }
+  }
+
+  KOKKOS_FUNCTION void subtract_by_thread(int i, const Row& row, int t, int k) const {
+    const int b = block_size(), n = entries();
+    const Scalar* const left = row.blocks + t * n;
+    for (std::size_t u = upper_ptrs(k); u < upper_ptrs(k + 1); ++u) {
+      const int place = place_of(i, row, upper_cols(u));
+      if (place < 0) continue;
+      Scalar* const target = row.blocks + place * n;
+      const Scalar* right = upper.data() + u * n;
+      if (max_polls >= 0) {
+        for (int e = 0; e < n; ++e) {
+          const Scalar* address[1] = {right + e};
+          Scalar value[1];
+          wait(address, value);
+          row.stage[e] = value[0];
+        }
+        right = row.stage;
+      }
+      for (int q = 0; q < b; ++q)
+        for (int r = 0; r < b; ++r) {
+          const Scalar factor = -right[q * b + r];
+          for (int p = 0; p < b; ++p)
+            target[q * b + p] = multiply_add(left[r * b + p], factor, target[q * b + p]);
+        }
+    }
+  }
+
+  /// Asks for all values at once, and then again for those that were not there.
+  template <int N>
+  KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
+#pragma unroll
+    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? load_relaxed(*address[m]) : Scalar(0);
+    if (max_polls < 0) return;
+    for (std::int64_t polls = 0;; ++polls) {
+      bool all = true;
+#pragma unroll
+      for (int m = 0; m < N; ++m) all = all && !is_missing(value[m]);
+      if (all) return;
+      if (gives_up(polls)) break;
+#pragma unroll
+      for (int m = 0; m < N; ++m)
+        if (is_missing(value[m])) value[m] = load_relaxed(*address[m]);
+    }
+    raise_flag(progress(0).gave_up, 1);
+#pragma unroll
+    for (int m = 0; m < N; ++m)
+      if (is_missing(value[m])) value[m] = Scalar(0);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
+    if (polls >= max_polls) return true;
+    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    return has_stalled();
+  }
+
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void finish(const AnyLevel& level, int i, const Row& row, char* memory) const {
+    const int n = entries();
+    Inverse own(memory, block_size());
+    const bool regular = own.invert(level, row.blocks + row.num_lower * n, floor);
+    const int bad = level.template max<int>([&](int lane) {
+      int found = 0;
+      for (int e = lane; e < row.num_blocks() * n; e += level.size())
+        if (!is_finite(row.blocks[e])) found = 1;
+      for (int e = lane; regular && e < n; e += level.size())
+        if (!is_finite(own.result()[e])) found = 1;
+      return found;
+    });
+    const bool sound = regular && bad == 0;
+    // Others wait for U.
+    scale_blocks(level, row, own, sound, row.num_lower + 1, row.num_upper,
+                 upper.data() + row.upper_first * n);
+    scale_blocks(level, row, own, sound, 0, row.num_lower, lower.data() + row.lower_first * n);
+    level.region([&](int lane) {
+      for (int e = lane; e < n; e += level.size())
+        inverse(std::int64_t(i) * n + e) = sound ? own.result()[e] : fallback(i, e);
+      if (lane == 0 && !sound)
+        BreakdownCounter::count(outcome(0), i * block_size() + (regular ? 0 : own.failed_column()), true,
+                                regular ? 1.0f : own.bad_pivot());
+    });
+  }
+
+  KOKKOS_FUNCTION Scalar fallback(int i, int e) const {
+    const int b = block_size(), p = e % b;
+    if (e / b != p) return 0;
+    const Scalar entry = is_padding(i, p) ? Scalar(1) : a_diagonal(i, p);
+    const Scalar value = Scalar(1) / (entry + shift * Kokkos::abs(entry));
+    return is_finite(entry) && is_finite(value) ? value : Scalar(1);
+  }
+
+  /// n_ij = D_i^-1 w_ij; 0 where that is not finite, or the row fell back.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void scale_blocks(const AnyLevel& level, const Row& row, const Inverse& own, bool sound,
+                                    int first, int count, Scalar* target) const {
+    const int b = block_size(), n = entries();
+    const Scalar* const left = own.result();
+    level.region([&](int lane) {
+      for (int e = lane; e < count * n; e += level.size()) {
+        const int block = e / n, within = e - block * n, q = within / b, p = within - q * b;
+        const Scalar* const right = row.blocks + (first + block) * n + q * b;
+        Scalar sum = 0;
+        if (sound) {
+#pragma unroll
+          for (int r = 0; r < (Size > 0 ? Size : b); ++r) sum = multiply_add(left[r * b + p], right[r], sum);
+        }
+        store_relaxed(target[e], is_finite(sum) ? sum : Scalar(0));
+      }
+    });
+  }
+};
+
+}  // namespace prekond::impl::block_ilu

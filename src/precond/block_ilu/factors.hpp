@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// ILU(0) by blocks: what the pattern says, and the numbers.
+#include <prekond/pattern/fill.hpp>
+
+#include "precond/block_triangular/block_solves.hpp"
+#include "precond/common/row_schedule.hpp"
+#include "precond/common/source_blocks.hpp"
+#include "precond/ilu/row_breakdowns.hpp"
+
+#include <cstdint>
+
+namespace prekond::impl::block_ilu {
+
+template <class Scalar, class Space>
+struct Symbolic {
+  int block_size, padding;
+  std::int64_t num_blocks;  ///< of A
+  FillPattern<Space> pattern;
+  RowSchedule<Space> schedule;
+  int longest = 0;  ///< blocks of a row of the factors
+  block_triangular::BlockSolves<Scalar, Space> solves;  ///< without values
+};
+
+/// M = D (I + N) (I + U): blocks by columns.
+template <class Scalar, class Space>
+struct Factors {
+  Vector<Scalar, Space> lower, upper, inverse;  ///< N, U, D^-1
+};
+
+/// The factors of A + alpha diag|A|. Fences.
+template <class Scalar, class Space>
+Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Space>& a,
+                              const Symbolic<Scalar, Space>& symbolic, double alpha, ilu::Outcome& outcome);
+
+}  // namespace prekond::impl::block_ilu

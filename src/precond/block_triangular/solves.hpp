@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What a block triangular solver keeps, and its launches.
+#include <prekond/matrix/bcsr_operator.hpp>
+#include <prekond/precond/block_triangular_solver.hpp>
+
+#include "precond/block_triangular/row_launches.hpp"
+#include "precond/block_triangular/solve_row.hpp"
+#include "precond/triangular/try_sweeps.hpp"
+
+#include <stdexcept>
+#include <string>
+
+namespace prekond::impl::block_triangular {
+
+/// (I + N)^-1 S.
+template <class Scalar, class Space>
+struct Factor {
+  using Blocks = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  Blocks n;
+  Blocks scale;  ///< block-diagonal; without rows: S = I, or exact solves, which need its values alone
+  Vector<Scalar, Space> scale_values;
+  triangular::Changes changes;  ///< of sweeps
+  bool has_values = false;
+
+  bool has_scale() const { return scale_values.extent(0) > 0; }
+};
+
+template <class Scalar, class Space>
+struct SolveWorkspace : Workspace {
+  MultiVector<Scalar, Space> source, other;
+  Vector<SolveProgress, Space> progress;
+  std::int64_t num_rows = 0;
+  std::size_t num_vectors = 0;
+};
+
+/// Of a device's rows.
+template <class Graph>
+int lanes_of(const Graph& n, int block_size) {
+  const double rows = static_cast<double>(std::max<std::int64_t>(1, n.num_rows));
+  return SolveTuning::lanes(static_cast<double>(n.nnz()) * block_size * block_size / rows, block_size);
+}
+
+/// visit(lanes) with the number as a constant.
+template <class Space, class Visit>
+void with_lanes(int lanes, const Visit& visit) {
+  if constexpr (is_host_space<Space>) {
+    visit(std::integral_constant<int, 1>());
+  } else {
+    switch (lanes) {
+      case 8:
+        return visit(std::integral_constant<int, 8>());
+      case 16:
+        return visit(std::integral_constant<int, 16>());
+      default:
+        return visit(std::integral_constant<int, 32>());
+    }
+  }
+}
+
+template <class Scalar, class Space>
+PackedColumns<WordOf<Scalar>> words_of(const MultiVectorView<Scalar, Space>& y) {
+  PackedColumns<WordOf<Scalar>> words;
+  words.pointer = reinterpret_cast<WordOf<Scalar>*>(y.data());
+  words.stride = static_cast<std::int64_t>(y.stride(1));
+  return words;
+}
+
+/// The rows of (I + N)^-1 S x, as kernels take them; `progress` may be empty where none waits.
+template <class Row, class Scalar, class Space>
+Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorView<const Scalar, Space> x,
+             MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
+  Row row(factor.n.block_size);
+  row.num_columns = static_cast<int>(y.extent(1));
+  row.num_rows = factor.n.num_rows();
+  row.row_ptrs = factor.n.row_ptrs;
+  row.cols = factor.n.col_idxs;
+  row.values = factor.n.values;
+  if (with_scale) row.scale = factor.scale_values;
+  row.x = x;
+  row.y = words_of<Scalar, Space>(y);
+  row.progress = progress;
+  return row;
+}
+
+template <class Scalar, class Space>
+void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
+                   const RowSchedule<Space>& schedule, int lanes, MultiVectorView<const Scalar, Space> x,
+                   MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
+  with_lanes<Space>(lanes, [&](auto width) {
+    using Row = SolveBlockRow<Scalar, Space, decltype(width)::value>;
+    using Launcher = block_rows::Launcher<Row, Space>;
+    Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
+    if (schedule.how == FactorSchedule::levels)
+      return Launcher(space, row).by_levels("prekond::block_triangular::apply::level", schedule);
+    Kokkos::parallel_for("prekond::block_triangular::apply::begin",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, y.extent(0)),
+                         BeginSolve<Scalar, Space>{row.y, row.progress, row.num_columns});
+    const Launcher alone(space, row);
+    row.max_polls = schedule.most_polls;
+    Launcher(space, row).by_tickets("prekond::block_triangular::apply::chunks", schedule,
+                                    &progress.data()->next_chunk);
+    alone.stalled("prekond::block_triangular::apply::alone", schedule);
+  });
+}
+
+/// One sweep in place: y_i <- source_i - sum_k N_ik y_k. \pre y has a value
+template <class Scalar, class Space>
+void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which, int lanes,
+                    MultiVectorView<const Scalar, Space> source, MultiVectorView<Scalar, Space> y,
+                    const Vector<SolveProgress, Space>& progress) {
+  with_lanes<Space>(lanes, [&](auto width) {
+    using Row = SolveBlockRow<Scalar, Space, decltype(width)::value>;
+    const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
+    block_rows::Launcher<Row, Space>(space, row).all("prekond::block_triangular::apply::sweep",
+                                                     factor.n.num_block_rows, which == Triangle::upper);
+  });
+}
+
+}  // namespace prekond::impl::block_triangular

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows that need each other, by levels: how they are launched.
+#include <prekond/pattern/level_schedule.hpp>
+#include <prekond/precond/incomplete_options.hpp>
+
+#include "pattern/levels/chunks.hpp"
+
+#include <cstdint>
+#include <vector>
+
+namespace prekond::impl {
+
+struct ScheduleTuning {
+  static constexpr int chunk_rows_on_host = 16;  ///< of a ticket; on a device the vectors of a team
+  /// Levels of so few rows make one launch together, of one team.
+  static constexpr int small_on_device = 64, small_on_host = 256;
+  static constexpr std::int64_t most_polls = std::int64_t(1) << 24;  ///< some 10 s
+};
+
+/// Levels of one launch.
+struct LevelGroup {
+  int first = 0, last = 0;  ///< levels first .. last - 1
+  bool merged = false;      ///< small ones, by one team
+};
+
+/// Which rows are worked on when. \see FactorSchedule
+template <class Space>
+struct RowSchedule {
+  LevelSchedule<Space> levels;
+  std::vector<LevelGroup> groups;
+  levels::Chunks<Space> chunks;                 ///< of tickets
+  FactorSchedule how = FactorSchedule::levels;  ///< never `automatic`
+  std::int64_t most_polls = ScheduleTuning::most_polls;
+
+  std::int64_t bytes() const {
+    return static_cast<std::int64_t>((levels.rows.span() + levels.level_ptrs.span() + chunks.bounds.span()) *
+                                     sizeof(int));
+  }
+};
+
+/// `automatic` is `levels` on a host, `sync_free` on a device. `rows_per_chunk`: of a device's ticket. Fences.
+template <class Space>
+RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
+                                     FactorSchedule how, int rows_per_chunk);
+
+}  // namespace prekond::impl
