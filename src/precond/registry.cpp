@@ -18,6 +18,7 @@
 #include <prekond/precond/ls_polynomial.hpp>
 #include <prekond/precond/matched.hpp>
 #include <prekond/precond/mic0.hpp>
+#include <prekond/precond/multicolor_block_gs.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 #include <prekond/precond/multicolor_ssor.hpp>
@@ -52,6 +53,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
       lines.push_back(registry_line<Product, MulticolorGs<Scalar, Space>>());
       lines.push_back(registry_line<Product, MulticolorSsor<Scalar, Space>>());
+      lines.push_back(registry_line<Product, MulticolorBlockGs<Scalar, Space>>());
       lines.push_back(registry_line<Product, MulticolorIlu0<Scalar, Space>>());
       lines.push_back(registry_line<Product, Ilu0<Scalar, Space>>());
       lines.push_back(registry_line<Product, Iluk<Scalar, Space>>());

@@ -10,6 +10,12 @@ namespace prekond {
 /// The order of a sweep's colours.
 enum class SweepDirection { forward, backward, symmetric };
 
+inline std::vector<std::pair<std::string, SweepDirection>> sweep_directions() {
+  return {{"forward", SweepDirection::forward},
+          {"backward", SweepDirection::backward},
+          {"symmetric", SweepDirection::symmetric}};
+}
+
 /// Parameters of the multicolour Gauss-Seidel relaxation.
 struct MulticolorGsOptions : MulticolorOptions {
   static constexpr const char* name = "multicolor_gs";
@@ -35,10 +41,7 @@ struct MulticolorGsOptions : MulticolorOptions {
   void describe(Visitor& visit) {
     visit("sweeps", sweeps, 1, 1000000, "k; a symmetric one is a forward and a backward one");
     visit("omega", omega, 0.0, 2.0, "relaxation of the sweeps, between 0 and 2");
-    visit("direction", direction,
-          {{"forward", SweepDirection::forward},
-           {"backward", SweepDirection::backward},
-           {"symmetric", SweepDirection::symmetric}},
+    visit("direction", direction, sweep_directions(),
           "the order of the colours; cg needs symmetric");
     MulticolorOptions::describe(visit);
   }

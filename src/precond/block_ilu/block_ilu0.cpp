@@ -4,9 +4,7 @@
 #include <prekond/precond/block_ilu0.hpp>
 
 #include "instantiate.hpp"
-#include "precond/block_ilu/factor_row.hpp"
 #include "precond/block_ilu/factors.hpp"
-#include "precond/block_triangular/row_launches.hpp"
 #include "precond/ilu/try_shifts.hpp"
 
 #include <limits>
@@ -14,35 +12,6 @@
 #include <string>
 
 namespace prekond {
-namespace {
-
-template <class Space>
-struct LongestRow {
-  VectorView<const std::size_t, Space> lower, upper;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& most) const {
-    const auto own = static_cast<int>(lower(i + 1) - lower(i) + upper(i + 1) - upper(i)) + 1;
-    if (own > most) most = own;
-  }
-};
-
-template <class Space>
-int longest_row(const Space& space, const FillPattern<Space>& pattern) {
-  int most = 0;
-  Kokkos::parallel_reduce(
-      "prekond::block_ilu::symbolic::longest_row",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows()),
-      LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs}, Kokkos::Max<int>(most));
-  return most;
-}
-
-int rows_per_chunk(int block_size) {
-  using Tuning = impl::block_ilu::FactorTuning;
-  const int lanes = block_size <= Tuning::small_blocks ? Tuning::lanes_of_small_blocks : 32;
-  return impl::block_rows::LaunchTuning::team_threads(false, lanes);
-}
-
-}  // namespace
-
 template <class Scalar, class Space>
 BlockIlu0<Scalar, Space>::BlockIlu0(const BlockIlu0Options& options) : m_options(resolved(options)) {}
 
@@ -61,10 +30,11 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
     found->pattern = fill_pattern<Space>(space, impl::graph_of<Space>(a), 0,
                                          std::numeric_limits<std::int64_t>::max(), looks_at_symmetry);
     const FillPattern<Space>& pattern = found->pattern;
-    found->longest = longest_row(space, pattern);
+    found->longest = impl::block_ilu::longest_row<Space>(space, pattern);
     const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
     found->schedule =
-        impl::make_row_schedule<Space>(space, levels, m_options.schedule, rows_per_chunk(b));
+        impl::make_row_schedule<Space>(space, levels, m_options.schedule,
+                                                      impl::block_ilu::rows_per_chunk(b));
     found->solves.lower().symbolic(space, pattern.lower, b, a.padding, levels);
     if (pattern.is_symmetric)
       found->solves.upper().symbolic(space, pattern.upper, b, a.padding,
@@ -114,7 +84,7 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
                  symbolic.schedule.bytes() + solves->bytes();
   report.apply_flops = solves->flops();
   report.numeric_flops = 2 * n * b * best.tries * (lower * upper / rows + lower + upper + rows);
-  report.foreign_entries = symbolic.pattern.foreign;
+  report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
   space.fence("prekond::block_ilu::numeric");  // temporaries are freed
   m_factors = std::make_shared<const Factors>(best.factors);
   m_solves = solves;

@@ -29,6 +29,13 @@ struct Factors {
   Vector<Scalar, Space> lower, upper, inverse;  ///< N, U, D^-1
 };
 
+/// Of the factors, in blocks. Fences.
+template <class Space>
+int longest_row(const Space& space, const FillPattern<Space>& pattern);
+
+/// Of a device's ticket: the vectors of a team.
+int rows_per_chunk(int block_size);
+
 /// The factors of A + alpha diag|A|. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Space>& a,

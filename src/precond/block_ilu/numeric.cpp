@@ -63,7 +63,26 @@ bool run(const Space& space, Row row, const RowSchedule<Space>& schedule, bool b
   return ended.gave_up != 0;
 }
 
+template <class Space>
+struct LongestRow {
+  VectorView<const std::size_t, Space> lower, upper;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& most) const {
+    const auto own = static_cast<int>(lower(i + 1) - lower(i) + upper(i + 1) - upper(i)) + 1;
+    if (own > most) most = own;
+  }
+};
+
 }  // namespace
+
+template <class Space>
+int longest_row(const Space& space, const FillPattern<Space>& pattern) {
+  int most = 0;
+  Kokkos::parallel_reduce(
+      "prekond::block_ilu::symbolic::longest_row",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows()),
+      LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs}, Kokkos::Max<int>(most));
+  return most;
+}
 
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Space>& a,
@@ -98,6 +117,18 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
                                                                   : "factored in one launch");
   return factors;
 }
+
+#define PREKOND_BLOCK_ILU_ROWS(Space) \
+  template int longest_row<Space>(const Space&, const FillPattern<Space>&);
+PREKOND_INSTANTIATE_SPACES(PREKOND_BLOCK_ILU_ROWS)
+
+#ifndef PREKOND_ONLY_SINGLE
+int rows_per_chunk(int block_size) {
+  const bool is_small = block_size <= FactorTuning::small_blocks;
+  const int lanes = is_small ? FactorTuning::lanes_of_small_blocks : 32;
+  return block_rows::LaunchTuning::team_threads(false, lanes);
+}
+#endif
 
 #define PREKOND_BLOCK_ILU(Scalar, Space)                                           \
   template Factors<Scalar, Space> factor<Scalar, Space>(                           \

@@ -5,6 +5,7 @@
 #include <prekond/precond/block_triangular_solver.hpp>
 
 #include "instantiate.hpp"
+#include "precond/block_triangular/diagonal_blocks.hpp"
 #include "precond/block_triangular/solves.hpp"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 namespace prekond {
 namespace {
 
+using impl::block_triangular::diagonal_blocks;
 using impl::block_triangular::SolveProgress;
 using impl::block_triangular::SolveWorkspace;
 
@@ -20,31 +22,6 @@ std::string word_of(BlockTriangularMethod method) {
   for (const auto& [word, value] : block_triangular_methods())
     if (value == method) return word;
   return {};
-}
-
-/// Row pointers and columns of a diagonal.
-template <class Space>
-struct DiagonalPattern {
-  VectorView<std::size_t, Space> row_ptrs;
-  VectorView<int, Space> col_idxs;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    row_ptrs(i) = static_cast<std::size_t>(i);
-    if (i < static_cast<std::int64_t>(col_idxs.extent(0))) col_idxs(i) = static_cast<int>(i);
-  }
-};
-
-/// Without values.
-template <class Blocks, class Space>
-Blocks diagonal_blocks(const Space& space, const Blocks& n) {
-  const auto row_ptrs = allocate<Vector<std::size_t, Space>>(
-      space, "prekond::block_triangular::diagonal_ptrs", n.num_block_rows + 1);
-  const auto col_idxs =
-      allocate<Vector<int, Space>>(space, "prekond::block_triangular::diagonal_cols", n.num_block_rows);
-  Kokkos::parallel_for("prekond::block_triangular::symbolic::diagonal",
-                       Kokkos::RangePolicy<Space>(space, 0, n.num_block_rows + 1),
-                       DiagonalPattern<Space>{row_ptrs, col_idxs});
-  return Blocks(n.block_size, BlockOrder::by_columns, n.num_block_rows, n.num_block_rows, row_ptrs, col_idxs,
-                {}, n.padding);
 }
 
 }  // namespace

@@ -21,6 +21,14 @@ struct IsOwnColumn {
   KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
 };
 
+template <class Scalar, class Space>
+struct CountForeign {
+  CsrView<Scalar, Space> a;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    if (a.col_idxs(k) >= a.num_rows) ++count;
+  }
+};
+
 /// The block size of a setup: the one asked for, where that is not 0; that of the blocks that were given; the
 /// unknowns a node; what takes the least memory. Fences in the last case.
 template <class Scalar, class Space>
@@ -47,6 +55,17 @@ SourceBlocks<Scalar, Space> blocks_of(const Space& space, const MatrixSource<Sca
   auto own = filter_entries<Scalar, Space>(space, a, IsOwnColumn<Scalar, Space>{a});
   own.num_cols = a.num_rows;
   return to_bcsr<Scalar, Space>(space, own, block_size);
+}
+
+/// A's entries in columns of other ranks. Fences where there may be some.
+template <class Scalar, class Space>
+std::int64_t foreign_entries(const Space& space, const CsrView<Scalar, Space>& a) {
+  std::int64_t count = 0;
+  if (a.num_cols > a.num_rows)
+    Kokkos::parallel_reduce("prekond::foreign_entries",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
+                            CountForeign<Scalar, Space>{a}, count);
+  return count;
 }
 
 template <class Space, class Blocks>
