@@ -158,13 +158,13 @@ void add_setup(const Shared& data, const Settings& settings) {
       OptionFields::of(options).set({{"schedule", schedule}}, "perf_block_ilu");
       BlockIlu0<double, Space> m(options);
       m.numeric(space, source);
-      impl::block_ilu::Symbolic<double, Space> symbolic{data->b, data->a.padding, data->a.num_blocks(), {}, {}, 0, {"perf", {}}};
+      impl::block_ilu::Symbolic<double, Space> symbolic{
+          data->b, data->a.padding, data->a.num_blocks(), {}, {"perf", {}}};
       symbolic.pattern =
           fill_pattern<Space>(space, impl::graph_of<Space>(data->a), 0, std::int64_t(1) << 50, true);
-      symbolic.schedule = impl::make_row_schedule<Space>(
+      impl::block_ilu::schedule_factorisation<double, Space>(
           space, level_schedule<Space>(space, CsrGraphView<Space>(symbolic.pattern.lower), Triangle::lower),
-          options.schedule, impl::block_ilu::rows_per_chunk(data->b));
-      symbolic.longest = impl::block_ilu::longest_row<Space>(space, symbolic.pattern);
+          options.schedule, symbolic);
       impl::ilu::Outcome outcome;
       const auto factor = [&] {
         impl::block_ilu::factor<double, Space>(space, data->a, symbolic, m.shift(), outcome);

@@ -18,9 +18,8 @@ namespace impl::products {
 // those of SpmvTuning.
 struct BcsrTuning {
   static constexpr int team = 128;
-  static constexpr int panel = 2048;         ///< products that a team has in scratch, one a row of a block
   static constexpr int entries_at_once = 6;  ///< that a thread asks for, about
-  static constexpr int longest = 1024;       ///< blocks of a row that one thread adds
+  static constexpr int longest = 256;        ///< blocks of a row that one thread adds
   static constexpr int resident_threads = 1024;
 };
 
@@ -61,11 +60,11 @@ struct BlockRows {
   }
 };
 
-/// Block rows by a team: a thread multiplies a row of a block, by panels whose products stand in scratch;
-/// then a thread for each row of the matrix adds its own. What a step's threads do is written as a loop over
-/// them, which on a device is one turn each.
+/// A thread has a row of the matrix, all lanes of a block row next to each other; rows that are too long for
+/// one thread are left to the team. What a step's threads do is written as a loop over them, which on a device
+/// is one turn each.
 template <class Scalar, class Space, int Size>
-struct BcsrByStream : BlockRows<Scalar, Size> {
+struct BcsrByRows : BlockRows<Scalar, Size> {
   using Tuning = BcsrTuning;
   using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team, Tuning::resident_threads, Scalar>>;
   using Member = typename Policy::member_type;
@@ -75,28 +74,29 @@ struct BcsrByStream : BlockRows<Scalar, Size> {
       Size > 0 && Size < Tuning::entries_at_once ? Tuning::entries_at_once / Size : 1;
 
   typename RowUpdate<Scalar, Space>::Packed update;
-  std::int64_t rows_per_team;  ///< block rows; with b rows each no more than threads
 
-  static int scratch_bytes() { return (Tuning::panel + threads) * int(sizeof(Scalar)) + 16; }
+  std::int64_t rows_per_team() const { return threads / this->block_size(); }  ///< block rows
+  static int scratch_bytes() { return threads * int(sizeof(Scalar)) + 32; }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    auto* products = static_cast<Scalar*>(
-        team.team_scratch(0).get_shmem_aligned((Tuning::panel + threads) * sizeof(Scalar), 16));
-    Scalar* sums = products + Tuning::panel;
-    const RowRange rows = rows_of_team(team.league_rank(), rows_per_team, this->a.num_block_rows);
-    const std::size_t first = this->a.row_ptrs(rows.begin), last = this->a.row_ptrs(rows.end);
-    const int panel = Tuning::panel / this->block_size();  // blocks
-    for (int v = 0; v < update.num_columns; ++v) {
-      for_threads(team, [&](int t) { sums[t] = 0; });
-      for (std::size_t from = first; from < last; from += panel) {
-        const int count = last - from < std::size_t(panel) ? int(last - from) : panel;
-        for_threads(team, [&](int t) { multiply_blocks(from, count, t, update.x.column(v), products); });
-        for_threads(team, [&](int t) { add_row(rows, from, count, t, products, sums[t]); });
-      }
-      for_threads(team, [&](int t) { end_row(rows, t, v, sums[t]); });
-    }
+    auto* sums = static_cast<Scalar*>(team.team_scratch(0).get_shmem_aligned(threads * sizeof(Scalar), 16));
+    auto* has_long_rows = static_cast<int*>(team.team_scratch(0).get_shmem_aligned(sizeof(int), 16));
+    const int b = this->block_size();
+    const RowRange rows = rows_of_team(team.league_rank(), threads / b, this->a.num_block_rows);
+    for_threads(team, [&](int t) {
+      if (t == 0) *has_long_rows = 0;
+    });
+    for_threads(team, [&](int t) {
+      const std::int64_t i = rows.begin + t / b, row = i * b + t % b;
+      if (i >= rows.end || row >= this->a.num_rows) return;
+      if (is_long(i))
+        *has_long_rows = 1;
+      else
+        add_row(i, t % b, row);
+    });
+    if (*has_long_rows == 0) return;
     for (std::int64_t i = rows.begin; i < rows.end; ++i)
-      if (is_long(i)) add_long_row(team, i, products);
+      if (is_long(i)) add_long_row(team, i, sums);
   }
 
  private:
@@ -110,25 +110,30 @@ struct BcsrByStream : BlockRows<Scalar, Size> {
     team.team_barrier();
   }
 
-  /// Of `count` blocks from `from` on, those of the thread, which has row t % b of each. Columns and values
-  /// of a batch are all on their way before the first is needed.
-  KOKKOS_FORCEINLINE_FUNCTION void multiply_blocks(std::size_t from, int count, int t, const Scalar* xv,
-                                                   Scalar* products) const {
-    const int b = this->block_size(), at_once = threads / b, p = t % b;
-    if (t >= at_once * b) return;
-    const int* cols = this->a.col_idxs.data() + from;
-    const Scalar* row = this->block(from) + p * this->a.strides.of_rows;
-    for (int k = t / b; k < count; k += batch * at_once) {
+  KOKKOS_FORCEINLINE_FUNCTION void add_row(std::int64_t i, int p, std::int64_t row) const {
+    const std::size_t begin = this->a.row_ptrs(i);
+    const int count = static_cast<int>(this->a.row_ptrs(i + 1) - begin);
+    const int* cols = this->a.col_idxs.data() + begin;
+    const Scalar* entries = this->block(begin) + p * this->a.strides.of_rows;
+    for (int v = 0; v < update.num_columns; ++v)
+      update(row, v, sum_of_row(cols, entries, count, update.x.column(v)));
+  }
+
+  /// Columns and values of a batch are all on their way before the first is needed.
+  KOKKOS_FORCEINLINE_FUNCTION Scalar sum_of_row(const int* cols, const Scalar* entries, int count,
+                                                const Scalar* xv) const {
+    const int b = this->block_size();
+    Scalar sum = 0;
+    for (int k = 0; k < count; k += batch) {
       if constexpr (Size > 0) {
         int col[batch];
         Scalar value[batch][Size] = {}, factor[batch][Size] = {};
 #pragma unroll
         for (int m = 0; m < batch; ++m) {
-          const int block = k + m * at_once;
-          col[m] = block < count ? cols[block] * Size : -1;
+          col[m] = k + m < count ? cols[k + m] * Size : -1;
 #pragma unroll
           for (int q = 0; q < Size; ++q)
-            if (col[m] >= 0) value[m][q] = row[block * (Size * Size) + q * this->a.strides.of_cols];
+            if (k + m < count) value[m][q] = entries[(k + m) * (Size * Size) + q * this->a.strides.of_cols];
         }
 #pragma unroll
         for (int m = 0; m < batch; ++m)
@@ -136,45 +141,21 @@ struct BcsrByStream : BlockRows<Scalar, Size> {
           for (int q = 0; q < Size; ++q)
             if (col[m] >= 0 && has_column(col[m] + q)) factor[m][q] = xv[col[m] + q];
 #pragma unroll
-        for (int m = 0; m < batch; ++m) {
-          Scalar sum = value[m][0] * factor[m][0];
+        for (int m = 0; m < batch; ++m)
 #pragma unroll
-          for (int q = 1; q < Size; ++q) sum += value[m][q] * factor[m][q];
-          if (col[m] >= 0) products[(k + m * at_once) * Size + p] = sum;
-        }
+          for (int q = 0; q < Size; ++q) sum += value[m][q] * factor[m][q];
       } else {
-        Scalar sum = 0;
         const int col = cols[k] * b;
         for (int q = 0; q < b; ++q)
           if (has_column(col + q))
-            sum += row[std::size_t(k) * (b * b) + q * this->a.strides.of_cols] * xv[col + q];
-        products[k * b + p] = sum;
+            sum += entries[std::size_t(k) * (b * b) + q * this->a.strides.of_cols] * xv[col + q];
       }
     }
+    return sum;
   }
   /// Of the padding's columns x has nothing.
   KOKKOS_FORCEINLINE_FUNCTION bool has_column(int col) const {
     return !this->a.is_padded || col < this->a.num_cols;
-  }
-
-  /// sum += the products of row t of the team's, that the panel has.
-  KOKKOS_FORCEINLINE_FUNCTION void add_row(const RowRange& rows, std::size_t from, int count, int t,
-                                           const Scalar* products, Scalar& sum) const {
-    const int b = this->block_size(), p = t % b;
-    const std::int64_t i = rows.begin + t / b;
-    if (i >= rows.end || is_long(i)) return;
-    const std::size_t begin = this->a.row_ptrs(i), end = this->a.row_ptrs(i + 1);
-    const int first = begin > from ? int(begin - from < std::size_t(count) ? begin - from : count) : 0;
-    const int last = end > from ? int(end - from < std::size_t(count) ? end - from : count) : 0;
-    Scalar own = sum;
-    for (int k = first; k < last; ++k) own += products[k * b + p];
-    sum = own;
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION void end_row(const RowRange& rows, int t, int v, const Scalar& sum) const {
-    const int b = this->block_size();
-    const std::int64_t i = rows.begin + t / b, row = i * b + t % b;
-    if (i < rows.end && row < this->a.num_rows && !is_long(i)) update(row, v, sum);
   }
 
   /// By all threads: each has a row of the blocks.
@@ -242,16 +223,6 @@ struct BcsrByThreads : BlockRows<Scalar, Size> {
   }
 };
 
-/// As many as fill a panel, and threads; of a small matrix, a share for each team that runs at a time.
-inline std::int64_t block_rows_of_team(std::int64_t num_blocks, std::int64_t num_block_rows, int b,
-                                       std::int64_t concurrency) {
-  const std::int64_t products = num_blocks * b / std::max<std::int64_t>(1, num_block_rows) + 1;
-  const std::int64_t fit = std::int64_t(BcsrTuning::panel) * 19 / 20 / products;
-  const std::int64_t teams = std::max<std::int64_t>(1, concurrency / (2 * BcsrTuning::team));
-  const std::int64_t share = (num_block_rows + teams - 1) / teams;
-  return std::clamp<std::int64_t>(std::min(fit, share), 1, BcsrTuning::team / b);
-}
-
 template <bool WithDot, class Scalar, class Space>
 void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a,
               const RowUpdate<Scalar, Space>& update) {
@@ -261,12 +232,12 @@ void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a
           label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_block_rows),
           BcsrByThreads<Scalar, Space, Size>{{a}, update});
     } else {
-      using Kernel = BcsrByStream<Scalar, Space, Size>;
-      const std::int64_t rows =
-          block_rows_of_team(a.num_blocks, a.num_block_rows, a.block_size, space.concurrency());
-      typename Kernel::Policy policy(space, num_teams(a.num_block_rows, rows), BcsrTuning::team, 1);
+      using Kernel = BcsrByRows<Scalar, Space, Size>;
+      const Kernel kernel{{a}, update};
+      typename Kernel::Policy policy(space, num_teams(a.num_block_rows, kernel.rows_per_team()),
+                                     BcsrTuning::team, 1);
       policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
-      Kokkos::parallel_for(label, policy, Kernel{{a}, update, rows});
+      Kokkos::parallel_for(label, policy, kernel);
     }
   });
 }

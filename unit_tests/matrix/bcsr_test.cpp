@@ -133,7 +133,7 @@ TYPED_TEST(BcsrTest, ProductsOfEverySize) {
       }
 }
 
-/// More than 1024 blocks, which a device adds by a team.
+/// More than 256 blocks, which a device adds by a team.
 TYPED_TEST(BcsrTest, ProductsWithALongRow) {
   for (const BlockOrder order : both_orders) {
     check_products<double, TypeParam>(clustered(1500, 1500, 8), 1, order, 2);
@@ -182,61 +182,44 @@ TYPED_TEST(BcsrTest, ComplexProducts) {
 
 /// The code for devices, on a host: a team's threads one after the other.
 template <class Space, int Size>
-void check_streams(int n, int b, std::int64_t rows_per_team, BlockOrder order) {
-  SCOPED_TRACE("rows " + std::to_string(n) + ", blocks of " + std::to_string(b) + ", rows of a team " +
-               std::to_string(rows_per_team));
+void check_teams(int n, int b, BlockOrder order) {
+  SCOPED_TRACE("rows " + std::to_string(n) + ", blocks of " + std::to_string(b));
   const Space space;
   const auto a = clustered(n, n, 7);
   const auto blocks = to_bcsr<double, Space>(space, to_device<Space>(a), b, order);
   const auto xs = random_columns<double, Space>(n, 2, 4);
   const Strided<double, Space> x(xs, n, 1), y(n, 2, 2);
-  using Kernel = impl::products::BcsrByStream<double, Space, Size>;
+  using Kernel = impl::products::BcsrByRows<double, Space, Size>;
   const BcsrView<double, Space> view = blocks;
-  const auto teams = impl::products::num_teams(blocks.num_block_rows, rows_per_team);
-  typename Kernel::Policy policy(space, teams, 1, 1);
+  const Kernel kernel{{impl::products::PackedBcsr<double>(view)},
+                      impl::products::RowUpdate<double, Space>{{}, x.part, y.part}};
+  typename Kernel::Policy policy(
+      space, impl::products::num_teams(blocks.num_block_rows, kernel.rows_per_team()), 1, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
-  Kokkos::parallel_for("prekond::testing::bcsr", policy,
-                       Kernel{{impl::products::PackedBcsr<double>(view)},
-                              impl::products::RowUpdate<double, Space>{{}, x.part, y.part},
-                              rows_per_team});
+  Kokkos::parallel_for("prekond::testing::bcsr", policy, kernel);
   space.fence();
   const auto found = y.columns();
   for (int v = 0; v < 2; ++v) expect_step(a, RecurrenceStep<double>{}, xs[v], {}, {}, found[v]);
 }
 
-TYPED_TEST(BcsrTest, StreamsOfTeams) {
+TYPED_TEST(BcsrTest, RowsOfTeams) {
   if constexpr (is_host_space<TypeParam>) {
-    for (const BlockOrder order : both_orders) {
-      for (const int n : {61, 1500}) {
-        check_streams<TypeParam, 1>(n, 1, 128, order);
-        check_streams<TypeParam, 2>(n, 2, 64, order);
-        check_streams<TypeParam, 3>(n, 3, 15, order);
-        check_streams<TypeParam, 3>(n, 3, 42, order);
-        check_streams<TypeParam, 4>(n, 4, 1, order);
-        check_streams<TypeParam, 5>(n, 5, 25, order);
-        check_streams<TypeParam, 6>(n, 6, 3, order);
-        check_streams<TypeParam, 7>(n, 7, 18, order);
-        check_streams<TypeParam, 8>(n, 8, 16, order);
-        check_streams<TypeParam, 0>(n, 9, 14, order);
+    for (const BlockOrder order : both_orders)
+      for (const int n : {61, 610, 3100}) {  // the full row has more blocks than a thread adds, or fewer
+        check_teams<TypeParam, 1>(n, 1, order);
+        check_teams<TypeParam, 2>(n, 2, order);
+        check_teams<TypeParam, 3>(n, 3, order);
+        check_teams<TypeParam, 4>(n, 4, order);
+        check_teams<TypeParam, 5>(n, 5, order);
+        check_teams<TypeParam, 6>(n, 6, order);
+        check_teams<TypeParam, 7>(n, 7, order);
+        check_teams<TypeParam, 8>(n, 8, order);
+        check_teams<TypeParam, 0>(n, 9, order);
+        check_teams<TypeParam, 0>(n, 32, order);
       }
-      check_streams<TypeParam, 0>(61, 17, 7, order);
-      check_streams<TypeParam, 0>(610, 32, 4, order);
-      // The full row has more than the 1024 blocks that one thread adds.
-      check_streams<TypeParam, 3>(3100, 3, 42, order);
-    }
   } else {
     GTEST_SKIP() << "all other tests run it";
   }
-}
-
-TEST(BcsrStreams, RowsOfATeamFillAPanel) {
-  using impl::products::block_rows_of_team;
-  constexpr std::int64_t concurrency = 132 * 2048;
-  EXPECT_EQ(block_rows_of_team(25000000, 1000000, 3, concurrency), 25);
-  EXPECT_EQ(block_rows_of_team(5000000, 1000000, 3, concurrency), 42) << "a thread for each row";
-  EXPECT_EQ(block_rows_of_team(1000000000, 1000000, 8, concurrency), 1);
-  EXPECT_EQ(block_rows_of_team(2500, 500, 3, concurrency), 1) << "all teams have some";
-  EXPECT_EQ(block_rows_of_team(0, 0, 9, concurrency), 1);
 }
 
 TYPED_TEST(BcsrTest, SameBitsForAnyNumberOfThreadsAndColumns) {

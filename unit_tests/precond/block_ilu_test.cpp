@@ -191,15 +191,16 @@ TYPED_TEST(BlockIluTest, ARowThatWaitsInVainIsDoneAgain) {
   const TypeParam space;
   const int b = 3;
   const auto a = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(dominant_clusters(300, 5)), b);
-  impl::block_ilu::Symbolic<double, TypeParam> symbolic{b, a.padding, a.num_blocks(), {}, {}, 100, {"test", {}}};
+  impl::block_ilu::Symbolic<double, TypeParam> symbolic{b, a.padding, a.num_blocks(), {}, {"test", {}}};
   symbolic.pattern =
       fill_pattern<TypeParam>(space, impl::graph_of<TypeParam>(a), 0, std::int64_t(1) << 40, true);
   const auto levels = level_schedule<TypeParam>(space, symbolic.pattern.lower, Triangle::lower);
-  symbolic.schedule = impl::make_row_schedule<TypeParam>(space, levels, FactorSchedule::levels, 4);
+  impl::block_ilu::schedule_factorisation<double, TypeParam>(space, levels, FactorSchedule::levels, symbolic);
   impl::ilu::Outcome expected_outcome, outcome;
   const auto expected =
       impl::block_ilu::factor<double, TypeParam>(space, a, symbolic, 0, expected_outcome);
-  symbolic.schedule = impl::make_row_schedule<TypeParam>(space, levels, FactorSchedule::sync_free, 4);
+  impl::block_ilu::schedule_factorisation<double, TypeParam>(space, levels, FactorSchedule::sync_free,
+                                                             symbolic);
   auto chunks = to_vector(symbolic.schedule.chunks.bounds);
   ASSERT_GT(chunks.size(), 4u);
   std::reverse(chunks.begin(), chunks.end());

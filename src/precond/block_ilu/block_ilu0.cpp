@@ -25,16 +25,13 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
     const int b = impl::block_size_of(space, source, m_options.block_size);
     const auto a = impl::blocks_of(space, source, b);
     auto found = std::make_shared<Symbolic>(
-        Symbolic{b, a.padding, a.num_blocks(), {}, {}, 0, {this->name(), m_options.solve}});
+        Symbolic{b, a.padding, a.num_blocks(), {}, {this->name(), m_options.solve}});
     constexpr bool looks_at_symmetry = true;  // U then has L's levels
     found->pattern = fill_pattern<Space>(space, impl::graph_of<Space>(a), 0,
                                          std::numeric_limits<std::int64_t>::max(), looks_at_symmetry);
     const FillPattern<Space>& pattern = found->pattern;
-    found->longest = impl::block_ilu::longest_row<Space>(space, pattern);
     const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
-    found->schedule =
-        impl::make_row_schedule<Space>(space, levels, m_options.schedule,
-                                                      impl::block_ilu::rows_per_chunk(b));
+    impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule, *found);
     found->solves.lower().symbolic(space, pattern.lower, b, a.padding, levels);
     if (pattern.is_symmetric)
       found->solves.upper().symbolic(space, pattern.upper, b, a.padding,

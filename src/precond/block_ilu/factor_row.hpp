@@ -19,11 +19,15 @@
 namespace prekond::impl::block_ilu {
 
 struct FactorTuning {
-  static constexpr int stage_entries = 128;  ///< of other rows, that a vector has in scratch; at least a block
+  /// Of other rows, that a vector has in scratch; at least a block.
+  static constexpr int stage_entries = 256, stage_entries_of_few_lanes = 32;
   static constexpr int batch = 4;            ///< entries of other rows that a lane asks for at a time
   static constexpr int looks_at_flag = 64;   ///< polls between two looks whether another one gave up
-  static constexpr int row_bytes = 12 << 10;  ///< rows of more are worked on in global memory
-  static constexpr int lanes_of_small_blocks = 8, small_blocks = 2;
+  // On a device a vector has 8 lanes for blocks of up to 2, else 32.
+  static constexpr int few_lanes = 8, many_lanes = 32;
+  static constexpr int tiny_blocks = 2;
+
+  static constexpr int lanes(int block_size) { return block_size <= tiny_blocks ? few_lanes : many_lanes; }
 };
 
 /// What the rows of a launch share.
@@ -37,19 +41,17 @@ struct FactorProgress {
 ///   w_ij = a_ij - sum_{k < min(i, j)} w_ik u_kj,    D_i = w_ii,    n_ij = D_i^-1 w_ij for j < i and j > i:
 ///
 /// u_ij is n_ij above the diagonal, and the row of the lower factor D (I + N) is scaled likewise. The row is
-/// worked on in scratch, or, if it is too long, in global memory; other rows' entries of U come by batches
-/// into scratch, each block once.
+/// worked on in scratch, or, if it is too long, in global memory. Which blocks of the other rows it needs is
+/// found before it waits for them; they come into scratch, as many as fit at a time, each block once.
 ///
 /// A block D_i that is singular (see BlockInverse) or a row with entries that are not finite loses all blocks
 /// but the diagonal one, of which it keeps the diagonal entries of A, 1 for those that have no finite
 /// inverse.
-template <class Scalar, class Space, int Size>
+template <class Scalar, class Space, int Size, int Lanes>
 struct FactorBlockRow {
   using Tuning = FactorTuning;
   static constexpr bool host = is_host_space<Space>;
-  static constexpr int device_lanes =
-      Size > 0 && Size <= Tuning::small_blocks ? Tuning::lanes_of_small_blocks : 32;
-  static constexpr int lanes = host ? 1 : device_lanes;
+  static constexpr int lanes = host ? 1 : Lanes;
   using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
   using Inverse = BlockInverse<Scalar, Size>;
 
@@ -80,8 +82,9 @@ struct FactorBlockRow {
   /// Of a vector: the inverse, entries of other rows and where they go, the row.
   static std::size_t bytes_of(int b, int stage, int row) {
     const std::size_t entries = static_cast<std::size_t>(b) * b;
-    return (Inverse::bytes(b) + (static_cast<std::size_t>(stage) + row) * entries * sizeof(Scalar) +
-            static_cast<std::size_t>(stage) * sizeof(int) + 15) /
+    return (Inverse::bytes(b) + static_cast<std::size_t>(stage) * sizeof(Listed) +
+            (static_cast<std::size_t>(stage) + row) * entries * sizeof(Scalar) +
+            Lanes * (sizeof(std::size_t) + sizeof(int)) + static_cast<std::size_t>(row) * sizeof(int) + 15) /
            16 * 16;
   }
 
@@ -89,24 +92,31 @@ struct FactorBlockRow {
   KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
     const Row row = row_of(i, memory);
     load(level, i, row);
-    for (int t = 0; t < row.num_lower; ++t) {
-      const int k = lower_cols(row.lower_first + t);
-      if constexpr (AnyLevel::width == 1)
-        subtract_by_thread(i, row, t, k);
-      else
-        subtract(level, i, row, t, k);
+    if constexpr (AnyLevel::width == 1) {
+      for (int t = 0; t < row.num_lower; ++t)
+        subtract_by_thread(i, row, t, lower_cols(row.lower_first + t));
+    } else {
+      subtract_rows(level, i, row);
     }
     finish(level, i, row, memory);
   }
 
  private:
+  /// w_ij -= w_ik u_kj
+  struct Listed {
+    std::size_t block;  ///< u_kj in U
+    int left, place;    ///< w_ik and w_ij in the row
+  };
   /// The row in work: blocks of N's lower triangle, the diagonal, the upper triangle.
   struct Row {
     std::size_t lower_first, upper_first;
     int num_lower, num_upper;
     Scalar* blocks;
     Scalar* stage;
-    int* places;
+    Listed* listed;
+    std::size_t* begins;  ///< of rows of U
+    int* lengths;
+    int* cols;  ///< of a row in scratch
     KOKKOS_FORCEINLINE_FUNCTION int num_blocks() const { return num_lower + 1 + num_upper; }
   };
 
@@ -116,12 +126,15 @@ struct FactorBlockRow {
     row.upper_first = upper_ptrs(i);
     row.num_lower = static_cast<int>(lower_ptrs(i + 1) - row.lower_first);
     row.num_upper = static_cast<int>(upper_ptrs(i + 1) - row.upper_first);
-    row.stage = reinterpret_cast<Scalar*>(memory + Inverse::bytes(block_size()));
+    row.listed = reinterpret_cast<Listed*>(memory + Inverse::bytes(block_size()));
+    row.begins = reinterpret_cast<std::size_t*>(row.listed + stage_blocks);
+    row.stage = reinterpret_cast<Scalar*>(row.begins + Lanes);
     Scalar* const behind = row.stage + stage_blocks * entries();
     row.blocks =
         row_blocks > 0 ? behind
                        : work.data() + (row.lower_first + row.upper_first + std::size_t(i)) * entries();
-    row.places = reinterpret_cast<int*>(behind + row_blocks * entries());
+    row.lengths = reinterpret_cast<int*>(behind + row_blocks * entries());
+    row.cols = row.lengths + Lanes;
     return row;
   }
 
@@ -151,69 +164,124 @@ struct FactorBlockRow {
         }
         row.blocks[e] = value;
       }
+      if (row_blocks > 0) {
+        for (int k = lane; k < row.num_lower; k += level.size()) row.cols[k] = lower_cols(row.lower_first + k);
+        for (int k = lane; k < row.num_upper; k += level.size())
+          row.cols[row.num_lower + k] = upper_cols(row.upper_first + k);
+      }
     });
   }
 
   /// Where column j of row i stands among its blocks; -1: it does not.
   KOKKOS_FUNCTION int place_of(int i, const Row& row, int j) const {
     if (j == i) return row.num_lower;
-    const PackedVector<const int>& cols = j < i ? lower_cols : upper_cols;
-    const std::size_t first = j < i ? row.lower_first : row.upper_first;
-    int begin = 0, end = j < i ? row.num_lower : row.num_upper;
+    const bool is_lower = j < i;
+    const int* cols = is_lower ? lower_cols.data() + row.lower_first : upper_cols.data() + row.upper_first;
+    if (row_blocks > 0) cols = is_lower ? row.cols : row.cols + row.num_lower;
+    int begin = 0, end = is_lower ? row.num_lower : row.num_upper;
     const int last = end;
     while (begin < end) {
       const int middle = begin + (end - begin) / 2;
-      if (cols(first + middle) < j)
+      if (cols[middle] < j)
         begin = middle + 1;
       else
         end = middle;
     }
-    if (begin == last || cols(first + begin) != j) return -1;
-    return j < i ? begin : row.num_lower + 1 + begin;
+    if (begin == last || cols[begin] != j) return -1;
+    return is_lower ? begin : row.num_lower + 1 + begin;
   }
 
-  /// w_ij -= w_ik u_kj for the blocks of row k's part of U, w_ik being the row's block t.
+  /// w_ij -= w_ik u_kj for all k, in their order. The blocks of a few rows k of U, or of a part of one, are
+  /// looked up before they are waited for.
   template <class AnyLevel>
-  KOKKOS_FUNCTION void subtract(const AnyLevel& level, int i, const Row& row, int t, int k) const {
-    const int b = block_size(), n = entries();
-    const std::size_t end = upper_ptrs(k + 1);
-    for (std::size_t from = upper_ptrs(k); from < end; from += stage_blocks) {
-      const int count = end - from < std::size_t(stage_blocks) ? int(end - from) : stage_blocks;
+  KOKKOS_FUNCTION void subtract_rows(const AnyLevel& level, int i, const Row& row) const {
+    for (int t = 0, done = 0; t < row.num_lower;) {
+      const int end = t + AnyLevel::width < row.num_lower ? t + AnyLevel::width : row.num_lower;
       level.region([&](int lane) {
-        for (int u = lane; u < count; u += AnyLevel::width)
-          row.places[u] = place_of(i, row, upper_cols(from + u));
-      });
-      level.region([&](int lane) { fetch<AnyLevel::width>(lane, row, from, count); });
-      const Scalar* const left = row.blocks + t * n;
-      level.region([&](int lane) {
-        for (int e = lane; e < count * n; e += AnyLevel::width) {
-          const int u = e / n, place = row.places[u];
-          if (place < 0) continue;
-          const int within = e - u * n, q = within / b, p = within - q * b;
-          const Scalar* const right = row.stage + u * n + q * b;
-          Scalar sum = row.blocks[place * n + within];
-#pragma unroll
-          for (int r = 0; r < (Size > 0 ? Size : b); ++r)
-            sum = multiply_add(-left[r * b + p], right[r], sum);
-          row.blocks[place * n + within] = sum;
+        for (int k = t + lane; k < end; k += AnyLevel::width) {
+          const int other = lower_cols(row.lower_first + k);
+          row.begins[k - t] = upper_ptrs(other);
+          row.lengths[k - t] = static_cast<int>(upper_ptrs(other + 1) - upper_ptrs(other));
         }
       });
+      const int first = t;
+      while (t < end) {  // as many as there is room for
+        const int left = row.lengths[t - first] - done;
+        if (left > stage_blocks) {
+          subtract_some(level, i, row, first, t, done, stage_blocks);
+          done += stage_blocks;
+          continue;
+        }
+        int last = t + 1, count = left;
+        while (last < end && count + row.lengths[last - first] <= stage_blocks)
+          count += row.lengths[last++ - first];
+        subtract_some(level, i, row, first, t, done, count);
+        t = last;
+        done = 0;
+      }
+      level.region([](int) {});  // begins and lengths have been read
     }
   }
 
-  /// Entries of the blocks that have a place.
+  /// `count` blocks of the rows of U from the row's block `begin` on, without the first `done` of that one.
+  /// `first` is the block whose row's place is the first of `begins`.
+  template <class AnyLevel>
+  KOKKOS_FUNCTION void subtract_some(const AnyLevel& level, int i, const Row& row, int first, int begin,
+                                     int done, int count) const {
+    level.region([&](int lane) {
+      int t = begin, before = 0;  // those of rows before t
+      for (int u = lane; u < count; u += AnyLevel::width) {
+        int length = row.lengths[t - first] - (t == begin ? done : 0);
+        while (u - before >= length) {
+          before += length;
+          length = row.lengths[++t - first];
+        }
+        const std::size_t block = row.begins[t - first] + (t == begin ? done : 0) + (u - before);
+        row.listed[u] = {block, t, place_of(i, row, upper_cols(block))};
+      }
+    });
+    level.region([&](int lane) { fetch<AnyLevel::width>(lane, row, count); });
+    for (int from = 0; from < count;) {
+      const int t = row.listed[from].left;
+      int to = from + row.lengths[t - first] - (t == begin ? done : 0);
+      if (to > count) to = count;
+      level.region([&](int lane) { subtract<AnyLevel::width>(lane, row, from, to); });
+      from = to;
+    }
+  }
+
+  /// Those of one w_ik.
   template <int Stride>
-  KOKKOS_FUNCTION void fetch(int lane, const Row& row, std::size_t from, int count) const {
+  KOKKOS_FORCEINLINE_FUNCTION void subtract(int lane, const Row& row, int first, int last) const {
+    const int b = block_size(), n = entries();
+    for (int e = lane; e < (last - first) * n; e += Stride) {
+      const int u = first + e / n, within = e % n, q = within / b, p = within - q * b;
+      const Listed own = row.listed[u];
+      if (own.place < 0) continue;
+      const Scalar* const left = row.blocks + own.left * n;
+      const Scalar* const right = row.stage + u * n + q * b;
+      Scalar* const target = row.blocks + own.place * n + within;
+      Scalar sum = *target;
+#pragma unroll
+      for (int r = 0; r < (Size > 0 ? Size : b); ++r) sum = multiply_add(-left[r * b + p], right[r], sum);
+      *target = sum;
+    }
+  }
+
+  /// Those that have a place.
+  template <int Stride>
+  KOKKOS_FUNCTION void fetch(int lane, const Row& row, int count) const {
     constexpr int batch = Tuning::batch;
     const int n = entries();
-    const Scalar* const source = upper.data() + from * n;
     for (int e = lane; e < count * n; e += batch * Stride) {
       const Scalar* address[batch];
       Scalar value[batch];
 #pragma unroll
       for (int m = 0; m < batch; ++m) {
         const int own = e + m * Stride;
-        address[m] = own < count * n && row.places[own / n] >= 0 ? source + own : nullptr;
+        address[m] = own < count * n && row.listed[own / n].place >= 0
+                         ? upper.data() + row.listed[own / n].block * n + own % n
+                         : nullptr;
       }
       wait(address, value);
 #pragma unroll

@@ -18,9 +18,9 @@ struct Symbolic {
   int block_size, padding;
   std::int64_t num_blocks;  ///< of A
   FillPattern<Space> pattern;
-  RowSchedule<Space> schedule;
-  int longest = 0;  ///< blocks of a row of the factors
   block_triangular::BlockSolves<Scalar, Space> solves;  ///< without values
+  RowSchedule<Space> schedule{};
+  int longest = 0;  ///< blocks of a row of the factors
 };
 
 /// M = D (I + N) (I + U): blocks by columns.
@@ -29,12 +29,11 @@ struct Factors {
   Vector<Scalar, Space> lower, upper, inverse;  ///< N, U, D^-1
 };
 
-/// Of the factors, in blocks. Fences.
-template <class Space>
-int longest_row(const Space& space, const FillPattern<Space>& pattern);
-
-/// Of a device's ticket: the vectors of a team.
-int rows_per_chunk(int block_size);
+/// Adds the schedule, and what the rows are worked on with. Fences. \pre the pattern is there, and the levels
+/// are those of its lower triangle
+template <class Scalar, class Space>
+void schedule_factorisation(const Space& space, const LevelSchedule<Space>& levels, FactorSchedule how,
+                            Symbolic<Scalar, Space>& symbolic);
 
 /// The factors of A + alpha diag|A|. Fences.
 template <class Scalar, class Space>

@@ -13,17 +13,19 @@
 namespace prekond::impl::block_ilu {
 namespace {
 
-template <int Size, class Scalar, class Space>
-FactorBlockRow<Scalar, Space, Size> make_row(const SourceBlocks<Scalar, Space>& a,
+template <int Size, int Lanes, class Scalar, class Space>
+FactorBlockRow<Scalar, Space, Size, Lanes> make_row(const SourceBlocks<Scalar, Space>& a,
                                              const Symbolic<Scalar, Space>& symbolic,
                                              const Factors<Scalar, Space>& factors, double alpha) {
-  using Row = FactorBlockRow<Scalar, Space, Size>;
+  using Row = FactorBlockRow<Scalar, Space, Size, Lanes>;
+  using Tuning = FactorTuning;
   const int b = symbolic.block_size, n = b * b;
   Row row(b, blocks::BlockStrides(a));
-  row.stage_blocks = std::max(1, FactorTuning::stage_entries / n);
-  const bool fits =
-      std::int64_t(symbolic.longest) * n * std::int64_t(sizeof(Scalar)) <= FactorTuning::row_bytes;
-  row.row_blocks = fits ? symbolic.longest : 0;
+  const bool has_few = Lanes <= Tuning::few_lanes;
+  row.stage_blocks = std::max(1, (has_few ? Tuning::stage_entries_of_few_lanes : Tuning::stage_entries) / n);
+  const bool fits = block_rows::fits_fast_scratch<Space, Row>(
+      Row::bytes_of(b, row.stage_blocks, symbolic.longest));
+  row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
   row.scratch_bytes = static_cast<int>(Row::bytes_of(b, row.stage_blocks, row.row_blocks));
   row.shift = static_cast<Scalar>(alpha);
   row.floor = std::sqrt(std::numeric_limits<Scalar>::epsilon());
@@ -74,14 +76,18 @@ struct LongestRow {
 
 }  // namespace
 
-template <class Space>
-int longest_row(const Space& space, const FillPattern<Space>& pattern) {
-  int most = 0;
-  Kokkos::parallel_reduce(
-      "prekond::block_ilu::symbolic::longest_row",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows()),
-      LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs}, Kokkos::Max<int>(most));
-  return most;
+template <class Scalar, class Space>
+void schedule_factorisation(const Space& space, const LevelSchedule<Space>& levels, FactorSchedule how,
+                            Symbolic<Scalar, Space>& symbolic) {
+  const FillPattern<Space>& pattern = symbolic.pattern;
+  const std::int64_t n = pattern.num_rows();
+  Kokkos::parallel_reduce("prekond::block_ilu::symbolic::longest_row",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
+                          LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs},
+                          Kokkos::Max<int>(symbolic.longest));
+  symbolic.schedule = make_row_schedule<Space>(
+      space, levels, how,
+      block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes(symbolic.block_size)));
 }
 
 template <class Scalar, class Space>
@@ -90,16 +96,19 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
   using Values = Vector<Scalar, Space>;
   const std::size_t n = static_cast<std::size_t>(symbolic.block_size) * symbolic.block_size;
   Factors<Scalar, Space> factors;
-  factors.lower = allocate<Values>(space, "prekond::block_ilu::lower", symbolic.pattern.lower.nnz() * n);
-  factors.upper = allocate<Values>(space, "prekond::block_ilu::upper", symbolic.pattern.upper.nnz() * n);
-  factors.inverse = allocate<Values>(space, "prekond::block_ilu::inverse", a.num_block_rows * n);
+  // One allocation: each takes a device some 0.1 ms.
+  const std::size_t lower = symbolic.pattern.lower.nnz() * n, upper = symbolic.pattern.upper.nnz() * n,
+                    diagonal = static_cast<std::size_t>(a.num_block_rows) * n;
+  const auto all = allocate<Values>(space, "prekond::block_ilu::factors", lower + upper + diagonal);
+  factors.lower = Kokkos::subview(all, Kokkos::make_pair(std::size_t(0), lower));
+  factors.upper = Kokkos::subview(all, Kokkos::make_pair(lower, lower + upper));
+  factors.inverse = Kokkos::subview(all, Kokkos::make_pair(lower + upper, lower + upper + diagonal));
   blocks::with_block_size<Scalar>(symbolic.block_size, [&]<int Size>() {
-    auto row = make_row<Size, Scalar, Space>(a, symbolic, factors, alpha);
+    constexpr int lanes = FactorTuning::lanes(Size > 0 ? Size : largest_block_size);
+    auto row = make_row<Size, lanes, Scalar, Space>(a, symbolic, factors, alpha);
     Values work;
     if (row.row_blocks == 0)
-      work = allocate<Values>(
-          space, "prekond::block_ilu::work",
-          factors.lower.extent(0) + factors.upper.extent(0) + factors.inverse.extent(0));
+      work = allocate<Values>(space, "prekond::block_ilu::work", all.extent(0));
     row.work = work;
     const auto attempt = [&](bool by_tickets) {
       const auto counter = make_breakdown_counter(space, "prekond::block_ilu::breakdowns");
@@ -118,19 +127,9 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
   return factors;
 }
 
-#define PREKOND_BLOCK_ILU_ROWS(Space) \
-  template int longest_row<Space>(const Space&, const FillPattern<Space>&);
-PREKOND_INSTANTIATE_SPACES(PREKOND_BLOCK_ILU_ROWS)
-
-#ifndef PREKOND_ONLY_SINGLE
-int rows_per_chunk(int block_size) {
-  const bool is_small = block_size <= FactorTuning::small_blocks;
-  const int lanes = is_small ? FactorTuning::lanes_of_small_blocks : 32;
-  return block_rows::LaunchTuning::team_threads(false, lanes);
-}
-#endif
-
 #define PREKOND_BLOCK_ILU(Scalar, Space)                                           \
+  template void schedule_factorisation<Scalar, Space>(const Space&, const LevelSchedule<Space>&, \
+                                                      FactorSchedule, Symbolic<Scalar, Space>&); \
   template Factors<Scalar, Space> factor<Scalar, Space>(                           \
       const Space&, const SourceBlocks<Scalar, Space>&, const Symbolic<Scalar, Space>&, double, ilu::Outcome&);
 PREKOND_INSTANTIATE(PREKOND_BLOCK_ILU)

@@ -32,9 +32,17 @@ using Bounds = ResidentBounds<LaunchTuning::team_lanes, LaunchTuning::resident_t
 template <class Space>
 using Policy = Kokkos::TeamPolicy<Space, Bounds<Space>>;
 
-/// Scratch that a team may have at level 0; more is at level 1.
+/// Scratch that a team may have at level 0, of a device so that eight of them fit a multiprocessor; more is at
+/// level 1.
 template <class Space>
-inline constexpr int fast_scratch = is_host_space<Space> ? 20000 : 40000;
+inline constexpr int fast_scratch = is_host_space<Space> ? 20000 : 26000;
+
+/// Does that of a team whose vectors have so many bytes each fit level 0?
+template <class Space, class Row>
+bool fits_fast_scratch(std::size_t bytes_of_vector) {
+  const auto vectors = static_cast<std::size_t>(LaunchTuning::team_threads(is_host_space<Space>, Row::lanes));
+  return bytes_of_vector * vectors + 16 <= static_cast<std::size_t>(fast_scratch<Space>);
+}
 
 /// Of this thread's vector.
 template <class Space, class Member>

@@ -54,10 +54,11 @@ struct StripLanes {
 };
 
 /// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors: a vector of lanes on a device, whose sums
-/// are added in scratch, a thread of a host. S = I where there are no scales. y is read and written while
+/// are added in scratch, a thread of a host, with loops of `Size` where that is not 0. S = I where there are
+/// no scales. y is read and written while
 /// other rows are. A row that waited in vain raises the flag, and goes on with 0 for what is missing: the
 /// result is not used.
-template <class Scalar, class Space, int Lanes>
+template <class Scalar, class Space, int Lanes, int Size>
 struct SolveBlockRow {
   using Tuning = SolveTuning;
   using Word = WordOf<Scalar>;
@@ -86,7 +87,7 @@ struct SolveBlockRow {
     const int b = strip.block_size;
     for (int v = 0; v < num_columns; ++v) {
       if constexpr (AnyLevel::width == 1) {
-        Scalar sums[largest_block_size];
+        Scalar sums[Size > 0 ? Size : largest_block_size];
         sum_row(i, v, sums);
         for (int p = 0; p < b; ++p) keep(i, p, v, sums[p]);
       } else {
@@ -166,8 +167,16 @@ struct SolveBlockRow {
   }
 
   KOKKOS_FUNCTION void sum_row(int i, int v, Scalar* sums) const {
-    const int b = strip.block_size;
-    for (int p = 0; p < b; ++p) sums[p] = own_part(i, v, p, 0, 1);
+    const int b = Size > 0 ? Size : strip.block_size;
+    for (int p = 0; p < b; ++p) sums[p] = scale.is_empty() ? own_part(i, v, p, 0, 1) : Scalar(0);
+    if (!scale.is_empty()) {
+      const std::int64_t first = std::int64_t(i) * b;
+      const Scalar* block = scale.data() + std::size_t(i) * (b * b);
+      for (int q = 0; q < b && first + q < num_rows; ++q) {
+        const Scalar factor = x(first + q, v);
+        for (int p = 0; p < b; ++p) sums[p] = multiply_add(block[q * b + p], factor, sums[p]);
+      }
+    }
     const Word* known = y.column(v);
     for (std::size_t k = row_ptrs(i); k < row_ptrs(i + 1); ++k) {
       const Scalar* block = values.data() + k * std::size_t(b * b);

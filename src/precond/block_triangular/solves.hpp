@@ -5,6 +5,7 @@
 #include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/precond/block_triangular_solver.hpp>
 
+#include "matrix/block_sizes.hpp"
 #include "precond/block_triangular/row_launches.hpp"
 #include "precond/block_triangular/solve_row.hpp"
 #include "precond/triangular/try_sweeps.hpp"
@@ -42,19 +43,20 @@ int lanes_of(const Graph& n, int block_size) {
   return SolveTuning::lanes(static_cast<double>(n.nnz()) * block_size * block_size / rows, block_size);
 }
 
-/// visit(lanes) with the number as a constant.
-template <class Space, class Visit>
-void with_lanes(int lanes, const Visit& visit) {
+/// visit<Row>() with the kind of rows: lanes of a device, block sizes of a host.
+template <class Scalar, class Space, class Visit>
+void with_row(int lanes, int block_size, const Visit& visit) {
   if constexpr (is_host_space<Space>) {
-    visit(std::integral_constant<int, 1>());
+    blocks::with_block_size<Scalar>(
+        block_size, [&]<int Size>() { visit.template operator()<SolveBlockRow<Scalar, Space, 1, Size>>(); });
   } else {
     switch (lanes) {
       case 8:
-        return visit(std::integral_constant<int, 8>());
+        return visit.template operator()<SolveBlockRow<Scalar, Space, 8, 0>>();
       case 16:
-        return visit(std::integral_constant<int, 16>());
+        return visit.template operator()<SolveBlockRow<Scalar, Space, 16, 0>>();
       default:
-        return visit(std::integral_constant<int, 32>());
+        return visit.template operator()<SolveBlockRow<Scalar, Space, 32, 0>>();
     }
   }
 }
@@ -88,8 +90,7 @@ template <class Scalar, class Space>
 void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
                    const RowSchedule<Space>& schedule, int lanes, MultiVectorView<const Scalar, Space> x,
                    MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
-  with_lanes<Space>(lanes, [&](auto width) {
-    using Row = SolveBlockRow<Scalar, Space, decltype(width)::value>;
+  with_row<Scalar, Space>(lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
     if (schedule.how == FactorSchedule::levels)
@@ -110,8 +111,7 @@ template <class Scalar, class Space>
 void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which, int lanes,
                     MultiVectorView<const Scalar, Space> source, MultiVectorView<Scalar, Space> y,
                     const Vector<SolveProgress, Space>& progress) {
-  with_lanes<Space>(lanes, [&](auto width) {
-    using Row = SolveBlockRow<Scalar, Space, decltype(width)::value>;
+  with_row<Scalar, Space>(lanes, factor.n.block_size, [&]<class Row>() {
     const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
     block_rows::Launcher<Row, Space>(space, row).all("prekond::block_triangular::apply::sweep",
                                                      factor.n.num_block_rows, which == Triangle::upper);
