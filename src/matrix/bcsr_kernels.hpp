@@ -26,7 +26,7 @@ struct BcsrTuning {
 /// A's views, and its sizes as the products' checks have them.
 template <class Scalar>
 struct PackedBcsr {
-  std::int64_t num_rows, num_cols, num_block_rows, num_blocks;
+  std::int64_t num_rows, num_cols, num_block_rows, num_blocks, longest_row;
   int block_size;
   bool is_padded;
   blocks::BlockStrides strides;
@@ -40,6 +40,7 @@ struct PackedBcsr {
         num_cols(a.num_cols()),
         num_block_rows(a.num_block_rows),
         num_blocks(a.num_blocks()),
+        longest_row(a.longest_row),
         block_size(a.block_size),
         is_padded(a.padding > 0),
         strides(a),
@@ -60,55 +61,14 @@ struct BlockRows {
   }
 };
 
-/// A thread has a row of the matrix, all lanes of a block row next to each other; rows that are too long for
-/// one thread are left to the team. What a step's threads do is written as a loop over them, which on a device
-/// is one turn each.
+/// A thread has a row of the matrix, all threads of a block row next to each other.
 template <class Scalar, class Space, int Size>
-struct BcsrByRows : BlockRows<Scalar, Size> {
-  using Tuning = BcsrTuning;
-  using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team, Tuning::resident_threads, Scalar>>;
-  using Member = typename Policy::member_type;
-  static constexpr int threads = Tuning::team;
+struct RowsByThreads : BlockRows<Scalar, Size> {
   /// Blocks of which a thread asks for a row at a time.
   static constexpr int batch =
-      Size > 0 && Size < Tuning::entries_at_once ? Tuning::entries_at_once / Size : 1;
+      Size > 0 && Size < BcsrTuning::entries_at_once ? BcsrTuning::entries_at_once / Size : 1;
 
   typename RowUpdate<Scalar, Space>::Packed update;
-
-  std::int64_t rows_per_team() const { return threads / this->block_size(); }  ///< block rows
-  static int scratch_bytes() { return threads * int(sizeof(Scalar)) + 32; }
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    auto* sums = static_cast<Scalar*>(team.team_scratch(0).get_shmem_aligned(threads * sizeof(Scalar), 16));
-    auto* has_long_rows = static_cast<int*>(team.team_scratch(0).get_shmem_aligned(sizeof(int), 16));
-    const int b = this->block_size();
-    const RowRange rows = rows_of_team(team.league_rank(), threads / b, this->a.num_block_rows);
-    for_threads(team, [&](int t) {
-      if (t == 0) *has_long_rows = 0;
-    });
-    for_threads(team, [&](int t) {
-      const std::int64_t i = rows.begin + t / b, row = i * b + t % b;
-      if (i >= rows.end || row >= this->a.num_rows) return;
-      if (is_long(i))
-        *has_long_rows = 1;
-      else
-        add_row(i, t % b, row);
-    });
-    if (*has_long_rows == 0) return;
-    for (std::int64_t i = rows.begin; i < rows.end; ++i)
-      if (is_long(i)) add_long_row(team, i, sums);
-  }
-
- private:
-  KOKKOS_FORCEINLINE_FUNCTION bool is_long(std::int64_t i) const {
-    return this->a.row_ptrs(i + 1) - this->a.row_ptrs(i) > std::size_t(Tuning::longest);
-  }
-
-  template <class Step>
-  KOKKOS_FORCEINLINE_FUNCTION static void for_threads(const Member& team, const Step& step) {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, threads), step);
-    team.team_barrier();
-  }
 
   KOKKOS_FORCEINLINE_FUNCTION void add_row(std::int64_t i, int p, std::int64_t row) const {
     const std::size_t begin = this->a.row_ptrs(i);
@@ -157,21 +117,75 @@ struct BcsrByRows : BlockRows<Scalar, Size> {
   KOKKOS_FORCEINLINE_FUNCTION bool has_column(int col) const {
     return !this->a.is_padded || col < this->a.num_cols;
   }
+};
+
+/// All rows, none of which is too long for one thread.
+template <class Scalar, class Space, int Size>
+struct BcsrByRows : RowsByThreads<Scalar, Space, Size> {
+  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
+    const int b = this->block_size();
+    const std::int64_t i = row / b;
+    this->add_row(i, static_cast<int>(row - i * b), row);
+  }
+};
+
+/// The same by teams, which have the rows that are too long for one thread. What a step's threads do is written
+/// as a loop over them, which on a device is one turn each.
+template <class Scalar, class Space, int Size>
+struct BcsrByTeams : RowsByThreads<Scalar, Space, Size> {
+  using Tuning = BcsrTuning;
+  using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team, Tuning::resident_threads, Scalar>>;
+  using Member = typename Policy::member_type;
+  static constexpr int threads = Tuning::team;
+  std::int64_t rows_per_team() const { return threads / this->block_size(); }  ///< block rows
+  static int scratch_bytes() { return threads * int(sizeof(Scalar)) + 32; }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    auto* sums = static_cast<Scalar*>(team.team_scratch(0).get_shmem_aligned(threads * sizeof(Scalar), 16));
+    auto* has_long_rows = static_cast<int*>(team.team_scratch(0).get_shmem_aligned(sizeof(int), 16));
+    const int b = this->block_size();
+    const RowRange rows = rows_of_team(team.league_rank(), threads / b, this->a.num_block_rows);
+    for_threads(team, [&](int t) {
+      if (t == 0) *has_long_rows = 0;
+    });
+    for_threads(team, [&](int t) {
+      const std::int64_t i = rows.begin + t / b, row = i * b + t % b;
+      if (i >= rows.end || row >= this->a.num_rows) return;
+      if (is_long(i))
+        *has_long_rows = 1;
+      else
+        this->add_row(i, t % b, row);
+    });
+    if (*has_long_rows == 0) return;
+    for (std::int64_t i = rows.begin; i < rows.end; ++i)
+      if (is_long(i)) add_long_row(team, i, sums);
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION bool is_long(std::int64_t i) const {
+    return this->a.row_ptrs(i + 1) - this->a.row_ptrs(i) > std::size_t(Tuning::longest);
+  }
+
+  template <class Step>
+  KOKKOS_FORCEINLINE_FUNCTION static void for_threads(const Member& team, const Step& step) {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, threads), step);
+    team.team_barrier();
+  }
 
   /// By all threads: each has a row of the blocks.
   KOKKOS_FUNCTION void add_long_row(const Member& team, std::int64_t i, Scalar* sums) const {
     const int b = this->block_size(), shares = threads / b;
     const std::size_t first = this->a.row_ptrs(i);
     const std::int64_t columns = static_cast<std::int64_t>(this->a.row_ptrs(i + 1) - first) * b;
-    for (int v = 0; v < update.num_columns; ++v) {
-      const Scalar* xv = update.x.column(v);
+    for (int v = 0; v < this->update.num_columns; ++v) {
+      const Scalar* xv = this->update.x.column(v);
       for_threads(team, [&](int t) {
         Scalar sum = 0;
         const int p = t % b;
         for (std::int64_t c = t / b; c < columns && t < shares * b; c += shares) {
           const std::size_t k = first + c / b;
           const int q = static_cast<int>(c % b), col = this->a.col_idxs(k) * b + q;
-          if (has_column(col)) sum += this->block(k)[this->a.strides.place(p, q)] * xv[col];
+          if (this->has_column(col)) sum += this->block(k)[this->a.strides.place(p, q)] * xv[col];
         }
         sums[t] = sum;
       });
@@ -179,7 +193,7 @@ struct BcsrByRows : BlockRows<Scalar, Size> {
         if (p >= b || i * b + p >= this->a.num_rows) return;
         Scalar sum = sums[p];
         for (int share = 1; share < shares; ++share) sum += sums[share * b + p];
-        update(i * b + p, v, sum);
+        this->update(i * b + p, v, sum);
       });
     }
   }
@@ -232,8 +246,15 @@ void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a
           label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_block_rows),
           BcsrByThreads<Scalar, Space, Size>{{a}, update});
     } else {
-      using Kernel = BcsrByRows<Scalar, Space, Size>;
-      const Kernel kernel{{a}, update};
+      const std::int64_t longest = a.longest_row > 0 ? a.longest_row : a.num_blocks;
+      if (longest <= BcsrTuning::longest) {
+        Kokkos::parallel_for(
+            label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+            BcsrByRows<Scalar, Space, Size>{{{a}, update}});
+        return;
+      }
+      using Kernel = BcsrByTeams<Scalar, Space, Size>;
+      const Kernel kernel{{{a}, update}};
       typename Kernel::Policy policy(space, num_teams(a.num_block_rows, kernel.rows_per_team()),
                                      BcsrTuning::team, 1);
       policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));

@@ -74,10 +74,13 @@ struct Found {
   std::optional<Chunks<Space>> chunks;
 };
 
+/// May a choice be BCSR?
+enum class BlocksAre { allowed, refused };
+
 /// prekond::advise_format, which leaves in `found` what the maker of the format goes on from.
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
-                           Found<Space>& found);
+                           Found<Space>& found, BlocksAre blocks);
 
 /// Where a product runs. A host that is compiled for without fused operations has no wide vectors either (of
 /// x86 neither is in the baseline), and adds diagonals slower than rows.
@@ -90,6 +93,8 @@ inline constexpr ProductTarget product_target = !is_host_space<Space>    ? Produ
 
 /// The rule of advise_format, for bytes and counts that stand in the advice; which formats would be refused.
 void choose_format(FormatAdvice& advice, ProductTarget target, bool sell_is_refused, bool dia_is_refused);
+/// Then: blocks in place of that, where they pay.
+void choose_blocks(FormatAdvice& advice);
 
 /// prekond::make_sell and make_dia with their options' defaults, from what advice has found out, which is
 /// released.

@@ -16,10 +16,13 @@ std::unique_ptr<Operator<Scalar, Space>> make_operator(
     const CsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>& a,
     MatrixFormat format, FormatAdvice* advice) {
   impl::formats::Found<Space> found;
+  int block_size = 0;
   if (format == MatrixFormat::automatic) {
-    const FormatAdvice given = impl::formats::advise_format<Space>(space, a, sizeof(Scalar), found);
+    const FormatAdvice given = impl::formats::advise_format<Space>(
+        space, a, sizeof(Scalar), found, impl::formats::BlocksAre::allowed);
     if (advice != nullptr) *advice = given;
     format = given.format;
+    block_size = given.block_size;
   }
   switch (format) {
     case MatrixFormat::sell:
@@ -31,8 +34,8 @@ std::unique_ptr<Operator<Scalar, Space>> make_operator(
     case MatrixFormat::jad:
       return std::make_unique<JadOperator<Scalar, Space>>(make_jad<Scalar, Space>(space, a));
     case MatrixFormat::bcsr:
-      return std::make_unique<BcsrOperator<Scalar, Space>>(
-          to_bcsr<Scalar, Space>(space, a, detect_block_size<Space>(space, a, sizeof(Scalar)).block_size));
+      if (block_size == 0) block_size = detect_block_size<Space>(space, a, sizeof(Scalar)).block_size;
+      return std::make_unique<BcsrOperator<Scalar, Space>>(to_bcsr<Scalar, Space>(space, a, block_size));
     default:
       return std::make_unique<CsrOperator<Scalar, Space>>(a);
   }

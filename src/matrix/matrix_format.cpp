@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "matrix/format_layouts.hpp"
 
+#include <prekond/matrix/bcsr_matrix.hpp>
+
 #include "instantiate.hpp"
 
 #include <cstdio>
@@ -38,6 +40,10 @@ struct AdviceTuning {
   // DIA reads nothing but what it adds: it is the faster one up to so many times the bytes that SELL is
   // estimated to take (H200, elasticity3d:60, 1.06 times: 78.6 us against 71.8).
   static constexpr double dia_over_sell = 1.03;
+  // Blocks of 3 take 0.83 times SELL's bytes and as long, of 4 and 5 they are the faster ones (H200,
+  // perf_tests/results/h200/blocks/results.md).
+  static constexpr int least_block_size = 4;
+  static constexpr double blocks_over_others = 0.9;
 };
 
 template <class Space>
@@ -103,9 +109,24 @@ void choose_format(FormatAdvice& advice, ProductTarget target, bool sell_is_refu
   }
 }
 
+void choose_blocks(FormatAdvice& advice) {
+  std::int64_t chosen = advice.csr_bytes;
+  if (advice.format == MatrixFormat::sell) chosen = advice.sell_bytes;
+  if (advice.format == MatrixFormat::dia) chosen = advice.dia_bytes;
+  if (advice.block_size < AdviceTuning::least_block_size ||
+      double(advice.bcsr_bytes) >= AdviceTuning::blocks_over_others * double(chosen))
+    return;
+  const std::string b = std::to_string(advice.block_size);
+  advice.reason = "blocks of " + b + " x " + b + " take " +
+                  percent(double(advice.bcsr_bytes), double(advice.csr_bytes)) + " of CSR's bytes, " +
+                  percent(double(advice.bcsr_bytes), double(chosen)) + " of those of " +
+                  to_string(advice.format);
+  advice.format = MatrixFormat::bcsr;
+}
+
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
-                           Found<Space>& found) {
+                           Found<Space>& found, BlocksAre blocks) {
   FormatAdvice advice;
   const auto entry = static_cast<std::int64_t>(value_bytes);
   advice.csr_bytes = pattern.nnz() * (entry + 4) + 8 * pattern.num_rows;
@@ -123,6 +144,12 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
   choose_format(
       advice, product_target<Space>, is_refused(sell_places, SellOptions().max_padding),
       is_refused(double(advice.num_diagonals) * double(pattern.num_rows), DiaOptions().max_padding));
+  if (blocks == BlocksAre::allowed && pattern.num_rows > 0) {
+    const BlockFill fill = detect_block_size<Space>(space, pattern, entry);
+    advice.block_size = fill.block_size;
+    advice.bcsr_bytes = fill.bytes(pattern.num_rows, entry);
+    choose_blocks(advice);
+  }
   if (advice.format != MatrixFormat::dia) found.diagonals.reset();
   if (advice.format != MatrixFormat::sell) found.chunks.reset();
   return advice;
@@ -133,13 +160,14 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes) {
   impl::formats::Found<Space> found;
-  return impl::formats::advise_format(space, pattern, value_bytes, found);
+  return impl::formats::advise_format(space, pattern, value_bytes, found, impl::formats::BlocksAre::allowed);
 }
 
 #define PREKOND_ADVISE_FORMAT(Space)                                                                        \
   template FormatAdvice advise_format(const Space&, const CsrGraphView<Space>&, std::size_t);               \
   template FormatAdvice impl::formats::advise_format(const Space&, const CsrGraphView<Space>&, std::size_t, \
-                                                     impl::formats::Found<Space>&);
+                                                     impl::formats::Found<Space>&,                          \
+                                                     impl::formats::BlocksAre);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ADVISE_FORMAT)
 
 }  // namespace prekond

@@ -163,6 +163,14 @@ struct AddCounts {
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const { sum += counts(i); }
 };
 
+template <class Space>
+struct LargestCount {
+  Vector<int, Space> counts;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& most) const {
+    if (counts(i) > most) most = counts(i);
+  }
+};
+
 }  // namespace
 
 template <class Space>
@@ -217,7 +225,7 @@ BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> to_bcsr(
   const auto [row_ptrs, num_blocks] =
       impl::scan_row_lengths<Space>(space, "prekond::to_bcsr", block_rows, counts);
   const std::size_t places = std::size_t(block_size) * block_size;
-  const Result result(
+  Result result(
       block_size, order, block_rows, (a.num_cols + padding) / block_size, row_ptrs,
       allocate<Vector<int, Space>>(space, "prekond::to_bcsr::col_idxs", num_blocks),
       allocate_zero<Vector<Scalar, Space>>(space, "prekond::to_bcsr::values", num_blocks * places), padding);
@@ -228,6 +236,11 @@ BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> to_bcsr(
           "prekond::to_bcsr", rows.policy(space),
           FillBlocks<Scalar, Space, Lanes>{rows, a, result, impl::blocks::BlockStrides(result)});
     });
+  int longest = 0;
+  Kokkos::parallel_reduce("prekond::to_bcsr::longest_row",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, block_rows),
+                          LargestCount<Space>{counts}, Kokkos::Max<int>(longest));
+  result.longest_row = longest;
   space.fence("prekond::to_bcsr");  // the counts are freed
   return result;
 }

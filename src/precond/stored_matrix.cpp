@@ -144,7 +144,9 @@ void StoredMatrix<Scalar, Space>::keep(
     MatrixFormat format) {
   impl::formats::Found<Space> found;
   m_as = format == MatrixFormat::automatic
-             ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found).format
+             ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
+                                                        impl::formats::BlocksAre::refused)
+                   .format
              : format;
   m_format = store_as<Scalar, Value, Space>(space, h, m_as, found);
   m_is_full = std::is_same_v<Value, Scalar>;

@@ -189,10 +189,10 @@ void check_teams(int n, int b, BlockOrder order) {
   const auto blocks = to_bcsr<double, Space>(space, to_device<Space>(a), b, order);
   const auto xs = random_columns<double, Space>(n, 2, 4);
   const Strided<double, Space> x(xs, n, 1), y(n, 2, 2);
-  using Kernel = impl::products::BcsrByRows<double, Space, Size>;
+  using Kernel = impl::products::BcsrByTeams<double, Space, Size>;
   const BcsrView<double, Space> view = blocks;
-  const Kernel kernel{{impl::products::PackedBcsr<double>(view)},
-                      impl::products::RowUpdate<double, Space>{{}, x.part, y.part}};
+  const impl::products::RowUpdate<double, Space> update{{}, x.part, y.part};
+  const Kernel kernel{{{impl::products::PackedBcsr<double>(view)}, update}};
   typename Kernel::Policy policy(
       space, impl::products::num_teams(blocks.num_block_rows, kernel.rows_per_team()), 1, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(Kernel::scratch_bytes()));
@@ -200,6 +200,12 @@ void check_teams(int n, int b, BlockOrder order) {
   space.fence();
   const auto found = y.columns();
   for (int v = 0; v < 2; ++v) expect_step(a, RecurrenceStep<double>{}, xs[v], {}, {}, found[v]);
+  Kokkos::parallel_for(
+      "prekond::testing::bcsr", Kokkos::RangePolicy<Space>(space, 0, n),
+      impl::products::BcsrByRows<double, Space, Size>{{{impl::products::PackedBcsr<double>(view)}, update}});
+  space.fence();
+  const auto by_threads = y.columns();
+  for (int v = 0; v < 2; ++v) expect_step(a, RecurrenceStep<double>{}, xs[v], {}, {}, by_threads[v]);
 }
 
 TYPED_TEST(BcsrTest, RowsOfTeams) {

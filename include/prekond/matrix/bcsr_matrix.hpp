@@ -51,7 +51,9 @@ struct BcsrMatrix {
   requires(!std::is_same_v<BcsrMatrix<S, O, P, MemorySpace, T>, BcsrMatrix>)
       BcsrMatrix(const BcsrMatrix<S, O, P, MemorySpace, T>& other)
       : BcsrMatrix(other.block_size, other.order, other.num_block_rows, other.num_block_cols, other.row_ptrs,
-                   other.col_idxs, other.values, other.padding) {}
+                   other.col_idxs, other.values, other.padding) {
+    longest_row = other.longest_row;
+  }
 
   std::int64_t num_rows() const { return num_block_rows * block_size - padding; }
   std::int64_t num_cols() const { return num_block_cols * block_size - padding; }
@@ -68,6 +70,7 @@ struct BcsrMatrix {
   int padding = 0;  ///< < b
   std::int64_t num_block_rows = 0;
   std::int64_t num_block_cols = 0;
+  std::int64_t longest_row = 0;  ///< blocks of the longest row, or 0: not known. Products need not look then
   view<Offset> row_ptrs;   ///< num_block_rows + 1
   view<Ordinal> col_idxs;  ///< num_blocks()
   view<Scalar> values;     ///< num_blocks() b^2

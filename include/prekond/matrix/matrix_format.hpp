@@ -30,6 +30,8 @@ struct FormatAdvice {
   std::int64_t dia_bytes = 0;
   std::int64_t num_diagonals = 0;
   std::int64_t longest_row = 0;
+  int block_size = 1;           ///< of the blocks with the least bytes, see detect_block_size
+  std::int64_t bcsr_bytes = 0;  ///< with those
 };
 
 /// The format in which products are expected to be fastest, for values of so many bytes. It depends on the
@@ -41,10 +43,12 @@ struct FormatAdvice {
 /// - SELL on a device, where make_sell accepts the padding, it takes less than 95 % of CSR's bytes, and no
 ///   row is so long that its thread would be late: 100 ns an entry, an assumption, against 3 us, another, and
 ///   the time in which the memory of an H200 gives the whole matrix;
-/// - else CSR.
+/// - else CSR;
+/// - but BCSR, where blocks of 4 rows and more take less than 90 % of the bytes of the one chosen so far.
 ///
-/// Measured: perf_tests/results/h200/toolbox/results.md and perf_tests/results/cpu/formats.md. Cost: the row
-/// pointers, for the longest row; and count_diagonals and count_sell_places. Memory, while it runs: theirs.
+/// Measured: perf_tests/results/h200/toolbox/results.md, perf_tests/results/h200/blocks/results.md and
+/// perf_tests/results/cpu/formats.md. Cost: the row pointers, for the longest row; and count_diagonals,
+/// count_sell_places and detect_block_size. Memory, while it runs: theirs.
 /// Fences.
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes);

@@ -20,14 +20,10 @@ namespace prekond::impl::block_ilu {
 
 struct FactorTuning {
   /// Of other rows, that a vector has in scratch; at least a block.
-  static constexpr int stage_entries = 256, stage_entries_of_few_lanes = 32;
+  static constexpr int stage_entries = 256;
   static constexpr int batch = 4;            ///< entries of other rows that a lane asks for at a time
   static constexpr int looks_at_flag = 64;   ///< polls between two looks whether another one gave up
-  // On a device a vector has 8 lanes for blocks of up to 2, else 32.
-  static constexpr int few_lanes = 8, many_lanes = 32;
-  static constexpr int tiny_blocks = 2;
-
-  static constexpr int lanes(int block_size) { return block_size <= tiny_blocks ? few_lanes : many_lanes; }
+  static constexpr int lanes = 32;           ///< of a device's row
 };
 
 /// What the rows of a launch share.

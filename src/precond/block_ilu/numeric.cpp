@@ -13,16 +13,14 @@
 namespace prekond::impl::block_ilu {
 namespace {
 
-template <int Size, int Lanes, class Scalar, class Space>
-FactorBlockRow<Scalar, Space, Size, Lanes> make_row(const SourceBlocks<Scalar, Space>& a,
+template <int Size, class Scalar, class Space>
+FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBlocks<Scalar, Space>& a,
                                              const Symbolic<Scalar, Space>& symbolic,
                                              const Factors<Scalar, Space>& factors, double alpha) {
-  using Row = FactorBlockRow<Scalar, Space, Size, Lanes>;
-  using Tuning = FactorTuning;
+  using Row = FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes>;
   const int b = symbolic.block_size, n = b * b;
   Row row(b, blocks::BlockStrides(a));
-  const bool has_few = Lanes <= Tuning::few_lanes;
-  row.stage_blocks = std::max(1, (has_few ? Tuning::stage_entries_of_few_lanes : Tuning::stage_entries) / n);
+  row.stage_blocks = std::max(1, FactorTuning::stage_entries / n);
   const bool fits = block_rows::fits_fast_scratch<Space, Row>(
       Row::bytes_of(b, row.stage_blocks, symbolic.longest));
   row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
@@ -87,7 +85,7 @@ void schedule_factorisation(const Space& space, const LevelSchedule<Space>& leve
                           Kokkos::Max<int>(symbolic.longest));
   symbolic.schedule = make_row_schedule<Space>(
       space, levels, how,
-      block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes(symbolic.block_size)));
+      block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes));
 }
 
 template <class Scalar, class Space>
@@ -104,8 +102,7 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
   factors.upper = Kokkos::subview(all, Kokkos::make_pair(lower, lower + upper));
   factors.inverse = Kokkos::subview(all, Kokkos::make_pair(lower + upper, lower + upper + diagonal));
   blocks::with_block_size<Scalar>(symbolic.block_size, [&]<int Size>() {
-    constexpr int lanes = FactorTuning::lanes(Size > 0 ? Size : largest_block_size);
-    auto row = make_row<Size, lanes, Scalar, Space>(a, symbolic, factors, alpha);
+    auto row = make_row<Size, Scalar, Space>(a, symbolic, factors, alpha);
     Values work;
     if (row.row_blocks == 0)
       work = allocate<Values>(space, "prekond::block_ilu::work", all.extent(0));

@@ -7,6 +7,7 @@
 #include "instantiate.hpp"
 #include "precond/block_triangular/diagonal_blocks.hpp"
 #include "precond/block_triangular/solves.hpp"
+#include "precond/common/longest_row.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -82,7 +83,10 @@ void BlockTriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGr
                                      n.col_idxs, {}, padding);
   std::shared_ptr<const Schedule> schedule;
   if (n.num_rows > 0 && is_exact(m_options.method)) schedule = find_schedule(space, factor, levels);
-  if (n.num_rows > 0 && !is_exact(m_options.method)) factor.scale = diagonal_blocks(space, factor.n);
+  if (n.num_rows > 0 && !is_exact(m_options.method)) {
+    factor.n.longest_row = impl::longest_row<Space>(space, n.row_ptrs).length;
+    factor.scale = diagonal_blocks(space, factor.n);
+  }
   m_factor = std::make_shared<const Factor>(factor);
   m_schedule = schedule;
   m_method = m_options.method;

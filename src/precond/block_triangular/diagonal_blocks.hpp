@@ -27,7 +27,9 @@ Blocks diagonal_blocks(const Space& space, const Blocks& like) {
   Kokkos::parallel_for("prekond::block_triangular::symbolic::diagonal",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n + 1),
                        DiagonalPattern<Space>{row_ptrs, col_idxs});
-  return Blocks(like.block_size, BlockOrder::by_columns, n, n, row_ptrs, col_idxs, {}, like.padding);
+  Blocks result(like.block_size, BlockOrder::by_columns, n, n, row_ptrs, col_idxs, {}, like.padding);
+  result.longest_row = 1;
+  return result;
 }
 
 }  // namespace prekond::impl::block_triangular

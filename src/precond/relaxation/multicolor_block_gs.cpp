@@ -12,6 +12,7 @@
 #include "precond/block_triangular/diagonal_blocks.hpp"
 #include "precond/block_triangular/row_launches.hpp"
 #include "precond/common/breakdown_counter.hpp"
+#include "precond/common/longest_row.hpp"
 #include "precond/common/source_blocks.hpp"
 
 #include <limits>
@@ -25,7 +26,8 @@ namespace impl::block_gs {
 template <class Space>
 struct Pattern {
   int block_size, padding;
-  std::int64_t num_blocks;  ///< of A
+  std::int64_t num_blocks;   ///< of A
+  std::int64_t longest_row;  ///< blocks of A
   CsrGraph<Space> lower, upper;
   Vector<std::size_t, Space> lower_source, upper_source;
   LevelSchedule<Space> forward, backward;
@@ -197,8 +199,10 @@ class Sweeps {
       : m_forward(owner, Triangle::lower, by_levels()), m_backward(owner, Triangle::upper, by_levels()) {
     const int b = pattern.block_size;
     const auto blocks = [&](const CsrGraph<Space>& graph, const Vector<Scalar, Space>& values) {
-      return Blocks(b, BlockOrder::by_columns, graph.num_rows, graph.num_rows, graph.row_ptrs,
+      Blocks result(b, BlockOrder::by_columns, graph.num_rows, graph.num_rows, graph.row_ptrs,
                     graph.col_idxs, values, pattern.padding);
+      result.longest_row = pattern.longest_row;
+      return result;
     };
     m_lower = blocks(pattern.lower, lower);
     m_upper = blocks(pattern.upper, upper);
@@ -326,6 +330,7 @@ void MulticolorBlockGs<Scalar, Space>::symbolic_step(const Space& space, const m
     found->block_size = b;
     found->padding = a.padding;
     found->num_blocks = a.num_blocks();
+    found->longest_row = impl::longest_row<Space>(space, graph.row_ptrs).length;
     block_gs::split<Space>(space, {graph, coloring.colors, true}, found->lower, found->lower_source);
     block_gs::split<Space>(space, {graph, coloring.colors, false}, found->upper, found->upper_source);
     found->forward = block_gs::schedule_of(space, coloring);
