@@ -112,8 +112,7 @@ double gmres_time(benchmark::State& state, const Data& data, const Settings& set
   stopping.rtol = settings.rtol;
   stopping.max_iters = settings.max_iters;
   const auto solver = create_solver<double, Space>(
-      "gmres",
-      {{"restart", std::int64_t(settings.restart)}, {"orthogonalization", orthogonalization}});
+      "gmres", {{"restart", std::int64_t(settings.restart)}, {"orthogonalization", orthogonalization}});
   const auto result = solver->solve(space, op, &m, b, x, stopping);
   state.counters["iterations"] = double(result.iterations);
   state.counters["converged"] = result.converged;
@@ -143,10 +142,12 @@ void add_setup(const Shared& data, const Settings& settings) {
     const double time = perf::seconds(space, [&] { m.symbolic(space, source); });
     m.numeric(space, source);
     state.counters["breakdowns"] = double(m.report().breakdowns.count);
-    state.counters["num_levels"] = level_schedule<Space>(
-        space, CsrGraph<Space>{data->a.num_block_rows, data->a.num_block_rows,
-                               m.factor_lower().row_ptrs, m.factor_lower().col_idxs},
-        Triangle::lower).num_levels();
+    state.counters["num_levels"] =
+        level_schedule<Space>(space,
+                              CsrGraph<Space>{data->a.num_block_rows, data->a.num_block_rows,
+                                              m.factor_lower().row_ptrs, m.factor_lower().col_idxs},
+                              Triangle::lower)
+            .num_levels();
     return time;
   });
   for (const std::string schedule : {"levels", "sync_free"})

@@ -10,6 +10,9 @@
 
 #include <algorithm>
 
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace prekond::perf {
 
 /// bsrilu02 in place of a copy of the values, and bsrsv2 with both of its triangles.
@@ -79,8 +82,8 @@ class CusparseBlockIlu : public Preconditioner<double, Kokkos::Cuda> {
   }
   void analyse_solves() const {
     for (const auto* triangle : {&m_lower, &m_upper})
-      check(cusparseDbsrsv2_analysis(m_handle, m_direction, CUSPARSE_OPERATION_NON_TRANSPOSE, m_rows, m_blocks,
-                                     triangle->description, m_values.data(), m_row_ptrs.data(),
+      check(cusparseDbsrsv2_analysis(m_handle, m_direction, CUSPARSE_OPERATION_NON_TRANSPOSE, m_rows,
+                                     m_blocks, triangle->description, m_values.data(), m_row_ptrs.data(),
                                      m_cols.data(), m_a.block_size, triangle->info,
                                      CUSPARSE_SOLVE_POLICY_USE_LEVEL, triangle->buffer.data()));
   }
@@ -124,4 +127,6 @@ class CusparseBlockIlu : public Preconditioner<double, Kokkos::Cuda> {
 };
 
 }  // namespace prekond::perf
+
+#pragma GCC diagnostic pop
 #endif

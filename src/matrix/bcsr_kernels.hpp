@@ -129,8 +129,8 @@ struct BcsrByRows : RowsByThreads<Scalar, Space, Size> {
   }
 };
 
-/// The same by teams, which have the rows that are too long for one thread. What a step's threads do is written
-/// as a loop over them, which on a device is one turn each.
+/// The same by teams, which have the rows that are too long for one thread. What a step's threads do is
+/// written as a loop over them, which on a device is one turn each.
 template <class Scalar, class Space, int Size>
 struct BcsrByTeams : RowsByThreads<Scalar, Space, Size> {
   using Tuning = BcsrTuning;

@@ -93,7 +93,7 @@ inline constexpr ProductTarget product_target = !is_host_space<Space>    ? Produ
 
 /// The rule of advise_format, for bytes and counts that stand in the advice; which formats would be refused.
 void choose_format(FormatAdvice& advice, ProductTarget target, bool sell_is_refused, bool dia_is_refused);
-/// Then: blocks in place of that, where they pay.
+/// Then: blocks in place of that, where they pay. \pre they are full
 void choose_blocks(FormatAdvice& advice);
 
 /// prekond::make_sell and make_dia with their options' defaults, from what advice has found out, which is

@@ -18,8 +18,8 @@ std::unique_ptr<Operator<Scalar, Space>> make_operator(
   impl::formats::Found<Space> found;
   int block_size = 0;
   if (format == MatrixFormat::automatic) {
-    const FormatAdvice given = impl::formats::advise_format<Space>(
-        space, a, sizeof(Scalar), found, impl::formats::BlocksAre::allowed);
+    const FormatAdvice given = impl::formats::advise_format<Space>(space, a, sizeof(Scalar), found,
+                                                                   impl::formats::BlocksAre::allowed);
     if (advice != nullptr) *advice = given;
     format = given.format;
     block_size = given.block_size;

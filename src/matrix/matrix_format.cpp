@@ -148,7 +148,8 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
     const BlockFill fill = detect_block_size<Space>(space, pattern, entry);
     advice.block_size = fill.block_size;
     advice.bcsr_bytes = fill.bytes(pattern.num_rows, entry);
-    choose_blocks(advice);
+    const bool are_full = fill.num_blocks * fill.block_size * fill.block_size == pattern.nnz();
+    if (are_full) choose_blocks(advice);  // else entries of 0 would be added
   }
   if (advice.format != MatrixFormat::dia) found.diagonals.reset();
   if (advice.format != MatrixFormat::sell) found.chunks.reset();

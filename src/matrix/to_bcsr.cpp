@@ -225,10 +225,10 @@ BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> to_bcsr(
   const auto [row_ptrs, num_blocks] =
       impl::scan_row_lengths<Space>(space, "prekond::to_bcsr", block_rows, counts);
   const std::size_t places = std::size_t(block_size) * block_size;
-  Result result(
-      block_size, order, block_rows, (a.num_cols + padding) / block_size, row_ptrs,
-      allocate<Vector<int, Space>>(space, "prekond::to_bcsr::col_idxs", num_blocks),
-      allocate_zero<Vector<Scalar, Space>>(space, "prekond::to_bcsr::values", num_blocks * places), padding);
+  Result result(block_size, order, block_rows, (a.num_cols + padding) / block_size, row_ptrs,
+                allocate<Vector<int, Space>>(space, "prekond::to_bcsr::col_idxs", num_blocks),
+                allocate_zero<Vector<Scalar, Space>>(space, "prekond::to_bcsr::values", num_blocks * places),
+                padding);
   if (block_rows > 0)
     with_lanes<Space>(block_size, [&]<int Lanes>() {
       const MergeRows<Space, Lanes> rows{a, block_size};

@@ -169,8 +169,22 @@ void Jacobi<Scalar, Space>::invert_l1(const Space& space, const matrix_view& a, 
 }
 
 template <class Scalar, class Space>
-void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_view& a, Report& report) {
+void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_source& source, Report& report) {
+  const matrix_view& a = source.csr();
   const int size = m_options.block_size;
+  impl::jacobi::DiagonalBlocks<Scalar, Space> given;
+  if (source.blocks() != nullptr && source.blocks()->block_size == size) {
+    const auto& blocks = *source.blocks();
+    const bool by_rows = blocks.order == BlockOrder::by_rows;
+    given.graph.num_rows = blocks.num_block_rows;
+    given.graph.num_cols = blocks.num_block_cols;
+    given.graph.row_ptrs = blocks.row_ptrs;
+    given.graph.col_idxs = blocks.col_idxs;
+    given.values = blocks.values;
+    given.size = size;
+    given.row_stride = by_rows ? size : 1;
+    given.column_stride = by_rows ? 1 : size;
+  }
   const auto outcome = impl::make_breakdown_counter(space, "prekond::jacobi::breakdowns");
   const auto run = [&](auto lanes) {
     using Kernel = impl::jacobi::InvertBlocks<Scalar, Space, decltype(lanes)::value>;
@@ -180,7 +194,8 @@ void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_view&
                                 static_cast<Scalar>(m_options.omega),
                                 m_inverse,
                                 outcome,
-                                Kernel::blocks_of_team(size)});
+                                Kernel::blocks_of_team(size),
+                                given});
   };
   if constexpr (is_host_space<Space>)
     run(std::integral_constant<int, 1>{});
@@ -224,7 +239,7 @@ void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_source
   const auto n = static_cast<double>(a.num_rows);
   if (m_options.type == JacobiType::point) invert_point(space, a, report);
   if (m_options.type == JacobiType::l1) invert_l1(space, a, report);
-  if (is_block()) invert_blocks(space, a, report);
+  if (is_block()) invert_blocks(space, source, report);
   m_hermitian = is_known_hermitian(space);
   if (!is_block() && m_options.omega != 1)
     Kokkos::parallel_for(

@@ -145,7 +145,7 @@ void StoredMatrix<Scalar, Space>::keep(
   impl::formats::Found<Space> found;
   m_as = format == MatrixFormat::automatic
              ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
-                                                        impl::formats::BlocksAre::refused)
+                                                   impl::formats::BlocksAre::refused)
                    .format
              : format;
   m_format = store_as<Scalar, Value, Space>(space, h, m_as, found);

@@ -46,8 +46,8 @@ TYPED_TEST(KokkosKernelsBlocksTest, WhatTheyDoNotHaveIsRefused) {
   const auto a = to_device<TypeParam>(clustered(61, 61, 4));
   const auto padded = to_bcsr<double, TypeParam>(space, a, 3, BlockOrder::by_rows);
   EXPECT_THAT(message_of<InputError>([&] { to_bsr_matrix("", padded); }), HasSubstr("padding"));
-  const auto by_columns =
-      to_bcsr<double, TypeParam>(space, to_device<TypeParam>(clustered(60, 60, 4)), 3, BlockOrder::by_columns);
+  const auto by_columns = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(clustered(60, 60, 4)), 3,
+                                                     BlockOrder::by_columns);
   EXPECT_THAT(message_of<InputError>([&] { to_bsr_matrix("", by_columns); }), HasSubstr("by columns"));
 }
 

@@ -12,6 +12,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/half.hpp>
 #include <prekond/core/multiply_add.hpp>
+#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/matrix_format.hpp>
@@ -659,6 +660,35 @@ HostMatrix<double> sparse_diagonals() {
   return a;
 }
 
+TYPED_TEST(FormatsTest, FullBlocksOfFourRowsAreChosenWhereTheyAreSmaller) {
+  const TypeParam space;
+  for (const int b : {3, 4, 5}) {
+    // A chain of nodes with b unknowns each, every tenth node beside one far away.
+    const int nodes = 200;
+    std::vector<std::vector<double>> dense(nodes * b, std::vector<double>(nodes * b, 0));
+    for (int i = 0; i < nodes; ++i)
+      for (int j = 0; j < nodes; ++j)
+        if (std::abs(i - j) <= 1 || (i % 10 == 0 && j == (i * 7 + 13) % nodes))
+          for (int p = 0; p < b; ++p)
+            for (int q = 0; q < b; ++q) dense[i * b + p][j * b + q] = 1 + p + q;
+    HostMatrix<double> host = sparse(dense);
+    const auto a = to_device<TypeParam>(host);
+    FormatAdvice advice;
+    const auto op = make_operator<double, TypeParam>(space, a, MatrixFormat::automatic, &advice);
+    EXPECT_EQ(advice.block_size, b);
+    EXPECT_EQ(advice.format == MatrixFormat::bcsr, b >= 4) << advice.reason;
+    if (b < 4) continue;
+    EXPECT_THAT(advice.reason, ::testing::HasSubstr("blocks of " + std::to_string(b)));
+    EXPECT_NE((dynamic_cast<const BcsrOperator<double, TypeParam>*>(op.get())), nullptr);
+    host.values.pop_back();  // a block that is not full
+    host.col_idxs.pop_back();
+    --host.row_ptrs.back();
+    EXPECT_NE(
+        (advise_format<TypeParam>(space, CsrView<double, TypeParam>(to_device<TypeParam>(host)), 8).format),
+        MatrixFormat::bcsr);
+  }
+}
+
 TYPED_TEST(FormatsTest, AdviceChoosesNothingThatIsRefused) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(sparse_diagonals());
@@ -706,8 +736,8 @@ TYPED_TEST(FormatsTest, MakersGoOnFromWhatAdviceHasFound) {
   }
   const auto irregular = to_device<TypeParam>(cases()[8].matrix);
   impl::formats::Found<TypeParam> found;
-  const FormatAdvice advice =
-      impl::formats::advise_format<TypeParam>(space, CsrView<double, TypeParam>(irregular), 8, found);
+  const FormatAdvice advice = impl::formats::advise_format<TypeParam>(
+      space, CsrView<double, TypeParam>(irregular), 8, found, impl::formats::BlocksAre::allowed);
   EXPECT_FALSE(found.diagonals);
   EXPECT_EQ(found.chunks.has_value(), advice.format == MatrixFormat::sell);
   found.chunks =

@@ -149,7 +149,8 @@ TYPED_TEST(BlockIluTest, ApplicationsEqualTheScalarOnesOfTheExpandedMatrix) {
     if (host.num_rows % b != 0) continue;
     const auto a = to_device<TypeParam>(host);
     const auto blocks = to_bcsr<double, TypeParam>(space, a, b);
-    auto dominant = to_host(expand_blocks<double, TypeParam>(space, blocks));  // empty rows need a diagonal for the scalar method
+    auto dominant = to_host(
+        expand_blocks<double, TypeParam>(space, blocks));  // empty rows need a diagonal for the scalar method
     for (std::int64_t i = 0; i < dominant.num_rows; ++i)
       for (std::size_t k = dominant.row_ptrs[i]; k < dominant.row_ptrs[i + 1]; ++k)
         if (dominant.col_idxs[k] == i && dominant.values[k] == 0) dominant.values[k] = 3;
@@ -197,8 +198,7 @@ TYPED_TEST(BlockIluTest, ARowThatWaitsInVainIsDoneAgain) {
   const auto levels = level_schedule<TypeParam>(space, symbolic.pattern.lower, Triangle::lower);
   impl::block_ilu::schedule_factorisation<double, TypeParam>(space, levels, FactorSchedule::levels, symbolic);
   impl::ilu::Outcome expected_outcome, outcome;
-  const auto expected =
-      impl::block_ilu::factor<double, TypeParam>(space, a, symbolic, 0, expected_outcome);
+  const auto expected = impl::block_ilu::factor<double, TypeParam>(space, a, symbolic, 0, expected_outcome);
   impl::block_ilu::schedule_factorisation<double, TypeParam>(space, levels, FactorSchedule::sync_free,
                                                              symbolic);
   auto chunks = to_vector(symbolic.schedule.chunks.bounds);
@@ -299,7 +299,8 @@ TYPED_TEST(BlockIluTest, NumericTakesNewValuesAndRefusesAnotherPattern) {
   fresh.numeric(TypeParam(), to_device<TypeParam>(host));
   EXPECT_EQ(to_vector(m.factor_upper().values), to_vector(fresh.factor_upper().values));
   const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
-  EXPECT_THAT(message_of<InputError>([&] { m.numeric(TypeParam(), other); }), HasSubstr("call symbolic again"));
+  EXPECT_THAT(message_of<InputError>([&] { m.numeric(TypeParam(), other); }),
+              HasSubstr("call symbolic again"));
 }
 
 TYPED_TEST(BlockIluTest, ValuesThatAreNotFiniteAreContained) {

@@ -56,7 +56,8 @@ TriangleCase random_triangle(int rows, int b, int padding, Triangle which, doubl
       for (int q = 0; q < b; ++q) {
         if (i == rows - 1 && (p >= b - padding || q >= b - padding)) result.scale[i][q * b + p] = 0;
         for (auto& [k, block] : result.rows[i])
-          if ((i == rows - 1 && p >= b - padding) || (k == rows - 1 && q >= b - padding)) block[q * b + p] = 0;
+          if ((i == rows - 1 && p >= b - padding) || (k == rows - 1 && q >= b - padding))
+            block[q * b + p] = 0;
       }
   return result;
 }
@@ -230,9 +231,8 @@ TYPED_TEST(BlockTriangularTest, OneSweepInPlaceIsNoWorseThanOneOfJacobi) {
   options.sweeps = 1;
   const auto solver = solver_of<double, TypeParam>(test, true, options);
   const auto x = vectors<double>(6, 1);
-  expect_solution(test, true, x[0], applied(solver, x)[0], 1e-13, [&](const LongBlock& source) {
-    return reference_solve(test.rows, 3, source, true);
-  });
+  expect_solution(test, true, x[0], applied(solver, x)[0], 1e-13,
+                  [&](const LongBlock& source) { return reference_solve(test.rows, 3, source, true); });
 }
 
 TYPED_TEST(BlockTriangularTest, SweepsThatDivergeAreRefused) {

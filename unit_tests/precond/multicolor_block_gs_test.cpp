@@ -33,8 +33,8 @@ MulticolorBlockGsOptions options_of(int b, SweepDirection direction = SweepDirec
 }
 
 /// Sweeps over the colours, block row after block row. Falls back as ReferenceBlockIlu does.
-LongBlock reference_sweeps(const HostMatrix<double>& a, int b, const std::vector<int>& colors,
-                           int num_colors, const MulticolorBlockGsOptions& options, const LongBlock& source) {
+LongBlock reference_sweeps(const HostMatrix<double>& a, int b, const std::vector<int>& colors, int num_colors,
+                           const MulticolorBlockGsOptions& options, const LongBlock& source) {
   const LongBlockRows rows = block_rows_of(a, b);
   const int n = static_cast<int>(rows.size());
   std::vector<LongBlock> inverse(n);

@@ -165,8 +165,8 @@ inline LongBlock reference_scale(const std::vector<LongBlock>& blocks, int b, co
   return y;
 }
 
-/// Clusters of entries, see clustered(), with a diagonal of `dominance` times the row's sum, where the row has
-/// entries.
+/// Clusters of entries, see clustered(), with a diagonal of `dominance` times the row's sum, where the row
+/// has entries.
 inline HostMatrix<double> dominant_clusters(std::int64_t n, unsigned seed, double dominance = 1.5) {
   HostMatrix<double> a = clustered(n, n, seed);
   std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));

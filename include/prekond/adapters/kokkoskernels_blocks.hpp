@@ -33,8 +33,8 @@ auto to_bcsr_matrix(const KokkosSparse::Experimental::BsrMatrix<Scalar, Ordinal,
 /// not have, and where a size does not fit the ordinal
 template <class Device, class Scalar, class Ordinal, class Offset, class MemorySpace>
 auto to_bsr_matrix(const std::string& label, const BcsrMatrix<Scalar, Ordinal, Offset, MemorySpace>& a) {
-  using Result = KokkosSparse::Experimental::BsrMatrix<Scalar, Ordinal, Device, void,
-                                                       std::remove_const_t<Offset>>;
+  using Result =
+      KokkosSparse::Experimental::BsrMatrix<Scalar, Ordinal, Device, void, std::remove_const_t<Offset>>;
   using Size = std::remove_const_t<Ordinal>;
   constexpr std::int64_t largest = std::numeric_limits<Size>::max();
   const std::string name = "prekond::kokkoskernels::to_bsr_matrix: ";
@@ -47,8 +47,7 @@ auto to_bsr_matrix(const std::string& label, const BcsrMatrix<Scalar, Ordinal, O
     throw InputError(name + "the matrix is " + std::to_string(a.num_rows()) + " x " +
                      std::to_string(a.num_cols()) + ", the ordinal holds at most " + std::to_string(largest));
   const typename Result::staticcrsgraph_type graph(a.col_idxs, a.row_ptrs);
-  return Result(label, static_cast<Size>(a.num_block_cols), a.values, graph,
-                static_cast<Size>(a.block_size));
+  return Result(label, static_cast<Size>(a.num_block_cols), a.values, graph, static_cast<Size>(a.block_size));
 }
 
 /// The same, on the memory space's own execution space.

@@ -71,9 +71,9 @@ struct BcsrMatrix {
   std::int64_t num_block_rows = 0;
   std::int64_t num_block_cols = 0;
   std::int64_t longest_row = 0;  ///< blocks of the longest row, or 0: not known. Products need not look then
-  view<Offset> row_ptrs;   ///< num_block_rows + 1
-  view<Ordinal> col_idxs;  ///< num_blocks()
-  view<Scalar> values;     ///< num_blocks() b^2
+  view<Offset> row_ptrs;         ///< num_block_rows + 1
+  view<Ordinal> col_idxs;        ///< num_blocks()
+  view<Scalar> values;           ///< num_blocks() b^2
 };
 
 /// What functions take: const values, nothing owned.

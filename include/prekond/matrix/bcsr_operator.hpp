@@ -13,8 +13,8 @@ namespace prekond {
 /// k, y and b num_rows() x k, of padded matrices too.
 ///
 /// On a device a thread has a row of the matrix; one of more than 256 blocks is added by a team. On a host a
-/// thread has a block row. Loops have a fixed length for b up to 8. A row's bits do not depend on k, nor on the
-/// number of threads.
+/// thread has a block row. Loops have a fixed length for b up to 8. A row's bits do not depend on k, nor on
+/// the number of threads.
 ///
 /// Cost: 2 b^2 operations a block and column; it reads 8 b^2 + 4 bytes a block, in double precision, and 8 a
 /// block row, for all columns. No allocation, no fence. Blocks of up to 32.

@@ -44,7 +44,8 @@ struct FormatAdvice {
 ///   row is so long that its thread would be late: 100 ns an entry, an assumption, against 3 us, another, and
 ///   the time in which the memory of an H200 gives the whole matrix;
 /// - else CSR;
-/// - but BCSR, where blocks of 4 rows and more take less than 90 % of the bytes of the one chosen so far.
+/// - but BCSR, where full blocks of 4 rows and more take less than 90 % of the bytes of the one chosen so
+/// far.
 ///
 /// Measured: perf_tests/results/h200/toolbox/results.md, perf_tests/results/h200/blocks/results.md and
 /// perf_tests/results/cpu/formats.md. Cost: the row pointers, for the longest row; and count_diagonals,

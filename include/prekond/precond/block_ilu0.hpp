@@ -66,9 +66,9 @@ struct BlockIlu0Options : ShiftOptions {
 /// chosen within D_i. The inverses of D's blocks are kept.
 ///
 /// A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks by each
-/// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Block rows are worked on by vectors
-/// of lanes, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result has the
-/// same bits either way, whatever the threads.
+/// numeric phase. Padding (see BcsrMatrix) counts as rows of the identity. Block rows are worked on by
+/// vectors of lanes, in scratch, by the levels of W's pattern or all in one launch (`schedule`); the result
+/// has the same bits either way, whatever the threads.
 ///
 /// Cost of numeric: 2 b^3 operations for each pair of blocks (i, k), (k, j) with k < i, k < j and (i, j) in
 /// the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes a

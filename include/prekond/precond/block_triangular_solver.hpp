@@ -57,9 +57,9 @@ struct BlockTriangularOptions {
   }
 };
 
-/// y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the solve with
-/// a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows scaled so by
-/// blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled factor's would
+/// y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the solve
+/// with a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows scaled so
+/// by blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled factor's would
 /// be.
 ///
 /// Methods:
@@ -112,15 +112,15 @@ class BlockTriangularSolver {
 
   /// \throws std::logic_error before `numeric`
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
-  /// y = (I + N)^-1 S x, or near it. No allocation, no fence. \throws std::logic_error before `numeric`, for a
-  /// workspace made for fewer vectors or rows \throws InputError where the sizes do not fit \pre x and y
+  /// y = (I + N)^-1 S x, or near it. No allocation, no fence. \throws std::logic_error before `numeric`, for
+  /// a workspace made for fewer vectors or rows \throws InputError where the sizes do not fit \pre x and y
   /// share no memory
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
 
-  std::int64_t num_rows() const;  ///< of single rows
-  std::int64_t bytes() const;     ///< what it keeps beside N and S
-  double flops() const;           ///< of an application to one vector
+  std::int64_t num_rows() const;                             ///< of single rows
+  std::int64_t bytes() const;                                ///< what it keeps beside N and S
+  double flops() const;                                      ///< of an application to one vector
   BlockTriangularMethod method() const { return m_method; }  ///< in use; before `numeric` the one asked for
   int num_levels() const;                                    ///< 0 where the method needs none
   int sweeps() const;                                        ///< of an application; 0 of exact methods

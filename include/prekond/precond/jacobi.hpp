@@ -51,7 +51,8 @@ struct JacobiOptions {
 /// - `l1`: d_i = a_ii + sign(a_ii) sum_(j != i) |a_ij|, columns of other ranks included. Of SPD A, D - A is
 ///   positive semidefinite, so that the sweeps converge for omega < 2 and M is positive definite.
 /// - `block`: A's blocks of `block_size` rows from the first row on (the last may be smaller), inverted by
-///   Gauss-Jordan elimination with row pivoting.
+///   Gauss-Jordan elimination with row pivoting. Of a matrix by blocks of that size (see MatrixSource) they
+///   are read as they are.
 ///
 /// Cost: numeric one pass over A's pattern (over A, for `l1` and `block`, and 2 n block_size^2 operations);
 /// an application n values, n block_size for `block`, and for each further sweep a product with A. Memory: n
@@ -94,7 +95,7 @@ class Jacobi : public MatrixPreconditioner<Scalar, Space> {
  private:
   void invert_point(const Space& space, const matrix_view& a, Report& report);
   void invert_l1(const Space& space, const matrix_view& a, Report& report);
-  void invert_blocks(const Space& space, const matrix_view& a, Report& report);
+  void invert_blocks(const Space& space, const matrix_source& source, Report& report);
   bool is_known_hermitian(const Space& space) const;
   /// The copy of A that further sweeps multiply by, of type point and l1 as omega D^-1 A.
   void keep_matrix(const Space& space, const matrix_view& a);

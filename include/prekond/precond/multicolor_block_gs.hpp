@@ -21,8 +21,10 @@ class Sweeps;
 /// Parameters of multicolour Gauss-Seidel by blocks.
 struct MulticolorBlockGsOptions {
   static constexpr const char* name = "multicolor_block_gs";
-  static constexpr const char* summary = "Gauss-Seidel sweeps of b x b blocks over the colours of their graph";
-  static constexpr const char* paper = "Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 12.4";
+  static constexpr const char* summary =
+      "Gauss-Seidel sweeps of b x b blocks over the colours of their graph";
+  static constexpr const char* paper =
+      "Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., section 12.4";
 
   int block_size = 0;
   int sweeps = 1;
@@ -50,8 +52,8 @@ struct MulticolorBlockGsOptions {
 
 /// y = x_k of k sweeps of Gauss-Seidel's method by blocks for A x = b, from x_0 = 0. With A = D + L + U, D
 /// its b x b diagonal blocks, L and U the blocks in columns of earlier and later colours, a forward sweep is
-/// x <- (D + L)^-1 (b - U x), a backward one x <- (D + U)^-1 (b - L x), a symmetric one is both. Block rows of
-/// one colour do not depend on each other.
+/// x <- (D + L)^-1 (b - U x), a backward one x <- (D + U)^-1 (b - L x), a symmetric one is both. Block rows
+/// of one colour do not depend on each other.
 ///
 /// D^-1 L and D^-1 U are kept by blocks, and D^-1: colours are the levels of BlockTriangularSolver's exact
 /// solves. A matrix by blocks (see MatrixSource) is read as it is, one by single rows is put into blocks.

@@ -41,8 +41,7 @@ struct MulticolorGsOptions : MulticolorOptions {
   void describe(Visitor& visit) {
     visit("sweeps", sweeps, 1, 1000000, "k; a symmetric one is a forward and a backward one");
     visit("omega", omega, 0.0, 2.0, "relaxation of the sweeps, between 0 and 2");
-    visit("direction", direction, sweep_directions(),
-          "the order of the colours; cg needs symmetric");
+    visit("direction", direction, sweep_directions(), "the order of the colours; cg needs symmetric");
     MulticolorOptions::describe(visit);
   }
 };

@@ -47,8 +47,7 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
 }
 
 template <class Scalar, class Space>
-void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
-                                            Report& report) {
+void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   const Symbolic& symbolic = *m_symbolic;
   const int b = symbolic.block_size;
   const auto a = impl::blocks_of(space, source, b);

@@ -21,9 +21,9 @@ namespace prekond::impl::block_ilu {
 struct FactorTuning {
   /// Of other rows, that a vector has in scratch; at least a block.
   static constexpr int stage_entries = 256;
-  static constexpr int batch = 4;            ///< entries of other rows that a lane asks for at a time
-  static constexpr int looks_at_flag = 64;   ///< polls between two looks whether another one gave up
-  static constexpr int lanes = 32;           ///< of a device's row
+  static constexpr int batch = 4;           ///< entries of other rows that a lane asks for at a time
+  static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
+  static constexpr int lanes = 32;          ///< of a device's row
 };
 
 /// What the rows of a launch share.
@@ -89,8 +89,7 @@ struct FactorBlockRow {
     const Row row = row_of(i, memory);
     load(level, i, row);
     if constexpr (AnyLevel::width == 1) {
-      for (int t = 0; t < row.num_lower; ++t)
-        subtract_by_thread(i, row, t, lower_cols(row.lower_first + t));
+      for (int t = 0; t < row.num_lower; ++t) subtract_by_thread(i, row, t, lower_cols(row.lower_first + t));
     } else {
       subtract_rows(level, i, row);
     }
@@ -126,9 +125,9 @@ struct FactorBlockRow {
     row.begins = reinterpret_cast<std::size_t*>(row.listed + stage_blocks);
     row.stage = reinterpret_cast<Scalar*>(row.begins + Lanes);
     Scalar* const behind = row.stage + stage_blocks * entries();
-    row.blocks =
-        row_blocks > 0 ? behind
-                       : work.data() + (row.lower_first + row.upper_first + std::size_t(i)) * entries();
+    row.blocks = row_blocks > 0
+                     ? behind
+                     : work.data() + (row.lower_first + row.upper_first + std::size_t(i)) * entries();
     row.lengths = reinterpret_cast<int*>(behind + row_blocks * entries());
     row.cols = row.lengths + Lanes;
     return row;
@@ -161,7 +160,8 @@ struct FactorBlockRow {
         row.blocks[e] = value;
       }
       if (row_blocks > 0) {
-        for (int k = lane; k < row.num_lower; k += level.size()) row.cols[k] = lower_cols(row.lower_first + k);
+        for (int k = lane; k < row.num_lower; k += level.size())
+          row.cols[k] = lower_cols(row.lower_first + k);
         for (int k = lane; k < row.num_upper; k += level.size())
           row.cols[row.num_lower + k] = upper_cols(row.upper_first + k);
       }

@@ -15,14 +15,15 @@ namespace {
 
 template <int Size, class Scalar, class Space>
 FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBlocks<Scalar, Space>& a,
-                                             const Symbolic<Scalar, Space>& symbolic,
-                                             const Factors<Scalar, Space>& factors, double alpha) {
+                                                                  const Symbolic<Scalar, Space>& symbolic,
+                                                                  const Factors<Scalar, Space>& factors,
+                                                                  double alpha) {
   using Row = FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes>;
   const int b = symbolic.block_size, n = b * b;
   Row row(b, blocks::BlockStrides(a));
   row.stage_blocks = std::max(1, FactorTuning::stage_entries / n);
-  const bool fits = block_rows::fits_fast_scratch<Space, Row>(
-      Row::bytes_of(b, row.stage_blocks, symbolic.longest));
+  const bool fits =
+      block_rows::fits_fast_scratch<Space, Row>(Row::bytes_of(b, row.stage_blocks, symbolic.longest));
   row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
   row.scratch_bytes = static_cast<int>(Row::bytes_of(b, row.stage_blocks, row.row_blocks));
   row.shift = static_cast<Scalar>(alpha);
@@ -84,8 +85,7 @@ void schedule_factorisation(const Space& space, const LevelSchedule<Space>& leve
                           LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs},
                           Kokkos::Max<int>(symbolic.longest));
   symbolic.schedule = make_row_schedule<Space>(
-      space, levels, how,
-      block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes));
+      space, levels, how, block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes));
 }
 
 template <class Scalar, class Space>
@@ -104,8 +104,7 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
   blocks::with_block_size<Scalar>(symbolic.block_size, [&]<int Size>() {
     auto row = make_row<Size, Scalar, Space>(a, symbolic, factors, alpha);
     Values work;
-    if (row.row_blocks == 0)
-      work = allocate<Values>(space, "prekond::block_ilu::work", all.extent(0));
+    if (row.row_blocks == 0) work = allocate<Values>(space, "prekond::block_ilu::work", all.extent(0));
     row.work = work;
     const auto attempt = [&](bool by_tickets) {
       const auto counter = make_breakdown_counter(space, "prekond::block_ilu::breakdowns");
@@ -124,11 +123,12 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
   return factors;
 }
 
-#define PREKOND_BLOCK_ILU(Scalar, Space)                                           \
-  template void schedule_factorisation<Scalar, Space>(const Space&, const LevelSchedule<Space>&, \
-                                                      FactorSchedule, Symbolic<Scalar, Space>&); \
-  template Factors<Scalar, Space> factor<Scalar, Space>(                           \
-      const Space&, const SourceBlocks<Scalar, Space>&, const Symbolic<Scalar, Space>&, double, ilu::Outcome&);
+#define PREKOND_BLOCK_ILU(Scalar, Space)                                                                  \
+  template void schedule_factorisation<Scalar, Space>(const Space&, const LevelSchedule<Space>&,          \
+                                                      FactorSchedule, Symbolic<Scalar, Space>&);          \
+  template Factors<Scalar, Space> factor<Scalar, Space>(const Space&, const SourceBlocks<Scalar, Space>&, \
+                                                        const Symbolic<Scalar, Space>&, double,           \
+                                                        ilu::Outcome&);
 PREKOND_INSTANTIATE(PREKOND_BLOCK_ILU)
 
 }  // namespace prekond::impl::block_ilu

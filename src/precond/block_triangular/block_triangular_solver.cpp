@@ -148,8 +148,7 @@ void BlockTriangularSolver<Scalar, Space>::numeric(const Space& space, const Vec
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> BlockTriangularSolver<Scalar, Space>::make_workspace(const Space& space,
                                                                                 int num_vectors) const {
-  if (!m_factor || !m_factor->has_values)
-    throw std::logic_error(m_owner + ": make_workspace before numeric");
+  if (!m_factor || !m_factor->has_values) throw std::logic_error(m_owner + ": make_workspace before numeric");
   using Owned = MultiVector<Scalar, Space>;
   auto workspace = std::make_unique<SolveWorkspace<Scalar, Space>>();
   const bool sweeps = !is_exact(m_method);

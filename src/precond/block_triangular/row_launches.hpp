@@ -32,8 +32,8 @@ using Bounds = ResidentBounds<LaunchTuning::team_lanes, LaunchTuning::resident_t
 template <class Space>
 using Policy = Kokkos::TeamPolicy<Space, Bounds<Space>>;
 
-/// Scratch that a team may have at level 0, of a device so that eight of them fit a multiprocessor; more is at
-/// level 1.
+/// Scratch that a team may have at level 0, of a device so that eight of them fit a multiprocessor; more is
+/// at level 1.
 template <class Space>
 inline constexpr int fast_scratch = is_host_space<Space> ? 20000 : 26000;
 

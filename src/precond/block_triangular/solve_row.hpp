@@ -48,9 +48,7 @@ struct StripLanes {
         reciprocal((65536u + unsigned(b) - 1) / unsigned(b)) {}
 
   /// lane / b
-  KOKKOS_FORCEINLINE_FUNCTION int group(int lane) const {
-    return int(unsigned(lane) * reciprocal >> 16);
-  }
+  KOKKOS_FORCEINLINE_FUNCTION int group(int lane) const { return int(unsigned(lane) * reciprocal >> 16); }
 };
 
 /// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors: a vector of lanes on a device, whose sums
@@ -69,7 +67,7 @@ struct SolveBlockRow {
   StripLanes strip;
   int scratch_bytes = host ? 0 : lanes * int(sizeof(Scalar));
   int num_columns = 0;
-  std::int64_t num_rows = 0;  ///< of single rows
+  std::int64_t num_rows = 0;    ///< of single rows
   std::int64_t max_polls = -1;  ///< -1: what is there is taken
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;

@@ -100,8 +100,8 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
                          BeginSolve<Scalar, Space>{row.y, row.progress, row.num_columns});
     const Launcher alone(space, row);
     row.max_polls = schedule.most_polls;
-    Launcher(space, row).by_tickets("prekond::block_triangular::apply::chunks", schedule,
-                                    &progress.data()->next_chunk);
+    Launcher(space, row)
+        .by_tickets("prekond::block_triangular::apply::chunks", schedule, &progress.data()->next_chunk);
     alone.stalled("prekond::block_triangular::apply::alone", schedule);
   });
 }
@@ -113,8 +113,8 @@ void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Tri
                     const Vector<SolveProgress, Space>& progress) {
   with_row<Scalar, Space>(lanes, factor.n.block_size, [&]<class Row>() {
     const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
-    block_rows::Launcher<Row, Space>(space, row).all("prekond::block_triangular::apply::sweep",
-                                                     factor.n.num_block_rows, which == Triangle::upper);
+    block_rows::Launcher<Row, Space>(space, row)
+        .all("prekond::block_triangular::apply::sweep", factor.n.num_block_rows, which == Triangle::upper);
   });
 }
 

@@ -26,8 +26,9 @@ RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Spa
                                      FactorSchedule how, int rows_per_chunk) {
   RowSchedule<Space> result;
   result.levels = levels;
-  result.groups = group_levels(levels.host_level_ptrs, is_host_space<Space> ? ScheduleTuning::small_on_host
-                                                                            : ScheduleTuning::small_on_device);
+  result.groups =
+      group_levels(levels.host_level_ptrs,
+                   is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
   result.how = how;
   if (how == FactorSchedule::automatic)
     result.how = is_host_space<Space> ? FactorSchedule::levels : FactorSchedule::sync_free;
@@ -37,8 +38,8 @@ RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Spa
   return result;
 }
 
-#define PREKOND_ROW_SCHEDULE(Space)                                                                   \
-  template RowSchedule<Space> make_row_schedule<Space>(const Space&, const LevelSchedule<Space>&,     \
+#define PREKOND_ROW_SCHEDULE(Space)                                                               \
+  template RowSchedule<Space> make_row_schedule<Space>(const Space&, const LevelSchedule<Space>&, \
                                                        FactorSchedule, int);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ROW_SCHEDULE)
 

@@ -40,7 +40,8 @@ struct RowSchedule {
   }
 };
 
-/// `automatic` is `levels` on a host, `sync_free` on a device. `rows_per_chunk`: of a device's ticket. Fences.
+/// `automatic` is `levels` on a host, `sync_free` on a device. `rows_per_chunk`: of a device's ticket.
+/// Fences.
 template <class Space>
 RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
                                      FactorSchedule how, int rows_per_chunk);

@@ -12,8 +12,7 @@ namespace prekond::impl {
 
 /// Const, and owning what a conversion made.
 template <class Scalar, class Space>
-using SourceBlocks =
-    BcsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
+using SourceBlocks = BcsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
 
 template <class Scalar, class Space>
 struct IsOwnColumn {

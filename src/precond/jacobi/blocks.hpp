@@ -4,6 +4,7 @@
 /// Blocks of consecutive rows, inverted and applied.
 #include <prekond/core/levels.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/find_entry.hpp>
 
@@ -31,6 +32,21 @@ struct BlockLayout {
   }
 };
 
+/// The diagonal blocks of a matrix that is given by blocks of that size; of none without row pointers.
+template <class Scalar, class Space>
+struct DiagonalBlocks {
+  CsrGraphView<Space> graph;
+  VectorView<const Scalar, Space> values;
+  int size = 0;
+  int row_stride = 1, column_stride = 1;
+
+  /// The first entry of diagonal block d; null where it is not stored.
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* block(std::int64_t d) const {
+    const std::size_t k = graph.first_from(d, d);
+    return k < graph.row_ptrs(d + 1) && graph.col_idxs(k) == d ? &values(k * size * size) : nullptr;
+  }
+};
+
 /// Inverts a block over a vector of lanes, in scratch.
 template <class Scalar, class Space, int lanes>
 struct InvertBlocks {
@@ -47,6 +63,7 @@ struct InvertBlocks {
   VectorView<Scalar, Space> inverse;
   VectorView<BreakdownCounter, Space> outcome;
   int blocks_per_team;
+  DiagonalBlocks<Scalar, Space> given{};
 
   /// The block, its columns' largest entries, the pivots' rows, the pivot.
   KOKKOS_FUNCTION static std::size_t scratch_bytes(int block_size) {
@@ -123,9 +140,13 @@ struct InvertBlocks {
   }
 
   KOKKOS_FUNCTION void load(const Level& level, std::int64_t first, const Block& block) const {
+    const Scalar* const stored = given.size > 0 ? given.block(first / layout.block_size) : nullptr;
     level.region([&](int lane) {
       for (int i = lane; i < block.size; i += level.size()) {
-        for (int j = 0; j < block.size; ++j) block(i, j) = 0;
+        for (int j = 0; j < block.size; ++j)
+          block(i, j) =
+              stored != nullptr ? stored[i * given.row_stride + j * given.column_stride] : Scalar(0);
+        if (given.size > 0) continue;
         for (std::size_t k = a.row_ptrs(first + i); k < a.row_ptrs(first + i + 1); ++k) {
           const std::int64_t j = a.col_idxs(k) - first;
           if (j >= 0 && j < block.size) block(i, static_cast<int>(j)) = a.values(k);

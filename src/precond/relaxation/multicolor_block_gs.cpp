@@ -199,8 +199,8 @@ class Sweeps {
       : m_forward(owner, Triangle::lower, by_levels()), m_backward(owner, Triangle::upper, by_levels()) {
     const int b = pattern.block_size;
     const auto blocks = [&](const CsrGraph<Space>& graph, const Vector<Scalar, Space>& values) {
-      Blocks result(b, BlockOrder::by_columns, graph.num_rows, graph.num_rows, graph.row_ptrs,
-                    graph.col_idxs, values, pattern.padding);
+      Blocks result(b, BlockOrder::by_columns, graph.num_rows, graph.num_rows, graph.row_ptrs, graph.col_idxs,
+                    values, pattern.padding);
       result.longest_row = pattern.longest_row;
       return result;
     };
@@ -226,7 +226,8 @@ class Sweeps {
     const bool further = m_halves.size() > 1;
     workspace->source = allocate<Owned>(space, "prekond::block_gs::apply::source", n, num_vectors);
     workspace->rest = allocate<Owned>(space, "prekond::block_gs::apply::rest", further ? n : 0, num_vectors);
-    workspace->other = allocate<Owned>(space, "prekond::block_gs::apply::other", further ? n : 0, num_vectors);
+    workspace->other =
+        allocate<Owned>(space, "prekond::block_gs::apply::other", further ? n : 0, num_vectors);
     workspace->forward = m_forward.make_workspace(space, num_vectors);
     workspace->backward = m_backward.make_workspace(space, num_vectors);
     return workspace;
@@ -362,12 +363,11 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
       .all("prekond::block_gs::numeric::invert", a.num_block_rows, false);
   const auto scaled = [&](const CsrGraph<Space>& graph, const Vector<std::size_t, Space>& from) {
     const auto values = allocate<Values>(space, "prekond::block_gs::values", graph.nnz() * entries);
-    Kokkos::parallel_for(
-        "prekond::block_gs::numeric::scale",
-        impl::RowTeams<Space>::policy(space, graph.num_rows,
-                                      graph.nnz() * static_cast<std::int64_t>(entries)),
-        block_gs::ScaleBlocks<Scalar, Space>{b, impl::blocks::BlockStrides(a), graph, from, inverse,
-                                             a.values, values});
+    Kokkos::parallel_for("prekond::block_gs::numeric::scale",
+                         impl::RowTeams<Space>::policy(space, graph.num_rows,
+                                                       graph.nnz() * static_cast<std::int64_t>(entries)),
+                         block_gs::ScaleBlocks<Scalar, Space>{b, impl::blocks::BlockStrides(a), graph, from,
+                                                              inverse, a.values, values});
     return values;
   };
   const Values lower = scaled(pattern.lower, pattern.lower_source),
