@@ -7,7 +7,7 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, batched, tables, sanitize; default all, each takes less than
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, batched, blocks, tables, sanitize; default all, each takes less than
 #   9 minutes.
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
@@ -159,6 +159,23 @@ part_perf() {
   measure krylov_4_columns_convection_diffusion3d_100 perf_krylov --matrix=convection_diffusion3d:100 --columns=4
 }
 
+# Matrices by blocks, for results/h200/blocks; the real ones of MATRICES (default ../shared/matrices).
+part_blocks() {
+  local filter='^(product|symbolic|numeric|apply|gmres/dcgs2/(sync|jac)|cusparse|end)' folder=${MATRICES:-../shared/matrices}
+  local real="$folder/spd/shallow_water1.mtx.gz@2;$folder/general/cage11.mtx.gz@3;$folder/general/cage11.mtx.gz@5"
+  real="$real;$folder/spd/G2_circuit.mtx.gz@2"
+  measure formats perf_formats --repetitions=3 --seconds=0.01 "--benchmark_filter=^(copy|csr|sell|bcsr|cusparse)" \
+    "--matrices=elasticity3d:100;elasticity3d:60;irregular3d:70,unknowns=4,mean=46.1,longest=77,lonely=0.001;irregular3d:64,unknowns=2,mean=16.33,longest=31;irregular3d:60,unknowns=5,mean=60,longest=120;irregular3d:40,unknowns=8,mean=60,longest=120"
+  measure convection perf_block_ilu "--matrices=convection_diffusion3d:114@3;convection_diffusion3d:108@4" --repetitions=3
+  measure generated perf_block_ilu --orthogonalizations=dcgs2 --repetitions=3 "--benchmark_filter=$filter" \
+    "--matrices=elasticity3d:60@3;elasticity3d:40@6;convection_diffusion3d:115@5;convection_diffusion3d:114@2"
+  measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --in_place= --orthogonalizations=dcgs2 \
+    --repetitions=1 "--benchmark_filter=^(product|symbolic|apply/(sync|jac)|gmres/dcgs2/jac|end)"
+  measure basis perf_basis --rows=1500000
+  [[ ! -d $folder ]] || measure real perf_block_ilu "--matrices=$real" --orthogonalizations=dcgs2 --repetitions=3 \
+    "--benchmark_filter=$filter"
+}
+
 # Batches of small systems, for results/h200/batched; those of real patterns with the matrices of MATRICES (default
 # ../shared/matrices).
 part_batched() {
@@ -255,7 +272,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf batched tables sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf batched blocks tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()

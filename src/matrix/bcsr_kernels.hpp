@@ -20,6 +20,7 @@ struct BcsrTuning {
   static constexpr int team = 128;
   static constexpr int entries_at_once = 6;  ///< that a thread asks for, about
   static constexpr int longest = 256;        ///< blocks of a row that one thread adds
+  static constexpr int short_rows = 5;       ///< blocks in the mean, up to which threads go without teams
   static constexpr int resident_threads = 1024;
 };
 
@@ -247,7 +248,7 @@ void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a
           BcsrByThreads<Scalar, Space, Size>{{a}, update});
     } else {
       const std::int64_t longest = a.longest_row > 0 ? a.longest_row : a.num_blocks;
-      if (longest <= BcsrTuning::longest) {
+      if (longest <= BcsrTuning::longest && a.num_blocks <= BcsrTuning::short_rows * a.num_block_rows) {
         Kokkos::parallel_for(
             label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
             BcsrByRows<Scalar, Space, Size>{{{a}, update}});
