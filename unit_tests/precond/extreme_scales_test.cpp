@@ -158,6 +158,11 @@ std::vector<Setting> real_settings() {
     all.push_back({name, {{"solve.method", std::string("jacobi")}}, true});
     all.push_back({name, {{"solve.method", std::string("isai")}}, true});
   }
+  for (const int b : {1, 3}) {
+    all.push_back({"block_ilu0", {{"block_size", b}}, false});
+    all.push_back({"block_ilu0", {{"block_size", b}, {"solve.method", std::string("jacobi")}}, false});
+    all.push_back({"multicolor_block_gs", {{"block_size", b}, {"sweeps", 2}}, false});
+  }
   const auto add_blocks = [&](const char* name, OptionMap options, const std::string& local, bool factored) {
     options["local"] = local;
     all.push_back({name, options, factored});
@@ -251,8 +256,9 @@ bool has(const Setting& setting, const char* key, const char* value) {
 /// below their largest one, and factors of a matrix in its own order sums of terms that are.
 template <class Scalar>
 std::vector<int> exponents(const Setting& setting) {
-  const std::set<std::string> incomplete = {"ilu0",    "iluk",   "ic0",      "ick",  "mic0",
-                                            "par_ilu", "par_ic", "par_ilut", "ilut", "ict"};
+  const std::set<std::string> incomplete = {"ilu0", "iluk",    "ic0",        "ick",
+                                            "mic0", "par_ilu", "par_ic",     "par_ilut",
+                                            "ilut", "ict",     "block_ilu0", "multicolor_block_gs"};
   const bool less = has(setting, "storage", "half") || setting.options.count("relaxation_steps") > 0 ||
                     setting.options.count("local") > 0 || incomplete.count(setting.name) > 0;
   // A polynomial's last step adds terms that are smaller than M^-1.

@@ -45,7 +45,7 @@ LongBlock reference_sweeps(const HostMatrix<double>& a, int b, const std::vector
     inverse[i] = inverse_of(own, b, 16 * std::numeric_limits<double>::epsilon());
     if (!inverse[i].empty()) continue;
     inverse[i].assign(b * b, 0);
-    for (int p = 0; p < b; ++p) inverse[i][p * b + p] = own[p * b + p] != 0 ? 1 / own[p * b + p] : 1;
+    for (int p = 0; p < b; ++p) inverse[i][p * b + p] = point_inverse(rows[i], b, p, own[p * b + p]);
   }
   LongBlock x(n * b, 0);
   const auto half = [&](bool forward) {

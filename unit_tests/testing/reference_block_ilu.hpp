@@ -77,6 +77,19 @@ inline LongBlock inverse_of(LongBlock a, int b, long double floor) {
   return x;
 }
 
+/// 1 / entry; of the largest entry of row p of the blocks where that is 0; 1 of an empty row.
+inline long double point_inverse(const std::map<int, LongBlock>& row, int b, int p, long double entry) {
+  for (const auto& [j, block] : row)
+    for (int q = 0; entry == 0 && q < b; ++q)
+      if (block[q * b + p] != 0) {
+        long double most = 0;
+        for (const auto& [k, other] : row)
+          for (int r = 0; r < b; ++r) most = std::max(most, std::abs(other[r * b + p]));
+        return 1 / most;
+      }
+  return entry != 0 ? 1 / entry : 1;
+}
+
 /// M = D (I + N) (I + U)
 struct ReferenceBlockIlu {
   int block_size = 1;
@@ -119,7 +132,7 @@ ReferenceBlockIlu reference_block_ilu(const HostMatrix<Scalar>& a, int b, double
     if (broken) {
       result.broken.push_back(i);
       inverse.assign(b * b, 0);
-      for (int p = 0; p < b; ++p) inverse[p * b + p] = own[p * b + p] != 0 ? 1 / own[p * b + p] : 1;
+      for (int p = 0; p < b; ++p) inverse[p * b + p] = point_inverse(rows[i], b, p, own[p * b + p]);
     }
     for (auto& [j, w] : row) {
       if (j == i) continue;

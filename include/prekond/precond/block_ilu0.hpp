@@ -113,6 +113,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
@@ -127,6 +128,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   std::shared_ptr<const Symbolic> m_symbolic;
   std::shared_ptr<const Factors> m_factors;  ///< of a numeric phase
   std::shared_ptr<const Solves> m_solves;    ///< likewise
+  bool m_has_values = false;                 ///< there was a numeric phase since symbolic
   double m_shift = 0;
 };
 

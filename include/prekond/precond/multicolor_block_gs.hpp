@@ -64,8 +64,9 @@ struct MulticolorBlockGsOptions {
 /// 24 a block row. A workspace has three vectors a column. Columns >= num_rows (of other ranks) are skipped.
 /// For real scalars.
 ///
-/// Breakdown: a diagonal block that is missing or singular falls back to its diagonal entries, 1 for those
-/// without a finite inverse; entries of D^-1 A that are not finite count as 0. The report counts block rows.
+/// Breakdown: a diagonal block that is missing or singular falls back to its diagonal entries, the largest
+/// one of the row for those without a finite inverse; entries of D^-1 A that are not finite count as 0. The
+/// report counts block rows.
 ///
 /// Source: Saad, section 12.4; Li, Saad, J. Supercomput. 63 (2013), section 5.3.
 template <class Scalar, class Space>
@@ -94,6 +95,7 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
@@ -105,6 +107,7 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
   Coloring<Space> m_coloring;
   std::shared_ptr<const Pattern> m_pattern;
   std::shared_ptr<const Sweeps> m_sweeps;  ///< of a numeric phase
+  bool m_has_values = false;               ///< there was one since symbolic
 };
 
 }  // namespace prekond

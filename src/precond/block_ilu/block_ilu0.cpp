@@ -44,6 +44,7 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
   m_symbolic = symbolic;
   m_factors = nullptr;
   m_solves = nullptr;
+  m_has_values = false;
 }
 
 template <class Scalar, class Space>
@@ -80,11 +81,19 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
                  symbolic.schedule.bytes() + solves->bytes();
   report.apply_flops = solves->flops();
   report.numeric_flops = 2 * n * b * best.tries * (lower * upper / rows + lower + upper + rows);
+  report.pattern_kept = m_has_values;
   report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
   space.fence("prekond::block_ilu::numeric");  // temporaries are freed
   m_factors = std::make_shared<const Factors>(best.factors);
   m_solves = solves;
   m_shift = best.alpha;
+  m_has_values = true;
+}
+
+template <class Scalar, class Space>
+void BlockIlu0<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
+  report.pattern_kept = m_has_values;
+  m_has_values = true;
 }
 
 template <class Scalar, class Space>

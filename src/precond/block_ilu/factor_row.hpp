@@ -41,8 +41,8 @@ struct FactorProgress {
 /// found before it waits for them; they come into scratch, as many as fit at a time, each block once.
 ///
 /// A block D_i that is singular (see BlockInverse) or a row with entries that are not finite loses all blocks
-/// but the diagonal one, of which it keeps the diagonal entries of A, 1 for those that have no finite
-/// inverse.
+/// but the diagonal one, of which it keeps the diagonal entries of A, or the largest one of the row where
+/// that has no finite inverse.
 template <class Scalar, class Space, int Size, int Lanes>
 struct FactorBlockRow {
   using Tuning = FactorTuning;
@@ -360,19 +360,29 @@ struct FactorBlockRow {
     scale_blocks(level, row, own, sound, 0, row.num_lower, lower.data() + row.lower_first * n);
     level.region([&](int lane) {
       for (int e = lane; e < n; e += level.size())
-        inverse(std::int64_t(i) * n + e) = sound ? own.result()[e] : fallback(i, e);
+        inverse(std::int64_t(i) * n + e) = sound ? own.result()[e] : fallback(i, row, e);
       if (lane == 0 && !sound)
         BreakdownCounter::count(outcome(0), i * block_size() + (regular ? 0 : own.failed_column()), true,
                                 regular ? 1.0f : own.bad_pivot());
     });
   }
 
-  KOKKOS_FUNCTION Scalar fallback(int i, int e) const {
+  /// 1 / a_pp; where that is not finite, of the largest entry of its row; 1 where that is not finite either.
+  KOKKOS_FUNCTION Scalar fallback(int i, const Row& row, int e) const {
     const int b = block_size(), p = e % b;
     if (e / b != p) return 0;
     const Scalar entry = is_padding(i, p) ? Scalar(1) : a_diagonal(i, p);
-    const Scalar value = Scalar(1) / (entry + shift * Kokkos::abs(entry));
-    return is_finite(entry) && is_finite(value) ? value : Scalar(1);
+    const Scalar direct = Scalar(1) / (entry + shift * Kokkos::abs(entry));
+    if (is_finite(entry) && is_finite(direct)) return direct;
+    const int own_blocks = row.num_lower + row.num_upper + (diagonal(i) >= 0 ? 1 : 0);
+    Scalar most = 0;
+    for (int k = 0; k < own_blocks; ++k)
+      for (int q = 0; q < b; ++q) {
+        const Scalar other = Kokkos::abs(a_values((a_ptrs(i) + k) * entries() + strides.place(p, q)));
+        if (is_finite(other) && other > most) most = other;
+      }
+    const Scalar value = Scalar(1) / most;
+    return is_finite(value) ? value : Scalar(1);
   }
 
   /// n_ij = D_i^-1 w_ij; 0 where that is not finite, or the row fell back.

@@ -139,15 +139,28 @@ struct InvertDiagonal {
     }) == 0;
     level.region([&](int lane) {
       for (int e = lane; e < n; e += level.size()) {
-        const Scalar entry = block[e], own_inverse = Scalar(1) / entry;
-        const bool usable = is_finite(entry) && is_finite(own_inverse);
-        const Scalar fallback = e % b != e / b ? Scalar(0) : (usable ? own_inverse : Scalar(1));
+        const Scalar fallback = sound || e % b != e / b ? Scalar(0) : point(i, e % b, block[e]);
         inverse(std::size_t(i) * n + e) = sound ? own.result()[e] : fallback;
       }
       if (lane == 0 && !sound)
         BreakdownCounter::count(outcome(0), i * b + (regular ? 0 : own.failed_column()), true,
                                 regular ? 1.0f : own.bad_pivot());
     });
+  }
+
+ private:
+  /// 1 / entry; where that is not finite, of the largest entry of its row; 1 where that is not finite either.
+  KOKKOS_FUNCTION Scalar point(int i, int p, Scalar entry) const {
+    const Scalar direct = Scalar(1) / entry;
+    if (is_finite(entry) && is_finite(direct)) return direct;
+    Scalar most = 0;
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
+      for (int q = 0; a.col_idxs(k) < a.num_rows && q < block_size; ++q) {
+        const Scalar size = Kokkos::abs(values(k * block_size * block_size + strides.place(p, q)));
+        if (is_finite(size) && size > most) most = size;
+      }
+    const Scalar value = Scalar(1) / most;
+    return is_finite(value) ? value : Scalar(1);
   }
 };
 
@@ -342,6 +355,7 @@ void MulticolorBlockGs<Scalar, Space>::symbolic_step(const Space& space, const m
   m_pattern = pattern;
   m_coloring = coloring;
   m_sweeps = nullptr;
+  m_has_values = false;
 }
 
 template <class Scalar, class Space>
@@ -382,12 +396,21 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
   report.bytes = pattern.bytes() + sweeps->bytes();
   report.apply_flops = sweeps->flops();
   report.numeric_flops = 2.0 * b * double(report.nnz);
+  report.pattern_kept = m_has_values;
   report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
   report.notes.push_back("blocks of " + std::to_string(b) + " x " + std::to_string(b));
   report.notes.push_back(std::to_string(m_coloring.num_colors) +
                          (m_coloring.num_colors == 1 ? " colour" : " colours"));
   space.fence("prekond::block_gs::numeric");  // temporaries are freed
   m_sweeps = sweeps;
+  m_has_values = true;
+}
+
+template <class Scalar, class Space>
+void MulticolorBlockGs<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&,
+                                                            Report& report) {
+  report.pattern_kept = m_has_values;
+  m_has_values = true;
 }
 
 template <class Scalar, class Space>
