@@ -218,7 +218,10 @@ struct BcsrByThreads : BlockRows<Scalar, Size> {
       for (std::size_t k = begin; k < end; ++k) {
         const std::int64_t col = this->a.col_idxs(k);
         const int cols = col == last ? static_cast<int>(this->a.num_cols - col * b) : b;
-        add_block(this->block(k), xv + col * b, cols, sums);
+        if (Size > 0 && cols == Size)  // loops of a length that the compiler knows
+          add_block(this->block(k), xv + col * b, Size, sums);
+        else
+          add_block(this->block(k), xv + col * b, cols, sums);
       }
       const int rows = i == last ? static_cast<int>(this->a.num_rows - i * b) : b;
       for (int p = 0; p < rows; ++p) update(i * b + p, v, sums[p]);
