@@ -3,6 +3,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
+#include "testing/spd_matrices.hpp"
 #include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
@@ -183,22 +184,11 @@ TYPED_TEST(MulticolorBlockGsTest, NumericTakesNewValuesAndRefusesAnotherPattern)
 
 TYPED_TEST(MulticolorBlockGsTest, ColumnsOfOtherRanksAreLeftOut) {
   const auto host = dominant_clusters(50, 3);
-  HostMatrix<double> wide;
-  wide.num_rows = host.num_rows;
-  wide.num_cols = host.num_rows + 5;
-  for (std::int64_t i = 0; i < host.num_rows; ++i) {
-    for (std::size_t k = host.row_ptrs[i]; k < host.row_ptrs[i + 1]; ++k) {
-      wide.col_idxs.push_back(host.col_idxs[k]);
-      wide.values.push_back(host.values[k]);
-    }
-    wide.col_idxs.push_back(static_cast<int>(host.num_rows + i % 5));
-    wide.values.push_back(7);
-    wide.row_ptrs.push_back(wide.nnz());
-  }
+  const auto wide = with_columns_of_other_ranks(host);
   MulticolorBlockGs<double, TypeParam> expected(options_of(3)), found(options_of(3));
   expected.numeric(TypeParam(), to_device<TypeParam>(host));
   found.numeric(TypeParam(), to_device<TypeParam>(wide));
-  EXPECT_EQ(found.report().foreign_entries, 50);
+  EXPECT_EQ(found.report().foreign_entries, 3 * 50);
   EXPECT_EQ((applied<double, TypeParam>(found, {some_vector(50)})),
             (applied<double, TypeParam>(expected, {some_vector(50)})));
 }
