@@ -32,20 +32,6 @@ struct Data {
   std::unique_ptr<Kernels> kernels;
 };
 
-/// Seconds of one `work`, by as many as take some 20 ms.
-template <class Work>
-double time_of(const Work& work) {
-  const Space space;
-  work();
-  const double once = perf::seconds(space, work);
-  const int count = static_cast<int>(std::clamp(0.02 / once, 1.0, 500.0));
-  return perf::seconds(space,
-                       [&] {
-                         for (int k = 0; k < count; ++k) work();
-                       }) /
-         count;
-}
-
 void register_all(int& argc, char** argv) {
   const std::int64_t n = std::stoll(perf::take_flag(argc, argv, "rows", "1500000"));
   const auto counts = perf::numbers(perf::take_flag(argc, argv, "columns", "1,4,8,15,30"));
@@ -63,7 +49,7 @@ void register_all(int& argc, char** argv) {
       Kokkos::deep_copy(data->v, 1e-3);
       Kokkos::deep_copy(data->numbers, 1e-3);
       const krylov::Basis<double> basis{data->v.data(), data->v.stride(1)};
-      const double time = time_of([&] { work(*data, basis); });
+      const double time = perf::mean_seconds([&] { work(*data, basis); });
       const double bytes = 8.0 * passes * double(data->n);
       state.counters["bytes_per_second"] = bytes / time;
       state.counters["of_copy"] = bytes / time / perf::copy_bandwidth();

@@ -58,6 +58,19 @@ double seconds(const Space& space, const Work& work) {
   return timer.seconds();
 }
 
+/// Seconds of one `work`, by as many as take `wanted` seconds together, at most `most`.
+template <class Work>
+double mean_seconds(const Work& work, double wanted = 0.02, double most = 200) {
+  const Space space;
+  work();
+  const int count = static_cast<int>(std::clamp(wanted / seconds(space, work), 1.0, most));
+  return seconds(space,
+                 [&] {
+                   for (int k = 0; k < count; ++k) work();
+                 }) /
+         count;
+}
+
 /// Registers a benchmark whose time is the fenced wall time of `work(state)`, in medians of `repetitions`.
 template <class Work>
 void add(const std::string& name, int repetitions, const Work& work) {

@@ -71,20 +71,6 @@ struct Data {
 };
 using Shared = std::shared_ptr<Data>;
 
-/// Seconds of one `work`, by as many as take some 20 ms.
-template <class Work>
-double time_of(const Work& work) {
-  const Space space;
-  work();
-  const double once = perf::seconds(space, work);
-  const int count = static_cast<int>(std::clamp(0.02 / once, 1.0, 200.0));
-  return perf::seconds(space,
-                       [&] {
-                         for (int k = 0; k < count; ++k) work();
-                       }) /
-         count;
-}
-
 BlockIlu0Options options_of(const Data& data, const std::string& method) {
   BlockIlu0Options options;
   options.block_size = data.b;
@@ -99,7 +85,7 @@ BlockIlu0Options options_of(const Data& data, const std::string& method) {
 double apply_time(const Data& data, const Preconditioner<double, Space>& m) {
   const Space space;
   const auto workspace = m.make_workspace(space, 1);
-  return time_of([&] { m.apply(space, data.in(), as_multivector(data.y), *workspace); });
+  return perf::mean_seconds([&] { m.apply(space, data.in(), as_multivector(data.y), *workspace); });
 }
 
 double gmres_time(benchmark::State& state, const Data& data, const Settings& settings,
@@ -125,7 +111,7 @@ void add_product(const Shared& data, const Settings& settings) {
   perf::add("product/" + data->spec, settings.repetitions, [=](benchmark::State& state) {
     data->load();
     const BcsrOperator<double, Space> op(data->a);
-    data->product = time_of([&] { op.apply(Space(), data->in(), as_multivector(data->y)); });
+    data->product = perf::mean_seconds([&] { op.apply(Space(), data->in(), as_multivector(data->y)); });
     const double bytes = double(data->a.bytes()) + 16.0 * double(data->a.num_rows());
     state.counters["of_copy"] = bytes / data->product / perf::copy_bandwidth();
     return data->product;

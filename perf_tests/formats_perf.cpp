@@ -73,18 +73,9 @@ struct Data {
 };
 using Shared = std::shared_ptr<Data>;
 
-/// Seconds of one `work`, by as many as take `wanted_seconds`.
 template <class Work>
 double time_of(const Work& work) {
-  const Space space;
-  work();
-  const double once = perf::seconds(space, work);
-  const int count = static_cast<int>(std::clamp(wanted_seconds / once, 1.0, 2000.0));
-  return perf::seconds(space,
-                       [&] {
-                         for (int k = 0; k < count; ++k) work();
-                       }) /
-         count;
+  return perf::mean_seconds(work, wanted_seconds, 2000);
 }
 
 double record(Data& data, const std::string& name, benchmark::State& state, double seconds, double bytes) {

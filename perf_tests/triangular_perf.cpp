@@ -110,20 +110,6 @@ struct Data {
 };
 using Shared = std::shared_ptr<Data>;
 
-/// Seconds of one `work`, by as many as take some 20 ms.
-template <class Work>
-double time_of(const Work& work) {
-  const Space space;
-  work();
-  const double once = perf::seconds(space, work);
-  const int count = static_cast<int>(std::clamp(0.02 / once, 1.0, 200.0));
-  return perf::seconds(space,
-                       [&] {
-                         for (int k = 0; k < count; ++k) work();
-                       }) /
-         count;
-}
-
 double difference_of(const Data& data) {
   double difference = 0, size = 0;
   Kokkos::parallel_reduce("prekond::perf::difference", Kokkos::RangePolicy<Space>(0, data.n.num_rows),
@@ -135,7 +121,8 @@ double difference_of(const Data& data) {
 void add_matrix(const Shared& data, int repetitions) {
   perf::add("level_schedule/" + data->name(), repetitions, [=](benchmark::State& state) {
     data->load();
-    const double time = time_of([&] { level_schedule<Space>(Space(), data->graph(), data->which); });
+    const double time =
+        perf::mean_seconds([&] { level_schedule<Space>(Space(), data->graph(), data->which); });
     state.counters["levels"] = data->levels;
     state.counters["rows_a_level"] = double(data->n.num_rows) / data->levels;
     state.counters["rows"] = double(data->n.num_rows);
@@ -144,7 +131,7 @@ void add_matrix(const Shared& data, int repetitions) {
   });
   perf::add("product/" + data->name(), repetitions, [=](benchmark::State& state) {
     data->load();
-    const double time = time_of(
+    const double time = perf::mean_seconds(
         [&] { spmv<double, Space>(Space(), 1.0, data->n, data->in(), 0.0, as_multivector(data->y)); });
     data->product = data->product > 0 ? std::min(data->product, time) : time;
     state.counters["bytes_per_second"] = (double(data->n.bytes()) + 16.0 * double(data->n.num_rows)) / time;
@@ -178,20 +165,20 @@ void add_method(const Shared& data, const TriangularOptions& options, const std:
     perf::add("symbolic/" + method + "/" + data->name(), repetitions, [=](benchmark::State& state) {
       Solver solver = make();
       state.counters["bytes"] = double(solver.bytes());
-      return time_of([&] { solver.symbolic(Space(), data->graph()); });
+      return perf::mean_seconds([&] { solver.symbolic(Space(), data->graph()); });
     });
     perf::add("numeric/" + method + "/" + data->name(), repetitions, [=](benchmark::State&) {
       Solver solver = make();
       Report report;
-      return time_of([&] { solver.numeric(Space(), data->n.values, {}, report); });
+      return perf::mean_seconds([&] { solver.numeric(Space(), data->n.values, {}, report); });
     });
   }
   perf::add("apply/" + method + "/" + storage + "/" + data->name(), repetitions,
             [=](benchmark::State& state) {
               const Solver solver = make();
               const auto workspace = solver.make_workspace(Space(), 1);
-              const double time =
-                  time_of([&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
+              const double time = perf::mean_seconds(
+                  [&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
               state.counters["bytes_per_second"] = bytes_of(solver, *data) / time;
               if (data->product > 0) state.counters["over_product"] = time / data->product;
               state.counters["us_a_level"] = 1e6 * time / data->levels;
@@ -215,9 +202,9 @@ void add_vectors(const Shared& data, const TriangularOptions& options, const std
                   y("y", data->n.num_rows, count);
               Kokkos::deep_copy(x, 1.0 / 3);
               const auto workspace = solver.make_workspace(Space(), count);
-              const double one =
-                  time_of([&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
-              const double time = time_of([&] { solver.apply(Space(), x, y, *workspace); });
+              const double one = perf::mean_seconds(
+                  [&] { solver.apply(Space(), data->in(), as_multivector(data->y), *workspace); });
+              const double time = perf::mean_seconds([&] { solver.apply(Space(), x, y, *workspace); });
               state.counters["over_one"] = time / (count * one);
               return time;
             });
@@ -234,7 +221,7 @@ void add_cusparse(const Shared& data, int repetitions) {
     data->load();
     const perf::CusparseTriangle triangle(Space(), data->n, data->which);
     triangle.analyse();
-    const double time = time_of([&] { triangle.solve(data->x.data(), data->y.data()); });
+    const double time = perf::mean_seconds([&] { triangle.solve(data->x.data(), data->y.data()); });
     if (data->product > 0) state.counters["over_product"] = time / data->product;
     state.counters["difference"] = difference_of(*data);
     return time;

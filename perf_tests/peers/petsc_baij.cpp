@@ -97,19 +97,6 @@ class Problem {
   KSP m_ksp = nullptr;
 };
 
-template <class Work>
-double mean_seconds(const Work& work) {
-  const perf::Space space;
-  work();
-  const double once = perf::seconds(space, work);
-  const int count = static_cast<int>(std::clamp(0.1 / once, 1.0, 200.0));
-  return perf::seconds(space,
-                       [&] {
-                         for (int k = 0; k < count; ++k) work();
-                       }) /
-         count;
-}
-
 void register_all(int& argc, char** argv) {
   std::istringstream matrices(perf::take_flag(argc, argv, "matrices", "elasticity3d:30@3"));
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-5"));
@@ -125,9 +112,9 @@ void register_all(int& argc, char** argv) {
         return measure(problem, state);
       });
     };
-    add("product", [](Problem& p, benchmark::State&) { return mean_seconds([&] { p.multiply(); }); });
-    add("numeric", [](Problem& p, benchmark::State&) { return mean_seconds([&] { p.set_up(); }); });
-    add("apply", [](Problem& p, benchmark::State&) { return mean_seconds([&] { p.apply(); }); });
+    add("product", [](Problem& p, benchmark::State&) { return perf::mean_seconds([&] { p.multiply(); }); });
+    add("numeric", [](Problem& p, benchmark::State&) { return perf::mean_seconds([&] { p.set_up(); }); });
+    add("apply", [](Problem& p, benchmark::State&) { return perf::mean_seconds([&] { p.apply(); }); });
     add("gmres", [](Problem& p, benchmark::State& state) {
       return perf::seconds(perf::Space(), [&] { p.solve(state); });
     });

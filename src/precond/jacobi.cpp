@@ -4,6 +4,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/find_entry.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/jacobi.hpp>
 
 #include "core/row_teams.hpp"
@@ -81,12 +82,6 @@ struct ScaleMatrix {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     for (std::size_t k = row_ptrs(i); k < row_ptrs(i + 1); ++k) values(k) *= scale(i);
   }
-};
-
-template <class Scalar, class Space>
-struct IsOwnColumn {
-  CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
 };
 
 template <class Scalar, class Space>
@@ -224,7 +219,7 @@ bool Jacobi<Scalar, Space>::is_known_hermitian(const Space& space) const {
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::keep_matrix(const Space& space, const matrix_view& a) {
   using Matrix = typename StoredMatrix<Scalar, Space>::matrix_type;
-  const Matrix copy = filter_entries<Scalar, Space>(space, a, impl::jacobi::IsOwnColumn<Scalar, Space>{a});
+  const Matrix copy = filter_entries<Scalar, Space>(space, a, impl::IsOwnColumn<Scalar, Space>{a});
   const Matrix square(a.num_rows, a.num_rows, copy.row_ptrs, copy.col_idxs, copy.values);
   if (!is_block())
     Kokkos::parallel_for("prekond::jacobi::numeric::scale_matrix",

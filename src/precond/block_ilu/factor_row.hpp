@@ -6,15 +6,14 @@
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 
-#include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
 #include "matrix/block_sizes.hpp"
 #include "precond/block_ilu/invert_block.hpp"
 #include "precond/common/breakdown_counter.hpp"
+#include "precond/ilu/other_rows.hpp"
 
 #include <cstdint>
-#include <thread>
 
 namespace prekond::impl::block_ilu {
 
@@ -24,12 +23,6 @@ struct FactorTuning {
   static constexpr int batch = 4;           ///< entries of other rows that a lane asks for at a time
   static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
   static constexpr int lanes = 32;          ///< of a device's row
-};
-
-/// What the rows of a launch share.
-struct FactorProgress {
-  int next_chunk;
-  int gave_up;
 };
 
 /// Block row i of A's own pattern, from the rows k < i that it has entries for:
@@ -58,7 +51,7 @@ struct FactorBlockRow {
   int row_blocks = 0;  ///< of a row in scratch; 0: in `work`
   Scalar shift = 0, floor = 0;
   std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: what is needed is there
+  std::int64_t max_polls = -1;  ///< see AwaitedValues; -1: what is needed is there
   PackedVector<const std::size_t> a_ptrs;
   PackedVector<const Scalar> a_values;
   PackedVector<const int> diagonal;  ///< its place in A's row, or -1
@@ -66,14 +59,14 @@ struct FactorBlockRow {
   PackedVector<const int> lower_cols, upper_cols;
   PackedVector<Scalar> lower, upper, inverse;  ///< N's triangles, D^-1
   PackedVector<Scalar> work;
-  PackedVector<FactorProgress> progress;
+  PackedVector<int> gave_up;  ///< a row waited in vain
   PackedVector<BreakdownCounter> outcome;
 
   FactorBlockRow(int block_size, const blocks::BlockStrides& of_a) : size(block_size), strides(of_a) {}
 
   KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : size; }
   KOKKOS_FORCEINLINE_FUNCTION int entries() const { return block_size() * block_size(); }
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(progress(0).gave_up) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(gave_up(0)) != 0; }
 
   /// Of a vector: the inverse, entries of other rows and where they go, the row.
   static std::size_t bytes_of(int b, int stage, int row) {
@@ -312,32 +305,13 @@ struct FactorBlockRow {
     }
   }
 
-  /// Asks for all values at once, and then again for those that were not there.
+  /// Values of rows that are done, or come.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
-#pragma unroll
-    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? load_relaxed(*address[m]) : Scalar(0);
-    if (max_polls < 0) return;
-    for (std::int64_t polls = 0;; ++polls) {
-      bool all = true;
-#pragma unroll
-      for (int m = 0; m < N; ++m) all = all && !is_missing(value[m]);
-      if (all) return;
-      if (gives_up(polls)) break;
-#pragma unroll
-      for (int m = 0; m < N; ++m)
-        if (is_missing(value[m])) value[m] = load_relaxed(*address[m]);
-    }
-    raise_flag(progress(0).gave_up, 1);
-#pragma unroll
-    for (int m = 0; m < N; ++m)
-      if (is_missing(value[m])) value[m] = Scalar(0);
-  }
-  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
-    if (polls >= max_polls) return true;
-    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
-    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return has_stalled();
+    const ilu::AwaitedValues others{gave_up, max_polls};
+    const auto at = [&](int m) { return address[m]; };
+    others.begin(value, at);
+    others.finish(value, at);
   }
 
   template <class AnyLevel>

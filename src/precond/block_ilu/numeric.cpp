@@ -45,9 +45,9 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
 /// \returns whether a row waited in vain
 template <class Row, class Space>
 bool run(const Space& space, Row row, const RowSchedule<Space>& schedule, bool by_tickets) {
-  const auto progress =
-      allocate_zero<Vector<FactorProgress, Space>>(space, "prekond::block_ilu::progress", 1);
-  row.progress = progress;
+  const auto gave_up = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::gave_up", 1);
+  const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::next_chunk", 1);
+  row.gave_up = gave_up;
   row.max_polls = by_tickets ? schedule.most_polls : -1;
   const block_rows::Launcher<Row, Space> launcher(space, row);
   if (!by_tickets) {
@@ -55,13 +55,11 @@ bool run(const Space& space, Row row, const RowSchedule<Space>& schedule, bool b
     space.fence("prekond::block_ilu::numeric::levels");  // what was allocated here is freed
     return false;
   }
-  launcher.by_tickets("prekond::block_ilu::numeric::factor_by_tickets", schedule,
-                      &progress.data()->next_chunk);
-  FactorProgress ended{};
-  Kokkos::deep_copy(space, Kokkos::View<FactorProgress, Kokkos::HostSpace>(&ended),
-                    Kokkos::subview(progress, 0));
+  launcher.by_tickets("prekond::block_ilu::numeric::factor_by_tickets", schedule, next.data());
+  int ended = 0;
+  Kokkos::deep_copy(space, Kokkos::View<int, Kokkos::HostSpace>(&ended), Kokkos::subview(gave_up, 0));
   space.fence("prekond::block_ilu::numeric::stalled");
-  return ended.gave_up != 0;
+  return ended != 0;
 }
 
 template <class Space>

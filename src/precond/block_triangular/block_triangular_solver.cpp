@@ -61,10 +61,9 @@ std::shared_ptr<const impl::RowSchedule<Space>> BlockTriangularSolver<Scalar, Sp
   FactorSchedule how = FactorSchedule::automatic;
   if (m_options.method == BlockTriangularMethod::levels) how = FactorSchedule::levels;
   if (m_options.method == BlockTriangularMethod::sync_free) how = FactorSchedule::sync_free;
-  const int lanes = impl::block_triangular::lanes_of(graph, factor.n.block_size);
   auto schedule = impl::make_row_schedule<Space>(
       space, levels != nullptr ? *levels : level_schedule<Space>(space, graph, m_which), how,
-      impl::block_rows::LaunchTuning::team_threads(false, lanes));
+      impl::block_rows::LaunchTuning::team_threads(false, factor.lanes));
   schedule.most_polls = m_options.max_polls;
   return std::make_shared<const Schedule>(std::move(schedule));
 }
@@ -81,6 +80,7 @@ void BlockTriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGr
   Factor factor;
   factor.n = typename Factor::Blocks(block_size, BlockOrder::by_columns, n.num_rows, n.num_rows, n.row_ptrs,
                                      n.col_idxs, {}, padding);
+  factor.lanes = impl::block_triangular::lanes_of(n, block_size);
   std::shared_ptr<const Schedule> schedule;
   if (n.num_rows > 0 && is_exact(m_options.method)) schedule = find_schedule(space, factor, levels);
   if (n.num_rows > 0 && !is_exact(m_options.method)) {
@@ -187,13 +187,9 @@ void BlockTriangularSolver<Scalar, Space>::sweep(const Space& space, MultiVector
     return;
   }
   if (m_method == BlockTriangularMethod::asynchronous) {
-    const CsrGraph<Space> graph{factor.n.num_block_rows, factor.n.num_block_rows, factor.n.row_ptrs,
-                                factor.n.col_idxs};
-    const int lanes = impl::block_triangular::lanes_of(graph, factor.n.block_size);
     Kokkos::deep_copy(space, y, source);
     for (int k = 0; k < count; ++k)
-      impl::block_triangular::sweep_in_place<Scalar, Space>(space, factor, m_which, lanes, source, y,
-                                                            own.progress);
+      impl::block_triangular::sweep_in_place<Scalar, Space>(space, factor, m_which, source, y, own.progress);
     return;
   }
   MultiVectorView<const Scalar, Space> from = source;
@@ -221,11 +217,7 @@ void BlockTriangularSolver<Scalar, Space>::apply(const Space& space, MultiVector
                            " vectors of " + std::to_string(own.num_rows) + " rows; there are " +
                            std::to_string(x.extent(1)) + " of " + std::to_string(num_rows()));
   if (!is_exact(m_method)) return sweep(space, x, y, workspace);
-  const CsrGraph<Space> graph{m_factor->n.num_block_rows, m_factor->n.num_block_rows, m_factor->n.row_ptrs,
-                              m_factor->n.col_idxs};
-  const int lanes = impl::block_triangular::lanes_of(graph, m_factor->n.block_size);
-  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, *m_schedule, lanes, x, y,
-                                                       own.progress);
+  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, *m_schedule, x, y, own.progress);
 }
 
 template <class Scalar, class Space>

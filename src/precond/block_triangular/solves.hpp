@@ -23,6 +23,7 @@ struct Factor {
   Blocks scale;  ///< block-diagonal; without rows: S = I, or exact solves, which need its values alone
   Vector<Scalar, Space> scale_values;
   triangular::Changes changes;  ///< of sweeps
+  int lanes = 32;               ///< of a device's row
   bool has_values = false;
 
   bool has_scale() const { return scale_values.extent(0) > 0; }
@@ -88,9 +89,9 @@ Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorVi
 
 template <class Scalar, class Space>
 void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
-                   const RowSchedule<Space>& schedule, int lanes, MultiVectorView<const Scalar, Space> x,
+                   const RowSchedule<Space>& schedule, MultiVectorView<const Scalar, Space> x,
                    MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
-  with_row<Scalar, Space>(lanes, factor.n.block_size, [&]<class Row>() {
+  with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
     if (schedule.how == FactorSchedule::levels)
@@ -108,10 +109,10 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
 
 /// One sweep in place: y_i <- source_i - sum_k N_ik y_k. \pre y has a value
 template <class Scalar, class Space>
-void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which, int lanes,
+void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which,
                     MultiVectorView<const Scalar, Space> source, MultiVectorView<Scalar, Space> y,
                     const Vector<SolveProgress, Space>& progress) {
-  with_row<Scalar, Space>(lanes, factor.n.block_size, [&]<class Row>() {
+  with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
     block_rows::Launcher<Row, Space>(space, row)
         .all("prekond::block_triangular::apply::sweep", factor.n.num_block_rows, which == Triangle::upper);

@@ -4,6 +4,7 @@
 /// The matrix of a setup by blocks.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/matrix/matrix_source.hpp>
 
 #include <string>
@@ -13,20 +14,6 @@ namespace prekond::impl {
 /// Const, and owning what a conversion made.
 template <class Scalar, class Space>
 using SourceBlocks = BcsrMatrix<const Scalar, const int, const std::size_t, typename Space::memory_space>;
-
-template <class Scalar, class Space>
-struct IsOwnColumn {
-  CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
-};
-
-template <class Scalar, class Space>
-struct CountForeign {
-  CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
-    if (a.col_idxs(k) >= a.num_rows) ++count;
-  }
-};
 
 /// The block size of a setup: the one asked for, where that is not 0; that of the blocks that were given; the
 /// unknowns a node; what takes the least memory. Fences in the last case.
@@ -59,12 +46,7 @@ SourceBlocks<Scalar, Space> blocks_of(const Space& space, const MatrixSource<Sca
 /// A's entries in columns of other ranks. Fences where there may be some.
 template <class Scalar, class Space>
 std::int64_t foreign_entries(const Space& space, const CsrView<Scalar, Space>& a) {
-  std::int64_t count = 0;
-  if (a.num_cols > a.num_rows)
-    Kokkos::parallel_reduce("prekond::foreign_entries",
-                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-                            CountForeign<Scalar, Space>{a}, count);
-  return count;
+  return a.num_cols > a.num_rows ? count_foreign_entries<Scalar, Space>(space, a) : 0;
 }
 
 template <class Space, class Blocks>

@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/polynomial_preconditioner.hpp>
 
@@ -246,7 +247,7 @@ void PolynomialPreconditioner<Scalar, Space>::numeric_step(const Space& space, c
                                                            Report& report) {
   namespace kernels = impl::polynomial;
   const matrix_view& view = source.csr();
-  const Matrix own = filter_entries<Scalar, Space>(space, view, kernels::IsOwnColumn<Scalar, Space>{view});
+  const Matrix own = filter_entries<Scalar, Space>(space, view, impl::IsOwnColumn<Scalar, Space>{view});
   const Matrix a(view.num_rows, view.num_rows, own.row_ptrs, own.col_idxs, own.values);
   const Rows rows = measure_rows(space, a, report);
   const Spectrum spectrum = find_spectrum(space, a, rows, report);

@@ -12,12 +12,6 @@
 
 namespace prekond::impl::polynomial {
 
-template <class Scalar, class Space>
-struct IsOwnColumn {
-  CsrView<Scalar, Space> a;
-  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return a.col_idxs(k) < a.num_rows; }
-};
-
 /// diagonal_i = Re a_ii and reach_i = max_j |a_ij|. A row with an entry that is not finite becomes one of a
 /// multiple of the identity, the largest finite |a_ij|, so that it is like its neighbours whatever A's size;
 /// or of zeros where its diagonal is not stored. It has that multiple for its diagonal, and reach -1.

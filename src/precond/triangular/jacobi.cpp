@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include "instantiate.hpp"
@@ -13,12 +14,6 @@ namespace {
 
 template <class Scalar, class Space>
 using OwnMatrix = typename StoredMatrix<Scalar, Space>::matrix_type;
-
-template <class Scalar, class Space>
-struct IsOwnColumn {
-  CsrView<Scalar, Space> n;
-  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return n.col_idxs(k) < n.num_rows; }
-};
 
 template <class Scalar, class Space>
 struct JacobiWorkspace : Workspace {

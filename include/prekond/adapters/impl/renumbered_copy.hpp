@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 
 #include <algorithm>
@@ -42,15 +43,6 @@ struct IsDescentAtRowBegin {
   KOKKOS_FUNCTION void operator()(int i, std::int64_t& count) const {
     const std::size_t k = a.row_ptrs(i);
     count += k > 0 && k < a.row_ptrs(i + 1) && a.col_idxs(k) <= a.col_idxs(k - 1);
-  }
-};
-
-template <class Space>
-struct IsForeign {
-  VectorView<const int, Space> col_idxs;
-  std::int64_t num_rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
-    count += col_idxs(k) >= num_rows;
   }
 };
 
@@ -103,16 +95,6 @@ bool rows_ascend(const Space& space, const CsrView<Scalar, Space>& a) {
                           Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
                           IsDescentAtRowBegin<Scalar, Space>{a}, at_row_begins);
   return descents == at_row_begins;
-}
-
-/// Entries in columns of other ranks.
-template <class Scalar, class Space>
-std::int64_t count_foreign_entries(const Space& space, const CsrView<Scalar, Space>& a) {
-  std::int64_t foreign = 0;
-  Kokkos::parallel_reduce("prekond::tpetra::local_matrix::count_foreign_entries",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz()),
-                          IsForeign<Space>{a.col_idxs, a.num_rows}, foreign);
-  return foreign;
 }
 
 }  // namespace prekond::impl
