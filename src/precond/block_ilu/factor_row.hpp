@@ -6,14 +6,15 @@
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 
+#include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
 #include "matrix/block_sizes.hpp"
 #include "precond/block_ilu/invert_block.hpp"
 #include "precond/common/breakdown_counter.hpp"
-#include "precond/ilu/other_rows.hpp"
 
 #include <cstdint>
+#include <thread>
 
 namespace prekond::impl::block_ilu {
 
@@ -51,7 +52,7 @@ struct FactorBlockRow {
   int row_blocks = 0;  ///< of a row in scratch; 0: in `work`
   Scalar shift = 0, floor = 0;
   std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< see AwaitedValues; -1: what is needed is there
+  std::int64_t max_polls = -1;  ///< -1: what is needed is there
   PackedVector<const std::size_t> a_ptrs;
   PackedVector<const Scalar> a_values;
   PackedVector<const int> diagonal;  ///< its place in A's row, or -1
@@ -305,13 +306,33 @@ struct FactorBlockRow {
     }
   }
 
-  /// Values of rows that are done, or come.
+  /// Asks for all values at once, and then again for those that were not there. AwaitedValues of the scalar
+  /// factorisations, which polls in longer rounds, was slower here on an H200.
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
-    const ilu::AwaitedValues others{gave_up, max_polls};
-    const auto at = [&](int m) { return address[m]; };
-    others.begin(value, at);
-    others.finish(value, at);
+#pragma unroll
+    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? load_relaxed(*address[m]) : Scalar(0);
+    if (max_polls < 0) return;
+    for (std::int64_t polls = 0;; ++polls) {
+      bool all = true;
+#pragma unroll
+      for (int m = 0; m < N; ++m) all = all && !is_missing(value[m]);
+      if (all) return;
+      if (gives_up(polls)) break;
+#pragma unroll
+      for (int m = 0; m < N; ++m)
+        if (is_missing(value[m])) value[m] = load_relaxed(*address[m]);
+    }
+    raise_flag(gave_up(0), 1);
+#pragma unroll
+    for (int m = 0; m < N; ++m)
+      if (is_missing(value[m])) value[m] = Scalar(0);
+  }
+  KOKKOS_FORCEINLINE_FUNCTION bool gives_up(std::int64_t polls) const {
+    if (polls >= max_polls) return true;
+    if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
+    KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
+    return has_stalled();
   }
 
   template <class AnyLevel>
