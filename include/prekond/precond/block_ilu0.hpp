@@ -74,6 +74,7 @@ struct BlockIlu0Options : ShiftOptions {
 /// the pattern, and as many for the inverse and each block's product with it. Memory: A's values, 4 bytes a
 /// block and 24 a block row, and b^2 numbers a block row. During numeric, of matrices whose rows do not fit
 /// scratch, A's values once more. Columns >= num_rows (of other ranks) are left out. For real scalars.
+/// symbolic throws InputError where a block row has 2^31 entries or more.
 ///
 /// Breakdown: a block D_i with a pivot that is not above the root of the precision's epsilon times the
 /// largest entry of its column, once its rows are scaled alike, and a row with entries that are not finite.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+
 #include "instantiate.hpp"
 #include "precond/block_ilu/factor_row.hpp"
 #include "precond/block_ilu/factors.hpp"
@@ -82,6 +84,10 @@ void schedule_factorisation(const Space& space, const LevelSchedule<Space>& leve
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
                           LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs},
                           Kokkos::Max<int>(symbolic.longest));
+  const int b = symbolic.block_size;
+  if (std::int64_t(symbolic.longest) * b * b > std::numeric_limits<int>::max())
+    throw InputError("block_ilu0: a block row has " + std::to_string(symbolic.longest) + " blocks of " +
+                     std::to_string(b) + " x " + std::to_string(b) + "; it may have fewer than 2^31 entries");
   symbolic.schedule = make_row_schedule<Space>(
       space, levels, how, block_rows::LaunchTuning::team_threads(false, FactorTuning::lanes));
 }
