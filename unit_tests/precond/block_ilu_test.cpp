@@ -289,10 +289,28 @@ TYPED_TEST(BlockIluTest, NumericTakesNewValuesAndRefusesAnotherPattern) {
   for (double& value : host.values) value *= 1.5 + 0.3 * std::sin(value);
   m.numeric(TypeParam(), to_device<TypeParam>(host));
   fresh.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_TRUE(m.report().pattern_kept);
   EXPECT_EQ(to_vector(m.factor_upper().values), to_vector(fresh.factor_upper().values));
   const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
   EXPECT_THAT(message_of<InputError>([&] { m.numeric(TypeParam(), other); }),
               HasSubstr("call symbolic again"));
+}
+
+TYPED_TEST(BlockIluTest, WithoutReuseNumericFindsThePatternAnew) {
+  const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
+  BlockIlu0Options options = options_of(4);
+  options.reuse = Reuse::none;
+  BlockIlu0<double, TypeParam> m(options), fresh(options_of(4));
+  m.numeric(TypeParam(), to_device<TypeParam>(dominant_clusters(90, 2)));
+  m.numeric(TypeParam(), other);
+  EXPECT_FALSE(m.report().pattern_kept);
+  fresh.numeric(TypeParam(), other);
+  EXPECT_EQ(to_vector(m.factor_lower().col_idxs), to_vector(fresh.factor_lower().col_idxs));
+  EXPECT_EQ(to_vector(m.factor_lower().values), to_vector(fresh.factor_lower().values));
+  EXPECT_EQ(to_vector(m.factor_upper().values), to_vector(fresh.factor_upper().values));
+  options.reuse = Reuse::extend;
+  EXPECT_THAT(message_of<OptionError>([&] { BlockIlu0<double, TypeParam>{options}; }),
+              HasSubstr("block_ilu0: option 'reuse' is one of pattern | none"));
 }
 
 TYPED_TEST(BlockIluTest, ValuesThatAreNotFiniteAreContained) {

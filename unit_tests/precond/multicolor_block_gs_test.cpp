@@ -175,11 +175,29 @@ TYPED_TEST(MulticolorBlockGsTest, NumericTakesNewValuesAndRefusesAnotherPattern)
   for (double& value : host.values) value *= 1.5 + 0.3 * std::sin(value);
   m.numeric(TypeParam(), to_device<TypeParam>(host));
   fresh.numeric(TypeParam(), to_device<TypeParam>(host));
+  EXPECT_TRUE(m.report().pattern_kept);
   EXPECT_EQ((applied<double, TypeParam>(m, {some_vector(90)})),
             (applied<double, TypeParam>(fresh, {some_vector(90)})));
   const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
   EXPECT_THAT(message_of<InputError>([&] { m.numeric(TypeParam(), other); }),
               HasSubstr("call symbolic again"));
+}
+
+TYPED_TEST(MulticolorBlockGsTest, WithoutReuseNumericFindsTheColoursAnew) {
+  const auto other = to_device<TypeParam>(dominant_clusters(90, 33));
+  MulticolorBlockGsOptions options = options_of(3);
+  options.reuse = Reuse::none;
+  MulticolorBlockGs<double, TypeParam> m(options), fresh(options_of(3));
+  m.numeric(TypeParam(), to_device<TypeParam>(dominant_clusters(90, 2)));
+  m.numeric(TypeParam(), other);
+  EXPECT_FALSE(m.report().pattern_kept);
+  fresh.numeric(TypeParam(), other);
+  EXPECT_EQ(to_vector(m.coloring().colors), to_vector(fresh.coloring().colors));
+  EXPECT_EQ((applied<double, TypeParam>(m, {some_vector(90)})),
+            (applied<double, TypeParam>(fresh, {some_vector(90)})));
+  options.reuse = Reuse::extend;
+  EXPECT_THAT(message_of<OptionError>([&] { MulticolorBlockGs<double, TypeParam>{options}; }),
+              HasSubstr("multicolor_block_gs: option 'reuse' is one of pattern | none"));
 }
 
 TYPED_TEST(MulticolorBlockGsTest, ColumnsOfOtherRanksAreLeftOut) {

@@ -6,6 +6,7 @@
 #include <prekond/precond/block_triangular_solver.hpp>
 #include <prekond/precond/incomplete_options.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/setup_options.hpp>
 
 #include <memory>
 
@@ -31,6 +32,7 @@ struct BlockIlu0Options : ShiftOptions {
   int block_size = 0;
   BlockTriangularOptions solve;
   FactorSchedule schedule = FactorSchedule::automatic;
+  Reuse reuse = Reuse::pattern;
 
   Properties properties() const { return {.symmetry = Symmetry::nonsymmetric, .factors_in_order = true}; }
 
@@ -53,6 +55,8 @@ struct BlockIlu0Options : ShiftOptions {
         "the last changes a vector by this part of what the first changes; 0: all solve.sweeps");
     visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
           "of solve.method sync_free: how often a row looks for a value before one team solves the system");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: keeps the pattern, or finds it anew");
   }
 };
 
@@ -123,6 +127,8 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   using Factors = impl::block_ilu::Factors<Scalar, Space>;
   using Solves = impl::block_triangular::BlockSolves<Scalar, Space>;
 
+  /// Null of a matrix without rows.
+  std::shared_ptr<const Symbolic> find_pattern(const Space& space, const matrix_source& source) const;
   const Factors& factors() const;
 
   BlockIlu0Options m_options;

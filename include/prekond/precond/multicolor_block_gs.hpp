@@ -6,6 +6,7 @@
 #include <prekond/pattern/coloring.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/setup_options.hpp>
 
 #include <memory>
 
@@ -31,6 +32,7 @@ struct MulticolorBlockGsOptions {
   SweepDirection direction = SweepDirection::forward;
   ColoringOrder order = ColoringOrder::natural;
   bool two_colors = true;
+  Reuse reuse = Reuse::pattern;
 
   Properties properties() const {
     return {.symmetry =
@@ -47,6 +49,8 @@ struct MulticolorBlockGsOptions {
     visit("order", order, coloring_orders(),
           "the block rows' order in the greedy colouring: by index, most neighbours first, or random");
     visit("two_colors", two_colors, "looks first whether two colours do, as of 5- and 7-point stencils");
+    visit("reuse", reuse, reuse_choices(),
+          "what a second numeric phase does: keeps the colours, or finds them anew");
   }
 };
 
@@ -86,7 +90,7 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
     return result;
   }
   const MulticolorBlockGsOptions& options() const { return m_options; }
-  /// Of the block rows; that of the last symbolic phase.
+  /// Of the block rows; that of the last phase that looked for one (`reuse`).
   const Coloring<Space>& coloring() const { return m_coloring; }
   int block_size() const;  ///< likewise; 0 before
 
@@ -102,6 +106,10 @@ class MulticolorBlockGs : public MatrixPreconditioner<Scalar, Space> {
  private:
   using Pattern = impl::block_gs::Pattern<Space>;
   using Sweeps = impl::block_gs::Sweeps<Scalar, Space>;
+
+  /// Null of a matrix without rows.
+  std::shared_ptr<const Pattern> find_pattern(const Space& space, const matrix_source& source,
+                                              Coloring<Space>& coloring) const;
 
   MulticolorBlockGsOptions m_options;
   Coloring<Space> m_coloring;

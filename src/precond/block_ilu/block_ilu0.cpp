@@ -19,29 +19,31 @@ template <class Scalar, class Space>
 BlockIlu0<Scalar, Space>::~BlockIlu0() = default;
 
 template <class Scalar, class Space>
+std::shared_ptr<const typename BlockIlu0<Scalar, Space>::Symbolic> BlockIlu0<Scalar, Space>::find_pattern(
+    const Space& space, const matrix_source& source) const {
+  if (source.csr().num_rows == 0) return nullptr;
+  const int b = impl::block_size_of(space, source, m_options.block_size);
+  const auto a = impl::blocks_of(space, source, b);
+  auto found =
+      std::make_shared<Symbolic>(Symbolic{b, a.padding, a.num_blocks(), {}, {this->name(), m_options.solve}});
+  constexpr bool looks_at_symmetry = true;  // U then has L's levels
+  found->pattern = fill_pattern<Space>(space, impl::graph_of<Space>(a), 0,
+                                       std::numeric_limits<std::int64_t>::max(), looks_at_symmetry);
+  const FillPattern<Space>& pattern = found->pattern;
+  const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
+  impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule, *found);
+  found->solves.lower().symbolic(space, pattern.lower, b, a.padding, levels);
+  if (pattern.is_symmetric)
+    found->solves.upper().symbolic(space, pattern.upper, b, a.padding, reversed_levels<Space>(space, levels));
+  else
+    found->solves.upper().symbolic(space, pattern.upper, b, a.padding);
+  space.fence("prekond::block_ilu::symbolic");  // what was converted is freed
+  return found;
+}
+
+template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
-  std::shared_ptr<const Symbolic> symbolic;
-  if (source.csr().num_rows > 0) {
-    const int b = impl::block_size_of(space, source, m_options.block_size);
-    const auto a = impl::blocks_of(space, source, b);
-    auto found = std::make_shared<Symbolic>(
-        Symbolic{b, a.padding, a.num_blocks(), {}, {this->name(), m_options.solve}});
-    constexpr bool looks_at_symmetry = true;  // U then has L's levels
-    found->pattern = fill_pattern<Space>(space, impl::graph_of<Space>(a), 0,
-                                         std::numeric_limits<std::int64_t>::max(), looks_at_symmetry);
-    const FillPattern<Space>& pattern = found->pattern;
-    const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
-    impl::block_ilu::schedule_factorisation<Scalar, Space>(space, levels, m_options.schedule, *found);
-    found->solves.lower().symbolic(space, pattern.lower, b, a.padding, levels);
-    if (pattern.is_symmetric)
-      found->solves.upper().symbolic(space, pattern.upper, b, a.padding,
-                                     reversed_levels<Space>(space, levels));
-    else
-      found->solves.upper().symbolic(space, pattern.upper, b, a.padding);
-    space.fence("prekond::block_ilu::symbolic");  // what was converted is freed
-    symbolic = found;
-  }
-  m_symbolic = symbolic;
+  m_symbolic = find_pattern(space, source);
   m_factors = nullptr;
   m_solves = nullptr;
   m_has_values = false;
@@ -49,7 +51,10 @@ void BlockIlu0<Scalar, Space>::symbolic_step(const Space& space, const matrix_so
 
 template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
-  const Symbolic& symbolic = *m_symbolic;
+  const bool kept = m_has_values && m_options.reuse == Reuse::pattern;
+  const bool finds = m_has_values && !kept;
+  const auto in_use = finds ? find_pattern(space, source) : m_symbolic;
+  const Symbolic& symbolic = *in_use;
   const int b = symbolic.block_size;
   const auto a = impl::blocks_of(space, source, b);
   if (a.num_blocks() != symbolic.num_blocks)
@@ -81,9 +86,10 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
                  symbolic.schedule.bytes() + solves->bytes();
   report.apply_flops = solves->flops();
   report.numeric_flops = 2 * n * b * best.tries * (lower * upper / rows + lower + upper + rows);
-  report.pattern_kept = m_has_values;
+  report.pattern_kept = kept;
   report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
   space.fence("prekond::block_ilu::numeric");  // temporaries are freed
+  m_symbolic = in_use;
   m_factors = std::make_shared<const Factors>(best.factors);
   m_solves = solves;
   m_shift = best.alpha;
@@ -92,7 +98,7 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
 
 template <class Scalar, class Space>
 void BlockIlu0<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
-  report.pattern_kept = m_has_values;
+  report.pattern_kept = m_has_values && m_options.reuse == Reuse::pattern;
   m_has_values = true;
 }
 
