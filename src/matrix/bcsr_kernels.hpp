@@ -7,6 +7,7 @@
 
 #include "core/packed.hpp"
 #include "core/resident_bounds.hpp"
+#include "matrix/block_product.hpp"
 #include "matrix/block_sizes.hpp"
 #include "matrix/product_teams.hpp"
 #include "matrix/row_update.hpp"
@@ -22,6 +23,7 @@ struct BcsrTuning {
   static constexpr int longest = 256;        ///< blocks of a row that one thread adds
   static constexpr int short_rows = 5;       ///< blocks in the mean, up to which threads go without teams
   static constexpr int resident_threads = 1024;
+  static constexpr int rows_of_host_chunk = 16;  ///< block rows
 };
 
 /// A's views, and its sizes as the products' checks have them.
@@ -200,44 +202,52 @@ struct BcsrByTeams : RowsByThreads<Scalar, Space, Size> {
   }
 };
 
-/// A block row by a thread of a host.
+/// A chunk of block rows by a thread of a host.
 template <class Scalar, class Space, int Size>
 struct BcsrByThreads : BlockRows<Scalar, Size> {
   static constexpr int most = Size > 0 ? Size : largest_block_size;
+  static constexpr std::int64_t chunk = BcsrTuning::rows_of_host_chunk;
 
   typename RowUpdate<Scalar, Space>::Packed update;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    const int b = this->block_size();
-    const std::size_t begin = this->a.row_ptrs(i), end = this->a.row_ptrs(i + 1);
-    const std::int64_t last = this->a.is_padded ? this->a.num_block_rows - 1 : -1;
+  std::int64_t num_chunks() const { return (this->a.num_block_rows + chunk - 1) / chunk; }
+
+  KOKKOS_FUNCTION void operator()(std::int64_t number) const {
+    const RowRange rows = rows_of_team(static_cast<int>(number), chunk, this->a.num_block_rows);
     for (int v = 0; v < update.num_columns; ++v) {
-      const Scalar* xv = update.x.column(v);
-      Scalar sums[most];
-      for (int p = 0; p < b; ++p) sums[p] = 0;
-      for (std::size_t k = begin; k < end; ++k) {
-        const std::int64_t col = this->a.col_idxs(k);
-        const int cols = col == last ? static_cast<int>(this->a.num_cols - col * b) : b;
-        if (Size > 0 && cols == Size)  // loops of a length that the compiler knows
-          add_block(this->block(k), xv + col * b, Size, sums);
-        else
-          add_block(this->block(k), xv + col * b, cols, sums);
-      }
-      const int rows = i == last ? static_cast<int>(this->a.num_rows - i * b) : b;
-      for (int p = 0; p < rows; ++p) update(i * b + p, v, sums[p]);
+      if (this->a.strides.of_rows == 1)
+        add_rows<BlockOrder::by_columns>(rows, v);
+      else
+        add_rows<BlockOrder::by_rows>(rows, v);
     }
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION void add_block(const Scalar* block, const Scalar* x, int cols,
-                                             Scalar* sums) const {
+  template <BlockOrder Order>
+  KOKKOS_FUNCTION void add_rows(RowRange rows, int v) const {
     const int b = this->block_size();
-    if (this->a.strides.of_rows == 1)
-      for (int q = 0; q < cols; ++q)
-        for (int p = 0; p < b; ++p) sums[p] = multiply_add(block[q * b + p], x[q], sums[p]);
-    else
-      for (int p = 0; p < b; ++p)
-        for (int q = 0; q < cols; ++q) sums[p] = multiply_add(block[p * b + q], x[q], sums[p]);
+    const std::size_t* const row_ptrs = this->a.row_ptrs.data();
+    const int* const cols = this->a.col_idxs.data();
+    const Scalar* const values = this->a.values.data();
+    const Scalar* const x = update.x.column(v);
+    const std::int64_t last = this->a.is_padded ? this->a.num_block_rows - 1 : -1;
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+      const std::size_t begin = row_ptrs[i], end = row_ptrs[i + 1];
+      const std::size_t whole = last >= 0 && end > begin && cols[end - 1] == last ? end - 1 : end;
+      Scalar sums[most] = {};
+      for (std::size_t k = begin; k < whole; ++k)
+        blocks::add_product<Order, Size>(b, values + k * std::size_t(b * b), x + std::int64_t(cols[k]) * b,
+                                         sums);
+      if (whole < end) {  // of the padding's columns x has nothing
+        Scalar padded[most] = {};
+        for (std::int64_t col = last * b; col < this->a.num_cols; ++col) padded[col - last * b] = x[col];
+        blocks::add_product<Order, Size>(b, values + whole * std::size_t(b * b), padded, sums);
+      }
+      if (i != last)
+        update.template rows<Size>(i * b, b, v, sums);
+      else
+        update.template rows<0>(i * b, static_cast<int>(this->a.num_rows - i * b), v, sums);
+    }
   }
 };
 
@@ -246,9 +256,10 @@ void dispatch(const Space& space, const char* label, const PackedBcsr<Scalar>& a
               const RowUpdate<Scalar, Space>& update) {
   blocks::with_block_size<Scalar>(a.block_size, [&]<int Size>() {
     if constexpr (is_host_space<Space>) {
+      const BcsrByThreads<Scalar, Space, Size> kernel{{a}, update};
       Kokkos::parallel_for(
-          label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_block_rows),
-          BcsrByThreads<Scalar, Space, Size>{{a}, update});
+          label, Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, kernel.num_chunks()),
+          kernel);
     } else {
       const std::int64_t longest = a.longest_row > 0 ? a.longest_row : a.num_blocks;
       if (longest <= BcsrTuning::longest && a.num_blocks <= BcsrTuning::short_rows * a.num_block_rows) {

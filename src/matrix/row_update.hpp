@@ -64,6 +64,23 @@ struct RowUpdate<Scalar, Space>::Packed {
     if (step.source != Scalar(0)) result = multiply_add(step.source, b(i, v), result);
     y(i, v) = result;
   }
+
+  /// The same for rows [first, first + count), whose sums are replaced: each coefficient is looked at once.
+  /// Count is that number, or 0 where it is known at run time alone.
+  template <int Count>
+  KOKKOS_FORCEINLINE_FUNCTION void rows(std::int64_t first, int count, int v, Scalar* sums) const {
+    const int n = Count > 0 ? Count : count;
+    const auto add = [&](const Scalar& factor, const Scalar* from) {
+      if (factor != Scalar(0))
+        for (int p = 0; p < n; ++p) sums[p] = multiply_add(factor, from[p], sums[p]);
+    };
+    for (int p = 0; p < n; ++p)
+      sums[p] = multiply(step.product, row_scale.is_empty() ? sums[p] : row_scale(first + p) * sums[p]);
+    add(step.direct, x.column(v) + first);
+    add(step.previous, y.column(v) + first);
+    add(step.source, b.column(v) + first);
+    for (int p = 0; p < n; ++p) y(first + p, v) = sums[p];
+  }
 };
 
 }  // namespace prekond::impl::products

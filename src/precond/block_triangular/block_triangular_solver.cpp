@@ -217,7 +217,7 @@ void BlockTriangularSolver<Scalar, Space>::apply(const Space& space, MultiVector
                            " vectors of " + std::to_string(own.num_rows) + " rows; there are " +
                            std::to_string(x.extent(1)) + " of " + std::to_string(num_rows()));
   if (!is_exact(m_method)) return sweep(space, x, y, workspace);
-  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, *m_schedule, x, y, own.progress);
+  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, m_which, *m_schedule, x, y, own.progress);
 }
 
 template <class Scalar, class Space>

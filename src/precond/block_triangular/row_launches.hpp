@@ -21,6 +21,7 @@ struct LaunchTuning {
   static constexpr int team_lanes = 128;
   static constexpr int resident_threads = 1024;
   static constexpr int rows_of_host_team = 64;
+  static constexpr int rows_ahead = 2;  ///< whose entries a host asks for
   // Rows of so many mean levels are on their way at a time: more of them would only poll.
   static constexpr int levels_on_their_way = 4;
 
@@ -67,9 +68,14 @@ struct RowsOfRange {
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](std::int64_t k) {
-      const std::int64_t own = reversed ? end - 1 - k : k;
-      row(typename Row::Level(team), rows.is_empty() ? static_cast<int>(own) : rows(k), memory);
+      if constexpr (is_host_space<Space> && requires { row.prefetch(0); })
+        if (k + LaunchTuning::rows_ahead < last) row.prefetch(number_of(k + LaunchTuning::rows_ahead));
+      row(typename Row::Level(team), number_of(k), memory);
     });
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int number_of(std::int64_t k) const {
+    if (!rows.is_empty()) return rows(k);
+    return static_cast<int>(reversed ? end - 1 - k : k);
   }
 };
 
@@ -149,6 +155,12 @@ class Launcher {
   /// Those of a launch by tickets that stalled, again, by one team.
   void stalled(const char* label, const RowSchedule<Space>& schedule) const {
     Kokkos::parallel_for(label, policy(1), levels_of(schedule, 0, schedule.levels.num_levels(), true));
+  }
+  /// By one team, a host's: all rows in their own order, or from the last one up.
+  void in_order(const char* label, std::int64_t num_rows, bool reversed) const {
+    static_assert(host);
+    if (num_rows > 0)
+      Kokkos::parallel_for(label, policy(1), RowsOfRange<Row, Space>{m_row, {}, 0, num_rows, num_rows, reversed});
   }
   /// All rows, in no order that counts; `reversed`: the last ones are begun first.
   void all(const char* label, std::int64_t num_rows, bool reversed) const {

@@ -9,6 +9,7 @@
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
+#include "matrix/block_product.hpp"
 
 #include <cstdint>
 #include <thread>
@@ -18,6 +19,7 @@ namespace prekond::impl::block_triangular {
 struct SolveTuning {
   static constexpr int batch = 4;           ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
+  static constexpr std::size_t prefetched_bytes = 2048;  ///< of a row, at most
   // On a device, rows of up to so many entries in the mean go to 8 lanes, to 16, else to 32.
   static constexpr int mean_of_eight = 16, mean_of_sixteen = 48;
 
@@ -80,14 +82,25 @@ struct SolveBlockRow {
 
   KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(progress(0).gave_up) != 0; }
 
+  /// Brings the beginning of a row's entries near, on a host.
+  KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] int i) const {
+    KOKKOS_IF_ON_HOST((
+        const std::size_t entries = static_cast<std::size_t>(strip.block_size) * strip.block_size;
+        const auto* const begin = reinterpret_cast<const char*>(values.data() + row_ptrs(i) * entries);
+        std::size_t bytes = (row_ptrs(i + 1) - row_ptrs(i)) * entries * sizeof(Scalar);
+        if (bytes > Tuning::prefetched_bytes) bytes = Tuning::prefetched_bytes;
+        for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(begin + at);))
+  }
+
   template <class AnyLevel>
   KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
-    const int b = strip.block_size;
+    [[maybe_unused]] const int b = strip.block_size;
     for (int v = 0; v < num_columns; ++v) {
       if constexpr (AnyLevel::width == 1) {
-        Scalar sums[Size > 0 ? Size : largest_block_size];
-        sum_row(i, v, sums);
-        for (int p = 0; p < b; ++p) keep(i, p, v, sums[p]);
+        if (max_polls < 0)
+          solve_by_thread<false>(i, v);
+        else
+          solve_by_thread<true>(i, v);
       } else {
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
         level.region([&](int lane) { sums[lane] = lane_sum(lane, i, v); });
@@ -104,12 +117,14 @@ struct SolveBlockRow {
 
  private:
   /// A NaN that looks like a missing value is written as another one.
+  KOKKOS_FORCEINLINE_FUNCTION static Word not_missing(Word word) {
+    constexpr Word missing = missing_word<Scalar>;
+    return word == missing ? Word(missing - 1) : word;
+  }
   KOKKOS_FORCEINLINE_FUNCTION void keep(int i, int p, int v, const Scalar& value) const {
     const std::int64_t row = std::int64_t(i) * strip.block_size + p;
     if (row >= num_rows) return;
-    const Word word = Kokkos::bit_cast<Word>(value);
-    constexpr Word missing = missing_word<Scalar>;
-    store_relaxed(y(row, v), word == missing ? Word(missing - 1) : word);
+    store_relaxed(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
   }
 
   /// The part of S_i x_i of row p and the columns g, g + step, ...
@@ -164,28 +179,52 @@ struct SolveBlockRow {
     return row < num_rows ? row : -1;
   }
 
-  KOKKOS_FUNCTION void sum_row(int i, int v, Scalar* sums) const {
-    const int b = Size > 0 ? Size : strip.block_size;
-    for (int p = 0; p < b; ++p) sums[p] = scale.is_empty() ? own_part(i, v, p, 0, 1) : Scalar(0);
-    if (!scale.is_empty()) {
-      const std::int64_t first = std::int64_t(i) * b;
-      const Scalar* block = scale.data() + std::size_t(i) * (b * b);
-      for (int q = 0; q < b && first + q < num_rows; ++q) {
-        const Scalar factor = x(first + q, v);
-        for (int p = 0; p < b; ++p) sums[p] = multiply_add(block[q * b + p], factor, sums[p]);
+  static constexpr int most = Size > 0 ? Size : largest_block_size;  ///< of a thread's block
+  KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : strip.block_size; }
+
+  template <bool Waits>
+  KOKKOS_FUNCTION void solve_by_thread(int i, int v) const {
+    const int b = block_size();
+    const std::int64_t first = std::int64_t(i) * b;
+    const std::int64_t whole = num_rows / b;  // block rows without padding
+    const std::size_t entries = static_cast<std::size_t>(b) * b, end = row_ptrs(i + 1);
+    const int* const col_of = cols.data();
+    const Scalar* const blocks_of_n = values.data();
+    Word* const known = y.column(v);
+    Scalar products[most] = {};
+    for (std::size_t k = row_ptrs(i); k < end; ++k) {
+      const std::int64_t col = col_of[k];
+      Scalar factors[most];
+      if (col < whole) {
+        find<Waits>(known + col * b, b, factors);
+      } else {  // of another rank, or the padding's
+        for (int q = 0; q < b; ++q) factors[q] = Scalar(0);
+        find<Waits>(known + col * b, static_cast<int>(num_rows - col * b), factors);
       }
+      blocks::add_product<BlockOrder::by_columns, Size>(b, blocks_of_n + k * entries, factors, products);
     }
-    const Word* known = y.column(v);
-    for (std::size_t k = row_ptrs(i); k < row_ptrs(i + 1); ++k) {
-      const Scalar* block = values.data() + k * std::size_t(b * b);
-      for (int q = 0; q < b; ++q) {
-        const std::int64_t from[1] = {row_of_column(cols(k), q)};
-        if (from[0] < 0) break;
-        Word word[1];
-        wait<1>(known, from, word);
-        const Scalar factor = Kokkos::bit_cast<Scalar>(word[0]);
-        for (int p = 0; p < b; ++p) sums[p] = multiply_add(-block[q * b + p], factor, sums[p]);
+    const int own = i < whole ? b : static_cast<int>(num_rows - first);
+    Scalar source[most] = {}, sums[most] = {};
+    for (int q = 0; q < own; ++q) source[q] = x(first + q, v);
+    if (scale.is_empty())
+      for (int p = 0; p < b; ++p) sums[p] = source[p];
+    else
+      blocks::add_product<BlockOrder::by_columns, Size>(b, scale.data() + std::size_t(i) * entries, source, sums);
+    for (int p = 0; p < own; ++p) {
+      const Word word = Kokkos::bit_cast<Word>(sums[p] - products[p]);
+      store_relaxed(known[first + p], Waits ? not_missing(word) : word);
+    }
+  }
+
+  template <bool Waits>
+  KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
+    for (int q = 0; q < count; ++q) {
+      Word word[1] = {load_relaxed(known[q])};
+      if constexpr (Waits) {
+        const std::int64_t from[1] = {q};
+        if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
       }
+      factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
     }
   }
 

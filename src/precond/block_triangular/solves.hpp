@@ -88,12 +88,16 @@ Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorVi
 }
 
 template <class Scalar, class Space>
-void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor,
+void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Triangle which,
                    const RowSchedule<Space>& schedule, MultiVectorView<const Scalar, Space> x,
                    MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
   with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
+    if constexpr (is_host_space<Space>)
+      if (space.concurrency() == 1)
+        return Launcher(space, row).in_order("prekond::block_triangular::apply::rows", factor.n.num_block_rows,
+                                             which == Triangle::upper);
     if (schedule.how == FactorSchedule::levels)
       return Launcher(space, row).by_levels("prekond::block_triangular::apply::level", schedule);
     Kokkos::parallel_for("prekond::block_triangular::apply::begin",
