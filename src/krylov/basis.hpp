@@ -19,6 +19,7 @@ struct BasisTuning {
   static constexpr int team_threads = 256;
   static constexpr int sum_threads = 128;
   static constexpr int bytes_of_sums = 64;  ///< of a thread's sums: 8 columns of double at a time
+  static constexpr int host_rows = 4;       ///< of one vector that a host thread has sums of, half of two
   static constexpr int host_columns = 4;    ///< columns that a host thread adds in one pass over a tile
 };
 
@@ -123,15 +124,18 @@ struct ProjectTile {
     const Scalar* v[width];
     for (int p = 0; p < width; ++p) v[p] = basis.column(first + p < columns ? first + p : columns - 1);
     Sums<Scalar, width * Targets> sums;
-    Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, tile.begin, tile.end),
-        [&](std::int64_t i, Sums<Scalar, width * Targets>& sum) {
-          for (int q = 0; q < Targets; ++q) {
-            const Scalar w = targets[q][i];
-            for (int p = 0; p < width; ++p) sum.value[q * width + p] += conjugate(v[p][i]) * w;
-          }
-        },
-        sums);
+    if constexpr (is_host_space<Space>)
+      sum_on_host(tile, v, sums);
+    else
+      Kokkos::parallel_reduce(
+          Kokkos::TeamThreadRange(team, tile.begin, tile.end),
+          [&](std::int64_t i, Sums<Scalar, width * Targets>& sum) {
+            for (int q = 0; q < Targets; ++q) {
+              const Scalar w = targets[q][i];
+              for (int p = 0; p < width; ++p) sum.value[q * width + p] += conjugate(v[p][i]) * w;
+            }
+          },
+          sums);
     const int tiles = team.league_size();
     Kokkos::single(Kokkos::PerTeam(team), [&] {
       for (int q = 0; q < Targets; ++q)
@@ -139,6 +143,24 @@ struct ProjectTile {
           partials[std::size_t(q * columns + first + p) * tiles + team.league_rank()] =
               sums.value[q * width + p];
     });
+  }
+
+  /// A few rows at a time, each with sums of its own, so that additions do not wait for each other.
+  KOKKOS_FUNCTION void sum_on_host(Tile tile, const Scalar* const* v,
+                                   Sums<Scalar, width * Targets>& sums) const {
+    constexpr int rows = BasisTuning::host_rows / Targets;
+    Scalar parts[width * Targets][rows] = {};
+    std::int64_t i = tile.begin;
+    for (; i + rows <= tile.end; i += rows)
+      for (int q = 0; q < Targets; ++q)
+        for (int p = 0; p < width; ++p)
+          for (int r = 0; r < rows; ++r)
+            parts[q * width + p][r] += conjugate(v[p][i + r]) * targets[q][i + r];
+    for (; i < tile.end; ++i)
+      for (int q = 0; q < Targets; ++q)
+        for (int p = 0; p < width; ++p) parts[q * width + p][0] += conjugate(v[p][i]) * targets[q][i];
+    for (int c = 0; c < width * Targets; ++c)
+      for (int r = 0; r < rows; ++r) sums.value[c] += parts[c][r];
   }
 };
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/one_thread.hpp"
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -165,6 +166,23 @@ TYPED_TEST(BlockTriangularTest, ExactSolvesEqualTheSequentialOnes) {
           const auto x1 = vectors<float>(single.num_rows(), 1);
           expect_solution(test, with_scale, x1[0], applied(single, x1)[0], 1e-4, reference);
         }
+}
+
+/// One thread of a host has the rows in their own order, without levels.
+TYPED_TEST(BlockTriangularTest, OneThreadHasTheSameBits) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device's threads are what they are";
+  const TypeParam one = of_one_thread<TypeParam>();
+  ASSERT_EQ(one.concurrency(), 1);
+  for (const int b : {1, 2, 3, 8, 17})
+    for (const Triangle which : {Triangle::lower, Triangle::upper})
+      for (const Method method : {Method::levels, Method::sync_free}) {
+        BlockTriangularOptions options;
+        options.method = method;
+        const auto solver =
+            solver_of<double, TypeParam>(random_triangle(150, b, b / 2, which, 0.05 / b, 3), true, options);
+        const auto x = vectors<double>(solver.num_rows(), 2);
+        EXPECT_EQ(applied(solver, x, one), applied(solver, x));
+      }
 }
 
 TYPED_TEST(BlockTriangularTest, LevelsAndWaitingRowsHaveTheSameBits) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/general_matrices.hpp"
+#include "testing/one_thread.hpp"
 #include "testing/reference_block_ilu.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -74,8 +75,8 @@ LongBlock reference_sweeps(const HostMatrix<double>& a, int b, const std::vector
 
 template <class Scalar, class Space>
 std::vector<std::vector<Scalar>> applied(const MatrixPreconditioner<Scalar, Space>& m,
-                                         const std::vector<std::vector<Scalar>>& x) {
-  const Space space;
+                                         const std::vector<std::vector<Scalar>>& x,
+                                         const Space& space = Space()) {
   const MultiVector<Scalar, Space> in("x", m.num_rows(), x.size()), out("y", m.num_rows(), x.size());
   for (std::size_t v = 0; v < x.size(); ++v)
     Kokkos::deep_copy(Kokkos::subview(in, Kokkos::ALL, v), to_device<Space>(x[v]));
@@ -132,6 +133,18 @@ TYPED_TEST(MulticolorBlockGsTest, BlocksWithoutAnInverseFallBack) {
   m.numeric(TypeParam(), to_device<TypeParam>(a));
   EXPECT_EQ(m.report().breakdowns.count, 2);
   EXPECT_EQ(m.report().breakdowns.first_row, 1) << "the second pivot of a block of equal entries";
+}
+
+TYPED_TEST(MulticolorBlockGsTest, OneThreadHasTheSameBits) {
+  if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device's threads are what they are";
+  for (const auto direction :
+       {SweepDirection::forward, SweepDirection::backward, SweepDirection::symmetric}) {
+    MulticolorBlockGs<double, TypeParam> m(options_of(3, direction, 2));
+    m.numeric(TypeParam(), to_device<TypeParam>(generated("elasticity3d:5")));
+    const auto x = some_vector(m.num_rows());
+    EXPECT_EQ((applied<double, TypeParam>(m, {x}, of_one_thread<TypeParam>())),
+              (applied<double, TypeParam>(m, {x})));
+  }
 }
 
 TYPED_TEST(MulticolorBlockGsTest, BlocksAreReadInBothOrders) {

@@ -81,6 +81,8 @@ void BlockTriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGr
   factor.n = typename Factor::Blocks(block_size, BlockOrder::by_columns, n.num_rows, n.num_rows, n.row_ptrs,
                                      n.col_idxs, {}, padding);
   factor.lanes = impl::block_triangular::lanes_of(n, block_size);
+  if constexpr (is_host_space<Space>)
+    factor.in_order = impl::block_triangular::is_in_order<Space>(space, n, m_which);
   std::shared_ptr<const Schedule> schedule;
   if (n.num_rows > 0 && is_exact(m_options.method)) schedule = find_schedule(space, factor, levels);
   if (n.num_rows > 0 && !is_exact(m_options.method)) {
@@ -217,7 +219,8 @@ void BlockTriangularSolver<Scalar, Space>::apply(const Space& space, MultiVector
                            " vectors of " + std::to_string(own.num_rows) + " rows; there are " +
                            std::to_string(x.extent(1)) + " of " + std::to_string(num_rows()));
   if (!is_exact(m_method)) return sweep(space, x, y, workspace);
-  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, m_which, *m_schedule, x, y, own.progress);
+  impl::block_triangular::solve_exactly<Scalar, Space>(space, *m_factor, m_which, *m_schedule, x, y,
+                                                       own.progress);
 }
 
 template <class Scalar, class Space>

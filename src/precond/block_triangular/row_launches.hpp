@@ -160,7 +160,8 @@ class Launcher {
   void in_order(const char* label, std::int64_t num_rows, bool reversed) const {
     static_assert(host);
     if (num_rows > 0)
-      Kokkos::parallel_for(label, policy(1), RowsOfRange<Row, Space>{m_row, {}, 0, num_rows, num_rows, reversed});
+      Kokkos::parallel_for(label, policy(1),
+                           RowsOfRange<Row, Space>{m_row, {}, 0, num_rows, num_rows, reversed});
   }
   /// All rows, in no order that counts; `reversed`: the last ones are begun first.
   void all(const char* label, std::int64_t num_rows, bool reversed) const {

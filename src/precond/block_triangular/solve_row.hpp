@@ -84,12 +84,12 @@ struct SolveBlockRow {
 
   /// Brings the beginning of a row's entries near, on a host.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] int i) const {
-    KOKKOS_IF_ON_HOST((
-        const std::size_t entries = static_cast<std::size_t>(strip.block_size) * strip.block_size;
-        const auto* const begin = reinterpret_cast<const char*>(values.data() + row_ptrs(i) * entries);
-        std::size_t bytes = (row_ptrs(i + 1) - row_ptrs(i)) * entries * sizeof(Scalar);
-        if (bytes > Tuning::prefetched_bytes) bytes = Tuning::prefetched_bytes;
-        for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(begin + at);))
+    KOKKOS_IF_ON_HOST(
+        (const std::size_t entries = static_cast<std::size_t>(strip.block_size) * strip.block_size;
+         const auto* const begin = reinterpret_cast<const char*>(values.data() + row_ptrs(i) * entries);
+         std::size_t bytes = (row_ptrs(i + 1) - row_ptrs(i)) * entries * sizeof(Scalar);
+         if (bytes > Tuning::prefetched_bytes) bytes = Tuning::prefetched_bytes;
+         for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(begin + at);))
   }
 
   template <class AnyLevel>
@@ -180,7 +180,9 @@ struct SolveBlockRow {
   }
 
   static constexpr int most = Size > 0 ? Size : largest_block_size;  ///< of a thread's block
-  KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : strip.block_size; }
+  KOKKOS_FORCEINLINE_FUNCTION int block_size() const {
+    return Size > 0 ? Size : strip.block_size;
+  }
 
   template <bool Waits>
   KOKKOS_FUNCTION void solve_by_thread(int i, int v) const {
@@ -209,7 +211,8 @@ struct SolveBlockRow {
     if (scale.is_empty())
       for (int p = 0; p < b; ++p) sums[p] = source[p];
     else
-      blocks::add_product<BlockOrder::by_columns, Size>(b, scale.data() + std::size_t(i) * entries, source, sums);
+      blocks::add_product<BlockOrder::by_columns, Size>(b, scale.data() + std::size_t(i) * entries, source,
+                                                        sums);
     for (int p = 0; p < own; ++p) {
       const Word word = Kokkos::bit_cast<Word>(sums[p] - products[p]);
       store_relaxed(known[first + p], Waits ? not_missing(word) : word);

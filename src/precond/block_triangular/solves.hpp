@@ -24,10 +24,29 @@ struct Factor {
   Vector<Scalar, Space> scale_values;
   triangular::Changes changes;  ///< of sweeps
   int lanes = 32;               ///< of a device's row
+  bool in_order = false;        ///< a host may have the rows in their own order, see is_in_order
   bool has_values = false;
 
   bool has_scale() const { return scale_values.extent(0) > 0; }
 };
+
+/// Are row i's columns below i, of an upper triangle above? Of a triangle by colours they need not be.
+template <class Space>
+bool is_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which) {
+  std::int64_t others = 0;
+  const auto row_ptrs = n.row_ptrs;
+  const auto cols = n.col_idxs;
+  const bool lower = which == Triangle::lower;
+  Kokkos::parallel_reduce(
+      "prekond::block_triangular::symbolic::in_order",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n.num_rows),
+      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & count) {
+        const std::size_t begin = row_ptrs(i), end = row_ptrs(i + 1);
+        if (begin < end && (lower ? cols(end - 1) >= i : cols(begin) <= i)) ++count;
+      },
+      others);
+  return others == 0;
+}
 
 template <class Scalar, class Space>
 struct SolveWorkspace : Workspace {
@@ -95,9 +114,10 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
     if constexpr (is_host_space<Space>)
-      if (space.concurrency() == 1)
-        return Launcher(space, row).in_order("prekond::block_triangular::apply::rows", factor.n.num_block_rows,
-                                             which == Triangle::upper);
+      if (factor.in_order && space.concurrency() == 1)
+        return Launcher(space, row)
+            .in_order("prekond::block_triangular::apply::rows", factor.n.num_block_rows,
+                      which == Triangle::upper);
     if (schedule.how == FactorSchedule::levels)
       return Launcher(space, row).by_levels("prekond::block_triangular::apply::level", schedule);
     Kokkos::parallel_for("prekond::block_triangular::apply::begin",
