@@ -82,7 +82,11 @@ void BlockTriangularSolver<Scalar, Space>::begin(const Space& space, const CsrGr
                                      n.col_idxs, {}, padding);
   factor.lanes = impl::block_triangular::lanes_of(n, block_size);
   if constexpr (is_host_space<Space>)
-    factor.in_order = impl::block_triangular::is_in_order<Space>(space, n, m_which);
+    if (impl::block_triangular::is_in_order<Space>(space, n, m_which)) {
+      const bool is_chosen = m_options.method == BlockTriangularMethod::levels ||
+                             m_options.method == BlockTriangularMethod::sync_free;
+      factor.threads_in_order = is_chosen ? 1 : impl::block_triangular::SolveTuning::threads_in_order;
+    }
   std::shared_ptr<const Schedule> schedule;
   if (n.num_rows > 0 && is_exact(m_options.method)) schedule = find_schedule(space, factor, levels);
   if (n.num_rows > 0 && !is_exact(m_options.method)) {

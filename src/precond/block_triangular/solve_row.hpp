@@ -20,6 +20,9 @@ struct SolveTuning {
   static constexpr int batch = 4;           ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
   static constexpr std::size_t prefetched_bytes = 2048;  ///< of a row, at most
+  // Rows in their own order on one thread were faster than levels on two
+  // (perf_tests/results/cpu/block_ilu.md).
+  static constexpr int threads_in_order = 2;
   // On a device, rows of up to so many entries in the mean go to 8 lanes, to 16, else to 32.
   static constexpr int mean_of_eight = 16, mean_of_sixteen = 48;
 

@@ -24,7 +24,7 @@ struct Factor {
   Vector<Scalar, Space> scale_values;
   triangular::Changes changes;  ///< of sweeps
   int lanes = 32;               ///< of a device's row
-  bool in_order = false;        ///< a host may have the rows in their own order, see is_in_order
+  int threads_in_order = 0;     ///< up to so many a host leaves to one, with the rows in their own order
   bool has_values = false;
 
   bool has_scale() const { return scale_values.extent(0) > 0; }
@@ -114,7 +114,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
     if constexpr (is_host_space<Space>)
-      if (factor.in_order && space.concurrency() == 1)
+      if (space.concurrency() <= factor.threads_in_order)
         return Launcher(space, row)
             .in_order("prekond::block_triangular::apply::rows", factor.n.num_block_rows,
                       which == Triangle::upper);
