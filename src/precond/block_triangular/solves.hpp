@@ -30,21 +30,25 @@ struct Factor {
   bool has_scale() const { return scale_values.extent(0) > 0; }
 };
 
-/// Are row i's columns below i, of an upper triangle above? Of a triangle by colours they need not be.
+/// Counts rows i with a column that is not below i, of an upper triangle not above.
+template <class Space>
+struct OutOfOrder {
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<const int, Space> cols;
+  bool is_lower;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const std::size_t begin = row_ptrs(i), end = row_ptrs(i + 1);
+    if (begin < end && (is_lower ? cols(end - 1) >= i : cols(begin) <= i)) ++count;
+  }
+};
+
+/// Is N a triangle in the rows' own order? One by colours need not be. Fences.
 template <class Space>
 bool is_in_order(const Space& space, const CsrGraph<Space>& n, Triangle which) {
   std::int64_t others = 0;
-  const auto row_ptrs = n.row_ptrs;
-  const auto cols = n.col_idxs;
-  const bool lower = which == Triangle::lower;
-  Kokkos::parallel_reduce(
-      "prekond::block_triangular::symbolic::in_order",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n.num_rows),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & count) {
-        const std::size_t begin = row_ptrs(i), end = row_ptrs(i + 1);
-        if (begin < end && (lower ? cols(end - 1) >= i : cols(begin) <= i)) ++count;
-      },
-      others);
+  Kokkos::parallel_reduce("prekond::block_triangular::symbolic::in_order",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n.num_rows),
+                          OutOfOrder<Space>{n.row_ptrs, n.col_idxs, which == Triangle::lower}, others);
   return others == 0;
 }
 
