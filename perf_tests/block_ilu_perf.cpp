@@ -242,7 +242,7 @@ void register_all(int& argc, char** argv) {
     data->spec = std::filesystem::path(spec).filename().string();
     add_product(data, settings);
     add_setup(data, settings);
-    for (const std::string method : {"levels", "sync_free"}) add_method(data, settings, method);
+    for (const std::string method : {"auto", "levels", "sync_free"}) add_method(data, settings, method);
     for (const std::string& count : settings.sweeps) add_method(data, settings, "jacobi_" + count);
     for (const std::string& count : settings.in_place) add_method(data, settings, "asynchronous_" + count);
     add_cusparse(data, settings);

@@ -19,7 +19,7 @@ struct BasisTuning {
   static constexpr int team_threads = 256;
   static constexpr int sum_threads = 128;
   static constexpr int bytes_of_sums = 64;  ///< of a thread's sums: 8 columns of double at a time
-  static constexpr int host_rows = 4;       ///< of one vector that a host thread has sums of, half of two
+  static constexpr int host_rows = 4;       ///< with sums of their own in a host thread; two vectors: half
   static constexpr int host_columns = 4;    ///< columns that a host thread adds in one pass over a tile
 };
 
@@ -149,6 +149,7 @@ struct ProjectTile {
   KOKKOS_FUNCTION void sum_on_host(Tile tile, const Scalar* const* v,
                                    Sums<Scalar, width * Targets>& sums) const {
     constexpr int rows = BasisTuning::host_rows / Targets;
+    static_assert(rows > 0);
     Scalar parts[width * Targets][rows] = {};
     std::int64_t i = tile.begin;
     for (; i + rows <= tile.end; i += rows)

@@ -65,20 +65,19 @@ struct RowUpdate<Scalar, Space>::Packed {
     y(i, v) = result;
   }
 
-  /// The same for rows [first, first + count), whose sums are replaced: each coefficient is looked at once.
-  /// Count is that number, or 0 where it is known at run time alone.
+  /// As operator(), for rows [first, first + count) by one thread, which looks at each coefficient once; the
+  /// sums are replaced. Count: that number, or 0 where it is known at run time alone. \pre no scale
   template <int Count>
   KOKKOS_FORCEINLINE_FUNCTION void rows(std::int64_t first, int count, int v, Scalar* sums) const {
     const int n = Count > 0 ? Count : count;
-    const auto add = [&](const Scalar& factor, const Scalar* from) {
+    const auto add = [&](const Scalar& factor, const auto& columns) {
       if (factor != Scalar(0))
-        for (int p = 0; p < n; ++p) sums[p] = multiply_add(factor, from[p], sums[p]);
+        for (int p = 0; p < n; ++p) sums[p] = multiply_add(factor, Scalar(columns(first + p, v)), sums[p]);
     };
-    for (int p = 0; p < n; ++p)
-      sums[p] = multiply(step.product, row_scale.is_empty() ? sums[p] : row_scale(first + p) * sums[p]);
-    add(step.direct, x.column(v) + first);
-    add(step.previous, y.column(v) + first);
-    add(step.source, b.column(v) + first);
+    for (int p = 0; p < n; ++p) sums[p] = multiply(step.product, sums[p]);
+    add(step.direct, x);
+    add(step.previous, y);
+    add(step.source, b);
     for (int p = 0; p < n; ++p) y(first + p, v) = sums[p];
   }
 };

@@ -175,7 +175,7 @@ TYPED_TEST(BlockTriangularTest, OneThreadHasTheSameBits) {
   ASSERT_EQ(one.concurrency(), 1);
   for (const int b : {1, 2, 3, 8, 17})
     for (const Triangle which : {Triangle::lower, Triangle::upper})
-      for (const Method method : {Method::levels, Method::sync_free}) {
+      for (const Method method : {Method::automatic, Method::levels, Method::sync_free}) {
         BlockTriangularOptions options;
         options.method = method;
         const auto solver =

@@ -102,7 +102,7 @@ class BlockIlu0 : public MatrixPreconditioner<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
   const BlockIlu0Options& options() const { return m_options; }
 
-  /// Of the last symbolic phase; 0 before the first.
+  /// Of the last phase that looked for a pattern (`reuse`); 0 before the first.
   int block_size() const;
   using blocks_type = BcsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   /// N, U and the blocks of D^-1 of the last numeric phase, which applications share; blocks by columns.

@@ -83,7 +83,7 @@ struct BlockTriangularOptions {
 /// A vector of lanes has a block row: each lane one row of its b x (b len) strip of entries, and some of its
 /// columns; their sums are added in scratch. A thread of a host has a row. Where a host has one thread and N
 /// is a triangle in the rows' own order, both exact methods have the rows in that order, without levels.
-/// `automatic` does so with two threads too: one is faster by this than both by levels.
+/// `automatic` does so with two threads too: one by this was faster than both by levels.
 ///
 /// Cost of an application of k blocks of b x b in n block rows: 2 b^2 (k + n) operations a vector, of the
 /// sweeps as many a sweep, and the values are read once, or once a sweep. The exact methods take as many

@@ -17,9 +17,10 @@
 namespace prekond::impl::block_triangular {
 
 struct SolveTuning {
-  static constexpr int batch = 4;           ///< values that a lane looks for at a time
-  static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
-  static constexpr std::size_t prefetched_bytes = 2048;  ///< of a row, at most
+  static constexpr int batch = 4;                  ///< values that a lane looks for at a time
+  static constexpr int looks_at_flag = 64;         ///< polls between two looks whether another one gave up
+  static constexpr std::size_t line = 64;          ///< bytes that a host asks for at a time
+  static constexpr std::size_t prefetched = 2048;  ///< of a row, at most
   // Rows in their own order on one thread were faster than levels on two
   // (perf_tests/results/cpu/block_ilu.md).
   static constexpr int threads_in_order = 2;
@@ -91,13 +92,12 @@ struct SolveBlockRow {
         (const std::size_t entries = static_cast<std::size_t>(strip.block_size) * strip.block_size;
          const auto* const begin = reinterpret_cast<const char*>(values.data() + row_ptrs(i) * entries);
          std::size_t bytes = (row_ptrs(i + 1) - row_ptrs(i)) * entries * sizeof(Scalar);
-         if (bytes > Tuning::prefetched_bytes) bytes = Tuning::prefetched_bytes;
-         for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(begin + at);))
+         if (bytes > Tuning::prefetched) bytes = Tuning::prefetched;
+         for (std::size_t at = 0; at < bytes; at += Tuning::line) __builtin_prefetch(begin + at);))
   }
 
   template <class AnyLevel>
   KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
-    [[maybe_unused]] const int b = strip.block_size;
     for (int v = 0; v < num_columns; ++v) {
       if constexpr (AnyLevel::width == 1) {
         if (max_polls < 0)
@@ -105,6 +105,7 @@ struct SolveBlockRow {
         else
           solve_by_thread<true>(i, v);
       } else {
+        const int b = strip.block_size;
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
         level.region([&](int lane) { sums[lane] = lane_sum(lane, i, v); });
         level.region([&](int lane) {
@@ -187,6 +188,7 @@ struct SolveBlockRow {
     return Size > 0 ? Size : strip.block_size;
   }
 
+  /// `Waits`: values may be missing yet.
   template <bool Waits>
   KOKKOS_FUNCTION void solve_by_thread(int i, int v) const {
     const int b = block_size();
@@ -222,6 +224,7 @@ struct SolveBlockRow {
     }
   }
 
+  /// `count` values of y, from where `known` is.
   template <bool Waits>
   KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
     for (int q = 0; q < count; ++q) {
