@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/bcsr_matrix.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 
 #include <string>
 
@@ -58,6 +59,11 @@ struct ExpandedLength {
 }  // namespace
 
 template <class Scalar, class Space>
+void impl::check_blocks(const BcsrView<Scalar, Space>& blocks, const std::string& what) {
+  impl::blocks::check_sizes(blocks, what);
+}
+
+template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> expand_blocks(
     const Space& space, const std::type_identity_t<BcsrView<Scalar, Space>>& blocks) {
   impl::blocks::check_sizes(blocks, "expand_blocks");
@@ -77,8 +83,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> expand_blocks(
   return result;
 }
 
-#define PREKOND_EXPAND_BLOCKS(Scalar, Space)                                               \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> expand_blocks<Scalar>( \
+#define PREKOND_EXPAND_BLOCKS(Scalar, Space)                                                           \
+  template void impl::check_blocks<Scalar, Space>(const BcsrView<Scalar, Space>&, const std::string&); \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> expand_blocks<Scalar>(             \
       const Space&, const std::type_identity_t<BcsrView<Scalar, Space>>&);
 PREKOND_INSTANTIATE(PREKOND_EXPAND_BLOCKS)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_EXPAND_BLOCKS)

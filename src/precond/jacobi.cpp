@@ -134,7 +134,7 @@ Jacobi<Scalar, Space>::~Jacobi() = default;
 
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
-  const std::int64_t n = source.csr().num_rows;
+  const std::int64_t n = source.num_rows();
   m_inverse = allocate<Vector<Scalar, Space>>(space, "prekond::jacobi::inverse",
                                               is_block() ? n * m_options.block_size : n);
   m_matrix = {};
@@ -165,7 +165,7 @@ void Jacobi<Scalar, Space>::invert_l1(const Space& space, const matrix_view& a, 
 
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_source& source, Report& report) {
-  const matrix_view& a = source.csr();
+  const std::int64_t num_rows = source.num_rows();
   const int size = m_options.block_size;
   impl::jacobi::DiagonalBlocks<Scalar, Space> given;
   if (source.blocks() != nullptr && source.blocks()->block_size == size) {
@@ -180,12 +180,13 @@ void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_sourc
     given.row_stride = by_rows ? size : 1;
     given.column_stride = by_rows ? 1 : size;
   }
+  const matrix_view a = given.size > 0 ? matrix_view() : source.csr();
   const auto outcome = impl::make_breakdown_counter(space, "prekond::jacobi::breakdowns");
   const auto run = [&](auto lanes) {
     using Kernel = impl::jacobi::InvertBlocks<Scalar, Space, decltype(lanes)::value>;
-    Kokkos::parallel_for("prekond::jacobi::numeric::blocks", Kernel::policy(space, a.num_rows, size),
+    Kokkos::parallel_for("prekond::jacobi::numeric::blocks", Kernel::policy(space, num_rows, size),
                          Kernel{a,
-                                {a.num_rows, size},
+                                {num_rows, size},
                                 static_cast<Scalar>(m_options.omega),
                                 m_inverse,
                                 outcome,
@@ -201,7 +202,7 @@ void Jacobi<Scalar, Space>::invert_blocks(const Space& space, const matrix_sourc
   report.breakdowns = impl::breakdowns_of(impl::fetch(space, outcome), "");
   if (report.breakdowns.count > 0)
     report.breakdowns.action = "rows of singular blocks are scaled by their diagonal entries";
-  report.numeric_flops = 2 * flops_of_scalar<Scalar> * static_cast<double>(a.num_rows) * size * size;
+  report.numeric_flops = 2 * flops_of_scalar<Scalar> * static_cast<double>(num_rows) * size * size;
 }
 
 template <class Scalar, class Space>
@@ -230,17 +231,16 @@ void Jacobi<Scalar, Space>::keep_matrix(const Space& space, const matrix_view& a
 
 template <class Scalar, class Space>
 void Jacobi<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
-  const matrix_view& a = source.csr();
-  const auto n = static_cast<double>(a.num_rows);
-  if (m_options.type == JacobiType::point) invert_point(space, a, report);
-  if (m_options.type == JacobiType::l1) invert_l1(space, a, report);
+  const auto n = static_cast<double>(source.num_rows());
+  if (m_options.type == JacobiType::point) invert_point(space, source.csr(), report);
+  if (m_options.type == JacobiType::l1) invert_l1(space, source.csr(), report);
   if (is_block()) invert_blocks(space, source, report);
   m_hermitian = is_known_hermitian(space);
   if (!is_block() && m_options.omega != 1)
     Kokkos::parallel_for(
-        "prekond::jacobi::numeric::scale", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
+        "prekond::jacobi::numeric::scale", Kokkos::RangePolicy<Space>(space, 0, source.num_rows()),
         impl::jacobi::MultiplyAll<Scalar, Space>{m_inverse, static_cast<Scalar>(m_options.omega)});
-  if (m_options.sweeps > 1) keep_matrix(space, a);
+  if (m_options.sweeps > 1) keep_matrix(space, source.csr());
   report.nnz = static_cast<std::int64_t>(m_inverse.extent(0));
   const double once = flops_of_scalar<Scalar> * (is_block() ? 2 * n * m_options.block_size : n);
   const double further = flops_of_scalar<Scalar> * (2 * static_cast<double>(m_matrix.nnz()) + 2 * n);

@@ -110,30 +110,29 @@ typename Relaxed<Scalar, Space>::Matrix Relaxed<Scalar, Space>::copy_part(const 
 }
 
 template <class Scalar, class Space>
-void Relaxed<Scalar, Space>::check_given(const matrix_view& a) const {
-  if (m_given->num_rows() == a.num_rows && m_given->num_cols() == a.num_rows) return;
+void Relaxed<Scalar, Space>::check_given(std::int64_t num_rows) const {
+  if (m_given->num_rows() == num_rows && m_given->num_cols() == num_rows) return;
   throw InputError(name() + ": the relaxation's operator is " + std::to_string(m_given->num_rows()) + " x " +
-                   std::to_string(m_given->num_cols()) + ", and the matrix has " +
-                   std::to_string(a.num_rows) + " rows");
+                   std::to_string(m_given->num_cols()) + ", and the matrix has " + std::to_string(num_rows) +
+                   " rows");
 }
 
 template <class Scalar, class Space>
 void Relaxed<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
-  const matrix_view& a = source.csr();
   std::shared_ptr<const Operator<Scalar, Space>> multiplied;
   Matrix copy;
   if (m_given) {
-    check_given(a);
+    check_given(source.num_rows());
     multiplied = m_given;
   } else if (m_options.steps > 0) {
-    copy = copy_part(space, a);
+    copy = copy_part(space, source.csr());
     multiplied = std::make_shared<CsrOperator<Scalar, Space>>(copy);
   }
   m_inner->numeric(space, source);
   report = m_inner->report();
   m_a = multiplied;
   const double steps = m_options.steps;
-  const double of_step = flops_of_scalar<Scalar> * double(2 * copy.nnz() + a.num_rows);
+  const double of_step = flops_of_scalar<Scalar> * double(2 * copy.nnz() + source.num_rows());
   if (steps > 0) report.apply_flops = (steps + 1) * report.apply_flops + steps * of_step;
   report.bytes += copy.bytes();
 }

@@ -35,11 +35,11 @@ CsrGraph<Space> StaticPatternInverse<Scalar, Space, Inverse>::user_pattern(const
 template <class Scalar, class Space, class Inverse>
 void StaticPatternInverse<Scalar, Space, Inverse>::symbolic_step(const Space& space,
                                                                  const matrix_source& source) {
-  const matrix_view& a = source.csr();
   const CsrGraph<Space> before = std::exchange(m_user_pattern, m_given_pattern);
   CsrGraph<Space> pattern;
   try {
-    if (a.num_rows > 0 && (!m_needs_values || has_user_pattern())) pattern = make_pattern(space, source);
+    if (source.num_rows() > 0 && (!m_needs_values || has_user_pattern()))
+      pattern = make_pattern(space, source);
   } catch (...) {
     m_user_pattern = before;
     throw;

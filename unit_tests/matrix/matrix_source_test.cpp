@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <prekond/matrix/matrix_source.hpp>
 
 #include <cstddef>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -139,6 +141,56 @@ TYPED_TEST(MatrixSourceTest, ASourceOfBlocksOwnsTheirRows) {
   EXPECT_EQ(copy.csr().num_rows, 12);
   EXPECT_EQ(copy.csr().num_cols, 15);
   EXPECT_EQ(to_vector(copy.csr().values).size(), blocks.values.extent(0));
+}
+
+/// Did somebody expand blocks?
+bool has_expanded(const ToolEvents& events) {
+  for (const auto* list : {&events.kernels(), &events.allocations()})
+    for (const std::string& name : *list)
+      if (name.find("prekond::expand_blocks") != std::string::npos) return true;
+  return false;
+}
+
+TYPED_TEST(MatrixSourceTest, BlocksAreExpandedOnceAndWhenTheirRowsAreWanted) {
+  const auto host = random_blocks(3, 4, 5, 2);
+  const auto blocks = on_device<TypeParam>(host);
+  const ToolEvents events;
+  MatrixSource<double, TypeParam> source(TypeParam(), blocks);
+  source.set_unknowns_per_node(3);
+  const MatrixSource<double, TypeParam> copy = source;
+  EXPECT_EQ(source.num_rows(), 12);
+  EXPECT_EQ(copy.num_rows(), 12);
+  EXPECT_EQ(copy.num_cols(), 15);
+  EXPECT_FALSE(has_expanded(events));
+  EXPECT_EQ(events.allocated_bytes(), 0u);
+  const double* const values = copy.csr().values.data();
+  EXPECT_TRUE(has_expanded(events));
+  EXPECT_FALSE(events.fences().empty());
+  const auto bytes = events.allocated_bytes();
+  EXPECT_EQ(copy.csr().values.data(), values);
+  EXPECT_EQ(source.csr().values.data(), values) << "copies share the rows";
+  EXPECT_EQ(&copy.csr(), &source.csr());
+  EXPECT_EQ(events.allocated_bytes(), bytes);
+}
+
+TYPED_TEST(MatrixSourceTest, TheRowsOutliveTheSourceThatMadeThem) {
+  const auto host = random_blocks(2, 6, 6, 4);
+  const auto blocks = on_device<TypeParam>(host);
+  auto source = std::make_unique<MatrixSource<double, TypeParam>>(TypeParam(), blocks);
+  source->csr();
+  const MatrixSource<double, TypeParam> copy = *source;
+  source.reset();
+  const auto values = to_vector(copy.csr().values);
+  const auto col_idxs = to_vector(copy.csr().col_idxs);
+  EXPECT_EQ(values[0], host.entry(0, col_idxs[0]));
+  EXPECT_EQ(values.size(), blocks.values.extent(0));
+}
+
+TYPED_TEST(MatrixSourceTest, RefusesBlocksThatDoNotFitBeforeTheyAreExpanded) {
+  auto blocks = on_device<TypeParam>(random_blocks(2, 4, 4, 1));
+  blocks.block_size = 3;
+  EXPECT_THAT(message_of<InputError>([&] { MatrixSource<double, TypeParam>(TypeParam(), blocks); }),
+              HasSubstr("MatrixSource: 4 block rows have 5 row pointers, and"));
 }
 
 TYPED_TEST(MatrixSourceTest, WhatIsKnownMoreHasToFit) {

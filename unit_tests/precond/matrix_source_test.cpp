@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace prekond::testing {
@@ -77,6 +78,69 @@ TYPED_TEST(SetupSourceTest, BlocksGiveEveryMethodWhatTheirRowsGive) {
     m->symbolic(space, source);
     m->numeric(space, source);
     EXPECT_EQ(applied(*m), applied(*expected));
+  }
+}
+
+/// What expanded blocks, of the kernels and allocations.
+std::vector<std::string> expansions(const ToolEvents& events) {
+  std::vector<std::string> found;
+  for (const auto* list : {&events.kernels(), &events.allocations()})
+    for (const std::string& name : *list)
+      if (name.find("prekond::expand_blocks") != std::string::npos) found.push_back(name);
+  return found;
+}
+
+TYPED_TEST(SetupSourceTest, MethodsThatReadBlocksExpandNothing) {
+  const TypeParam space;
+  const auto blocks = in_blocks<TypeParam>(to_host(generate<double>(space, "elasticity3d:4")), 3);
+  const std::vector<std::pair<std::string, OptionMap>> methods = {
+      {"none", {}},
+      {"block_ilu0", {}},
+      {"multicolor_block_gs", {}},
+      {"jacobi", {{"type", std::string("block")}, {"block_size", std::int64_t(3)}}}};
+  for (const auto& [name, options] : methods) {
+    SCOPED_TRACE(name);
+    const auto m = create_preconditioner<double, TypeParam>(name, options);
+    const ToolEvents events;
+    const Source<TypeParam> source(space, blocks);
+    m->symbolic(space, source);
+    m->numeric(space, source);
+    m->numeric(space, source);
+    EXPECT_THAT(expansions(events), IsEmpty());
+  }
+  // The others have the rows, which are made once.
+  const auto m = create_preconditioner<double, TypeParam>("ilu0");
+  const ToolEvents events;
+  const Source<TypeParam> source(space, blocks);
+  m->symbolic(space, source);
+  const auto once = expansions(events).size();
+  EXPECT_GT(once, 0u);
+  m->numeric(space, source);
+  EXPECT_EQ(expansions(events).size(), once);
+}
+
+TYPED_TEST(SetupSourceTest, BlocksOfOtherRanksAreCountedWithoutExpansion) {
+  const TypeParam space;
+  auto host = to_host(generate<double>(space, "elasticity3d:4"));
+  const auto blocks = in_blocks<TypeParam>(host, 3);
+  auto wide = blocks;  // a rank's part: its last block rows are gone
+  wide.num_block_rows = blocks.num_block_rows - 8;
+  const auto ptrs = to_vector(blocks.row_ptrs);
+  const auto cols = to_vector(blocks.col_idxs);
+  const auto blocks_of_part = ptrs[wide.num_block_rows];
+  std::int64_t foreign = 0;
+  for (std::size_t k = 0; k < blocks_of_part; ++k) foreign += cols[k] >= wide.num_block_rows;
+  wide.row_ptrs =
+      Kokkos::subview(blocks.row_ptrs, std::make_pair(std::size_t(0), std::size_t(wide.num_block_rows + 1)));
+  wide.col_idxs = Kokkos::subview(blocks.col_idxs, std::make_pair(std::size_t(0), blocks_of_part));
+  wide.values = Kokkos::subview(blocks.values, std::make_pair(std::size_t(0), 9 * blocks_of_part));
+  ASSERT_GT(foreign, 0);
+  for (const std::string name : {"block_ilu0", "multicolor_block_gs"}) {
+    const auto m = create_preconditioner<double, TypeParam>(name);
+    const ToolEvents events;
+    m->numeric(space, Source<TypeParam>(space, wide));
+    EXPECT_EQ(m->report().foreign_entries, 9 * foreign);
+    EXPECT_THAT(expansions(events), IsEmpty());
   }
 }
 

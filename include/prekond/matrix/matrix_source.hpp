@@ -6,18 +6,31 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <type_traits>
 
 namespace prekond {
+namespace impl {
+
+/// What expand_blocks checks, on the host. \throws InputError that begins with `what`
+template <class Scalar, class Space>
+void check_blocks(const BcsrView<Scalar, Space>& blocks, const std::string& what);
+
+}  // namespace impl
 
 /// What a setup is given: a matrix, and what its user knows of it.
 ///
 /// Any CsrMatrix converts to it, so `m.numeric(space, a)` needs no more. A matrix of blocks is expanded on
-/// the device, once, by the constructor; every setup has its rows by `csr()`, and one that works on blocks
-/// finds them by `blocks()`. What else is known is set before the source is handed over, and nothing of it
-/// has to be. A source owns what it expanded, and else nothing: the user's views outlive it.
+/// the device when somebody asks for its rows by `csr()` for the first time; a setup that works on blocks
+/// finds them by `blocks()`, and nothing is expanded for it. What else is known is set before the source is
+/// handed over, and nothing of it has to be. A source owns what it expanded, which its copies share, and else
+/// nothing: the user's views outlive it.
+///
+/// Several threads may call const members at a time, also `csr()` of copies of a source: one expands, on the
+/// space that the constructor was given, and the others wait.
 ///
 /// ```
 /// MatrixSource<double, Space> source(space, blocks);   // 3 unknowns a node
@@ -30,22 +43,36 @@ class MatrixSource {
   using matrix_view = CsrView<Scalar, Space, Ordinal, Offset>;
   using block_view = BcsrView<Scalar, Space, Ordinal, Offset>;
   using vectors_view = MultiVectorView<const Scalar, Space>;
+  /// Is it compiled for blocks?
+  static constexpr bool can_expand = std::is_same_v<Ordinal, int> && std::is_same_v<Offset, std::size_t>;
 
   template <class Matrix>
-  requires std::is_convertible_v<const Matrix&, matrix_view> MatrixSource(const Matrix& a) : m_csr(a) {}
+  requires std::is_convertible_v<const Matrix&, matrix_view> MatrixSource(const Matrix& a)
+      : m_csr(a), m_num_rows(m_csr.num_rows), m_num_cols(m_csr.num_cols) {}
 
-  /// Expands the blocks, for one copy's memory. The unknowns a node are the block size, 1 where they
-  /// are padded. Fences.
+  /// Looks at the sizes alone. Keeps the space for `csr()`. The unknowns a node are the block size, 1 where
+  /// the blocks are padded.
   /// \throws InputError as expand_blocks
-  MatrixSource(const Space& space, const block_view& blocks) requires(
-      std::is_same_v<Ordinal, int>&& std::is_same_v<Offset, std::size_t>)
-      : m_expanded(expand_blocks<Scalar, Space>(space, blocks)),
-        m_csr(m_expanded),
-        m_blocks(blocks),
-        m_unknowns_per_node(blocks.padding > 0 ? 1 : blocks.block_size) {}
+  MatrixSource(const Space& space, const block_view& blocks) requires(can_expand)
+      : m_blocks(blocks), m_unknowns_per_node(blocks.padding > 0 ? 1 : blocks.block_size) {
+    impl::check_blocks<Scalar, Space>(blocks, "MatrixSource");
+    m_num_rows = blocks.num_rows();
+    m_num_cols = blocks.num_cols();
+    m_expansion = std::make_shared<Expansion>(space, blocks);
+  }
 
-  /// The matrix by single rows: this rank's, with columns of other ranks behind its own.
-  const matrix_view& csr() const { return m_csr; }
+  /// This rank's rows, and its columns: those of other ranks are behind its own. Expands nothing.
+  std::int64_t num_rows() const { return m_num_rows; }
+  std::int64_t num_cols() const { return m_num_cols; }
+
+  /// The matrix by single rows. Of blocks the first call, of this source or of a copy, expands them, with the
+  /// values that they have then, for one copy's memory: it allocates and fences. Later ones return the same.
+  const matrix_view& csr() const {
+    if constexpr (can_expand) {
+      if (m_expansion) return m_expansion->rows();
+    }
+    return m_csr;
+  }
   /// The same by blocks, where it was given so; else null.
   const block_view* blocks() const { return m_blocks ? &*m_blocks : nullptr; }
 
@@ -56,8 +83,8 @@ class MatrixSource {
     if (m_blocks && m_blocks->padding == 0 && unknowns != m_blocks->block_size)
       throw InputError("MatrixSource: " + std::to_string(unknowns) + " unknowns a node, and blocks of " +
                        std::to_string(m_blocks->block_size));
-    if (unknowns < 1 || m_csr.num_rows % unknowns != 0)
-      throw InputError("MatrixSource: " + std::to_string(m_csr.num_rows) + " rows are not nodes of " +
+    if (unknowns < 1 || m_num_rows % unknowns != 0)
+      throw InputError("MatrixSource: " + std::to_string(m_num_rows) + " rows are not nodes of " +
                        std::to_string(unknowns) + " unknowns each");
     m_unknowns_per_node = unknowns;
   }
@@ -67,10 +94,9 @@ class MatrixSource {
   const vectors_view& near_null_space() const { return m_near_null_space; }
   /// \throws InputError where they have another number of rows than the matrix
   void set_near_null_space(const vectors_view& vectors) {
-    if (vectors.extent(0) != static_cast<std::size_t>(m_csr.num_rows))
+    if (vectors.extent(0) != static_cast<std::size_t>(m_num_rows))
       throw InputError("MatrixSource: the near null space's vectors have " +
-                       std::to_string(vectors.extent(0)) + " rows, the matrix " +
-                       std::to_string(m_csr.num_rows));
+                       std::to_string(vectors.extent(0)) + " rows, the matrix " + std::to_string(m_num_rows));
     m_near_null_space = vectors;
   }
 
@@ -81,17 +107,44 @@ class MatrixSource {
   /// \throws InputError for another number of rows than the matrix has columns of other ranks, or fewer
   /// columns than it has
   void set_remote_rows(const matrix_view& rows) {
-    if (rows.num_rows != m_csr.num_cols - m_csr.num_rows || rows.num_cols < m_csr.num_cols)
+    if (rows.num_rows != m_num_cols - m_num_rows || rows.num_cols < m_num_cols)
       throw InputError("MatrixSource: " + std::to_string(rows.num_rows) + " x " +
                        std::to_string(rows.num_cols) + " rows of other ranks, where the matrix is " +
-                       std::to_string(m_csr.num_rows) + " x " + std::to_string(m_csr.num_cols));
+                       std::to_string(m_num_rows) + " x " + std::to_string(m_num_cols));
     m_remote_rows = rows;
   }
 
  private:
-  CsrMatrix<Scalar, Ordinal, Offset, typename Space::memory_space> m_expanded;
-  matrix_view m_csr;
+  /// The rows of blocks, made when they are wanted.
+  class Expansion {
+   public:
+    Expansion(const Space& space, const block_view& blocks) : m_space(space), m_blocks(blocks) {}
+
+    const matrix_view& rows() {
+      const std::lock_guard<std::mutex> lock(m_mutex);
+      if (!m_is_made) {
+        m_owned = expand_blocks<Scalar, Space>(m_space, m_blocks);
+        m_space.fence("prekond::MatrixSource::csr");  // the caller's instance may be another one
+        m_rows = m_owned;
+        m_is_made = true;
+      }
+      return m_rows;
+    }
+
+   private:
+    Space m_space;
+    block_view m_blocks;
+    std::mutex m_mutex;
+    bool m_is_made = false;
+    CsrMatrix<Scalar, Ordinal, Offset, typename Space::memory_space> m_owned;
+    matrix_view m_rows;
+  };
+
+  matrix_view m_csr;  ///< where there are no blocks
+  std::int64_t m_num_rows = 0;
+  std::int64_t m_num_cols = 0;
   std::optional<block_view> m_blocks;
+  std::shared_ptr<Expansion> m_expansion;
   std::optional<matrix_view> m_remote_rows;
   int m_unknowns_per_node = 1;
   vectors_view m_near_null_space;

@@ -82,7 +82,7 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   /// rows, as many as symbolic_step's. `num_rows()` and `report()` are those of the phase before.
   virtual void numeric_step(const Space& space, const matrix_source& source, Report& report) = 0;
 
-  /// In place of numeric_step on a rank's part without rows. \pre source.csr().num_rows == 0
+  /// In place of numeric_step on a rank's part without rows. \pre source.num_rows() == 0
   virtual void numeric_without_rows(const Space&, const matrix_source&, Report&) {}
 
   /// y = M^-1 x, after a numeric_step. x and y have num_rows() > 0 rows and as many vectors, one at least,
@@ -143,12 +143,11 @@ template <class Scalar, class Space, class Ordinal, class Offset>
 void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::symbolic(const Space& space,
                                                                     const matrix_source& source) {
   check_threads(space);
-  const matrix_view& a = source.csr();
-  impl::check_part(a, this->name());
+  impl::check_part(source.num_rows(), source.num_cols(), this->name());
   Report report;
   report.symbolic_seconds = run_symbolic(space, source);
   m_report = std::move(report);
-  m_num_rows = a.num_rows;
+  m_num_rows = source.num_rows();
   m_state = State::symbolic;
 }
 
@@ -156,15 +155,14 @@ template <class Scalar, class Space, class Ordinal, class Offset>
 void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& space,
                                                                    const matrix_source& source) {
   check_threads(space);
-  const matrix_view& a = source.csr();
-  impl::check_part(a, this->name());
+  impl::check_part(source.num_rows(), source.num_cols(), this->name());
   const bool is_first = m_state == State::nothing;
-  if (!is_first) impl::check_same_rows(a.num_rows, m_num_rows, this->name());
+  if (!is_first) impl::check_same_rows(source.num_rows(), m_num_rows, this->name());
   const double symbolic_seconds = is_first ? run_symbolic(space, source) : m_report.symbolic_seconds;
   Report report;
   const Kokkos::Timer timer;
   const impl::FenceCounter fences;
-  if (a.num_rows > 0)
+  if (source.num_rows() > 0)
     numeric_step(space, source, report);
   else
     numeric_without_rows(space, source, report);
@@ -173,7 +171,7 @@ void MatrixPreconditioner<Scalar, Space, Ordinal, Offset>::numeric(const Space& 
   report.symbolic_seconds = symbolic_seconds;
   report.fences = fences.count();
   m_report = std::move(report);
-  m_num_rows = a.num_rows;
+  m_num_rows = source.num_rows();
   m_state = State::numeric;
 }
 

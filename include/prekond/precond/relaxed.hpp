@@ -85,7 +85,7 @@ class Relaxed : public MatrixPreconditioner<Scalar, Space> {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
   Matrix copy_part(const Space& space, const matrix_view& a) const;
-  void check_given(const matrix_view& a) const;
+  void check_given(std::int64_t num_rows) const;
 
   std::shared_ptr<Inner> m_inner;
   RelaxedOptions m_options;

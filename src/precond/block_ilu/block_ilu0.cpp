@@ -21,7 +21,7 @@ BlockIlu0<Scalar, Space>::~BlockIlu0() = default;
 template <class Scalar, class Space>
 std::shared_ptr<const typename BlockIlu0<Scalar, Space>::Symbolic> BlockIlu0<Scalar, Space>::find_pattern(
     const Space& space, const matrix_source& source) const {
-  if (source.csr().num_rows == 0) return nullptr;
+  if (source.num_rows() == 0) return nullptr;
   const int b = impl::block_size_of(space, source, m_options.block_size);
   const auto a = impl::blocks_of(space, source, b);
   auto found =
@@ -87,7 +87,7 @@ void BlockIlu0<Scalar, Space>::numeric_step(const Space& space, const matrix_sou
   report.apply_flops = solves->flops();
   report.numeric_flops = 2 * n * b * best.tries * (lower * upper / rows + lower + upper + rows);
   report.pattern_kept = kept;
-  report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
+  report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source);
   space.fence("prekond::block_ilu::numeric");  // temporaries are freed
   m_symbolic = in_use;
   m_factors = std::make_shared<const Factors>(best.factors);

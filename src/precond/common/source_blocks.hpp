@@ -43,10 +43,16 @@ SourceBlocks<Scalar, Space> blocks_of(const Space& space, const MatrixSource<Sca
   return to_bcsr<Scalar, Space>(space, own, block_size);
 }
 
-/// A's entries in columns of other ranks. Fences where there may be some.
+/// A's entries in columns of other ranks, of blocks all places. Fences where there may be some.
 template <class Scalar, class Space>
-std::int64_t foreign_entries(const Space& space, const CsrView<Scalar, Space>& a) {
-  return a.num_cols > a.num_rows ? count_foreign_entries<Scalar, Space>(space, a) : 0;
+std::int64_t foreign_entries(const Space& space, const MatrixSource<Scalar, Space>& source) {
+  if (source.num_cols() <= source.num_rows()) return 0;
+  if (source.blocks() == nullptr) return count_foreign_entries<Scalar, Space>(space, source.csr());
+  const auto& blocks = *source.blocks();
+  const CsrView<Scalar, Space> pattern(blocks.num_block_rows, blocks.num_block_cols, blocks.row_ptrs,
+                                       blocks.col_idxs, {});
+  const std::int64_t b = blocks.block_size;
+  return b * b * count_foreign_entries<Scalar, Space>(space, pattern);
 }
 
 template <class Space, class Blocks>

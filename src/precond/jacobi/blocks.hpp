@@ -57,7 +57,7 @@ struct InvertBlocks {
   using Scratch =
       Kokkos::View<char*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
-  CsrView<Scalar, Space> a;
+  CsrView<Scalar, Space> a;  ///< where no blocks are given
   BlockLayout<Space> layout;
   Scalar factor;
   VectorView<Scalar, Space> inverse;
@@ -206,9 +206,15 @@ struct InvertBlocks {
     });
   }
 
-  KOKKOS_FUNCTION Scalar point(std::int64_t i) const {
+  KOKKOS_FUNCTION Scalar diagonal_entry(std::int64_t i) const {
     std::size_t place = 0;
-    const Scalar diagonal = find_entry(a, i, i, place);
+    if (given.size == 0) return find_entry(a, i, i, place);
+    const Scalar* const stored = given.block(i / given.size);
+    return stored != nullptr ? stored[i % given.size * (given.row_stride + given.column_stride)] : Scalar(0);
+  }
+
+  KOKKOS_FUNCTION Scalar point(std::int64_t i) const {
+    const Scalar diagonal = diagonal_entry(i);
     const Scalar value = Scalar(1) / diagonal;
     return is_finite(diagonal) && is_finite(value) ? value : Scalar(1);
   }

@@ -28,7 +28,7 @@ template <class Scalar, class Space>
 std::shared_ptr<const typename MulticolorBlockGs<Scalar, Space>::Pattern>
 MulticolorBlockGs<Scalar, Space>::find_pattern(const Space& space, const matrix_source& source,
                                                Coloring<Space>& coloring) const {
-  if (source.csr().num_rows == 0) return nullptr;
+  if (source.num_rows() == 0) return nullptr;
   namespace block_gs = impl::block_gs;
   const int b = impl::block_size_of(space, source, m_options.block_size);
   const auto a = impl::blocks_of(space, source, b);
@@ -102,7 +102,7 @@ void MulticolorBlockGs<Scalar, Space>::numeric_step(const Space& space, const ma
   report.apply_flops = sweeps->flops();
   report.numeric_flops = 2.0 * b * double(report.nnz);
   report.pattern_kept = kept;
-  report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source.csr());
+  report.foreign_entries = impl::foreign_entries<Scalar, Space>(space, source);
   report.notes.push_back("blocks of " + std::to_string(b) + " x " + std::to_string(b));
   report.notes.push_back(std::to_string(coloring.num_colors) +
                          (coloring.num_colors == 1 ? " colour" : " colours"));

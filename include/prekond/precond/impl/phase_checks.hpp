@@ -13,11 +13,10 @@
 namespace prekond::impl {
 
 /// \throws InputError for a matrix with fewer columns than rows
-template <class Matrix>
-void check_part(const Matrix& a, const std::string& name) {
-  if (a.num_cols >= a.num_rows) return;
-  throw InputError(name + ": the matrix has " + std::to_string(a.num_rows) + " rows but only " +
-                   std::to_string(a.num_cols) + " columns");
+inline void check_part(std::int64_t num_rows, std::int64_t num_cols, const std::string& name) {
+  if (num_cols >= num_rows) return;
+  throw InputError(name + ": the matrix has " + std::to_string(num_rows) + " rows but only " +
+                   std::to_string(num_cols) + " columns");
 }
 
 /// \throws InputError where numeric is given another size than symbolic was
