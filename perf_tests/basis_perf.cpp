@@ -10,13 +10,15 @@
 #include <string>
 
 /// Kernels of GMRES on a vector and j columns of a basis: perf_basis [--rows=1500000] [--columns=1,4,8,15,30]
-/// [--repetitions=5]. Cases, each NAME/COLUMNS:
+/// [--block=4] [--repetitions=5]. Cases, each NAME/COLUMNS:
 ///
 /// project         V^H w, all inner products in one kernel and one reduction
 /// project_two     V^H u and V^H w
 /// orthonormalize  w = (w - V h) / beta, one kernel
 /// delayed_step    both updates of dcgs2
 /// combine         y = V c
+/// project_block   V^H W and W^H W of the s-step form, W of --block=4 vectors behind V
+/// update_block    W = W T - V C
 ///
 /// `of_copy`: the rate of what must move (V once, the vectors read and written once) beside the copy's
 namespace {
@@ -35,15 +37,16 @@ struct Data {
 void register_all(int& argc, char** argv) {
   const std::int64_t n = std::stoll(perf::take_flag(argc, argv, "rows", "1500000"));
   const auto counts = perf::numbers(perf::take_flag(argc, argv, "columns", "1,4,8,15,30"));
+  const int block = std::stoi(perf::take_flag(argc, argv, "block", "4"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const int most = *std::max_element(counts.begin(), counts.end());
   const Space space;
   const auto data = std::make_shared<Data>();
   Kokkos::push_finalize_hook([data] { *data = {}; });
   data->n = n;
-  data->v = MultiVector<double, Space>("v", n, most + 2);
-  data->numbers = Vector<double, Space>("numbers", 4 * (most + 2));
-  data->kernels = std::make_unique<Kernels>(space, n, 2 * (most + 2));
+  data->v = MultiVector<double, Space>("v", n, most + std::max(2, block));
+  data->numbers = Vector<double, Space>("numbers", (4 + block) * (most + 2 + block));
+  data->kernels = std::make_unique<Kernels>(space, n, 4 * (most + 2 + block));
   const auto add = [&](const std::string& name, int columns, double passes, const auto& work) {
     perf::add(name + "/" + std::to_string(columns), repetitions, [=](benchmark::State& state) {
       Kokkos::deep_copy(data->v, 1e-3);
@@ -77,6 +80,14 @@ void register_all(int& argc, char** argv) {
     });
     add("combine", j, j + 1, [=](const Data& own, const krylov::Basis<double>& v) {
       own.kernels->combine(Space(), "combine", v, j, own.numbers.data(), v.column(j));
+    });
+    add("project_block", j, j + block, [=](const Data& own, const krylov::Basis<double>& v) {
+      own.kernels->project_block(Space(), "project_block", v, j + block, j, block,
+                                 part(own, block * (j + block)));
+    });
+    add("update_block", j, j + 2 * block, [=](const Data& own, const krylov::Basis<double>& v) {
+      double* t = own.numbers.data();
+      own.kernels->update_block(Space(), "update_block", v, j, block, t, t + block * block);
     });
   }
 }

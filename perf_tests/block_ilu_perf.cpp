@@ -26,7 +26,8 @@
 ///                    `from_csr`: of a numeric phase of the matrix by single rows
 /// apply/METHOD       an application; `over_products`: beside that of the product by BCSR; METHOD is an exact
 ///                    one, jacobi_K or asynchronous_K with K sweeps
-/// gmres/ORTHOGONALIZATION/METHOD     a whole solve; `iterations`, `converged`, `precond`: seconds of 30
+/// gmres/ORTHOGONALIZATION/METHOD     a whole solve (ORTHOGONALIZATION stepsS: step_size S, cgs2);
+/// `iterations`, `converged`, `precond`: seconds of 30
 ///                    applications; `true_relative_residual`
 /// cusparse_*         with CUDA, bsrilu02 and bsrsv2 in the same run: `analysis`, numeric, apply, gmres
 namespace {
@@ -97,8 +98,12 @@ double gmres_time(benchmark::State& state, const Data& data, const Settings& set
   StoppingOptions stopping;
   stopping.rtol = settings.rtol;
   stopping.max_iters = settings.max_iters;
-  const auto solver = create_solver<double, Space>(
-      "gmres", {{"restart", std::int64_t(settings.restart)}, {"orthogonalization", orthogonalization}});
+  OptionMap options{{"restart", std::int64_t(settings.restart)}};
+  if (orthogonalization.rfind("steps", 0) == 0)
+    options["step_size"] = std::int64_t(std::stoi(orthogonalization.substr(5)));
+  else
+    options["orthogonalization"] = orthogonalization;
+  const auto solver = create_solver<double, Space>("gmres", options);
   const auto result = solver->solve(space, op, &m, b, x, stopping);
   state.counters["iterations"] = double(result.iterations);
   state.counters["converged"] = result.converged;

@@ -39,7 +39,21 @@ double gmres_passes(int restart, bool delayed) {
   return (delayed ? 2 * mean + 8 : 3 * mean + 10) + of_a_cycle / restart;
 }
 
+/// The same in blocks of s: four passes over the basis a block, two over its vectors, and the shifts.
+double gmres_block_passes(int restart, int s) {
+  const double mean = (restart - 1) / 2.0;
+  const double of_a_cycle = 10 + restart;
+  return 4 * (mean + 1) / s + 9 + of_a_cycle / restart;
+}
+
 std::vector<Case> cases(int restart, int s) {
+  const auto steps = [=](int size) {
+    return Case{"gmres/steps" + std::to_string(size),
+                "gmres",
+                {{"restart", std::int64_t(restart)}, {"step_size", std::int64_t(size)}},
+                gmres_block_passes(restart, size),
+                1};
+  };
   const OptionValue m = std::int64_t(restart), delayed = std::string("dcgs2");
   return {{"cg", "cg", {}, 13, 1},
           {"bicgstab", "bicgstab", {}, 22, 2},
@@ -49,6 +63,10 @@ std::vector<Case> cases(int restart, int s) {
            {{"restart", m}, {"orthogonalization", delayed}},
            gmres_passes(restart, true),
            1},
+          steps(2),
+          steps(4),
+          steps(6),
+          steps(8),
           {"fgmres/cgs2", "fgmres", {{"restart", m}}, gmres_passes(restart, false), 1},
           {"fgmres/dcgs2",
            "fgmres",

@@ -9,6 +9,7 @@
 #include <prekond/core/views.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
 namespace prekond::krylov {
@@ -17,10 +18,17 @@ struct BasisTuning {
   static constexpr int host_tile = 512;  ///< rows: a tile of sums stays in the first-level cache
   static constexpr int device_tile = 1024;
   static constexpr int team_threads = 256;
-  static constexpr int sum_threads = 128;
-  static constexpr int bytes_of_sums = 64;  ///< of a thread's sums: 8 columns of double at a time
-  static constexpr int host_rows = 4;       ///< with sums of their own in a host thread; two vectors: half
-  static constexpr int host_columns = 4;    ///< columns that a host thread adds in one pass over a tile
+  static constexpr int sum_threads = 512;
+  /// A device's inner products: each of a team's vectors of lanes has some columns of a part of a tile.
+  static constexpr int vectors = 8;
+  static constexpr int lanes = 32;
+  static constexpr int column_bytes = 32;  ///< of one row's entries of those columns: 4 of double
+  static constexpr int lane_bytes = 64;    ///< of a lane's sums, at most
+  static constexpr int most_parts = 8;
+  static constexpr double busy_vectors = 0.8;  ///< of a team's: there are so many parts that these work
+  static constexpr int bytes_of_sums = 64;     ///< of a host thread's sums: 8 columns of double at a time
+  static constexpr int host_rows = 4;          ///< with sums of their own in a host thread; two vectors: half
+  static constexpr int host_columns = 4;       ///< columns that a host thread adds in one pass over a tile
 };
 
 /// Column j begins at data + j stride.
@@ -58,7 +66,7 @@ struct CombineRows {
     if constexpr (is_host_space<Space>)
       on_host(tile, put);
     else
-      Kokkos::parallel_for(Kokkos::TeamThreadRange(team, tile.begin, tile.end), [&](std::int64_t i) {
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, tile.begin, tile.end), [&](std::int64_t i) {
         Scalar sums[Sets] = {};
         for (int j = 0; j < columns; ++j) {
           const Scalar v = basis.column(j)[i];
@@ -94,20 +102,37 @@ struct CombineRows {
   }
 };
 
-/// V^H w for `Targets` vectors w: the sums over a tile. First, where there is an update: targets[0] -= V
-/// update.
+/// V^H w for `Targets` vectors w: the sums over a tile, or over each of its parts. First, where there is an
+/// update: targets[0] -= V update.
 template <int Targets, class Scalar, class Space>
 struct ProjectTile {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  static constexpr int fitting = BasisTuning::bytes_of_sums / (int(sizeof(Scalar)) * Targets);
+  static constexpr int bytes_of_sums =
+      is_host_space<Space> ? BasisTuning::bytes_of_sums
+                           : std::min(BasisTuning::lane_bytes, BasisTuning::column_bytes* Targets);
+  static constexpr int fitting = bytes_of_sums / (int(sizeof(Scalar)) * Targets);
   static constexpr int width = fitting > 1 ? fitting : 1;  ///< columns at a time
+  using SumsOf = Sums<Scalar, width * Targets>;
   Basis<Scalar> basis;
   int columns;
   Scalar* targets[Targets];
   int update_columns;
   const Scalar* update;
   std::int64_t n;
-  Scalar* partials;  ///< of value q and tile t at q tiles + t; value = target columns + column
+  int parts;         ///< of a tile
+  Scalar* partials;  ///< of value q and part t at q tiles parts + t; value = target columns + column
+
+  /// What `parts` has to be: it is a matter of the number of columns alone.
+  static int parts_for(int columns) {
+    if (is_host_space<Space>) return 1;
+    constexpr int vectors = BasisTuning::vectors;
+    const int groups = std::max(1, (columns + width - 1) / width);
+    for (int parts = 1; parts < BasisTuning::most_parts; ++parts) {
+      const int items = groups * parts, rounds = (items + vectors - 1) / vectors;
+      if (items >= BasisTuning::busy_vectors * rounds * vectors) return parts;
+    }
+    return BasisTuning::most_parts;
+  }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const Tile tile = Tile::of<Space>(team, n);
@@ -117,66 +142,74 @@ struct ProjectTile {
           team, tile, [&](std::int64_t i, const Scalar* sums) { w[i] -= sums[0]; });
       team.team_barrier();
     }
-    for (int first = 0; first < columns; first += width) some_columns(team, tile, first);
+    const int groups = (columns + width - 1) / width;
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, groups * parts), [&](int item) {
+      some_columns(team, part_of(tile, item / groups), item % groups * width,
+                   team.league_rank() * parts + item / groups);
+    });
   }
 
-  KOKKOS_FUNCTION void some_columns(const Member& team, Tile tile, int first) const {
+  /// Part k of a tile: as many whole rows of lanes as any other, but the last.
+  KOKKOS_FUNCTION Tile part_of(Tile tile, int k) const {
+    constexpr int lanes = BasisTuning::lanes;
+    const std::int64_t rows = ((tile_rows<Space> + parts - 1) / parts + lanes - 1) / lanes * lanes;
+    const std::int64_t begin = tile.begin + k * rows, end = begin + rows;
+    return {begin < tile.end ? begin : tile.end, end < tile.end ? end : tile.end};
+  }
+
+  KOKKOS_FUNCTION void some_columns(const Member& team, Tile rows, int first, int place) const {
     const Scalar* v[width];
     for (int p = 0; p < width; ++p) v[p] = basis.column(first + p < columns ? first + p : columns - 1);
-    Sums<Scalar, width * Targets> sums;
+    SumsOf sums;
     if constexpr (is_host_space<Space>)
-      sum_on_host(tile, v, sums);
+      sum_on_host(rows, v, sums);
     else
       Kokkos::parallel_reduce(
-          Kokkos::TeamThreadRange(team, tile.begin, tile.end),
-          [&](std::int64_t i, Sums<Scalar, width * Targets>& sum) {
+          Kokkos::ThreadVectorRange(team, rows.begin, rows.end),
+          [&](std::int64_t i, SumsOf& sum) {
             for (int q = 0; q < Targets; ++q) {
               const Scalar w = targets[q][i];
               for (int p = 0; p < width; ++p) sum.value[q * width + p] += conjugate(v[p][i]) * w;
             }
           },
           sums);
-    const int tiles = team.league_size();
-    Kokkos::single(Kokkos::PerTeam(team), [&] {
+    const std::size_t places = std::size_t(team.league_size()) * parts;
+    Kokkos::single(Kokkos::PerThread(team), [&] {
       for (int q = 0; q < Targets; ++q)
         for (int p = 0; p < width && first + p < columns; ++p)
-          partials[std::size_t(q * columns + first + p) * tiles + team.league_rank()] =
-              sums.value[q * width + p];
+          partials[std::size_t(q * columns + first + p) * places + place] = sums.value[q * width + p];
     });
   }
 
   /// A few rows at a time, each with sums of its own, so that additions do not wait for each other.
-  KOKKOS_FUNCTION void sum_on_host(Tile tile, const Scalar* const* v,
-                                   Sums<Scalar, width * Targets>& sums) const {
-    constexpr int rows = BasisTuning::host_rows / Targets;
-    static_assert(rows > 0);
-    Scalar parts[width * Targets][rows] = {};
+  KOKKOS_FUNCTION void sum_on_host(Tile tile, const Scalar* const* v, SumsOf& sums) const {
+    constexpr int rows = Targets < BasisTuning::host_rows ? BasisTuning::host_rows / Targets : 1;
+    Scalar own[width * Targets][rows] = {};
     std::int64_t i = tile.begin;
     for (; i + rows <= tile.end; i += rows)
       for (int q = 0; q < Targets; ++q)
         for (int p = 0; p < width; ++p)
-          for (int r = 0; r < rows; ++r)
-            parts[q * width + p][r] += conjugate(v[p][i + r]) * targets[q][i + r];
+          for (int r = 0; r < rows; ++r) own[q * width + p][r] += conjugate(v[p][i + r]) * targets[q][i + r];
     for (; i < tile.end; ++i)
       for (int q = 0; q < Targets; ++q)
-        for (int p = 0; p < width; ++p) parts[q * width + p][0] += conjugate(v[p][i]) * targets[q][i];
+        for (int p = 0; p < width; ++p) own[q * width + p][0] += conjugate(v[p][i]) * targets[q][i];
     for (int c = 0; c < width * Targets; ++c)
-      for (int r = 0; r < rows; ++r) sums.value[c] += parts[c][r];
+      for (int r = 0; r < rows; ++r) sums.value[c] += own[c][r];
   }
 };
 
-/// result(q) = the sum over the tiles of value q, for team q.
+/// result(q) = the sum over the `places` of value q, for team q.
 template <class Scalar, class Space>
 struct SumPartials {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   const Scalar* partials;
-  int tiles;
+  int places;
   Scalar* result;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Scalar* mine = partials + std::size_t(team.league_rank()) * tiles;
+    const Scalar* mine = partials + std::size_t(team.league_rank()) * places;
     Sums<Scalar, 1> total;
     Kokkos::parallel_reduce(
-        Kokkos::TeamThreadRange(team, tiles), [&](int t, Sums<Scalar, 1>& sum) { sum.value[0] += mine[t]; },
+        Kokkos::TeamThreadRange(team, places), [&](int t, Sums<Scalar, 1>& sum) { sum.value[0] += mine[t]; },
         total);
     Kokkos::single(Kokkos::PerTeam(team), [&] { result[team.league_rank()] = total.value[0]; });
   }
@@ -250,6 +283,33 @@ struct DelayedTile {
   }
 };
 
+/// Columns begin .. begin + Sets - 1 of W = W T - V C: T is upper triangular, of order `block`.
+template <int Sets, class Scalar, class Space>
+struct UpdateBlockTile {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  Basis<Scalar> basis;
+  int columns;  ///< of V, before those of W
+  int block, begin;
+  const Scalar* t;  ///< by columns
+  const Scalar* c;
+  std::int64_t n;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    CombineRows<Sets, Scalar, Space> rows{basis, columns, {}};
+    for (int q = 0; q < Sets; ++q) rows.coefficients[q] = c + std::size_t(begin + q) * columns;
+    rows(team, Tile::of<Space>(team, n), [&](std::int64_t i, const Scalar* sums) {
+      Scalar next[Sets];
+      for (int q = 0; q < Sets; ++q) next[q] = -sums[q];
+      for (int r = 0; r < begin + Sets; ++r) {
+        const Scalar w = basis.column(columns + r)[i];
+        for (int q = 0; q < Sets; ++q)
+          if (r <= begin + q) next[q] += w * t[(begin + q) * block + r];
+      }
+      for (int q = 0; q < Sets; ++q) basis.column(columns + begin + q)[i] = next[q];
+    });
+  }
+};
+
 /// y = factor y + sign V c, divided by *divisor where there is one.
 template <class Scalar, class Space>
 struct CombineTile {
@@ -276,7 +336,8 @@ struct CombineTile {
   }
 };
 
-/// Launches the kernels above for vectors of n entries. The working memory is made once.
+/// Launches the kernels above for vectors of n entries. The working memory is made once, for up to
+/// `most_values` inner products at a time.
 template <class Scalar, class Space>
 class BasisKernels {
  public:
@@ -284,24 +345,32 @@ class BasisKernels {
       : m_n(n),
         m_tiles(static_cast<int>(std::max<std::int64_t>(1, (n + tile_rows<Space> - 1) / tile_rows<Space>))),
         m_partials(allocate<Vector<Scalar, Space>>(space, "prekond::krylov::partials",
-                                                   std::size_t(most_values) * m_tiles)) {}
+                                                   most_partials(most_values) * m_tiles)) {}
 
   /// result = V^H w for the first `columns` columns of V; before that w -= V update, where `update_columns` >
   /// 0. w may be a column of V.
   void project(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, Scalar* w,
                VectorView<Scalar, Space> result, int update_columns = 0,
                const Scalar* update = nullptr) const {
-    launch(
-        space, label, m_tiles,
-        ProjectTile<1, Scalar, Space>{basis, columns, {w}, update_columns, update, m_n, m_partials.data()});
-    sum(space, columns, result);
+    project_targets<1>(space, label, basis, columns, {w}, result.data(), update_columns, update);
   }
   /// result = V^H u, then V^H w.
   void project_two(const Space& space, const char* label, const Basis<Scalar>& basis, int columns, Scalar* u,
                    Scalar* w, VectorView<Scalar, Space> result) const {
-    launch(space, label, m_tiles,
-           ProjectTile<2, Scalar, Space>{basis, columns, {u, w}, 0, nullptr, m_n, m_partials.data()});
-    sum(space, 2 * columns, result);
+    project_targets<2>(space, label, basis, columns, {u, w}, result.data());
+  }
+  /// result = V^H w for one vector w after the other, columns first .. first + count - 1 of V.
+  void project_block(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+                     int first, int count, VectorView<Scalar, Space> result) const {
+    const auto w = [&](int c) { return basis.column(first + c); };
+    int done = 0;
+    const auto place = [&] { return result.data() + std::size_t(done) * columns; };
+    for (; done + 4 <= count; done += 4)
+      project_targets<4>(space, label, basis, columns, {w(done), w(done + 1), w(done + 2), w(done + 3)},
+                         place());
+    for (; done + 2 <= count; done += 2)
+      project_targets<2>(space, label, basis, columns, {w(done), w(done + 1)}, place());
+    if (done < count) project_targets<1>(space, label, basis, columns, {w(done)}, place());
   }
   void orthonormalize(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
                       const Scalar* h, Scalar* w, Scalar* norm) const {
@@ -327,16 +396,55 @@ class BasisKernels {
     launch(space, label, m_tiles, CombineTile<Scalar, Space>{basis, columns, c, y, true, -1, divisor, m_n});
   }
 
+  /// W = W T - V C for columns first .. first + block - 1 of the basis, W, and those before, V: T, upper
+  /// triangular of order `block`, and C, first x block, are stored by columns.
+  void update_block(const Space& space, const char* label, const Basis<Scalar>& basis, int first, int block,
+                    const Scalar* t, const Scalar* c) const {
+    int left = block;  // a column needs those before it as they were
+    for (; left >= 4; left -= 4) update_columns<4>(space, label, basis, first, block, left - 4, t, c);
+    for (; left >= 2; left -= 2) update_columns<2>(space, label, basis, first, block, left - 2, t, c);
+    if (left > 0) update_columns<1>(space, label, basis, first, block, 0, t, c);
+  }
+
  private:
+  static std::size_t most_partials(int most_values) {
+    std::size_t most = 0;
+    for (int columns = 1; columns <= most_values; ++columns)
+      most = std::max({most, partials_of<1>(columns, most_values), partials_of<2>(columns, most_values),
+                       partials_of<4>(columns, most_values)});
+    return most;
+  }
+  template <int Targets>
+  static std::size_t partials_of(int columns, int most_values) {
+    if (columns * Targets > most_values) return 0;
+    return std::size_t(Targets) * columns * ProjectTile<Targets, Scalar, Space>::parts_for(columns);
+  }
   template <class Functor>
   static void launch(const Space& space, const char* label, int teams, const Functor& functor,
-                     int threads = BasisTuning::team_threads) {
-    Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : threads),
+                     int threads = BasisTuning::team_threads, int lanes = 1) {
+    Kokkos::parallel_for(label,
+                         Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : threads,
+                                                   is_host_space<Space> ? 1 : lanes),
                          functor);
   }
-  void sum(const Space& space, int values, VectorView<Scalar, Space> result) const {
-    launch(space, "prekond::krylov::sum_partials", values,
-           SumPartials<Scalar, Space>{m_partials.data(), m_tiles, result.data()}, BasisTuning::sum_threads);
+  template <int Targets>
+  void project_targets(const Space& space, const char* label, const Basis<Scalar>& basis, int columns,
+                       const std::array<Scalar*, Targets>& targets, Scalar* result, int update_columns = 0,
+                       const Scalar* update = nullptr) const {
+    using Kernel = ProjectTile<Targets, Scalar, Space>;
+    Kernel kernel{
+        basis, columns, {}, update_columns, update, m_n, Kernel::parts_for(columns), m_partials.data()};
+    std::copy(targets.begin(), targets.end(), kernel.targets);
+    launch(space, label, m_tiles, kernel, BasisTuning::vectors, BasisTuning::lanes);
+    launch(space, "prekond::krylov::sum_partials", Targets * columns,
+           SumPartials<Scalar, Space>{m_partials.data(), m_tiles * kernel.parts, result},
+           BasisTuning::sum_threads);
+  }
+  template <int Sets>
+  void update_columns(const Space& space, const char* label, const Basis<Scalar>& basis, int first, int block,
+                      int begin, const Scalar* t, const Scalar* c) const {
+    launch(space, label, m_tiles,
+           UpdateBlockTile<Sets, Scalar, Space>{basis, first, block, begin, t, c, m_n});
   }
 
   std::int64_t m_n;

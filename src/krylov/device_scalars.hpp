@@ -4,10 +4,31 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
+#include <atomic>
 #include <cmath>
 #include <string>
 
 namespace prekond::krylov {
+
+/// Writes scalars of a device where the host reads them, and then `number` into `arrived`. One team.
+template <class Scalar, class Space>
+struct SendScalars {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  const Scalar* from;
+  Scalar* to;
+  int count;
+  unsigned* arrived;
+  unsigned number;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int k) { to[k] = from[k]; });
+    desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeSystem());
+    team.team_barrier();
+    Kokkos::single(Kokkos::PerTeam(team), [&] {
+      desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeSystem());
+      *static_cast<volatile unsigned*>(arrived) = number;
+    });
+  }
+};
 
 /// Some of the scalars that each column of a solve has: `count` of them from place `first`. They stand
 /// together, and those of all columns too, so that they are one message of the reducer.
@@ -31,6 +52,7 @@ class DeviceScalars {
       m_host = m_device;
     } else {
       m_host = HostView(label + "_on_host", m_device.extent(0));
+      m_arrived = Arrived(label + "_arrived");
     }
   }
 
@@ -44,13 +66,32 @@ class DeviceScalars {
     return place(m_sets - 1 - m_now, group, 0, group.count * m_columns);
   }
 
-  /// The one host round trip of an iteration.
-  void read(const Space& space, const char* label) const {
-    if constexpr (!is_host_space<Space>) Kokkos::deep_copy(space, m_host, m_device);
-    space.fence(label);
+  /// The one host round trip of an iteration: `send`, and `await` before the host reads. What is launched
+  /// between them runs while the host waits and works: a device's host does not wait for the stream, but for
+  /// a number that arrives behind the scalars. On a host space `await` is a fence.
+  void send(const Space& space, const char* label) {
+    if constexpr (!is_host_space<Space>)
+      Kokkos::parallel_for(
+          label, Kokkos::TeamPolicy<Space>(space, 1, send_threads),
+          SendScalars<Scalar, Space>{m_device.data(), m_host.data(), static_cast<int>(m_device.extent(0)),
+                                     m_arrived.data(), ++m_sent});
+  }
+  void await(const Space& space, const char* label) const {
+    if constexpr (!is_host_space<Space>) {
+      const std::atomic_ref<unsigned> arrived(*m_arrived.data());
+      const Kokkos::Timer timer;
+      for (int looks = 1; arrived.load(std::memory_order_acquire) != m_sent; ++looks)
+        if (looks % looks_per_timing == 0 && timer.seconds() > longest_wait) return space.fence(label);
+    } else {
+      space.fence(label);
+    }
+  }
+  void read(const Space& space, const char* label) {
+    send(space, label);
+    await(space, label);
   }
   /// Writes a value on the host; `upload` makes the device see all that were written. What was uploaded may
-  /// be written again after the next fence.
+  /// be written again after the next fence, or `await` of scalars that were sent later.
   void write_now(Group group, int column, int k, const Scalar& value) {
     m_host(index(m_now, group, column) + k) = value;
   }
@@ -90,10 +131,18 @@ class DeviceScalars {
     using type = Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::SharedHostPinnedSpace>;
   };
   using HostView = typename host_view<Space, is_host_space<Space>>::type;
+  using Arrived = Kokkos::View<unsigned, Kokkos::SharedHostPinnedSpace>;
+
+  static constexpr int send_threads = 128;
+  /// A longer wait, s, is the stream's, which also tells of a kernel that failed.
+  static constexpr double longest_wait = 0.1;
+  static constexpr int looks_per_timing = 1024;
 
   int m_size, m_columns, m_sets;
   Vector<Scalar, Space> m_device;
   HostView m_host;
+  Arrived m_arrived;  ///< on a device: the number of the last scalars that were sent
+  unsigned m_sent = 0;
   int m_now = 0;
 };
 

@@ -10,7 +10,8 @@ namespace prekond {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Gmres<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  const krylov::GmresSettings settings{m_options.restart, m_options.side, m_options.orthogonalization, false};
+  const krylov::GmresSettings settings{m_options.restart, m_options.side, m_options.orthogonalization, false,
+                                       m_options.step_size};
   return krylov::GmresRun<Scalar, Space>(problem, settings).run();
 }
 

@@ -7,6 +7,7 @@
 #include "basis.hpp"
 #include "hessenberg.hpp"
 #include "run.hpp"
+#include "s_step.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +21,8 @@ struct GmresSettings {
   int restart;
   Side side;
   Orthogonalization orthogonalization;
-  bool flexible;  ///< keeps M^-1 v_j
+  bool flexible;      ///< keeps M^-1 v_j
+  int step_size = 1;  ///< products between two orthogonalisations
 };
 
 /// y += z
@@ -40,7 +42,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   /// The host's part of a column's Arnoldi process.
   struct Arnoldi {
     HessenbergLeastSquares<Number> least_squares;
-    std::vector<Number> pending;  ///< dcgs2: a column of H before the correction by the next step
+    std::vector<Number> pending;             ///< dcgs2: a column of H before the correction by the next step
+    std::vector<NewtonStep<Number>> newton;  ///< of the s-step form, once there are Ritz values
+    double norm_r = 0, reduction = 1;        ///< of the last step
   };
 
  public:
@@ -49,12 +53,20 @@ class GmresRun : public KrylovRun<Scalar, Space> {
         m_steps(most_steps(settings.restart, problem.stopping)),
         m_delayed(settings.orthogonalization == Orthogonalization::dcgs2),
         m_flexible(settings.flexible && this->has_preconditioner()),
-        m_kernels(problem.space, this->num_rows(), 2 * (m_steps + 2)),
+        m_step_size(std::min(settings.step_size, m_steps)),
+        m_kernels(problem.space, this->num_rows(), (m_step_size > 1 ? 4 : 2) * (m_steps + 2)),
         m_scalars(problem.space, "prekond::gmres::scalars", 2 * (m_steps + 2) + 1, this->num_columns()),
         m_y(problem.space, "prekond::gmres::y", m_steps, this->num_columns()),
-        m_arnoldi(this->num_columns(),
-                  Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1)}) {
+        m_arnoldi(
+            this->num_columns(),
+            Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}, 0, 1}) {
     const int k = this->num_columns();
+    if (m_step_size > 1) {
+      m_block_scalars.emplace(problem.space, "prekond::gmres::block_scalars",
+                              2 * (most_projections() + m_step_size * m_step_size), k);
+      m_factors = allocate<Vector<Scalar, Space>>(problem.space, "prekond::gmres::block_factors",
+                                                  std::size_t(m_step_size) * (m_step_size + m_steps));
+    }
     m_v = this->allocate_columns("prekond::gmres::basis", (m_steps + 1) * k);
     if (m_flexible)
       m_z = this->allocate_columns("prekond::gmres::preconditioned_basis", m_steps * k);
@@ -71,6 +83,12 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   Group first_projection(int values) const { return {0, values}; }
   Group second_projection(int values) const { return {m_steps + 2, values}; }
   Group norm_group() const { return {2 * (m_steps + 2), 1}; }
+  // Of a block of the s-step form, and in `m_block_scalars`: its inner products, first and second, and its R.
+  int most_projections() const { return m_step_size * (m_steps + 1); }
+  Group block_projections(int pass, int values) const { return {pass * most_projections(), values}; }
+  Group block_factor(int pass, int size) const {
+    return {2 * most_projections() + pass * m_step_size * m_step_size, size * size};
+  }
 
   /// Vector j of all columns' bases: n x k.
   Multi block(const Multi& basis, int j) const {
@@ -88,9 +106,44 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     for (bool shown = true; !this->running().empty(); shown = false) {
       start_cycle(shown);
       m_cycle = this->running();
-      for (int j = 0; !this->running().empty() && j < m_steps + (m_delayed ? 1 : 0); ++j)
-        m_delayed ? delayed_step(j) : step(j);
+      m_started = -1;
+      for (int j = 0; !this->running().empty() && j < m_steps + (m_delayed ? 1 : 0);) j += steps_from(j);
       update_solution();
+    }
+  }
+
+  /// Steps from j on, one or a block; returns how many.
+  int steps_from(int j) {
+    if (m_delayed) {
+      delayed_step(j);
+      return 1;
+    }
+    const int block = block_size(j);
+    const int made = block > 1 ? block_step(j, block) : 0;
+    if (made > 0) return made;
+    step(j);
+    if (m_step_size > 1 && j + 1 == m_step_size) find_newton_steps();
+    return 1;
+  }
+
+  /// w = v_{j+1} = K v_j, unless it has been started already.
+  void make_product(int j) {
+    if (m_started != j) this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
+    m_started = -1;
+  }
+  /// On a device: starts step j's product, which the stream has to do while the host waits for the `steps`
+  /// before it and looks at them. Not where these are expected to be the last, by the last reduction of the
+  /// residual.
+  void start_product(int j, int steps) {
+    if constexpr (!is_host_space<Space>) {
+      const bool goes_on = std::any_of(this->running().begin(), this->running().end(), [&](int c) {
+        const Arnoldi& arnoldi = m_arnoldi[c];
+        const double expected = arnoldi.norm_r * std::pow(arnoldi.reduction, steps);
+        return expected * expected > this->target2(c) && this->iterations_left(c) > steps;
+      });
+      if (j >= m_steps || !goes_on) return;
+      this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
+      m_started = j;
     }
   }
 
@@ -108,6 +161,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     this->for_each_running([&](int c) {
       const double rr = m_scalars.real_now(square, c, 0);
       m_arnoldi[c].least_squares.start(std::sqrt(rr), this->operator_exponent());
+      m_arnoldi[c].norm_r = std::sqrt(rr);
       this->judge(c, rr, true, std::nullopt, shown);
     });
     if (m_delayed) return;
@@ -122,7 +176,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   void step(int j) {
     const Space& space = this->space();
     const Group first = first_projection(j + 2), second = second_projection(j + 2);
-    this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
+    make_product(j);
     for (int c : this->running())
       m_kernels.project(space, "prekond::gmres::project", basis(m_v, c), j + 2, basis(m_v, c).column(j + 1),
                         m_scalars.now(first, c));
@@ -136,7 +190,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       m_kernels.orthonormalize(space, "prekond::gmres::orthonormalize", basis(m_v, c), j + 1,
                                m_scalars.now(second, c).data(), basis(m_v, c).column(j + 1),
                                m_scalars.now(norm_group(), c).data());
-    m_scalars.read(space, "prekond::gmres::stopping_test");
+    m_scalars.send(space, "prekond::gmres::stopping_test");
+    start_product(j + 1, 1);
+    m_scalars.await(space, "prekond::gmres::stopping_test");
     this->count_iteration();
     this->for_each_running([&](int c) {
       auto& least_squares = m_arnoldi[c].least_squares;
@@ -158,7 +214,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     const Space& space = this->space();
     const bool last = j == m_steps;
     const Group group = first_projection((last ? 1 : 2) * (j + 1));
-    if (!last) this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
+    if (!last) make_product(j);
     for (int c : this->running()) {
       const Basis<Scalar> v = basis(m_v, c);
       if (last)
@@ -169,7 +225,9 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     }
     this->sum(m_scalars.message(group));
     if (!last) finish_vectors(j, group);
-    m_scalars.read(space, "prekond::gmres::stopping_test");
+    m_scalars.send(space, "prekond::gmres::stopping_test");
+    if (!last) start_product(j + 1, 1);
+    m_scalars.await(space, "prekond::gmres::stopping_test");
     if (j > 0) this->count_iteration();
     this->for_each_running([&](int c) { finish_delayed_column(c, j, group); });
   }
@@ -224,6 +282,134 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   }
   Number s_of(Group group, int c, int i) const { return to_double(m_scalars.host_now(group, c, i)); }
 
+  // -------------------------------------------------------------------------------------------- the s-step
+  // form
+
+  /// Steps from j on that are made as one block: 1 while there are no shifts.
+  int block_size(int j) const {
+    int size = std::min(m_step_size, m_steps - j);
+    for (int c : this->running()) size = std::min(size, static_cast<int>(m_arnoldi[c].newton.size()));
+    return std::max(size, 1);
+  }
+  /// From the columns of H that there are.
+  void find_newton_steps() {
+    for (int c : this->running()) {
+      Arnoldi& arnoldi = m_arnoldi[c];
+      if (arnoldi.newton.empty())
+        arnoldi.newton = newton_steps<Number>(arnoldi.least_squares.columns(), [&](int row, int column) {
+          return arnoldi.least_squares.entry(row, column);
+        });
+    }
+  }
+
+  /// `size` steps from j on: w_1 .. w_size of a Newton basis are made in the place of v_{j+1} .., and made
+  /// orthonormal by block classical Gram-Schmidt with a Cholesky QR, twice, two reductions in all. Returns
+  /// how many of the vectors are independent enough: only those are steps.
+  int block_step(int j, int size) {
+    const Space& space = this->space();
+    for (int i = 0; i < size; ++i) {
+      make_product(j + i);
+      for (int c : this->running()) shift(c, j + i, m_arnoldi[c].newton[i]);
+    }
+    for (int pass = 0; pass < 2; ++pass) orthonormalize_block(j, size, pass);
+    m_block_scalars->send(space, "prekond::gmres::stopping_test");
+    start_product(j + size, size);
+    m_block_scalars->await(space, "prekond::gmres::stopping_test");
+    int independent = size;
+    for (int c : this->running()) independent = std::min(independent, independent_vectors(c, size));
+    std::vector<BlockColumns<Number>> columns;
+    for (int c : this->running()) columns.push_back(represent(c, j, size, independent));
+    const std::vector<int> begun = this->running();
+    for (int i = 0; i < independent && !this->running().empty(); ++i) {
+      this->count_iteration();
+      this->for_each_running([&](int c) {
+        const auto place = std::find(begun.begin(), begun.end(), c) - begun.begin();
+        finish_block_column(c, j, i, columns[static_cast<std::size_t>(place)]);
+      });
+    }
+    return independent;
+  }
+
+  /// v_{j+1} -= shift v_j - square v_{j-1}
+  void shift(int c, int j, const NewtonStep<Number>& step) {
+    if (step.shift == Number(0) && step.square == 0) return;
+    const auto vector = [&](int k) { return column(block(m_v, k), c); };
+    Kokkos::parallel_for(
+        "prekond::gmres::shift",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(this->space(), 0, this->num_rows()),
+        ShiftVector<Scalar, Space>{vector(j + 1), vector(j), vector(std::max(j - 1, 0)),
+                                   static_cast<Scalar>(step.shift),
+                                   static_cast<real_type_t<Scalar>>(step.square)});
+  }
+
+  void orthonormalize_block(int j, int size, int pass) {
+    const Space& space = this->space();
+    const Group projections = block_projections(pass, size * (j + 1 + size)), r = block_factor(pass, size);
+    for (int c : this->running())
+      m_kernels.project_block(space, "prekond::gmres::project_block", basis(m_v, c), j + 1 + size, j + 1,
+                              size, m_block_scalars->now(projections, c));
+    this->sum(m_block_scalars->message(projections));
+    Scalar *t = m_factors.data(), *coefficients = t + size * size;
+    for (int c : this->running()) {
+      launch_factor(FactorBlock<Scalar, Space>{j + 1, size, m_block_scalars->now(projections, c).data(),
+                                               m_block_scalars->now(r, c).data(), t, coefficients});
+      m_kernels.update_block(space, "prekond::gmres::update_block", basis(m_v, c), j + 1, size, t,
+                             coefficients);
+    }
+  }
+  void launch_factor(const FactorBlock<Scalar, Space>& factor) const {
+    Kokkos::parallel_for(
+        "prekond::gmres::factor_block",
+        Kokkos::TeamPolicy<Space>(this->space(), 1,
+                                  is_host_space<Space> ? 1 : FactorBlock<Scalar, Space>::threads),
+        factor);
+  }
+
+  Number block_entry(Group group, int c, int k) const {
+    return to_double(m_block_scalars->host_now(group, c, k));
+  }
+  /// Of column c, those before the first one without a pivot.
+  int independent_vectors(int c, int size) const {
+    for (int i = 0; i < size; ++i)
+      for (int pass = 0; pass < 2; ++pass)
+        if (!(m_block_scalars->real_now(block_factor(pass, size), c, i * size + i) > 0)) return i;
+    return size;
+  }
+  /// w_i = V c_i: with W = V P_1 + W_1 R_1 and W_1 = V P_2 + W_2 R_2 these are P_1 + P_2 R_1 above R_2 R_1.
+  BlockColumns<Number> represent(int c, int j, int size, int independent) const {
+    const int columns = j + 1;
+    const Group p1 = block_projections(0, size * (columns + size)),
+                p2 = block_projections(1, size * (columns + size)), r1 = block_factor(0, size),
+                r2 = block_factor(1, size);
+    BlockColumns<Number> result(j, independent);
+    for (int i = 0; i < independent; ++i) {
+      for (int q = 0; q < columns; ++q) {
+        Number sum = block_entry(p1, c, i * (columns + size) + q);
+        for (int l = 0; l <= i; ++l)
+          sum += block_entry(p2, c, l * (columns + size) + q) * block_entry(r1, c, i * size + l);
+        result.c(q, i + 1) = sum;
+      }
+      for (int row = 0; row <= i; ++row) {
+        Number sum = 0;
+        for (int l = row; l <= i; ++l)
+          sum += block_entry(r2, c, l * size + row) * block_entry(r1, c, i * size + l);
+        result.c(columns + row, i + 1) = sum;
+      }
+    }
+    return result;
+  }
+  void finish_block_column(int c, int j, int i, BlockColumns<Number>& columns) {
+    Arnoldi& arnoldi = m_arnoldi[c];
+    columns.find(i, arnoldi.newton[i],
+                 [&](int row, int column) { return arnoldi.least_squares.entry(row, column); });
+    double squares = 0;
+    for (int row = 0; row <= j + i + 1; ++row) {
+      if (row <= j + i) arnoldi.least_squares.next(row) = columns.h(row, i);
+      squares += abs2(columns.h(row, i));
+    }
+    finish_column(c, real_part(columns.h(j + i + 1, i)), std::sqrt(squares), std::isfinite(squares));
+  }
+
   /// The column of H above its last entry has been set: takes it in, with `beta` below, and tests. `size`:
   /// the norm of the vector that the basis was projected out of.
   void finish_column(int c, double beta, double size, bool finite) {
@@ -238,6 +424,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       norm_r = least_squares.residual();
       breakdown = StopReason::breakdown_arnoldi;
     }
+    m_arnoldi[c].reduction = m_arnoldi[c].norm_r > 0 ? norm_r / m_arnoldi[c].norm_r : 1;
+    m_arnoldi[c].norm_r = norm_r;
     this->judge(c, norm_r * norm_r, finite, breakdown, true, {(size * size) * (norm_r * norm_r)});
   }
 
@@ -282,8 +470,12 @@ class GmresRun : public KrylovRun<Scalar, Space> {
 
   int m_steps;
   bool m_delayed, m_flexible;
+  int m_step_size;
+  int m_started = -1;  ///< the step whose product has been started
   BasisKernels<Scalar, Space> m_kernels;
   DeviceScalars<Scalar, Space> m_scalars, m_y;
+  std::optional<DeviceScalars<Scalar, Space>> m_block_scalars;  ///< of the s-step form
+  Vector<Scalar, Space> m_factors;
   std::vector<Arnoldi> m_arnoldi;
   std::vector<int> m_cycle;
   Multi m_v, m_z;

@@ -203,6 +203,9 @@ class KrylovRun {
   void count_iteration() {
     for (int c : m_running) ++m_columns[c].result.iterations;
   }
+  std::int64_t iterations_left(int c) const {
+    return m_problem.stopping.max_iters - m_columns[c].result.iterations;
+  }
   /// (target / scale)^2: where the method's own ||r||^2 has converged.
   double target2(int c) const {
     const double target = m_columns[c].cycle_target / m_columns[c].scale;

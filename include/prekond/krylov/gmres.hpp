@@ -11,11 +11,19 @@ namespace prekond {
 struct GmresOptions {
   static constexpr const char* name = "gmres";
   static constexpr const char* summary = "restarted generalised minimal residuals, for general matrices";
-  static constexpr const char* paper = "Saad, Schultz 1986; dcgs2: Bielich et al. 2022";
+  static constexpr const char* paper =
+      "Saad, Schultz 1986; dcgs2: Bielich et al. 2022; s steps: Hoemmen 2010";
 
   int restart = 30;
   Side side = Side::right;
   Orthogonalization orthogonalization = Orthogonalization::cgs2;
+  int step_size = 1;
+
+  /// \throws OptionError for several products a step with the delayed form
+  void resolve() {
+    if (step_size > 1 && orthogonalization != Orthogonalization::cgs2)
+      throw OptionError("gmres: step_size > 1 is for orthogonalization = cgs2");
+  }
 
   Properties properties() const { return {}; }
 
@@ -27,6 +35,8 @@ struct GmresOptions {
     visit("orthogonalization", orthogonalization,
           {{"cgs2", Orthogonalization::cgs2}, {"dcgs2", Orthogonalization::dcgs2}},
           "classical Gram-Schmidt twice, two reductions a step; or its delayed form, one reduction");
+    visit("step_size", step_size, 1, 16,
+          "s: products between two orthogonalisations; above 1 the s-step form, cgs2 by blocks of s vectors");
   }
 };
 
@@ -39,6 +49,19 @@ struct GmresOptions {
 /// matrix (in double precision) and tests. Several right-hand sides have a basis each, and start anew
 /// together. Memory: m + 1 vectors a right-hand side, 1 more with a preconditioner, and its workspace,
 /// allocated once. Choose m by that: 30 vectors of 10^7 doubles are 2.4 GB.
+///
+/// On a device the product of the next step is started before the host looks at this one; where the last
+/// reduction of the residual lets expect the end it is not, and a solve that ends otherwise has made one
+/// product more.
+///
+/// With `step_size` s > 1 (the s-step, communication-avoiding form) s vectors are made by products alone, a
+/// Newton basis with the Ritz values of the first s steps as shifts in Leja's order, and orthogonalised
+/// together: block classical Gram-Schmidt with a Cholesky QR by Pythagoras, twice. That is two reductions and
+/// 4 j vectors read for s steps. Iterations are counted, tested and shown one by one; vectors that depend on
+/// those before them (a pivot below 10^4 eps of its square) are left out, and the block is shorter, or, with
+/// none left, an ordinary step. A solve that ends within a block has made up to s - 1 products more. Sources:
+/// Hoemmen, Communication-avoiding Krylov subspace methods (2010), chapter 3; Bai, Hu, Reichel, IMA J. Numer.
+/// Anal. 14 (1994), 563; Carson, Lund, Rozloznik, Thomas, Linear Algebra Appl. 638 (2022), 150.
 ///
 /// Where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with A singular
 /// on that space, `breakdown_arnoldi`: started again once, then reported. With the preconditioner on the left

@@ -81,10 +81,11 @@ struct FactorBlockRow {
   template <class AnyLevel>
   KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
     const Row row = row_of(i, memory);
-    load(level, i, row);
     if constexpr (AnyLevel::width == 1) {
+      load_by_thread(i, row);
       for (int t = 0; t < row.num_lower; ++t) subtract_by_thread(i, row, t, lower_cols(row.lower_first + t));
     } else {
+      load(level, i, row);
       subtract_rows(level, i, row);
     }
     finish(level, i, row, memory);
@@ -280,12 +281,47 @@ struct FactorBlockRow {
     }
   }
 
+  static constexpr int most = Size > 0 ? Size : largest_block_size;  ///< rows of a thread's block
+
+  /// As `load`, where the row is not looked up in scratch.
+  KOKKOS_FUNCTION void load_by_thread(int i, const Row& row) const {
+    const int b = block_size(), n = entries();
+    const bool has_diagonal = diagonal(i) >= 0;
+    const Scalar* from = a_values.data() + a_ptrs(i) * n;
+    for (int block = 0; block < row.num_blocks(); ++block) {
+      Scalar* const to = row.blocks + block * n;
+      const bool own = block == row.num_lower;
+      if (own && !has_diagonal) {
+        for (int e = 0; e < n; ++e) to[e] = 0;
+      } else {
+        for (int q = 0; q < b; ++q)
+          for (int p = 0; p < b; ++p) to[q * b + p] = from[strides.place(p, q)];
+        from += n;
+      }
+      if (!own) continue;
+      for (int p = 0; p < b; ++p) {
+        Scalar& value = to[p * b + p];
+        value = is_padding(i, p) ? Scalar(1) : value + shift * Kokkos::abs(value);
+      }
+    }
+  }
+
+  /// Column of block `place` of the row.
+  KOKKOS_FORCEINLINE_FUNCTION int column_of(int i, const Row& row, int place) const {
+    if (place < row.num_lower) return lower_cols(row.lower_first + place);
+    return place == row.num_lower ? i : upper_cols(row.upper_first + (place - row.num_lower - 1));
+  }
+
+  /// w_ij -= w_ik u_kj for the row's block t, w_ik. Both rows' columns ascend.
   KOKKOS_FUNCTION void subtract_by_thread(int i, const Row& row, int t, int k) const {
     const int b = block_size(), n = entries();
     const Scalar* const left = row.blocks + t * n;
+    int place = t + 1;
     for (std::size_t u = upper_ptrs(k); u < upper_ptrs(k + 1); ++u) {
-      const int place = place_of(i, row, upper_cols(u));
-      if (place < 0) continue;
+      const int j = upper_cols(u);
+      while (place < row.num_blocks() && column_of(i, row, place) < j) ++place;
+      if (place == row.num_blocks()) return;
+      if (column_of(i, row, place) != j) continue;
       Scalar* const target = row.blocks + place * n;
       const Scalar* right = upper.data() + u * n;
       if (max_polls >= 0) {
@@ -297,12 +333,15 @@ struct FactorBlockRow {
         }
         right = row.stage;
       }
-      for (int q = 0; q < b; ++q)
+      for (int q = 0; q < b; ++q) {
+        Scalar sums[most];
+        for (int p = 0; p < b; ++p) sums[p] = target[q * b + p];
         for (int r = 0; r < b; ++r) {
           const Scalar factor = -right[q * b + r];
-          for (int p = 0; p < b; ++p)
-            target[q * b + p] = multiply_add(left[r * b + p], factor, target[q * b + p]);
+          for (int p = 0; p < b; ++p) sums[p] = multiply_add(left[r * b + p], factor, sums[p]);
         }
+        for (int p = 0; p < b; ++p) target[q * b + p] = sums[p];
+      }
     }
   }
 
@@ -386,6 +425,10 @@ struct FactorBlockRow {
                                     int first, int count, Scalar* target) const {
     const int b = block_size(), n = entries();
     const Scalar* const left = own.result();
+    if constexpr (AnyLevel::width == 1) {
+      scale_by_thread(left, row.blocks + first * n, count * b, sound, target);
+      return;
+    }
     level.region([&](int lane) {
       for (int e = lane; e < count * n; e += level.size()) {
         const int block = e / n, within = e - block * n, q = within / b, p = within - q * b;
@@ -398,6 +441,17 @@ struct FactorBlockRow {
         store_relaxed(target[e], is_finite(sum) ? sum : Scalar(0));
       }
     });
+  }
+  /// The same for all columns of the blocks.
+  KOKKOS_FUNCTION void scale_by_thread(const Scalar* left, const Scalar* blocks, int columns, bool sound,
+                                       Scalar* target) const {
+    const int b = block_size();
+    for (int c = 0; c < columns; ++c) {
+      Scalar sums[most] = {};
+      for (int r = 0; sound && r < b; ++r)
+        for (int p = 0; p < b; ++p) sums[p] = multiply_add(left[r * b + p], blocks[c * b + r], sums[p]);
+      for (int p = 0; p < b; ++p) store_relaxed(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));
+    }
   }
 };
 

@@ -44,14 +44,27 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   return row;
 }
 
+/// One thread of a host has the rows in their own order, whose rows of U are near.
+template <class Space>
+bool is_alone(const Space& space) {
+  return is_host_space<Space> && space.concurrency() == 1;
+}
+
 /// \returns whether a row waited in vain
 template <class Row, class Space>
-bool run(const Space& space, Row row, const RowSchedule<Space>& schedule, bool by_tickets) {
+bool run(const Space& space, Row row, std::int64_t num_block_rows, const RowSchedule<Space>& schedule,
+         bool by_tickets) {
   const auto gave_up = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::gave_up", 1);
   const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::next_chunk", 1);
   row.gave_up = gave_up;
   row.max_polls = by_tickets ? schedule.most_polls : -1;
   const block_rows::Launcher<Row, Space> launcher(space, row);
+  if constexpr (is_host_space<Space>)
+    if (is_alone(space)) {
+      launcher.in_order("prekond::block_ilu::numeric::factor_rows", num_block_rows, false);
+      space.fence("prekond::block_ilu::numeric::rows");
+      return false;
+    }
   if (!by_tickets) {
     launcher.by_levels("prekond::block_ilu::numeric::factor_level", schedule);
     space.fence("prekond::block_ilu::numeric::levels");  // what was allocated here is freed
@@ -114,16 +127,18 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
       const auto counter = make_breakdown_counter(space, "prekond::block_ilu::breakdowns");
       row.outcome = counter;
       if (by_tickets) Kokkos::deep_copy(space, factors.upper, missing_value<Scalar>());
-      const bool stalled = run(space, row, symbolic.schedule, by_tickets);
+      const bool stalled = run(space, row, a.num_block_rows, symbolic.schedule, by_tickets);
       outcome.breakdowns = fetch(space, counter);
       return stalled;
     };
-    outcome.stalled = attempt(symbolic.schedule.how == FactorSchedule::sync_free);
+    outcome.stalled = attempt(symbolic.schedule.how == FactorSchedule::sync_free && !is_alone(space));
     if (outcome.stalled) attempt(false);
   });
+  const bool by_levels = symbolic.schedule.how == FactorSchedule::levels;
   outcome.note = std::to_string(symbolic.schedule.levels.num_levels()) + " levels of block rows; " +
-                 (symbolic.schedule.how == FactorSchedule::levels ? "factored level by level"
-                                                                  : "factored in one launch");
+                 (is_alone(space) ? "factored by one thread, row by row"
+                  : by_levels     ? "factored level by level"
+                                  : "factored in one launch");
   return factors;
 }
 

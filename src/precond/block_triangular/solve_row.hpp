@@ -33,6 +33,10 @@ struct SolveTuning {
   }
 };
 
+/// What a row finds of other rows' values: they are there, and stay; other threads may replace them; or
+/// some are missing yet.
+enum class Known { settled, changing, awaited };
+
 /// What the teams of a launch share.
 struct SolveProgress {
   int next_chunk;
@@ -75,6 +79,7 @@ struct SolveBlockRow {
   int num_columns = 0;
   std::int64_t num_rows = 0;    ///< of single rows
   std::int64_t max_polls = -1;  ///< -1: what is there is taken
+  bool settled = false;         ///< no other thread writes what a row reads
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
   PackedVector<const Scalar> values, scale;
@@ -100,10 +105,12 @@ struct SolveBlockRow {
   KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
     for (int v = 0; v < num_columns; ++v) {
       if constexpr (AnyLevel::width == 1) {
-        if (max_polls < 0)
-          solve_by_thread<false>(i, v);
+        if (max_polls >= 0)
+          solve_by_thread<Known::awaited>(i, v);
+        else if (settled)
+          solve_by_thread<Known::settled>(i, v);
         else
-          solve_by_thread<true>(i, v);
+          solve_by_thread<Known::changing>(i, v);
       } else {
         const int b = strip.block_size;
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
@@ -188,8 +195,7 @@ struct SolveBlockRow {
     return Size > 0 ? Size : strip.block_size;
   }
 
-  /// `Waits`: values may be missing yet.
-  template <bool Waits>
+  template <Known State>
   KOKKOS_FUNCTION void solve_by_thread(int i, int v) const {
     const int b = block_size();
     const std::int64_t first = std::int64_t(i) * b;
@@ -203,10 +209,10 @@ struct SolveBlockRow {
       const std::int64_t col = col_of[k];
       Scalar factors[most];
       if (col < whole) {
-        find<Waits>(known + col * b, b, factors);
+        find<State>(known + col * b, b, factors);
       } else {  // of another rank, or the padding's
         for (int q = 0; q < b; ++q) factors[q] = Scalar(0);
-        find<Waits>(known + col * b, static_cast<int>(num_rows - col * b), factors);
+        find<State>(known + col * b, static_cast<int>(num_rows - col * b), factors);
       }
       blocks::add_product<BlockOrder::by_columns, Size>(b, blocks_of_n + k * entries, factors, products);
     }
@@ -219,17 +225,26 @@ struct SolveBlockRow {
       blocks::add_product<BlockOrder::by_columns, Size>(b, scale.data() + std::size_t(i) * entries, source,
                                                         sums);
     for (int p = 0; p < own; ++p) {
-      const Word word = Kokkos::bit_cast<Word>(sums[p] - products[p]);
-      store_relaxed(known[first + p], Waits ? not_missing(word) : word);
+      const Scalar value = sums[p] - products[p];
+      if constexpr (State == Known::settled) {
+        reinterpret_cast<Scalar*>(known)[first + p] = value;
+      } else {
+        const Word word = Kokkos::bit_cast<Word>(value);
+        store_relaxed(known[first + p], State == Known::awaited ? not_missing(word) : word);
+      }
     }
   }
 
   /// `count` values of y, from where `known` is.
-  template <bool Waits>
+  template <Known State>
   KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
     for (int q = 0; q < count; ++q) {
+      if constexpr (State == Known::settled) {
+        factors[q] = reinterpret_cast<const Scalar*>(known)[q];
+        continue;
+      }
       Word word[1] = {load_relaxed(known[q])};
-      if constexpr (Waits) {
+      if constexpr (State == Known::awaited) {
         const std::int64_t from[1] = {q};
         if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
       }

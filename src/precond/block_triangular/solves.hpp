@@ -117,6 +117,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
   with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
+    row.settled = true;  // by rows in order, and by levels
     if constexpr (is_host_space<Space>)
       if (space.concurrency() <= factor.threads_in_order)
         return Launcher(space, row)
@@ -128,6 +129,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, y.extent(0)),
                          BeginSolve<Scalar, Space>{row.y, row.progress, row.num_columns});
     const Launcher alone(space, row);
+    row.settled = false;
     row.max_polls = schedule.most_polls;
     Launcher(space, row)
         .by_tickets("prekond::block_triangular::apply::chunks", schedule, &progress.data()->next_chunk);
