@@ -21,7 +21,6 @@ struct LaunchTuning {
   static constexpr int team_lanes = 128;
   static constexpr int resident_threads = 1024;
   static constexpr int rows_of_host_team = 64;
-  static constexpr int rows_ahead = 2;  ///< whose entries a host asks for
   // Rows of so many mean levels are on their way at a time: more of them would only poll.
   static constexpr int levels_on_their_way = 4;
 
@@ -69,7 +68,7 @@ struct RowsOfRange {
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](std::int64_t k) {
       if constexpr (is_host_space<Space> && requires { row.prefetch(0); })
-        if (k + LaunchTuning::rows_ahead < last) row.prefetch(number_of(k + LaunchTuning::rows_ahead));
+        if (k + row.rows_ahead < last) row.prefetch(number_of(k + row.rows_ahead));
       row(typename Row::Level(team), number_of(k), memory);
     });
   }

@@ -21,6 +21,8 @@ struct SolveTuning {
   static constexpr int looks_at_flag = 64;         ///< polls between two looks whether another one gave up
   static constexpr std::size_t line = 64;          ///< bytes that a host asks for at a time
   static constexpr std::size_t prefetched = 2048;  ///< of a row, at most
+  static constexpr double bytes_ahead = 2048;      ///< from the row that is solved to the one asked for
+  static constexpr int most_rows_ahead = 16;
   // Rows in their own order on one thread were faster than levels on two
   // (perf_tests/results/cpu/block_ilu.md).
   static constexpr int threads_in_order = 2;
@@ -80,6 +82,7 @@ struct SolveBlockRow {
   std::int64_t num_rows = 0;    ///< of single rows
   std::int64_t max_polls = -1;  ///< -1: what is there is taken
   bool settled = false;         ///< no other thread writes what a row reads
+  int rows_ahead = 2;           ///< that a host asks for
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
   PackedVector<const Scalar> values, scale;
@@ -208,47 +211,59 @@ struct SolveBlockRow {
     for (std::size_t k = row_ptrs(i); k < end; ++k) {
       const std::int64_t col = col_of[k];
       Scalar factors[most];
-      if (col < whole) {
+      if (col < whole)
         find<State>(known + col * b, b, factors);
-      } else {  // of another rank, or the padding's
-        for (int q = 0; q < b; ++q) factors[q] = Scalar(0);
+      else  // of another rank, or the padding's
         find<State>(known + col * b, static_cast<int>(num_rows - col * b), factors);
-      }
       blocks::add_product<BlockOrder::by_columns, Size>(b, blocks_of_n + k * entries, factors, products);
     }
     const int own = i < whole ? b : static_cast<int>(num_rows - first);
-    Scalar source[most] = {}, sums[most] = {};
-    for (int q = 0; q < own; ++q) source[q] = x(first + q, v);
+    Scalar source[most], sums[most] = {};
+    for (int q = 0; q < b; ++q) source[q] = q < own ? x(first + q, v) : Scalar(0);
     if (scale.is_empty())
       for (int p = 0; p < b; ++p) sums[p] = source[p];
     else
       blocks::add_product<BlockOrder::by_columns, Size>(b, scale.data() + std::size_t(i) * entries, source,
                                                         sums);
-    for (int p = 0; p < own; ++p) {
-      const Scalar value = sums[p] - products[p];
-      if constexpr (State == Known::settled) {
-        reinterpret_cast<Scalar*>(known)[first + p] = value;
+    for (int p = 0; p < b; ++p) sums[p] -= products[p];
+    if (own == b)
+      keep_all<State>(known + first, b, sums);
+    else
+      keep_all<State>(known + first, own, sums);
+  }
+
+  // Loops over a whole block, so that the compiler has its numbers in registers.
+
+  /// `count` values of y, from where `known` is; 0 for those behind.
+  template <Known State>
+  KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
+    const int b = block_size();
+    for (int q = 0; q < b; ++q) {
+      if (q >= count) {
+        factors[q] = Scalar(0);
+      } else if constexpr (State == Known::settled) {
+        factors[q] = reinterpret_cast<const Scalar*>(known)[q];
       } else {
-        const Word word = Kokkos::bit_cast<Word>(value);
-        store_relaxed(known[first + p], State == Known::awaited ? not_missing(word) : word);
+        Word word[1] = {load_relaxed(known[q])};
+        if constexpr (State == Known::awaited) {
+          const std::int64_t from[1] = {q};
+          if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
+        }
+        factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
       }
     }
   }
-
-  /// `count` values of y, from where `known` is.
   template <Known State>
-  KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
-    for (int q = 0; q < count; ++q) {
+  KOKKOS_FORCEINLINE_FUNCTION void keep_all(Word* known, int count, const Scalar* values) const {
+    const int b = block_size();
+    for (int p = 0; p < b; ++p) {
+      if (p >= count) continue;
       if constexpr (State == Known::settled) {
-        factors[q] = reinterpret_cast<const Scalar*>(known)[q];
-        continue;
+        reinterpret_cast<Scalar*>(known)[p] = values[p];
+      } else {
+        const Word word = Kokkos::bit_cast<Word>(values[p]);
+        store_relaxed(known[p], State == Known::awaited ? not_missing(word) : word);
       }
-      Word word[1] = {load_relaxed(known[q])};
-      if constexpr (State == Known::awaited) {
-        const std::int64_t from[1] = {q};
-        if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
-      }
-      factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
     }
   }
 

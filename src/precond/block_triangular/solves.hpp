@@ -10,6 +10,7 @@
 #include "precond/block_triangular/solve_row.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 
@@ -107,6 +108,12 @@ Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorVi
   row.x = x;
   row.y = words_of<Scalar, Space>(y);
   row.progress = progress;
+  if (is_host_space<Space>) {
+    const double bytes = double(factor.n.values.extent(0)) * sizeof(Scalar);
+    const double of_a_row = bytes / double(std::max<std::int64_t>(1, factor.n.num_block_rows));
+    row.rows_ahead = static_cast<int>(std::clamp(SolveTuning::bytes_ahead / std::max(1.0, of_a_row), 2.0,
+                                                 double(SolveTuning::most_rows_ahead)));
+  }
   return row;
 }
 
