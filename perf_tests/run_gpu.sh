@@ -166,12 +166,17 @@ part_blocks() {
   real="$real;$folder/spd/G2_circuit.mtx.gz@2"
   measure formats perf_formats --repetitions=3 --seconds=0.01 "--benchmark_filter=^(copy|csr|sell|bcsr|cusparse)" \
     "--matrices=elasticity3d:100;elasticity3d:60;irregular3d:70,unknowns=4,mean=46.1,longest=77,lonely=0.001;irregular3d:64,unknowns=2,mean=16.33,longest=31;irregular3d:60,unknowns=5,mean=60,longest=120;irregular3d:40,unknowns=8,mean=60,longest=120"
-  measure convection perf_block_ilu "--matrices=convection_diffusion3d:114@3;convection_diffusion3d:108@4" --repetitions=3
+  measure convection perf_block_ilu "--matrices=convection_diffusion3d:114@3;convection_diffusion3d:108@4" --repetitions=3 \
+    --orthogonalizations=dcgs2,steps4
   measure generated perf_block_ilu --orthogonalizations=dcgs2 --repetitions=3 "--benchmark_filter=$filter" \
     "--matrices=elasticity3d:60@3;elasticity3d:40@6;convection_diffusion3d:115@5;convection_diffusion3d:114@2"
   measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --in_place= --orthogonalizations=dcgs2 \
     --repetitions=1 "--benchmark_filter=^(product|symbolic|apply/(sync|jac)|gmres/dcgs2/jac|end)"
   measure basis perf_basis --rows=1500000
+  measure gmres perf_krylov --matrix=convection_diffusion3d:114 "--benchmark_filter=/gmres/"
+  measure gmres_small perf_krylov --matrix=convection_diffusion3d:40 "--benchmark_filter=/gmres/"
+  measure fsai perf_fsai --matrix=elasticity3d:60 --block_size=3 --blocks=3
+  measure isai perf_isai --matrix=convection_diffusion3d:60 --blocks=4
   [[ ! -d $folder ]] || measure real perf_block_ilu "--matrices=$real" --orthogonalizations=dcgs2 --repetitions=3 \
     "--benchmark_filter=$filter"
 }

@@ -233,21 +233,34 @@ struct BcsrByThreads : BlockRows<Scalar, Size> {
     const std::int64_t last = this->a.is_padded ? this->a.num_block_rows - 1 : -1;
     for (std::int64_t i = rows.begin; i < rows.end; ++i) {
       const std::size_t begin = row_ptrs[i], end = row_ptrs[i + 1];
-      const std::size_t whole = last >= 0 && end > begin && cols[end - 1] == last ? end - 1 : end;
+      if (last >= 0 && (i == last || (end > begin && cols[end - 1] == last))) {
+        add_padded_row<Order>(i, v);
+        continue;
+      }
       Scalar sums[most] = {};
-      for (std::size_t k = begin; k < whole; ++k)
+      for (std::size_t k = begin; k < end; ++k)
         blocks::add_product<Order, Size>(b, values + k * std::size_t(b * b), x + std::int64_t(cols[k]) * b,
                                          sums);
-      if (whole < end) {  // of the padding's columns x has nothing
-        Scalar padded[most] = {};
-        for (std::int64_t col = last * b; col < this->a.num_cols; ++col) padded[col - last * b] = x[col];
-        blocks::add_product<Order, Size>(b, values + whole * std::size_t(b * b), padded, sums);
-      }
-      if (i != last)
-        update.template rows<Size>(i * b, b, v, sums);
-      else
-        update.template rows<0>(i * b, static_cast<int>(this->a.num_rows - i * b), v, sums);
+      update.template rows<Size>(i * b, b, v, sums);
     }
+  }
+
+  /// A row of the padding, or with columns of it, of which x has nothing. Its sums are an array in memory, so
+  /// that those of other rows need not be.
+  template <BlockOrder Order>
+  KOKKOS_FUNCTION void add_padded_row(std::int64_t i, int v) const {
+    const int b = this->block_size();
+    const std::int64_t last = this->a.num_block_rows - 1;
+    Scalar sums[most] = {};
+    for (std::size_t k = this->a.row_ptrs(i); k < this->a.row_ptrs(i + 1); ++k) {
+      const std::int64_t first = std::int64_t(this->a.col_idxs(k)) * b;
+      Scalar factors[most];
+      for (int q = 0; q < b; ++q)
+        factors[q] = first + q < this->a.num_cols ? update.x.column(v)[first + q] : Scalar(0);
+      blocks::add_product<Order, 0>(b, this->a.values.data() + k * std::size_t(b * b), factors, sums);
+    }
+    const int rows = i == last ? static_cast<int>(this->a.num_rows - i * b) : b;
+    update.template rows<0>(i * b, rows, v, sums);
   }
 };
 
