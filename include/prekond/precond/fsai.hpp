@@ -82,6 +82,11 @@ struct FsaiOptions {
 /// united pattern has. Source: Janna, Ferronato, Gambolati, SIAM J. Sci. Comput. 37 (2015). On a pattern kept
 /// after a postfilter, which leaves a block's rows different columns, rows are alone.
 ///
+/// A MatrixSource of unpadded blocks whose size b > 1 is that of these blocks of rows (`block_size` b, or 0
+/// with b within `block_limit`) is read as it is, without the matrix by single rows: the power is that of the
+/// block's graph, and a system is gathered block by block. The result has the same bits. All else, and a
+/// prefilter, a pattern of the user's, padded blocks and complex numbers, have the blocks expanded.
+///
 /// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
 /// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`
 /// where it is too large. On the host a row has a thread; the few that have more than some thousand entries
@@ -121,13 +126,22 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
 
   const FsaiOptions& options() const { return m_options; }
 
+ protected:
+  /// The option `block_size`, as far as it depends on the matrix.
+  virtual int block_size_for(const matrix_source&) const { return m_options.block_size; }
+
  private:
+  int block_rows(const matrix_source& source) const;
   CsrGraph<Space> row_pattern(const Space& space, const matrix_view& a) const;
+  CsrGraph<Space> block_pattern(const Space& space, const matrix_source& source) const;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
+  template <class Matrix>
+  void find_factor(const Space& space, const matrix_source& source, const Matrix& a, Report& report);
 
   FsaiOptions m_options;
   Supernodes<Space> m_supernodes;  ///< of the pattern; none: rows are alone
+  int m_block_rows = 0;            ///< the size of the blocks that the pattern is made of; 0: it is not
   std::string m_supernodes_note;
 };
 

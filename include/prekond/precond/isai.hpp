@@ -102,6 +102,12 @@ struct IsaiOptions {
 /// - `spd`: M = G^T G with a lower triangular G, diag(G A G^T) = 1: the static FSAI's factor on the lower
 ///   triangle of the pattern (see Fsai, which it is made by, and `factored()`). The options hold as there.
 ///
+/// A MatrixSource of unpadded blocks of size > 1 is read as it is, with a power > 0 and without a prefilter
+/// or a pattern of the user's. Of `general`, where all diagonal blocks are stored, the rows of a block then
+/// have the same columns, one gather and one factorisation; of `spd` they are one of Fsai's blocks of rows.
+/// In exact arithmetic the result is that of the expanded matrix. The triangular kinds, relaxation and all
+/// else have the blocks expanded.
+///
 /// Relaxation, with `relaxation_steps` > 0 (see Relaxed): an application is y_0 = M x, y_(l + 1) = y_l + M (x
 /// - A y_l), A's triangle for the triangular kinds, for which it ends with the solution after one step less
 /// than the triangle has levels. It keeps a copy of A, the part that it needs, which the report's bytes

@@ -6,6 +6,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/impl/memory_meter.hpp>
 
+#include "precond/common/matrix_rows.hpp"
 #include "precond/common/power_of_two.hpp"
 
 #include <cmath>
@@ -30,17 +31,17 @@ struct ChooseScale {
 };
 
 /// Entries of S A S. Those in columns of other ranks, which no setup looks at, are zero.
-template <class Scalar, class Space>
+template <class Scalar, class Space, class Matrix>
 struct EquilibrateRow {
   using Real = real_type_t<Scalar>;
-  CsrView<Scalar, Space> a;
+  Matrix a;
   VectorView<const Real, Space> scale;
   VectorView<Scalar, Space> values;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k) {
-      const int col = a.col_idxs(k);
+    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
+      const int col = entry.col();
       // The two together: one of them alone may take the entry out of range.
-      values(k) = col < a.num_rows ? a.values(k) * (scale(i) * scale(col)) : Scalar(0);
+      values(entry.place()) = col < a.num_rows ? entry.value() * (scale(i) * scale(col)) : Scalar(0);
     }
   }
 };
@@ -63,15 +64,15 @@ struct ScaleColumns {
 /// over more than 2^(2 w) gets a diagonal in [1, 4), where the rows' sizes are given.
 ///
 /// Cost: a copy of A's values and n numbers, where they are needed.
-template <class Scalar, class Space>
+template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Equilibrated {
  public:
   using Real = real_type_t<Scalar>;
   static constexpr int width = equilibration_width<Real>;
 
   /// `size`: the rows' sizes, positive, from `least` to `most`; empty: S is the same for all.
-  Equilibrated(const Space& space, const CsrView<Scalar, Space>& a, VectorView<const Real, Space> size,
-               Real least, Real most, MemoryMeter& meter)
+  Equilibrated(const Space& space, const Matrix& a, VectorView<const Real, Space> size, Real least, Real most,
+               MemoryMeter& meter)
       : m_matrix(a) {
     const int low = std::ilogb(least), high = std::ilogb(most);
     if (low >= -width && high <= width) return;
@@ -79,19 +80,19 @@ class Equilibrated {
     // Half of an even exponent in the middle, rounded downwards: so it moves with the matrix.
     const int half = (low + high) >> 2;
     m_scale = allocate<Vector<Real, Space>>(space, "prekond::equilibrate::scale", a.num_rows);
-    m_values = allocate<Vector<Scalar, Space>>(space, "prekond::equilibrate::values", a.nnz());
+    m_values = allocate<Vector<Scalar, Space>>(space, "prekond::equilibrate::values", a.values.extent(0));
     m_held = meter.hold(m_scale, m_values);
     using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
     Kokkos::parallel_for(
         "prekond::equilibrate::choose_scale", Policy(space, 0, a.num_rows),
         ChooseScale<Real, Space>{size, m_graded ? Real(0) : std::ldexp(Real(1), -half), m_scale});
     Kokkos::parallel_for("prekond::equilibrate::scale_rows", Policy(space, 0, a.num_rows),
-                         EquilibrateRow<Scalar, Space>{a, m_scale, m_values});
-    m_matrix = CsrView<Scalar, Space>(a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs, m_values);
+                         EquilibrateRow<Scalar, Space, Matrix>{a, m_scale, m_values});
+    m_matrix = with_values<Scalar, Space>(a, m_values);
   }
 
   /// What the setup works on. It lives as long as this.
-  const CsrView<Scalar, Space>& matrix() const { return m_matrix; }
+  const Matrix& matrix() const { return m_matrix; }
   bool is_scaled() const { return m_scale.extent(0) > 0; }
   /// Did each row get a scale of its own?
   bool is_graded() const { return m_graded; }
@@ -105,7 +106,7 @@ class Equilibrated {
   }
 
  private:
-  CsrView<Scalar, Space> m_matrix;
+  Matrix m_matrix;
   bool m_graded = false;
   Vector<Real, Space> m_scale;
   Vector<Scalar, Space> m_values;

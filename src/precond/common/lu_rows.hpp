@@ -4,6 +4,7 @@
 /// What setups by LU of a general matrix's rows have in common beside the systems: the sizes of A's rows, how
 /// a row ends, and what is tried in turn.
 #include "precond/common/lu_system.hpp"
+#include "precond/common/matrix_rows.hpp"
 #include "precond/common/power_of_two.hpp"
 #include "precond/fsai/setup.hpp"
 
@@ -19,19 +20,19 @@ struct RowSizes {
   Vector<Scalar, Space> magnitude;  ///< |a_ii|, or where that is 0 the row's largest entry, or 1
 };
 
-template <class Scalar, class Space>
+template <class Scalar, class Space, class Matrix>
 struct MeasureRow {
-  CsrView<Scalar, Space> a;
+  Matrix a;
   VectorView<double, Space> scale;
   VectorView<Scalar, Space> diagonals;
   VectorView<Scalar, Space> magnitudes;  ///< may be empty
   KOKKOS_FUNCTION void operator()(int i) const {
     Scalar largest = 0, diagonal = 0;
-    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1) && a.col_idxs(k) < a.num_rows; ++k) {
-      const Scalar value = a.values(k), size = Kokkos::abs(value);
+    for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done() && entry.col() < a.num_rows; entry.advance()) {
+      const Scalar value = entry.value(), size = Kokkos::abs(value);
       if (!Kokkos::isfinite(value)) continue;
       if (size > largest) largest = size;
-      if (a.col_idxs(k) == i) diagonal = value;
+      if (entry.col() == i) diagonal = value;
     }
     scale(i) = largest > 0 ? inverse_power_of_two(double(largest)) : 1.0;
     diagonals(i) = diagonal;
@@ -41,15 +42,15 @@ struct MeasureRow {
 };
 
 /// `label` is the phase's, "prekond::isai::numeric".
-template <class Scalar, class Space>
-RowSizes<Scalar, Space> measure_rows(const Space& space, const CsrView<Scalar, Space>& a,
-                                     const std::string& label, bool with_magnitude) {
+template <class Scalar, class Space, class Matrix>
+RowSizes<Scalar, Space> measure_rows(const Space& space, const Matrix& a, const std::string& label,
+                                     bool with_magnitude) {
   const RowSizes<Scalar, Space> sizes{
       allocate<Vector<double, Space>>(space, label + "::row_scale", a.num_rows),
       allocate<Vector<Scalar, Space>>(space, label + "::diagonal", a.num_rows),
       allocate<Vector<Scalar, Space>>(space, label + "::magnitude", with_magnitude ? a.num_rows : 0)};
   Kokkos::parallel_for(label + "::measure_rows", Kokkos::RangePolicy<Space>(space, 0, a.num_rows),
-                       MeasureRow<Scalar, Space>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
+                       MeasureRow<Scalar, Space, Matrix>{a, sizes.scale, sizes.diagonal, sizes.magnitude});
   return sizes;
 }
 

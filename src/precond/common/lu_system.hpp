@@ -21,14 +21,15 @@ KOKKOS_FORCEINLINE_FUNCTION T* place(char* base, std::size_t& end, std::size_t n
 
 /// R A[P, P] with powers of two R that bring each row's largest entry into [1, 2): first those of A's whole
 /// rows, so that single precision overflows nowhere, then those of what P has of them.
-template <class Scalar, class Real, class Space, class Level>
+/// A matrix by blocks takes whole blocks of columns.
+template <class Scalar, class Real, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
 class System {
  public:
   /// Of its workspace for up to `length` columns, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int length) { return Arrays(nullptr, length).bytes; }
 
-  KOKKOS_FUNCTION System(const Level& level, const CsrView<Scalar, Space>& a,
-                         VectorView<const double, Space> row_scale, char* base, int length)
+  KOKKOS_FUNCTION System(const Level& level, const Matrix& a, VectorView<const double, Space> row_scale,
+                         char* base, int length)
       : m_level(level),
         m_row_scale(row_scale),
         m_a(a),
@@ -110,11 +111,11 @@ class System {
 
   Level m_level;
   VectorView<const double, Space> m_row_scale;
-  const CsrView<Scalar, Space>& m_a;
+  const Matrix& m_a;
   int m_length;
   Arrays m_arrays;
   PanelLu<Real> m_lu;
-  fsai::RowColumns<Scalar, Space, Level> m_cols;
+  fsai::RowColumns<Scalar, Space, Level, Matrix> m_cols;
 };
 
 }  // namespace prekond::impl::lu

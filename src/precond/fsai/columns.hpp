@@ -9,12 +9,13 @@
 
 namespace prekond::impl::fsai {
 
-template <class Scalar, class Space, class Level>
+/// \see block_columns.hpp for a matrix by blocks
+template <class Scalar, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
 class RowColumns {
  public:
   /// The arrays have `length` elements each.
-  KOKKOS_FUNCTION RowColumns(const Level& level, const CsrView<Scalar, Space>& a, int length,
-                             std::size_t* begins, int* lengths, int* cols)
+  KOKKOS_FUNCTION RowColumns(const Level& level, const Matrix& a, int length, std::size_t* begins,
+                             int* lengths, int* cols)
       : m_level(level), m_a(a), m_length(length), m_begins(begins), m_lengths(lengths), m_cols(cols) {}
 
   /// P = cols[0 .. length), ascending. Calls visit(k, P[k]) for each.
@@ -125,7 +126,7 @@ class RowColumns {
   }
 
   Level m_level;
-  const CsrView<Scalar, Space>& m_a;
+  const Matrix& m_a;
   int m_length;
   std::size_t* m_begins;
   int* m_lengths;

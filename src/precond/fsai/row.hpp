@@ -8,6 +8,7 @@
 #include <prekond/dense/panel_cholesky.hpp>
 
 #include "precond/common/power_of_two.hpp"
+#include "precond/fsai/block_columns.hpp"
 #include "precond/fsai/columns.hpp"
 
 #include <cstdint>
@@ -54,13 +55,13 @@ struct RowResult {
 /// of that row's, with one factor. The system is scaled by powers of two, D A[P, P] D with a diagonal in [1,
 /// 4), so that single precision holds any range of values, and the pivots' floor is absolute. In complex
 /// numbers the row g minimises g A g^H, so that it is the conjugate of the system's solution.
-template <class Scalar, class Real, class Space, class Level>
+template <class Scalar, class Real, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
 class Row {
  public:
   using Number = in_precision_t<Scalar, Real>;
   using Wide = in_precision_t<Scalar, double>;
 
-  KOKKOS_FUNCTION Row(const Level& level, const CsrView<Scalar, Space>& a,
+  KOKKOS_FUNCTION Row(const Level& level, const Matrix& a,
                       VectorView<const real_type_t<Scalar>, Space> diagonal, const Layout<Number>& layout,
                       char* base, int length)
       : m_level(level),
@@ -126,7 +127,7 @@ class Row {
   }
 
   Level m_level;
-  const CsrView<Scalar, Space>& m_a;
+  const Matrix& m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   int m_length;
   int m_last = 0;
@@ -134,7 +135,7 @@ class Row {
   Number* m_y;
   Number* m_x;
   double* m_scale;
-  RowColumns<Scalar, Space, Level> m_cols;
+  RowColumns<Scalar, Space, Level, Matrix> m_cols;
 };
 
 }  // namespace prekond::impl::fsai

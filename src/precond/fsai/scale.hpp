@@ -10,6 +10,7 @@
 #include <prekond/precond/impl/memory_meter.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
+#include "precond/common/matrix_rows.hpp"
 
 #include <string>
 
@@ -123,13 +124,13 @@ struct VectorRows {
 /// Scales the rows of G so that g A g^T = 1 (g A g^H for complex ones): one with unit diagonal and psi = g A
 /// g^T by 1 / sqrt(psi), in double. A row whose psi is not positive and finite becomes 1 / sqrt(a_ii) on the
 /// diagonal.
-template <class Scalar, class Space, int Width>
+template <class Scalar, class Space, int Width, class Matrix = CsrView<Scalar, Space>>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;
   using typename VectorRows<Space, Width>::Level;
   using VectorRows<Space, Width>::width;
 
-  CsrView<Scalar, Space> a;
+  Matrix a;
   VectorView<const real_type_t<Scalar>, Space> diagonal;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
@@ -165,19 +166,19 @@ struct ScaleRows : VectorRows<Space, Width> {
                                                              int lane) const {
     const int first = pattern.col_idxs(begin), last = pattern.col_idxs(j);
     in_precision_t<Scalar, double> sum = 0;
-    if (a.row_ptrs(last + 1) - a.row_ptrs(last) >= 32 * (j + 1 - begin)) {  // not read for each g
+    if (row_length(a, last) >= 32 * (j + 1 - begin)) {  // not read for each g
       for (std::size_t k = begin + lane; k <= j; k += width) {
         std::size_t place = 0;
         const Scalar value = find_entry(a, last, pattern.col_idxs(k), place);
-        if (place < a.row_ptrs(last + 1))
+        if (is_stored(a, last, place))
           sum += (k == j ? 1.0 : 2.0) * to_double(value) * to_double(conjugate(values(k)));
       }
       return sum;
     }
     std::size_t k = begin;  // on the host the two lists are merged, where they are of like lengths
-    const bool merges = width == 1 && (j - begin) / 32 < a.row_ptrs(last + 1) - a.row_ptrs(last);
-    for (std::size_t entry = a.row_ptrs(last) + lane; entry < a.row_ptrs(last + 1); entry += width) {
-      const int col = a.col_idxs(entry);
+    const bool merges = width == 1 && (j - begin) / 32 < row_length(a, last);
+    for (RowCursor<Matrix> entry(a, last, lane, width); !entry.is_done(); entry.advance()) {
+      const int col = entry.col();
       if (col > last) break;
       if (col < first) continue;
       if (merges)
@@ -185,7 +186,7 @@ struct ScaleRows : VectorRows<Space, Width> {
       else
         k = this->find_from(pattern, k, j, col);
       if (pattern.col_idxs(k) == col)
-        sum += (k == j ? 1.0 : 2.0) * to_double(a.values(entry)) * to_double(conjugate(values(k)));
+        sum += (k == j ? 1.0 : 2.0) * to_double(entry.value()) * to_double(conjugate(values(k)));
     }
     return sum;
   }
@@ -193,17 +194,17 @@ struct ScaleRows : VectorRows<Space, Width> {
 
 /// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are
 /// counted.
-template <class Scalar, class Space>
-void scale_rows(const Space& space, const CsrView<Scalar, Space>& a,
-                VectorView<const real_type_t<Scalar>, Space> diagonal, const CsrGraphView<Space>& pattern,
-                VectorView<Scalar, Space> values, VectorView<BreakdownCounter, Space> outcome) {
+template <class Scalar, class Space, class Matrix>
+void scale_rows(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
+                const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+                VectorView<BreakdownCounter, Space> outcome) {
   const auto launch = [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::fsai::numeric::scale_rows", kernel.policy(space, a.num_rows), kernel);
   };
   if (pattern.nnz() > 8 * a.num_rows)
-    launch(ScaleRows<Scalar, Space, 32>{{}, a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 32, Matrix>{{}, a, diagonal, pattern, values, outcome});
   else
-    launch(ScaleRows<Scalar, Space, 8>{{}, a, diagonal, pattern, values, outcome});
+    launch(ScaleRows<Scalar, Space, 8, Matrix>{{}, a, diagonal, pattern, values, outcome});
 }
 
 }  // namespace prekond::impl

@@ -193,12 +193,12 @@ struct BlockOrder {
 };
 
 /// Solves the rows, or blocks of rows, of one bin.
-template <class Scalar, class Real, class Space, Unit unit>
+template <class Scalar, class Real, class Space, Unit unit, class Matrix = CsrView<Scalar, Space>>
 struct SolveRows : RowKernel<Space, unit> {
   using typename RowKernel<Space, unit>::Member;
   using typename RowKernel<Space, unit>::Level;
 
-  CsrView<Scalar, Space> a;
+  Matrix a;
   VectorView<const real_type_t<Scalar>, Space> diagonal;
   CsrGraphView<Space> pattern;
   VectorView<Scalar, Space> values;
@@ -223,7 +223,7 @@ struct SolveRows : RowKernel<Space, unit> {
     const int last = groups.last(k);
     const std::size_t begin = pattern.row_ptrs(last);
     const int length = static_cast<int>(pattern.row_ptrs(last + 1) - begin);
-    Row<Scalar, Real, Space, AnyLevel> row(level, a, diagonal, layout, base, length);
+    Row<Scalar, Real, Space, AnyLevel, Matrix> row(level, a, diagonal, layout, base, length);
     const bool dropped = row.factor(pattern.col_idxs.data() + begin, floor);
     if (dropped && again.extent(0) > 0) {
       level.once([&] { again(k) = 1; });
@@ -233,8 +233,8 @@ struct SolveRows : RowKernel<Space, unit> {
   }
 
   template <class AnyLevel>
-  KOKKOS_FUNCTION void write_row(const AnyLevel& level, Row<Scalar, Real, Space, AnyLevel>& row, int i,
-                                 int length) const {
+  KOKKOS_FUNCTION void write_row(const AnyLevel& level, Row<Scalar, Real, Space, AnyLevel, Matrix>& row,
+                                 int i, int length) const {
     const RowResult result = row.solve(length - 1);
     const std::size_t begin = pattern.row_ptrs(i);
     level.region([&](int lane) {
@@ -246,13 +246,13 @@ struct SolveRows : RowKernel<Space, unit> {
   }
 };
 
-/// The setup's launches.
-template <class Scalar, class Space>
+/// The setup's launches, for a matrix by compressed rows or, with supernodes that are its block rows, by
+/// blocks (BlockEntries).
+template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Setup {
  public:
-  Setup(const Space& space, const CsrView<Scalar, Space>& a,
-        VectorView<const real_type_t<Scalar>, Space> diagonal, std::int64_t slab_bytes,
-        const std::string& name, MemoryMeter& meter)
+  Setup(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
+        std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
@@ -277,28 +277,9 @@ class Setup {
   ///
   /// \pre check_rows
   void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single,
-             const Supernodes<Space>& supernodes = {}) {
-    const bool blocks = supernodes.count() > 0;
-    const std::int64_t count = blocks ? supernodes.count() : m_a.num_rows;
-    m_groups = {supernodes.begins};
-    Vector<std::size_t, Space> orders;
-    if (blocks) {
-      orders = scan_row_lengths(m_space, "prekond::fsai::numeric::orders", count,
-                                BlockOrder<Space>{pattern, m_groups})
-                   .first;
-    }
-    m_sizes = blocks ? VectorView<const std::size_t, Space>(orders) : pattern.row_ptrs;
-    if (!in_single) return solve_rows<double>(pattern, values, {}, {});
-    const auto again =
-        allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", count);
-    const auto held = m_meter.hold(again);
-    solve_rows<float>(pattern, values, {}, again);
-    solve_rows<double>(pattern, values, again, {});
-  }
+             const Supernodes<Space>& supernodes = {});
 
-  void scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values) {
-    scale_rows<Scalar, Space>(m_space, m_a, m_diagonal, pattern, values, m_outcome);
-  }
+  void scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values);
 
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
@@ -317,7 +298,7 @@ class Setup {
   template <class Real, Unit unit>
   void launch(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
               VectorView<const int, Space> rows, VectorView<unsigned char, Space> again, int longest) {
-    using Kernel = SolveRows<Scalar, Real, Space, unit>;
+    using Kernel = SolveRows<Scalar, Real, Space, unit, Matrix>;
     constexpr Real epsilon = sizeof(Real) == 4 ? Real(1.1920929e-7) : Real(2.220446049250313e-16);
     const Layout<in_precision_t<Scalar, Real>> layout(longest);
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
@@ -327,7 +308,7 @@ class Setup {
   }
 
   Space m_space;
-  CsrView<Scalar, Space> m_a;
+  Matrix m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   std::int64_t m_slab_bytes;
   std::string m_name;  ///< of the preconditioner
@@ -338,5 +319,33 @@ class Setup {
   RowGroups<Space> m_groups;
   VectorView<const std::size_t, Space> m_sizes;  ///< of the groups' systems, as differences
 };
+
+// Outside of the class, so that those of blocks are compiled in one place.
+template <class Scalar, class Space, class Matrix>
+void Setup<Scalar, Space, Matrix>::solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+                                         bool in_single, const Supernodes<Space>& supernodes) {
+  const bool blocks = supernodes.count() > 0;
+  const std::int64_t count = blocks ? supernodes.count() : m_a.num_rows;
+  m_groups = {supernodes.begins};
+  Vector<std::size_t, Space> orders;
+  if (blocks) {
+    orders = scan_row_lengths(m_space, "prekond::fsai::numeric::orders", count,
+                              BlockOrder<Space>{pattern, m_groups})
+                 .first;
+  }
+  m_sizes = blocks ? VectorView<const std::size_t, Space>(orders) : pattern.row_ptrs;
+  if (!in_single) return solve_rows<double>(pattern, values, {}, {});
+  const auto again =
+      allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", count);
+  const auto held = m_meter.hold(again);
+  solve_rows<float>(pattern, values, {}, again);
+  solve_rows<double>(pattern, values, again, {});
+}
+
+template <class Scalar, class Space, class Matrix>
+void Setup<Scalar, Space, Matrix>::scale(const CsrGraphView<Space>& pattern,
+                                         VectorView<Scalar, Space> values) {
+  scale_rows<Scalar, Space>(m_space, m_a, m_diagonal, pattern, values, m_outcome);
+}
 
 }  // namespace prekond::impl::fsai

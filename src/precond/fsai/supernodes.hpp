@@ -15,13 +15,13 @@ namespace prekond::impl {
 /// within block_limit, and else what is found.
 template <class Space, class Source, class Options>
 Supernodes<Space> choose_supernodes(const Space& space, const Source& source, const Options& options) {
-  const CsrGraphView<Space> a(source.csr());
-  if (options.block_size == 1 || a.num_rows == 0) return {};
-  if (options.block_size > 1) return uniform_supernodes<Space>(space, a.num_rows, options.block_size);
+  const std::int64_t n = source.num_rows();
+  if (options.block_size == 1 || n == 0) return {};
+  if (options.block_size > 1) return uniform_supernodes<Space>(space, n, options.block_size);
   const int unknowns = source.unknowns_per_node();
-  if (unknowns > 1 && unknowns <= options.block_limit)
-    return uniform_supernodes<Space>(space, a.num_rows, unknowns);
-  const auto found = find_supernodes<Space>(space, a, options.block_similarity, options.block_limit);
+  if (unknowns > 1 && unknowns <= options.block_limit) return uniform_supernodes<Space>(space, n, unknowns);
+  const auto found =
+      find_supernodes<Space>(space, source.csr(), options.block_similarity, options.block_limit);
   return found.largest > 1 ? found : Supernodes<Space>{};
 }
 

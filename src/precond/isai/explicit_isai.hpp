@@ -31,12 +31,8 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   /// The power of the part of S, the filtered pattern of A.
   virtual CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const = 0;
   /// M's values, and what the report says of the work.
-  virtual BreakdownCounter solve(const Space& space, const matrix_view& a, const matrix_type& m,
+  virtual BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
                                  Report& report, MemoryMeter& meter) = 0;
-
-  const IsaiOptions& options() const { return m_options; }
-
- private:
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
     const matrix_view& a = source.csr();
     if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
@@ -45,15 +41,18 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
                          threshold<Scalar, Space>(space, a, m_options.prefilter, m_options.unit_diagonal));
   }
 
+  const IsaiOptions& options() const { return m_options; }
+
+ private:
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override {
-    const matrix_view& a = source.csr();
+    const std::int64_t n = source.num_rows();
     MemoryMeter meter;
     const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
     const matrix_type m(
-        a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
+        n, n, pattern.row_ptrs, pattern.col_idxs,
         allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));
     report.breakdowns =
-        breakdowns_of(solve(space, a, m, report, meter), "fewer columns, without those of bad pivots");
+        breakdowns_of(solve(space, source, m, report, meter), "fewer columns, without those of bad pivots");
     this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
   }
 

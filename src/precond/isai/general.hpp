@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The ISAI of a general matrix.
+#include <prekond/pattern/block_rows.hpp>
+#include <prekond/pattern/supernodes.hpp>
+
 #include "precond/common/lu_rows.hpp"
+#include "precond/common/source_blocks.hpp"
 #include "precond/fsai/flops.hpp"
 #include "precond/isai/explicit_isai.hpp"
+#include "precond/isai/general_blocks.hpp"
 #include "precond/isai/general_row.hpp"
 #include "precond/isai/row_setup.hpp"
 
@@ -104,15 +109,43 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
   }
 };
 
+// Compiled in blocks.cpp.
+extern template class GeneralBlockSetup<double, Kokkos::DefaultExecutionSpace>;
+extern template class GeneralBlockSetup<float, Kokkos::DefaultExecutionSpace>;
+extern template class GeneralBlockSetup<double, Kokkos::DefaultHostExecutionSpace>;
+extern template class GeneralBlockSetup<float, Kokkos::DefaultHostExecutionSpace>;
+
+/// Does each row of the graph have its diagonal entry? Fences.
+template <class Space>
+struct CountDiagonals {
+  CsrGraphView<Space> graph;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const std::size_t k = graph.first_from(i, i);
+    count += k < graph.row_ptrs(i + 1) && graph.col_idxs(k) == i;
+  }
+};
+template <class Space>
+bool has_whole_diagonal(const Space& space, const CsrGraphView<Space>& graph) {
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce(
+      "prekond::isai::count_diagonals",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, graph.num_rows),
+      CountDiagonals<Space>{graph}, count);
+  return count == graph.num_rows;
+}
+
 /// Isai of kind general.
 template <class Scalar, class Space>
 class GeneralIsai : public ExplicitIsai<Scalar, Space> {
  public:
-  using typename ExplicitIsai<Scalar, Space>::matrix_type;
-  using typename ExplicitIsai<Scalar, Space>::matrix_view;
-  using ExplicitIsai<Scalar, Space>::ExplicitIsai;
+  using Base = ExplicitIsai<Scalar, Space>;
+  using Base::Base;
+  using typename Base::matrix_source;
+  using typename Base::matrix_type;
 
  private:
+  using Blocks = BlockEntries<Scalar, Space>;
+
   CsrGraph<Space> part_of(const Space&, const CsrGraph<Space>& pattern) const override { return pattern; }
 
   CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const override {
@@ -120,19 +153,56 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
     return power<Space>(space, s, options.power, options.pattern_bytes, options.slab_bytes);
   }
 
-  BreakdownCounter solve(const Space& space, const matrix_view& a, const matrix_type& m, Report& report,
-                         MemoryMeter& meter) override {
+  /// The size of the source's blocks, where the rows of a block have the same pattern of whole blocks; else
+  /// 0.
+  int block_rows(const Space& space, const matrix_source& source) const {
+    const auto* blocks = source.blocks();
     const IsaiOptions& options = this->options();
-    GeneralSetup<Scalar, Space> setup(space, a, options.slab_bytes, this->name(), meter);
+    if (blocks == nullptr || blocks->padding > 0 || blocks->block_size < 2 || options.prefilter > 0 ||
+        options.power == 0 || this->has_user_pattern())
+      return 0;
+    return has_whole_diagonal<Space>(space, graph_of<Space>(*blocks)) ? blocks->block_size : 0;
+  }
+
+  CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
+    const int b = block_rows(space, source);
+    const CsrGraph<Space> pattern =
+        b > 0 ? rows_of_blocks<Space>(space, power_of_part(space, graph_of<Space>(*source.blocks())), b,
+                                      this->options().pattern_bytes)
+              : Base::make_pattern(space, source);
+    m_block_rows = b;
+    return pattern;
+  }
+
+  BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
+                         Report& report, MemoryMeter& meter) override {
+    const auto* blocks = source.blocks();
+    const bool by_blocks =
+        m_block_rows > 0 && blocks != nullptr && blocks->padding == 0 && blocks->block_size == m_block_rows;
+    if (!by_blocks) {
+      GeneralSetup<Scalar, Space> setup(space, source.csr(), this->options().slab_bytes, this->name(), meter);
+      return solve_by(setup, space, m, {}, report);
+    }
+    GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), this->options().slab_bytes, this->name(),
+                                           meter);
+    return solve_by(setup, space, m, uniform_supernodes<Space>(space, m.num_rows, m_block_rows), report);
+  }
+
+  template <class AnySetup>
+  BreakdownCounter solve_by(AnySetup& setup, const Space& space, const matrix_type& m,
+                            const Supernodes<Space>& supernodes, Report& report) {
     const LongestRow longest = setup.check_rows(m);
-    report.numeric_flops = 2 * fsai::count_flops<Space>(space, "prekond::isai::numeric::count_flops", m, {});
+    report.numeric_flops =
+        2 * fsai::count_flops<Space>(space, "prekond::isai::numeric::count_flops", m, supernodes);
     const auto length = static_cast<double>(longest.length);
     this->tell(
         cost_note(space, this->name(), report.numeric_flops, 2 * length * length * length / 3, longest),
         report);
-    setup.solve(m, m.values, options.setup_scalar == Precision::single_precision);
+    setup.solve(m, m.values, this->options().setup_scalar == Precision::single_precision);
     return setup.outcome();
   }
+
+  int m_block_rows = 0;  ///< the size of the blocks that the pattern is made of; 0: it is not
 };
 
 }  // namespace prekond::impl::isai

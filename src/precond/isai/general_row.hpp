@@ -10,14 +10,14 @@ namespace prekond::impl::isai {
 using fsai::RowResult;
 
 /// The row of index `own` of A[P, P]^-1: x^T R A[P, P] = e_own^T and m = R x.
-template <class Scalar, class Real, class Space, class Level>
+template <class Scalar, class Real, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
 class GeneralRow {
  public:
   /// Of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
-  KOKKOS_FUNCTION GeneralRow(const Level& level, const CsrView<Scalar, Space>& a,
-                             VectorView<const double, Space> row_scale, char* base, int length)
+  KOKKOS_FUNCTION GeneralRow(const Level& level, const Matrix& a, VectorView<const double, Space> row_scale,
+                             char* base, int length)
       : m_level(level),
         m_length(length),
         m_arrays(base, length),
@@ -25,8 +25,16 @@ class GeneralRow {
 
   /// Solves on the columns cols[0 .. length), ascending, for the row of column cols[own].
   KOKKOS_FUNCTION RowResult solve(const int* cols, int own, Real floor, Pivoting pivoting) const {
-    const PanelLu<Real>& lu = m_system.lu();
+    factor(cols, floor, pivoting);
+    return solve_factored(own, pivoting);
+  }
+
+  /// The two steps of solve, for several rows with the same columns.
+  KOKKOS_FUNCTION void factor(const int* cols, Real floor, Pivoting pivoting) const {
     m_system.factor(cols, floor, pivoting);
+  }
+  KOKKOS_FUNCTION RowResult solve_factored(int own, Pivoting pivoting) const {
+    const PanelLu<Real>& lu = m_system.lu();
     const bool dropped = lu.dropped().count > 0;
     if (dropped && (pivoting == Pivoting::rows || lu.is_dropped(own))) return m_system.dropped(own);
     lu.solve_transposed(m_level, own, m_arrays.x, m_arrays.y, m_system.work());
@@ -35,6 +43,11 @@ class GeneralRow {
     RowResult result = dropped ? m_system.dropped(own) : RowResult{!finite, false, 0};
     result.last = !finite;
     return result;
+  }
+
+  /// Before the next row.
+  KOKKOS_FUNCTION void forget_solution() const {
+    m_level.once([&] { *m_system.counter() = 0; });
   }
 
   /// Entry k of the row. \pre the solve did not end with `last`
@@ -48,7 +61,7 @@ class GeneralRow {
 
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
-      std::size_t end = lu::System<Scalar, Real, Space, Level>::bytes(length);
+      std::size_t end = lu::System<Scalar, Real, Space, Level, Matrix>::bytes(length);
       x = lu::place<Real>(base, end, order);
       y = lu::place<Real>(base, end, order);
       bytes = end;
@@ -58,7 +71,7 @@ class GeneralRow {
   Level m_level;
   int m_length;
   Arrays m_arrays;
-  lu::System<Scalar, Real, Space, Level> m_system;
+  lu::System<Scalar, Real, Space, Level, Matrix> m_system;
 };
 
 }  // namespace prekond::impl::isai

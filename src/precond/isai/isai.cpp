@@ -10,12 +10,23 @@
 namespace prekond {
 namespace {
 
-/// The static FSAI by the ISAI's name, in its messages.
+/// The static FSAI by the ISAI's name, in its messages. The rows of a block, where there are blocks, are
+/// solved together: with a power > 0 they have the same columns anyhow.
 template <class Scalar, class Space>
 class FactoredIsai : public Fsai<Scalar, Space> {
  public:
   using Fsai<Scalar, Space>::Fsai;
+  using typename Fsai<Scalar, Space>::matrix_source;
   std::string name() const override { return IsaiOptions::name; }
+
+ protected:
+  int block_size_for(const matrix_source& source) const override {
+    const auto* blocks = source.blocks();
+    const bool together = blocks != nullptr && blocks->padding == 0 &&
+                          blocks->block_size <= largest_block_size && this->options().power > 0 &&
+                          this->options().prefilter == 0 && !this->has_user_pattern();
+    return together ? blocks->block_size : 1;
+  }
 };
 
 IsaiOptions checked(const IsaiOptions& options) {

@@ -46,15 +46,15 @@ struct InverseRows {
 };
 
 /// What is kept while M's rows are solved bin by bin.
-template <class Scalar, class Space>
+template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class RowSetup {
  public:
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
  protected:
   /// `name` is the preconditioner's.
-  RowSetup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes,
-           const std::string& name, MemoryMeter& meter)
+  RowSetup(const Space& space, const Matrix& a, std::int64_t slab_bytes, const std::string& name,
+           MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_meter(meter),
@@ -79,7 +79,7 @@ class RowSetup {
   }
 
   Space m_space;
-  CsrView<Scalar, Space> m_a;
+  Matrix m_a;
   MemoryMeter& m_meter;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;

@@ -88,6 +88,7 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
 template <class Scalar, class Space>
 class TriangularIsai : public ExplicitIsai<Scalar, Space> {
  public:
+  using typename ExplicitIsai<Scalar, Space>::matrix_source;
   using typename ExplicitIsai<Scalar, Space>::matrix_type;
   using typename ExplicitIsai<Scalar, Space>::matrix_view;
   using ExplicitIsai<Scalar, Space>::ExplicitIsai;
@@ -111,8 +112,9 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
     return options.power <= 1 ? lower_power_of(s) : lower_power_of(lower_triangle<Space>(space, s));
   }
 
-  BreakdownCounter solve(const Space& space, const matrix_view& a, const matrix_type& m, Report& report,
-                         MemoryMeter& meter) override {
+  BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
+                         Report& report, MemoryMeter& meter) override {
+    const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
     TriangularSetup<Scalar, Space> setup(space, a, options.slab_bytes, this->name(), meter);
     setup.check_rows(m);
