@@ -225,13 +225,25 @@ Method set_up(const MatrixSource<Scalar, Space>& source, const typename Method::
   return m;
 }
 
-/// Both factors are the same, to the last bit.
+/// Equal but for the rounding of the rows' scales, whose sums are compiled, and on a device ordered,
+/// otherwise.
+template <class Values>
+void expect_same_values(const Values& found, const Values& expected) {
+  const auto x = to_vector(found), y = to_vector(expected);
+  ASSERT_EQ(x.size(), y.size());
+  const double tolerance = sizeof(x[0]) == 4 ? 2.0 / (1 << 23) : 1e-13;
+  for (std::size_t k = 0; k < x.size(); ++k)
+    ASSERT_LE(std::abs(x[k] - y[k]), tolerance * std::abs(y[k])) << "entry " << k;
+}
+
+/// Both factors are the same.
 template <class Space, class Scalar>
 void expect_same_factors(const Fsai<Scalar, Space>& found, const Fsai<Scalar, Space>& expected) {
   ASSERT_EQ(to_vector(found.factor().row_ptrs), to_vector(expected.factor().row_ptrs));
   ASSERT_EQ(to_vector(found.factor().col_idxs), to_vector(expected.factor().col_idxs));
-  ASSERT_EQ(to_vector(found.factor().values), to_vector(expected.factor().values));
-  ASSERT_EQ(to_vector(found.factor_transposed().values), to_vector(expected.factor_transposed().values));
+  ASSERT_NO_FATAL_FAILURE(expect_same_values(found.factor().values, expected.factor().values));
+  ASSERT_NO_FATAL_FAILURE(
+      expect_same_values(found.factor_transposed().values, expected.factor_transposed().values));
   expect_same_reports(found.report(), expected.report());
   EXPECT_EQ(found.report().notes, expected.report().notes);
   EXPECT_EQ(found.report().numeric_flops, expected.report().numeric_flops);
@@ -249,7 +261,7 @@ void expect_fsai_of_blocks(const Blocks<Space, Scalar>& blocks, const FsaiOption
   expect_same_factors(found, expected);
 }
 
-TYPED_TEST(BlockSourceTest, FsaiHasTheBitsOfTheExpandedMatrix) {
+TYPED_TEST(BlockSourceTest, FsaiIsThatOfTheExpandedMatrix) {
   for (const int b : {2, 3, 4, 5, 6, 7, 8, 17, 32})
     for (const int n : {1, 2, 7, b < 5 ? 43 : b < 9 ? 17 : 5}) {
       const BlockMatrix a = random_blocks(b, n, 100u * b + n);

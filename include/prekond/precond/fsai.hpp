@@ -84,8 +84,9 @@ struct FsaiOptions {
 ///
 /// A MatrixSource of unpadded blocks whose size b > 1 is that of these blocks of rows (`block_size` b, or 0
 /// with b within `block_limit`) is read as it is, without the matrix by single rows: the power is that of the
-/// block's graph, and a system is gathered block by block. The result has the same bits. All else, and a
-/// prefilter, a pattern of the user's, padded blocks and complex numbers, have the blocks expanded.
+/// blocks' graph, and a system is gathered block by block. G is that of the expanded matrix, but for the
+/// rounding of the rows' scales. All else, and a prefilter, a pattern of the user's, padded blocks and
+/// complex numbers, have the blocks expanded.
 ///
 /// Cost: m^3 / 3 + m^2 operations for a row of m entries, and A's rows in P read twice. Rows are binned by
 /// their length: a vector of lanes or a team a row with its system in scratch, or in a slab of `slab_bytes`

@@ -130,7 +130,7 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
   if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
   if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
   held_values = {};
-  setup.scale(g, g.values);
+  setup.scale(g, g.values, !filtered);
   scaled.undo(space, g, g.values);
   const impl::BreakdownCounter outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");

@@ -142,12 +142,16 @@ struct ScaleRows : VectorRows<Space, Width> {
 
   KOKKOS_FUNCTION void scale_row(const Level& level, int i) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
-    const double psi = level.template sum<double>([&](int lane) {
+    finish_row(level, i, level.template sum<double>([&](int lane) {
       double sum = 0;
       for (std::size_t j = begin; j < end; ++j)
         sum += real_of_product(to_double(values(j)), row_product(begin, j, lane));
       return sum;
-    });
+    }));
+  }
+
+  KOKKOS_FUNCTION void finish_row(const Level& level, int i, double psi) const {
+    const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : double(diagonal(i)));
     level.region([&](int lane) {

@@ -10,6 +10,7 @@
 #include "precond/common/longest_row.hpp"
 #include "precond/fsai/row.hpp"
 #include "precond/fsai/scale.hpp"
+#include "precond/fsai/scale_blocks.hpp"
 
 #include <algorithm>
 #include <string>
@@ -279,7 +280,8 @@ class Setup {
   void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_single,
              const Supernodes<Space>& supernodes = {});
 
-  void scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values);
+  /// Scales the rows, which have whole blocks of columns where `in_blocks`.
+  void scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, bool in_blocks);
 
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
@@ -343,8 +345,12 @@ void Setup<Scalar, Space, Matrix>::solve(const CsrGraphView<Space>& pattern, Vec
 }
 
 template <class Scalar, class Space, class Matrix>
-void Setup<Scalar, Space, Matrix>::scale(const CsrGraphView<Space>& pattern,
-                                         VectorView<Scalar, Space> values) {
+void Setup<Scalar, Space, Matrix>::scale(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
+                                         bool in_blocks) {
+  if constexpr (!std::is_same_v<Matrix, CsrView<Scalar, Space>>) {
+    if (in_blocks)
+      return scale_block_rows<Scalar, Space>(m_space, m_a, m_diagonal, pattern, values, m_outcome);
+  }
   scale_rows<Scalar, Space>(m_space, m_a, m_diagonal, pattern, values, m_outcome);
 }
 
