@@ -293,10 +293,15 @@ TYPED_TEST(BlockSourceTest, FsaiOfBlocksOfOneRow) {
 }
 
 TYPED_TEST(BlockSourceTest, FsaiOfBlockRowsThatAreMuchLongerOrShorterThanTheirSystems) {
-  for (const int b : {2, 5})
+  for (const int b : {2, 5}) {
+    const auto blocks = random_blocks(b, 75, 9, true, 0.01, true).template on_device<TypeParam>();
     for (const int power : {1, 2})
-      expect_fsai_of_blocks<TypeParam>(
-          random_blocks(b, 75, 9, true, 0.01, true).template on_device<TypeParam>(), fsai_options(b, power));
+      for (const double postfilter : {0.0, 0.001}) {
+        FsaiOptions options = fsai_options(b, power);
+        options.postfilter = postfilter;
+        expect_fsai_of_blocks<TypeParam>(blocks, options);
+      }
+  }
 }
 
 TYPED_TEST(BlockSourceTest, FsaiOfElasticity) {

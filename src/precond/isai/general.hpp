@@ -115,7 +115,6 @@ extern template class GeneralBlockSetup<float, Kokkos::DefaultExecutionSpace>;
 extern template class GeneralBlockSetup<double, Kokkos::DefaultHostExecutionSpace>;
 extern template class GeneralBlockSetup<float, Kokkos::DefaultHostExecutionSpace>;
 
-/// Does each row of the graph have its diagonal entry? Fences.
 template <class Space>
 struct CountDiagonals {
   CsrGraphView<Space> graph;
@@ -124,6 +123,8 @@ struct CountDiagonals {
     count += k < graph.row_ptrs(i + 1) && graph.col_idxs(k) == i;
   }
 };
+
+/// Does each row of the graph have its diagonal entry? Fences.
 template <class Space>
 bool has_whole_diagonal(const Space& space, const CsrGraphView<Space>& graph) {
   std::int64_t count = 0;
