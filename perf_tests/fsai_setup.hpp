@@ -19,6 +19,7 @@
 namespace prekond::perf {
 
 using Matrix = CsrMatrix<double, int, std::size_t, Space::memory_space>;
+using Blocks = BcsrMatrix<double, int, std::size_t, Space::memory_space>;
 
 /// Times symbolic and numeric, and counts what the report says. `memory_ratio` is the most memory that A and
 /// the setup held at a time over that of A, G and G^T. It may be 1.3, else the case fails; where these are
@@ -76,6 +77,14 @@ double set_up_by_blocks(benchmark::State& state, const Matrix& a, const BcsrView
   return time;
 }
 
+/// The same by blocks, until the end of the program; nothing for a size of 0.
+inline std::shared_ptr<const Blocks> lasting_blocks(const Matrix& a, int block_size) {
+  const auto blocks = std::make_shared<Blocks>();
+  if (block_size > 0) *blocks = to_bcsr<double, Space>(Space(), a, block_size);
+  Kokkos::push_finalize_hook([blocks] { *blocks = {}; });
+  return blocks;
+}
+
 /// The times of the kernels of a numeric phase that finds its pattern, after one that warmed up.
 template <class Fsai, class Source>
 void print_kernels(const Source& a, const typename Fsai::options_type& options, const std::string& title) {
@@ -120,10 +129,7 @@ void register_powers(int& argc, char** argv, const std::string& default_matrix,
   const auto powers = numbers(take_flag(argc, argv, "powers", "1,2"));
   const int block_size = std::stoi(take_flag(argc, argv, "blocks", "0"));
   const auto a = lasting_matrix(spec);
-  using Blocks = BcsrMatrix<double, int, std::size_t, Space::memory_space>;
-  const auto blocks = std::make_shared<Blocks>();
-  if (block_size > 0) *blocks = to_bcsr<double, Space>(Space(), *a, block_size);
-  Kokkos::push_finalize_hook([blocks] { *blocks = {}; });
+  const auto blocks = lasting_blocks(*a, block_size);
   for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
     options.setup_scalar = precision;
     const std::string word = precision == Precision::single_precision ? "single" : "double";

@@ -6,9 +6,9 @@
 
 /// Setup and application of the ISAI: perf_isai --matrix=convection_diffusion3d:100
 /// [--kinds=general,lower,upper] [--powers=1,2] [--steps=0,1,2: of the relaxation] [--prefilter=0]
-/// [--repetitions=5] [--kernels=true: times by kernel, once]. The time of a setup is that of symbolic and
-/// numeric, fenced, with every allocation and the pattern; that of an application is of one vector, the mean
-/// of `applications`.
+/// [--repetitions=5] [--blocks=4: given by blocks too, see perf_fsai] [--kernels=true: times by kernel,
+/// once]. The time of a setup is that of symbolic and numeric, fenced, with every allocation and the pattern;
+/// that of an application is of one vector, the mean of `applications`.
 namespace {
 
 using namespace prekond;
@@ -43,7 +43,9 @@ void register_all(int& argc, char** argv) {
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const double prefilter = std::stod(perf::take_flag(argc, argv, "prefilter", "0"));
+  const int block_size = std::stoi(perf::take_flag(argc, argv, "blocks", "0"));
   const auto a = perf::lasting_matrix(spec);
+  const auto blocks = perf::lasting_blocks(*a, block_size);
   for (const std::string& kind : kinds) {
     for (const std::string precision : {"single", "double"}) {
       if (precision == "single" && kind != "general") continue;  // triangles are solved in double
@@ -58,6 +60,10 @@ void register_all(int& argc, char** argv) {
         if (kernels) perf::print_kernels<Method>(*a, options, name);
         perf::add("setup/" + name, repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Method>(state, *a, options); });
+        if (block_size > 0 && kind == "general")
+          perf::add("setup/" + name + "/by_blocks", repetitions, [=](benchmark::State& state) {
+            return perf::set_up_by_blocks<Method>(state, *a, *blocks, options);
+          });
         if (precision == "single") continue;
         for (const int count : steps) {
           options.relaxation_steps = count;
