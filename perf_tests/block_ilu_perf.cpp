@@ -141,7 +141,7 @@ void add_setup(const Shared& data, const Settings& settings) {
             .num_levels();
     return time;
   });
-  for (const std::string schedule : {"levels", "sync_free"})
+  for (const std::string schedule : {"auto", "levels", "sync_free"})
     perf::add("numeric/" + schedule + "/" + data->spec, settings.repetitions, [=](benchmark::State& state) {
       data->load();
       const Space space;

@@ -21,10 +21,10 @@ struct SendScalars {
   unsigned number;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int k) { to[k] = from[k]; });
-    desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeSystem());
+    desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeNode());
     team.team_barrier();
     Kokkos::single(Kokkos::PerTeam(team), [&] {
-      desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeSystem());
+      desul::atomic_thread_fence(desul::MemoryOrderSeqCst(), desul::MemoryScopeNode());
       *static_cast<volatile unsigned*>(arrived) = number;
     });
   }

@@ -24,6 +24,9 @@ struct FactorTuning {
   static constexpr int batch = 4;           ///< entries of other rows that a lane asks for at a time
   static constexpr int looks_at_flag = 64;  ///< polls between two looks whether another one gave up
   static constexpr int lanes = 32;          ///< of a device's row
+  /// A host's rows in their own order on one thread were mostly faster than levels on two
+  /// (perf_tests/results/cpu/block_ilu.md).
+  static constexpr int threads_in_order = 2;
 };
 
 /// Block row i of A's own pattern, from the rows k < i that it has entries for:

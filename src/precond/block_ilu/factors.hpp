@@ -20,6 +20,9 @@ struct Symbolic {
   FillPattern<Space> pattern;
   block_triangular::BlockSolves<Scalar, Space> solves;  ///< without values
   RowSchedule<Space> schedule{};
+  /// Up to so many threads a host leaves the rows to one, in their own order: only one where the user chose
+  /// a schedule.
+  int threads_in_order = 1;
   int longest = 0;  ///< blocks of a row of the factors
 };
 

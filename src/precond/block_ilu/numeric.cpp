@@ -44,24 +44,24 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   return row;
 }
 
-/// One thread of a host has the rows in their own order, whose rows of U are near.
-template <class Space>
-bool is_alone(const Space& space) {
-  return is_host_space<Space> && space.concurrency() == 1;
+/// Has one thread of a host all rows, in their own order, whose rows of U are near?
+template <class Scalar, class Space>
+bool is_in_order(const Space& space, const Symbolic<Scalar, Space>& symbolic) {
+  return is_host_space<Space> && space.concurrency() <= symbolic.threads_in_order;
 }
 
 /// \returns whether a row waited in vain
-template <class Row, class Space>
-bool run(const Space& space, Row row, std::int64_t num_block_rows, const RowSchedule<Space>& schedule,
-         bool by_tickets) {
+template <class Row, class Scalar, class Space>
+bool run(const Space& space, Row row, const Symbolic<Scalar, Space>& symbolic, bool by_tickets) {
+  const RowSchedule<Space>& schedule = symbolic.schedule;
   const auto gave_up = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::gave_up", 1);
   const auto next = allocate_zero<Vector<int, Space>>(space, "prekond::block_ilu::next_chunk", 1);
   row.gave_up = gave_up;
   row.max_polls = by_tickets ? schedule.most_polls : -1;
   const block_rows::Launcher<Row, Space> launcher(space, row);
   if constexpr (is_host_space<Space>)
-    if (is_alone(space)) {
-      launcher.in_order("prekond::block_ilu::numeric::factor_rows", num_block_rows, false);
+    if (is_in_order(space, symbolic)) {
+      launcher.in_order("prekond::block_ilu::numeric::factor_rows", symbolic.pattern.num_rows(), false);
       space.fence("prekond::block_ilu::numeric::rows");
       return false;
     }
@@ -97,6 +97,7 @@ void schedule_factorisation(const Space& space, const LevelSchedule<Space>& leve
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
                           LongestRow<Space>{pattern.lower.row_ptrs, pattern.upper.row_ptrs},
                           Kokkos::Max<int>(symbolic.longest));
+  symbolic.threads_in_order = how == FactorSchedule::automatic ? FactorTuning::threads_in_order : 1;
   const int b = symbolic.block_size;
   if (std::int64_t(symbolic.longest) * b * b > std::numeric_limits<int>::max())
     throw InputError("block_ilu0: a block row has " + std::to_string(symbolic.longest) + " blocks of " +
@@ -127,18 +128,19 @@ Factors<Scalar, Space> factor(const Space& space, const SourceBlocks<Scalar, Spa
       const auto counter = make_breakdown_counter(space, "prekond::block_ilu::breakdowns");
       row.outcome = counter;
       if (by_tickets) Kokkos::deep_copy(space, factors.upper, missing_value<Scalar>());
-      const bool stalled = run(space, row, a.num_block_rows, symbolic.schedule, by_tickets);
+      const bool stalled = run(space, row, symbolic, by_tickets);
       outcome.breakdowns = fetch(space, counter);
       return stalled;
     };
-    outcome.stalled = attempt(symbolic.schedule.how == FactorSchedule::sync_free && !is_alone(space));
+    outcome.stalled =
+        attempt(symbolic.schedule.how == FactorSchedule::sync_free && !is_in_order(space, symbolic));
     if (outcome.stalled) attempt(false);
   });
   const bool by_levels = symbolic.schedule.how == FactorSchedule::levels;
   outcome.note = std::to_string(symbolic.schedule.levels.num_levels()) + " levels of block rows; " +
-                 (is_alone(space) ? "factored by one thread, row by row"
-                  : by_levels     ? "factored level by level"
-                                  : "factored in one launch");
+                 (is_in_order(space, symbolic) ? "factored by one thread, row by row"
+                  : by_levels                  ? "factored level by level"
+                                               : "factored in one launch");
   return factors;
 }
 
