@@ -284,7 +284,7 @@ struct FactorBlockRow {
     }
   }
 
-  static constexpr int most = Size > 0 ? Size : largest_block_size;  ///< rows of a thread's block
+  static constexpr int most_rows = Size > 0 ? Size : largest_block_size;  ///< of a thread's block
 
   /// As `load`, where the row is not looked up in scratch.
   KOKKOS_FUNCTION void load_by_thread(int i, const Row& row) const {
@@ -337,7 +337,7 @@ struct FactorBlockRow {
         right = row.stage;
       }
       for (int q = 0; q < b; ++q) {
-        Scalar sums[most];
+        Scalar sums[most_rows];
         for (int p = 0; p < b; ++p) sums[p] = target[q * b + p];
         for (int r = 0; r < b; ++r) {
           const Scalar factor = -right[q * b + r];
@@ -450,7 +450,7 @@ struct FactorBlockRow {
                                        Scalar* target) const {
     const int b = block_size();
     for (int c = 0; c < columns; ++c) {
-      Scalar sums[most] = {};
+      Scalar sums[most_rows] = {};
       for (int r = 0; sound && r < b; ++r)
         for (int p = 0; p < b; ++p) sums[p] = multiply_add(left[r * b + p], blocks[c * b + r], sums[p]);
       for (int p = 0; p < b; ++p) store_relaxed(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));

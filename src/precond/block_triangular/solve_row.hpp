@@ -254,14 +254,14 @@ struct SolveBlockRow {
     }
   }
   template <Known State>
-  KOKKOS_FORCEINLINE_FUNCTION void keep_all(Word* known, int count, const Scalar* values) const {
+  KOKKOS_FORCEINLINE_FUNCTION void keep_all(Word* known, int count, const Scalar* found) const {
     const int b = block_size();
     for (int p = 0; p < b; ++p) {
       if (p >= count) continue;
       if constexpr (State == Known::settled) {
-        reinterpret_cast<Scalar*>(known)[p] = values[p];
+        reinterpret_cast<Scalar*>(known)[p] = found[p];
       } else {
-        const Word word = Kokkos::bit_cast<Word>(values[p]);
+        const Word word = Kokkos::bit_cast<Word>(found[p]);
         store_relaxed(known[p], State == Known::awaited ? not_missing(word) : word);
       }
     }
