@@ -44,6 +44,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     HessenbergLeastSquares<Number> least_squares;
     std::vector<Number> pending;             ///< dcgs2: a column of H before the correction by the next step
     std::vector<NewtonStep<Number>> newton;  ///< of the s-step form, once there are Ritz values
+    int newton_exponent = 0;                 ///< the operator's, that they were found with
     double norm_r = 0, reduction = 1;        ///< of the last step
   };
 
@@ -59,7 +60,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
         m_y(problem.space, "prekond::gmres::y", m_steps, this->num_columns()),
         m_arnoldi(
             this->num_columns(),
-            Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}, 0, 1}) {
+            Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}, 0, 0, 1}) {
     const int k = this->num_columns();
     if (m_step_size > 1) {
       m_block_scalars.emplace(problem.space, "prekond::gmres::block_scalars",
@@ -107,6 +108,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       start_cycle(shown);
       m_cycle = this->running();
       m_started = -1;
+      m_longest_block = m_step_size;
       for (int j = 0; !this->running().empty() && j < m_steps + (m_delayed ? 1 : 0);) j += steps_from(j);
       update_solution();
     }
@@ -162,6 +164,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       const double rr = m_scalars.real_now(square, c, 0);
       m_arnoldi[c].least_squares.start(std::sqrt(rr), this->operator_exponent());
       m_arnoldi[c].norm_r = std::sqrt(rr);
+      adapt_newton_steps(m_arnoldi[c]);
       this->judge(c, rr, true, std::nullopt, shown);
     });
     if (m_delayed) return;
@@ -285,21 +288,33 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   // -------------------------------------------------------------------------------------------- the s-step
   // form
 
-  /// Steps from j on that are made as one block: 1 while there are no shifts.
-  int block_size(int j) const {
-    int size = std::min(m_step_size, m_steps - j);
-    for (int c : this->running()) size = std::min(size, static_cast<int>(m_arnoldi[c].newton.size()));
-    return std::max(size, 1);
+  /// Steps from j on that are made as one block: 1 while a column has no shifts.
+  int block_size(int j) {
+    int size = std::min(m_longest_block, m_steps - j);
+    std::int64_t left = 0;
+    for (int c : this->running()) {
+      size = std::min(size, static_cast<int>(m_arnoldi[c].newton.size()));
+      left = std::max(left, this->iterations_left(c));
+    }
+    return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(size, left)));
   }
   /// From the columns of H that there are.
   void find_newton_steps() {
     for (int c : this->running()) {
       Arnoldi& arnoldi = m_arnoldi[c];
-      if (arnoldi.newton.empty())
-        arnoldi.newton = newton_steps<Number>(arnoldi.least_squares.columns(), [&](int row, int column) {
-          return arnoldi.least_squares.entry(row, column);
-        });
+      if (!arnoldi.newton.empty()) continue;
+      arnoldi.newton = newton_steps<Scalar>(arnoldi.least_squares.columns(), [&](int row, int column) {
+        return arnoldi.least_squares.entry(row, column);
+      });
+      arnoldi.newton_exponent = this->operator_exponent();
     }
+  }
+  /// To the operator's power of two, which may have changed between cycles.
+  void adapt_newton_steps(Arnoldi& arnoldi) const {
+    const int power = arnoldi.newton_exponent - this->operator_exponent();
+    if (power == 0) return;
+    for (auto& step : arnoldi.newton) step.scale_operator(power);
+    arnoldi.newton_exponent = this->operator_exponent();
   }
 
   /// `size` steps from j on: w_1 .. w_size of a Newton basis are made in the place of v_{j+1} .., and made
@@ -317,9 +332,17 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     m_block_scalars->await(space, "prekond::gmres::stopping_test");
     int independent = size;
     for (int c : this->running()) independent = std::min(independent, independent_vectors(c, size));
-    std::vector<BlockColumns<Number>> columns;
-    for (int c : this->running()) columns.push_back(represent(c, j, size, independent));
+    // What follows in this cycle is made in blocks that have not failed.
+    if (independent < size) m_longest_block = std::max(1, independent);
+    take_block(j, size, independent);
+    return independent;
+  }
+
+  /// Takes in the columns of H of a block's steps, and tests after each.
+  void take_block(int j, int size, int independent) {
     const std::vector<int> begun = this->running();
+    std::vector<BlockColumns<Number>> columns;
+    for (int c : begun) columns.push_back(represent(c, j, size, independent));
     for (int i = 0; i < independent && !this->running().empty(); ++i) {
       this->count_iteration();
       this->for_each_running([&](int c) {
@@ -327,19 +350,17 @@ class GmresRun : public KrylovRun<Scalar, Space> {
         finish_block_column(c, j, i, columns[static_cast<std::size_t>(place)]);
       });
     }
-    return independent;
   }
 
-  /// v_{j+1} -= shift v_j - square v_{j-1}
+  /// v_{j+1} = scale (v_{j+1} - shift v_j + square v_{j-1})
   void shift(int c, int j, const NewtonStep<Number>& step) {
-    if (step.shift == Number(0) && step.square == 0) return;
     const auto vector = [&](int k) { return column(block(m_v, k), c); };
     Kokkos::parallel_for(
         "prekond::gmres::shift",
         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(this->space(), 0, this->num_rows()),
-        ShiftVector<Scalar, Space>{vector(j + 1), vector(j), vector(std::max(j - 1, 0)),
-                                   static_cast<Scalar>(step.shift),
-                                   static_cast<real_type_t<Scalar>>(step.square)});
+        ShiftVector<Scalar, Space>{
+            vector(j + 1), vector(j), vector(std::max(j - 1, 0)), static_cast<Scalar>(step.shift),
+            static_cast<real_type_t<Scalar>>(step.square), static_cast<real_type_t<Scalar>>(step.scale)});
   }
 
   void orthonormalize_block(int j, int size, int pass) {
@@ -413,7 +434,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   /// The column of H above its last entry has been set: takes it in, with `beta` below, and tests. `size`:
   /// the norm of the vector that the basis was projected out of.
   void finish_column(int c, double beta, double size, bool finite) {
-    auto& least_squares = m_arnoldi[c].least_squares;
+    Arnoldi& arnoldi = m_arnoldi[c];
+    auto& least_squares = arnoldi.least_squares;
     const double rounding = 10 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
     const bool space_ends = !(beta > rounding * size);
     least_squares.next(least_squares.columns() + 1) = space_ends ? 0 : beta;
@@ -424,8 +446,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       norm_r = least_squares.residual();
       breakdown = StopReason::breakdown_arnoldi;
     }
-    m_arnoldi[c].reduction = m_arnoldi[c].norm_r > 0 ? norm_r / m_arnoldi[c].norm_r : 1;
-    m_arnoldi[c].norm_r = norm_r;
+    arnoldi.reduction = arnoldi.norm_r > 0 ? norm_r / arnoldi.norm_r : 1;
+    arnoldi.norm_r = norm_r;
     this->judge(c, norm_r * norm_r, finite, breakdown, true, {(size * size) * (norm_r * norm_r)});
   }
 
@@ -471,7 +493,8 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   int m_steps;
   bool m_delayed, m_flexible;
   int m_step_size;
-  int m_started = -1;  ///< the step whose product has been started
+  int m_longest_block = 1;  ///< of this cycle, by what became of its blocks
+  int m_started = -1;       ///< the step whose product has been started
   BasisKernels<Scalar, Space> m_kernels;
   DeviceScalars<Scalar, Space> m_scalars, m_y;
   std::optional<DeviceScalars<Scalar, Space>> m_block_scalars;  ///< of the s-step form

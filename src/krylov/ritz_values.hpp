@@ -86,7 +86,8 @@ inline std::vector<std::complex<double>> hessenberg_eigenvalues(ComplexMatrix h)
 }
 
 /// Leja's order: first the largest in absolute value, then always the one with the largest product of
-/// distances to those before it. With `pairs` a value with an imaginary part is followed by its conjugate.
+/// distances to those before it. With `pairs` a value with an imaginary part is followed by its conjugate,
+/// and one that has lost its own to rounding errors gets it or goes: there may be more or fewer values then.
 ///
 /// Source: Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), section 2.
 inline std::vector<std::complex<double>> leja_order(std::vector<std::complex<double>> values, bool pairs) {
@@ -95,6 +96,11 @@ inline std::vector<std::complex<double>> leja_order(std::vector<std::complex<dou
       if (std::abs(value.imag()) <= 1e-8 * std::abs(value)) value = value.real();
     std::erase_if(values, [](const auto& value) { return value.imag() < 0; });
   }
+  // In units of a power of two, so that the same matrix times another one has the same order.
+  double largest_value = 0;
+  for (const auto& value : values) largest_value = std::max(largest_value, std::abs(value));
+  const double unit = largest_value > 0 ? std::ldexp(1.0, std::ilogb(largest_value)) : 1;
+  for (auto& value : values) value /= unit;
   std::vector<std::complex<double>> ordered;
   while (!values.empty()) {
     std::size_t best = 0;
@@ -111,6 +117,7 @@ inline std::vector<std::complex<double>> leja_order(std::vector<std::complex<dou
     if (pairs && values[best].imag() > 0) ordered.push_back(std::conj(values[best]));
     values.erase(values.begin() + static_cast<std::ptrdiff_t>(best));
   }
+  for (auto& value : ordered) value *= unit;
   return ordered;
 }
 

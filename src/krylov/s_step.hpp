@@ -12,6 +12,8 @@
 
 #include "ritz_values.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <limits>
@@ -20,43 +22,60 @@
 
 namespace prekond::krylov {
 
-/// w_(i+1) = (K - shift) w_i + square w_(i-1): square is 0, or, for the second of two conjugate Ritz values
-/// of a real matrix, that of the imaginary part, so that both steps together are (K - theta)(K - conj theta).
+/// w_(i+1) = scale (K w_i - shift w_i + square w_(i-1)). scale is a power of two, so that the vectors neither
+/// grow nor shrink much; square is 0, or, for the second of two conjugate Ritz values of a real matrix, scale
+/// times that of the imaginary part, so that both steps together are scale^2 (K - theta)(K - conj theta).
 template <class Number>
 struct NewtonStep {
   Number shift = 0;
   double square = 0;
+  double scale = 1;
+
+  /// The same where K has become 2^power K.
+  void scale_operator(int power) {
+    shift *= std::ldexp(1.0, power);
+    square = std::ldexp(square, power);
+    scale = std::ldexp(scale, -power);
+  }
 };
 
-/// The steps with the Ritz values of H, by columns of any length, in Leja's order. Empty where there are
+/// The steps with the Ritz values of H, in Leja's order, rounded to what `Scalar` has. Empty where there are
 /// none.
-template <class Number, class Entry>
-std::vector<NewtonStep<Number>> newton_steps(int order, const Entry& entry) {
+template <class Scalar, class Entry>
+std::vector<NewtonStep<in_precision_t<Scalar, double>>> newton_steps(int order, const Entry& entry) {
+  using Number = in_precision_t<Scalar, double>;
+  using Real = real_type_t<Scalar>;
   ComplexMatrix h(order, std::vector<std::complex<double>>(order));
   for (int j = 0; j < order; ++j)
     for (int i = 0; i <= std::min(j + 1, order - 1); ++i) h[i][j] = entry(i, j);
-  constexpr bool is_real = std::is_same_v<Number, double>;
+  constexpr bool is_real = !is_complex<Scalar>;
+  const auto values = leja_order(hessenberg_eigenvalues(h), is_real);
+  const double largest = values.empty() ? 0 : std::abs(values.front());
+  const double scale = largest > 0 ? std::ldexp(1.0, -std::ilogb(largest)) : 1;
   std::vector<NewtonStep<Number>> steps;
-  for (const auto& value : leja_order(hessenberg_eigenvalues(h), is_real)) {
-    if constexpr (is_real)
-      steps.push_back({value.real(), value.imag() < 0 ? value.imag() * value.imag() : 0.0});
-    else
-      steps.push_back({Number(value), 0.0});
+  for (const auto& value : values) {
+    if constexpr (is_real) {
+      const double square = value.imag() < 0 ? scale * value.imag() * value.imag() : 0.0;
+      steps.push_back({double(Real(value.real())), double(Real(square)), scale});
+    } else {
+      steps.push_back({Number(double(Real(value.real())), double(Real(value.imag()))), 0.0, scale});
+    }
   }
   return steps;
 }
 
-/// y -= shift x - square z
+/// y = scale (y - shift x + square z)
 template <class Scalar, class Space>
 struct ShiftVector {
   VectorView<Scalar, Space> y;
   VectorView<const Scalar, Space> x, z;
   Scalar shift;
   real_type_t<Scalar> square;  ///< 0: z is not read
+  real_type_t<Scalar> scale;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     Scalar next = y(i) - shift * x(i);
     if (square != 0) next += square * z(i);
-    y(i) = next;
+    y(i) = scale * next;
   }
 };
 
@@ -144,15 +163,16 @@ class BlockColumns {
   /// Entry (row, i) of column before + i of H.
   Number& h(int row, int i) { return m_h[std::size_t(i) * m_rows + row]; }
 
-  /// Column before + i, after those before it; known(row, column) is H's entry, of columns < before.
+  /// Column before + i, after those before it; known(row, column) is H's entry, of columns < before. Cost:
+  /// before^2 / 2 products.
   template <class Known>
   void find(int i, const NewtonStep<Number>& step, const Known& known) {
     const int rows = m_before + i + 2;
     for (int row = 0; row < rows; ++row) {
-      h(row, i) = c(row, i + 1) + step.shift * c(row, i);
+      h(row, i) = c(row, i + 1) / step.scale + step.shift * c(row, i);
       if (i > 0) h(row, i) -= step.square * c(row, i - 1);
     }
-    for (int q = 0; q < m_before; ++q)
+    for (int q = 0; q < (i > 0 ? m_before : 0); ++q)
       for (int row = 0; row <= q + 1; ++row) h(row, i) -= known(row, q) * c(q, i);
     for (int l = 0; l < i; ++l)
       for (int row = 0; row < m_before + l + 2; ++row) h(row, i) -= h(row, l) * c(m_before + l, i);

@@ -164,6 +164,44 @@ TYPED_TEST(GmresTest, BreaksDownWhereRoundingHidesTheEndOfTheSpace) {
   }
 }
 
+TYPED_TEST(GmresTest, BreaksDownOnASingularMatrixWithinABlockToo) {
+  // b has a part in the null space, and the space ends within a block: its last columns are of rounding
+  // errors.
+  for (const int distinct : {5, 7, 9}) {
+    for (const int n : {20, 33}) {
+      std::vector<double> entries;
+      for (int i = 0; i < n; ++i) entries.push_back(i % distinct);
+      const HostMatrix<double> a = diagonal_matrix(entries);
+      const std::vector<double> b = random_vector(n, 8);
+      for (const char* form : all_forms) {
+        const auto solved = solve_with<double, TypeParam>(gmres(40, form), operator_of<TypeParam>(a), nullptr,
+                                                          b, stop_at(1e-10, 200));
+        EXPECT_TRUE(all_finite(solved.x));
+        EXPECT_TRUE(solved.result.reason == StopReason::breakdown_arnoldi ||
+                    solved.result.reason == StopReason::breakdown_singular)
+            << distinct << " of " << n << ", " << form << ": " << to_string(solved.result.reason);
+      }
+    }
+  }
+}
+
+TYPED_TEST(GmresTest, BlocksOfLargeMatricesAreNotCut) {
+  // Without scales the vectors of a block would leave the range, and each block be cut.
+  HostMatrix<double> a = problem("convection_diffusion3d:7");
+  const std::vector<double> b = random_vector(a.num_rows);
+  const auto ordinary = solve_with<double, TypeParam>(gmres(30, "8 steps"), operator_of<TypeParam>(a),
+                                                      nullptr, b, stop_at(1e-9, 500));
+  EXPECT_LE(ordinary.result.matrix_products, ordinary.result.iterations + 30);
+  for (const int power : {-40, 40}) {
+    HostMatrix<double> scaled = a;
+    for (double& value : scaled.values) value = std::ldexp(value, power);
+    const auto solved = solve_with<double, TypeParam>(gmres(30, "8 steps"), operator_of<TypeParam>(scaled),
+                                                      nullptr, b, stop_at(1e-9, 500));
+    EXPECT_EQ(solved.result.iterations, ordinary.result.iterations) << power;
+    EXPECT_EQ(solved.result.matrix_products, ordinary.result.matrix_products) << power;
+  }
+}
+
 TYPED_TEST(GmresTest, SkewSymmetricMatricesAreNoBreakdown) {
   std::vector<std::vector<double>> dense(20, std::vector<double>(20, 0.0));
   const std::vector<double> entries = random_vector(400);

@@ -108,12 +108,27 @@ TEST(LejaOrderTest, TakesTheFarthestAndKeepsPairs) {
 TEST(NewtonStepsTest, OfAPairAreReal) {
   // Eigenvalues 2 +- 3 i: the second step has the square of the imaginary part.
   const double h[2][2] = {{2, -9}, {1, 2}};
-  const auto steps = krylov::newton_steps<double>(2, [&](int i, int j) { return h[i][j]; });
+  auto steps = krylov::newton_steps<double>(2, [&](int i, int j) { return h[i][j]; });
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_NEAR(steps[0].shift, 2, 1e-12);
   EXPECT_EQ(steps[0].square, 0);
   EXPECT_NEAR(steps[1].shift, 2, 1e-12);
-  EXPECT_NEAR(steps[1].square, 9, 1e-11);
+  EXPECT_EQ(steps[0].scale, 0.5);  // the absolute value is 3.6
+  EXPECT_EQ(steps[1].scale, 0.5);
+  EXPECT_NEAR(steps[1].square, 4.5, 1e-11);
+  // Of 2^k K they are the same, in its units.
+  const auto large = krylov::newton_steps<double>(2, [&](int i, int j) { return std::ldexp(h[i][j], 40); });
+  for (int k = 0; k < 2; ++k) {
+    steps[k].scale_operator(40);
+    EXPECT_EQ(steps[k].shift, large[k].shift);
+    EXPECT_EQ(steps[k].square, large[k].square);
+    EXPECT_EQ(steps[k].scale, large[k].scale);
+  }
+  const auto rounded = krylov::newton_steps<float>(2, [&](int i, int j) { return h[i][j] / 3; });
+  for (const auto& step : rounded) {
+    EXPECT_EQ(step.shift, double(float(step.shift)));
+    EXPECT_EQ(step.square, double(float(step.square)));
+  }
 }
 
 TEST(BlockColumnsTest, AreThoseOfTheHessenbergMatrix) {
@@ -123,7 +138,8 @@ TEST(BlockColumnsTest, AreThoseOfTheHessenbergMatrix) {
   std::vector<std::vector<double>> h(n, std::vector<double>(n, 0));
   for (int i = 0; i < n; ++i)
     for (int j = std::max(0, i - 1); j < n; ++j) h[i][j] = i == j + 1 ? 1.5 : numbers[i * n + j];
-  const std::vector<krylov::NewtonStep<double>> steps = {{0.3, 0}, {-0.2, 0}, {0.1, 0}, {0.1, 0.25}};
+  const std::vector<krylov::NewtonStep<double>> steps = {
+      {0.3, 0, 1}, {-0.2, 0, 4}, {0.1, 0, 0.5}, {0.1, 0.25, 2}};
   std::vector<std::vector<double>> w(1, std::vector<double>(n, 0));
   w[0][before] = 1;
   for (int k = 0; k < size; ++k) {
@@ -132,6 +148,7 @@ TEST(BlockColumnsTest, AreThoseOfTheHessenbergMatrix) {
       for (int j = 0; j < n; ++j) next[i] += h[i][j] * w[k][j];
       next[i] -= steps[k].shift * w[k][i];
       if (k > 0) next[i] += steps[k].square * w[k - 1][i];
+      next[i] *= steps[k].scale;
     }
     w.push_back(next);
   }

@@ -33,7 +33,7 @@ inline std::vector<Variant> general_variants() {
           {"gmres", {{"orthogonalization", text("dcgs2")}}},
           {"gmres", {{"orthogonalization", text("dcgs2")}, {"side", text("left")}, {"restart", number(9)}}},
           {"gmres", {{"step_size", number(5)}}},
-          {"gmres", {{"step_size", number(4)}, {"side", text("left")}, {"restart", number(11)}}},
+          {"gmres", {{"step_size", number(4)}, {"side", text("left")}, {"restart", number(9)}}},
           {"fgmres", {}},
           {"fgmres", {{"orthogonalization", text("dcgs2")}}},
           {"fgmres", {{"orthogonalization", text("dcgs2")}, {"restart", number(7)}}},

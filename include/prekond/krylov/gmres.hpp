@@ -56,21 +56,23 @@ struct GmresOptions {
 ///
 /// With `step_size` s > 1 (the s-step, communication-avoiding form) s vectors are made by products alone, a
 /// Newton basis with the Ritz values of the first s steps as shifts in Leja's order, and orthogonalised
-/// together: block classical Gram-Schmidt with a Cholesky QR by Pythagoras, twice. That is two reductions and
-/// 4 j vectors read for s steps. Iterations are counted, tested and shown one by one; vectors that depend on
-/// those before them (a pivot below 10^4 eps of its square) are left out, and the block is shorter, or, with
-/// none left, an ordinary step. A solve that ends within a block has made up to s - 1 products more. Sources:
-/// Hoemmen, Communication-avoiding Krylov subspace methods (2010), chapter 3; Bai, Hu, Reichel, IMA J. Numer.
-/// Anal. 14 (1994), 563; Carson, Lund, Rozloznik, Thomas, Linear Algebra Appl. 638 (2022), 150.
+/// together: block classical Gram-Schmidt with a Cholesky QR by Pythagoras, twice. That is two reductions for
+/// s steps, 4 j vectors read for four of them (and for two, and for one, that are left), and j^2 / 2 products
+/// on the host for each. Iterations are counted, tested and shown one by one; vectors that depend on those
+/// before them (a pivot below 10^4 eps times the vector's own square) are left out, the block is shorter, as
+/// are the others of the cycle, or, with none left, an ordinary step. A solve that ends within a block has
+/// made up to s - 1 products more. Sources: Hoemmen, Communication-avoiding Krylov subspace methods (2010),
+/// chapter 3; Bai, Hu, Reichel, IMA J. Numer. Anal. 14 (1994), 563; Carson, Lund, Rozloznik, Thomas, Linear
+/// Algebra Appl. 638 (2022), 150.
 ///
 /// Where the Krylov space ends (the new vector is 0 but for rounding) x is the solution, or, with A singular
 /// on that space, `breakdown_arnoldi`: started again once, then reported. With the preconditioner on the left
-/// what is minimised is
-/// ||M^-1 (b - A x)||; the monitor and the test see it in the ratio of both norms where the cycle started,
-/// and a success is one of the true residual.
+/// what is minimised is ||M^-1 (b - A x)||; the monitor and the test see it in the ratio of both norms where
+/// the cycle started, and a success is one of the true residual.
 ///
-/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), p.
-/// 856. \throws as Solver
+/// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856.
+///
+/// \throws as Solver
 template <class Scalar, class Space>
 class Gmres : public Solver<Scalar, Space> {
  public:

@@ -67,6 +67,7 @@ class MatrixSource {
 
   /// The matrix by single rows. Of blocks the first call, of this source or of a copy, expands them, with the
   /// values that they have then, for one copy's memory: it allocates and fences. Later ones return the same.
+  /// What writes the blocks on another instance of the space than the constructor's has to be fenced before.
   const matrix_view& csr() const {
     if constexpr (can_expand) {
       if (m_expansion) return m_expansion->rows();

@@ -104,7 +104,8 @@ struct IsaiOptions {
 ///
 /// A MatrixSource of unpadded blocks of size > 1 is read as it is, with a power > 0 and without a prefilter
 /// or a pattern of the user's. Of `general`, where all diagonal blocks are stored, the rows of a block then
-/// have the same columns, one gather and one factorisation; of `spd` they are one of Fsai's blocks of rows.
+/// have the same columns, one gather and one factorisation; of `spd` they are one of Fsai's blocks of rows,
+/// if there are 32 at most.
 /// In exact arithmetic the result is that of the expanded matrix. The triangular kinds, relaxation and all
 /// else have the blocks expanded.
 ///
