@@ -436,10 +436,10 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   void finish_column(int c, double beta, double size, bool finite) {
     Arnoldi& arnoldi = m_arnoldi[c];
     auto& least_squares = arnoldi.least_squares;
-    const double rounding = 10 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
-    const bool space_ends = !(beta > rounding * size);
+    const double tolerance = 10 * static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
+    const bool space_ends = !(beta > tolerance * size);
     least_squares.next(least_squares.columns() + 1) = space_ends ? 0 : beta;
-    double norm_r = least_squares.push(rounding);
+    double norm_r = least_squares.push(tolerance);
     std::optional<StopReason> breakdown;
     if (least_squares.last_is_negligible()) {
       least_squares.pop();
