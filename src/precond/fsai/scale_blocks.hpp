@@ -45,7 +45,7 @@ struct ScaleBlockRows : ScaleRows<Scalar, Space, Width, BlockEntries<Scalar, Spa
         if (width > 1) sum += to_double(values(begin + j * b + p)) * of_row;
       }
     };
-    if (row_end - row_begin >= static_cast<std::size_t>(32 * (j + 1))) {  // not read for each block of g
+    if (row_end - row_begin >= 32 * (static_cast<std::size_t>(j) + 1)) {  // not read for each block of g
       for (int k = lane; k <= j; k += width) {
         const int col = pattern.col_idxs(begin + k * b) / b;
         const std::size_t block = a.first_from(last, col);
