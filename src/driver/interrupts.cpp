@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <mutex>
 #include <string>
@@ -34,6 +35,18 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+/// Was SIGHUP left ignored by the caller (nohup)? UCX, which MPI may bring, puts a handler in its place while
+/// the libraries are loaded: who looks in main looks too late.
+bool hangup_was_ignored = false;
+#if defined(__ELF__) && defined(__GLIBC__)
+void look_at_hangup(int, char**, char**) {
+  hangup_was_ignored = is_ignored(SIGHUP);
+}
+// Called before the libraries' constructors.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const look_before_libraries)(int, char**,
+                                                                                  char**) = look_at_hangup;
+#endif
+
 void say(const char* text) {
   const std::string line = std::string(isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + text;
   // The live line's thread must not write behind it, and may hold the stream where a terminal is stopped.
@@ -44,6 +57,7 @@ void say(const char* text) {
 }  // namespace
 
 Interrupts::Interrupts() {
+  if (hangup_was_ignored) std::signal(SIGHUP, SIG_IGN);
   sigemptyset(&m_signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP})
     if (!is_ignored(signal)) sigaddset(&m_signals, signal);
