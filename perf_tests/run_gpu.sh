@@ -176,7 +176,7 @@ part_blocks() {
   measure gmres perf_krylov --matrix=convection_diffusion3d:114 "--benchmark_filter=/gmres/"
   measure gmres_small perf_krylov --matrix=convection_diffusion3d:40 "--benchmark_filter=/gmres/"
   measure fsai perf_fsai --matrix=elasticity3d:60 --block_size=3 --blocks=3
-  measure isai perf_isai --matrix=convection_diffusion3d:60 --blocks=4
+  measure isai perf_isai --matrix=elasticity3d:30 --blocks=3 --kinds=general
   [[ ! -d $folder ]] || measure real perf_block_ilu "--matrices=$real" --orthogonalizations=dcgs2 --repetitions=3 \
     "--benchmark_filter=$filter"
 }

@@ -5,6 +5,7 @@
 #include <prekond/krylov/orthogonalization.hpp>
 
 #include "basis.hpp"
+#include "block_orthogonalization.hpp"
 #include "hessenberg.hpp"
 #include "run.hpp"
 #include "s_step.hpp"
@@ -62,12 +63,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
             this->num_columns(),
             Arnoldi{HessenbergLeastSquares<Number>(m_steps), std::vector<Number>(m_steps + 1), {}, 0, 0, 1}) {
     const int k = this->num_columns();
-    if (m_step_size > 1) {
-      m_block_scalars.emplace(problem.space, "prekond::gmres::block_scalars",
-                              2 * (most_projections() + m_step_size * m_step_size), k);
-      m_factors = allocate<Vector<Scalar, Space>>(problem.space, "prekond::gmres::block_factors",
-                                                  std::size_t(m_step_size) * (m_step_size + m_steps));
-    }
+    if (m_step_size > 1) m_blocks.emplace(problem.space, m_steps + 1, m_step_size, k);
     m_v = this->allocate_columns("prekond::gmres::basis", (m_steps + 1) * k);
     if (m_flexible)
       m_z = this->allocate_columns("prekond::gmres::preconditioned_basis", m_steps * k);
@@ -84,12 +80,6 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   Group first_projection(int values) const { return {0, values}; }
   Group second_projection(int values) const { return {m_steps + 2, values}; }
   Group norm_group() const { return {2 * (m_steps + 2), 1}; }
-  // Of a block of the s-step form, and in `m_block_scalars`: its inner products, first and second, and its R.
-  int most_projections() const { return m_step_size * (m_steps + 1); }
-  Group block_projections(int pass, int values) const { return {pass * most_projections(), values}; }
-  Group block_factor(int pass, int size) const {
-    return {2 * most_projections() + pass * m_step_size * m_step_size, size * size};
-  }
 
   /// Vector j of all columns' bases: n x k.
   Multi block(const Multi& basis, int j) const {
@@ -326,12 +316,15 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       make_product(j + i);
       for (int c : this->running()) shift(c, j + i, m_arnoldi[c].newton[i]);
     }
-    for (int pass = 0; pass < 2; ++pass) orthonormalize_block(j, size, pass);
-    m_block_scalars->send(space, "prekond::gmres::stopping_test");
+    for (int pass = 0; pass < 2; ++pass)
+      m_blocks->pass(
+          space, pass, m_kernels, this->running(), j + 1, size, [&](int c) { return basis(m_v, c); },
+          [&](const auto& message) { this->sum(message); });
+    m_blocks->send(space, "prekond::gmres::stopping_test");
     start_product(j + size, size);
-    m_block_scalars->await(space, "prekond::gmres::stopping_test");
+    m_blocks->await(space, "prekond::gmres::stopping_test");
     int independent = size;
-    for (int c : this->running()) independent = std::min(independent, independent_vectors(c, size));
+    for (int c : this->running()) independent = std::min(independent, m_blocks->independent_vectors(c, size));
     // What follows in this cycle is made in blocks that have not failed.
     if (independent < size) m_longest_block = std::max(1, independent);
     take_block(j, size, independent);
@@ -342,7 +335,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   void take_block(int j, int size, int independent) {
     const std::vector<int> begun = this->running();
     std::vector<BlockColumns<Number>> columns;
-    for (int c : begun) columns.push_back(represent(c, j, size, independent));
+    for (int c : begun) columns.push_back(m_blocks->represent(c, j + 1, size, independent));
     for (int i = 0; i < independent && !this->running().empty(); ++i) {
       this->count_iteration();
       this->for_each_running([&](int c) {
@@ -363,62 +356,6 @@ class GmresRun : public KrylovRun<Scalar, Space> {
             static_cast<real_type_t<Scalar>>(step.square), static_cast<real_type_t<Scalar>>(step.scale)});
   }
 
-  void orthonormalize_block(int j, int size, int pass) {
-    const Space& space = this->space();
-    const Group projections = block_projections(pass, size * (j + 1 + size)), r = block_factor(pass, size);
-    for (int c : this->running())
-      m_kernels.project_block(space, "prekond::gmres::project_block", basis(m_v, c), j + 1 + size, j + 1,
-                              size, m_block_scalars->now(projections, c));
-    this->sum(m_block_scalars->message(projections));
-    Scalar *t = m_factors.data(), *coefficients = t + size * size;
-    for (int c : this->running()) {
-      launch_factor(FactorBlock<Scalar, Space>{j + 1, size, m_block_scalars->now(projections, c).data(),
-                                               m_block_scalars->now(r, c).data(), t, coefficients});
-      m_kernels.update_block(space, "prekond::gmres::update_block", basis(m_v, c), j + 1, size, t,
-                             coefficients);
-    }
-  }
-  void launch_factor(const FactorBlock<Scalar, Space>& factor) const {
-    Kokkos::parallel_for(
-        "prekond::gmres::factor_block",
-        Kokkos::TeamPolicy<Space>(this->space(), 1,
-                                  is_host_space<Space> ? 1 : FactorBlock<Scalar, Space>::threads),
-        factor);
-  }
-
-  Number block_entry(Group group, int c, int k) const {
-    return to_double(m_block_scalars->host_now(group, c, k));
-  }
-  /// Of column c, those before the first one without a pivot.
-  int independent_vectors(int c, int size) const {
-    for (int i = 0; i < size; ++i)
-      for (int pass = 0; pass < 2; ++pass)
-        if (!(m_block_scalars->real_now(block_factor(pass, size), c, i * size + i) > 0)) return i;
-    return size;
-  }
-  /// w_i = V c_i: with W = V P_1 + W_1 R_1 and W_1 = V P_2 + W_2 R_2 these are P_1 + P_2 R_1 above R_2 R_1.
-  BlockColumns<Number> represent(int c, int j, int size, int independent) const {
-    const int columns = j + 1;
-    const Group p1 = block_projections(0, size * (columns + size)),
-                p2 = block_projections(1, size * (columns + size)), r1 = block_factor(0, size),
-                r2 = block_factor(1, size);
-    BlockColumns<Number> result(j, independent);
-    for (int i = 0; i < independent; ++i) {
-      for (int q = 0; q < columns; ++q) {
-        Number sum = block_entry(p1, c, i * (columns + size) + q);
-        for (int l = 0; l <= i; ++l)
-          sum += block_entry(p2, c, l * (columns + size) + q) * block_entry(r1, c, i * size + l);
-        result.c(q, i + 1) = sum;
-      }
-      for (int row = 0; row <= i; ++row) {
-        Number sum = 0;
-        for (int l = row; l <= i; ++l)
-          sum += block_entry(r2, c, l * size + row) * block_entry(r1, c, i * size + l);
-        result.c(columns + row, i + 1) = sum;
-      }
-    }
-    return result;
-  }
   void finish_block_column(int c, int j, int i, BlockColumns<Number>& columns) {
     Arnoldi& arnoldi = m_arnoldi[c];
     columns.find(i, arnoldi.newton[i],
@@ -497,8 +434,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
   int m_started = -1;       ///< the step whose product has been started
   BasisKernels<Scalar, Space> m_kernels;
   DeviceScalars<Scalar, Space> m_scalars, m_y;
-  std::optional<DeviceScalars<Scalar, Space>> m_block_scalars;  ///< of the s-step form
-  Vector<Scalar, Space> m_factors;
+  std::optional<BlockOrthogonalization<Scalar, Space>> m_blocks;  ///< of the s-step form
   std::vector<Arnoldi> m_arnoldi;
   std::vector<int> m_cycle;
   Multi m_v, m_z;

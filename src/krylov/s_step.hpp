@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A block of s steps of GMRES: the Newton basis w_0 = v_j, w_1, ..., w_s, its Cholesky QR, and the columns
-/// of the Hessenberg matrix that follow from both.
+/// A block of s steps of GMRES: the Newton basis w_0 = v_j, w_1, ..., w_s, and the columns of the Hessenberg
+/// matrix that follow from it and from its QR factorisation.
 ///
-/// Sources: Hoemmen, Communication-avoiding Krylov subspace methods (2010), sections 3.3 and 7.3; the block
-/// Gram-Schmidt method with norms by Pythagoras: Carson, Lund, Rozloznik, Thomas, Linear Algebra Appl. 638
-/// (2022), 150.
+/// Source: Hoemmen, Communication-avoiding Krylov subspace methods (2010), sections 3.3 and 7.3.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
@@ -16,8 +14,6 @@
 #include <cmath>
 #include <complex>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 #include <vector>
 
 namespace prekond::krylov {
@@ -76,72 +72,6 @@ struct ShiftVector {
     Scalar next = y(i) - shift * x(i);
     if (square != 0) next += square * z(i);
     y(i) = scale * next;
-  }
-};
-
-/// With P = V^H W and G = W^H W: G - P^H P = R^H R by Cholesky, T = R^-1 and C = P T, with which W T - V C is
-/// orthonormal and orthogonal to V. From the first column on whose pivot is not above `floor` times its (w,
-/// w) R and T are 0. One team; all matrices by columns.
-template <class Scalar, class Space>
-struct FactorBlock {
-  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  using Real = real_type_t<Scalar>;
-  static constexpr int threads = 128;
-  /// Of w, what orthogonalising may leave: a second pass repairs the rest.
-  static constexpr Real floor = 10000 * std::numeric_limits<Real>::epsilon();
-  int columns, block;
-  const Scalar* projections;  ///< column c: P, then G
-  Scalar *r, *t, *c;
-
-  KOKKOS_FUNCTION const Scalar* p(int column) const {
-    return projections + std::size_t(column) * (columns + block);
-  }
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, block * block), [&](int k) {
-      const int row = k % block, column = k / block;
-      Scalar sum = 0;
-      for (int q = 0; q < columns; ++q) sum += conjugate(p(row)[q]) * p(column)[q];
-      r[k] = row <= column ? p(column)[columns + row] - sum : Scalar(0);
-      t[k] = 0;
-    });
-    team.team_barrier();
-    Kokkos::single(Kokkos::PerTeam(team), [&] { factor(); });
-    team.team_barrier();
-    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, columns * block), [&](int k) {
-      const int q = k % columns, column = k / columns;
-      Scalar sum = 0;
-      for (int l = 0; l <= column; ++l) sum += p(l)[q] * t[column * block + l];
-      c[k] = sum;
-    });
-  }
-
-  KOKKOS_FUNCTION void factor() const {
-    int column = 0;
-    for (; column < block; ++column) {
-      Scalar* mine = r + column * block;
-      Real squares = 0;
-      for (int row = 0; row < column; ++row) {
-        Scalar value = mine[row];
-        for (int l = 0; l < row; ++l) value -= conjugate(r[row * block + l]) * mine[l];
-        mine[row] = value / r[row * block + row];
-        squares += abs2(mine[row]);
-      }
-      const Real pivot = real_part(mine[column]) - squares;
-      if (!(pivot > floor * real_part(p(column)[columns + column])) || !is_finite(pivot)) break;
-      mine[column] = Kokkos::sqrt(pivot);
-      invert(column);
-    }
-    for (int k = column * block; k < block * block; ++k) r[k] = 0;
-  }
-  /// Column `column` of T from R T = I.
-  KOKKOS_FUNCTION void invert(int column) const {
-    Scalar* mine = t + column * block;
-    mine[column] = Scalar(1) / r[column * block + column];
-    for (int row = column - 1; row >= 0; --row) {
-      Scalar sum = 0;
-      for (int l = row + 1; l <= column; ++l) sum += r[l * block + row] * mine[l];
-      mine[row] = -sum / r[row * block + row];
-    }
   }
 };
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "krylov/basis.hpp"
+#include "krylov/block_orthogonalization.hpp"
 #include "krylov/device_scalars.hpp"
 #include "krylov/s_step.hpp"
 

@@ -127,14 +127,6 @@ BlockMatrix without(BlockMatrix a, int i, int j) {
   return a;
 }
 
-std::vector<std::string> expansions(const ToolEvents& events) {
-  std::vector<std::string> found;
-  for (const auto* list : {&events.kernels(), &events.allocations()})
-    for (const std::string& name : *list)
-      if (name.find("prekond::expand_blocks") != std::string::npos) found.push_back(name);
-  return found;
-}
-
 /// The source of the expanded matrix, with the blocks' unknowns a node.
 template <class Space, class Scalar>
 struct Expanded {

@@ -81,15 +81,6 @@ TYPED_TEST(SetupSourceTest, BlocksGiveEveryMethodWhatTheirRowsGive) {
   }
 }
 
-/// What expanded blocks, of the kernels and allocations.
-std::vector<std::string> expansions(const ToolEvents& events) {
-  std::vector<std::string> found;
-  for (const auto* list : {&events.kernels(), &events.allocations()})
-    for (const std::string& name : *list)
-      if (name.find("prekond::expand_blocks") != std::string::npos) found.push_back(name);
-  return found;
-}
-
 TYPED_TEST(SetupSourceTest, MethodsThatReadBlocksExpandNothing) {
   const TypeParam space;
   const auto blocks = in_blocks<TypeParam>(to_host(generate<double>(space, "elasticity3d:4")), 3);

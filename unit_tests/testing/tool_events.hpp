@@ -57,4 +57,13 @@ class ToolEvents {
   static void kernel(const char* name, std::uint32_t, std::uint64_t*) { events().kernels.push_back(name); }
 };
 
+/// What expanded blocks, of the kernels and allocations.
+inline std::vector<std::string> expansions(const ToolEvents& events) {
+  std::vector<std::string> found;
+  for (const auto* list : {&events.kernels(), &events.allocations()})
+    for (const std::string& name : *list)
+      if (name.find("prekond::expand_blocks") != std::string::npos) found.push_back(name);
+  return found;
+}
+
 }  // namespace prekond::testing

@@ -44,7 +44,8 @@ struct BlockIlu0Options : ShiftOptions {
     describe_shift(visit);
     visit("schedule", schedule, factor_schedules(),
           "of numeric: a launch a level of rows, or one launch, each row once those that it needs are done; "
-          "auto: on a host levels, on a device sync_free");
+          "auto: on a host levels, but on one or two threads the rows in their order by one, on a device "
+          "sync_free");
     visit("solve.method", solve.method, block_triangular_methods(),
           "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or nearly, "
           "by sweeps of Jacobi's method, or sweeps in place (asynchronous: not the same from run to run)");
