@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 #include <exception>
+#include <functional>
+#include <type_traits>
 
 #include "failure.hpp"
 
@@ -33,22 +35,22 @@ class FencedTimer {
 };
 
 template <class Scalar>
-void apply(const Space& space, const AnyPreconditioner<Scalar>& preconditioner,
+void apply(const Space& space, const AppliedPreconditioner<Scalar>& preconditioner,
            const Vector<Scalar, Space>& x, const Vector<Scalar, Space>& y, Workspace& workspace) {
   preconditioner.apply(space, as_multivector(Vector<const Scalar, Space>(x)), as_multivector(y), workspace);
 }
 
 template <class Scalar>
 double time_apply(const Space& space, const Processes& processes,
-                  const AnyPreconditioner<Scalar>& preconditioner, const Vector<Scalar, Space>& x) {
+                  const AppliedPreconditioner<Scalar>& preconditioner, const Vector<Scalar, Space>& x) {
   constexpr int applications = 5;
   Vector<Scalar, Space> y;
   std::unique_ptr<Workspace> workspace;
   processes.together([&] {
     y = allocate<Vector<Scalar, Space>>(space, "prekond::driver::y", x.extent(0));
     workspace = preconditioner.make_workspace(space, 1);
-    apply(space, preconditioner, x, y, *workspace);
   });
+  apply(space, preconditioner, x, y, *workspace);
   std::vector<double> seconds;
   for (int k = 0; k < applications; ++k) {
     const FencedTimer timer(processes);
@@ -57,6 +59,56 @@ double time_apply(const Space& space, const Processes& processes,
   }
   return median(seconds);
 }
+
+/// A preconditioner of one process, or one over all of them.
+template <class Scalar>
+class Setup {
+ public:
+  Setup(const Processes& processes, const Method<Scalar>& method,
+        const std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()>& scaled) {
+    if (scaled) {
+      m_alone = scaled();
+    } else if (processes.alone()) {
+      m_alone = method.precond->build();
+    }
+    if constexpr (!is_complex<Scalar>) {
+      if (processes.alone()) return;
+      // Scaled by a rank's own rows, a method is that rank's.
+      if (m_alone)
+        m_across = std::make_unique<Across>(std::move(m_alone), StoredAs(Storage::full), method.distributed);
+      else
+        m_across = std::make_unique<Across>(*method.precond, method.distributed);
+    }
+  }
+
+  /// All: what fails on one process fails on all.
+  void symbolic(const Space& space, const ProblemMatrix<Scalar>& a) {
+    if constexpr (!is_complex<Scalar>)
+      if (m_across) return m_across->symbolic(space, *a.distributed);
+    m_alone->symbolic(space, a.rows);
+  }
+  void numeric(const Space& space, const ProblemMatrix<Scalar>& a) {
+    if constexpr (!is_complex<Scalar>)
+      if (m_across) return m_across->numeric(space, *a.distributed);
+    m_alone->numeric(space, a.rows);
+  }
+  void set_listener(const typename AnyPreconditioner<Scalar>::Listener& listener) {
+    if constexpr (!is_complex<Scalar>)
+      if (m_across) return m_across->set_listener(listener);
+    m_alone->set_listener(listener);
+  }
+  const AppliedPreconditioner<Scalar>& get() const {
+    if constexpr (!is_complex<Scalar>)
+      if (m_across) return *m_across;
+    return *m_alone;
+  }
+
+ private:
+  // Complex matrices are for one process.
+  using Across = DistributedPreconditioner<real_type_t<Scalar>, Space>;
+  std::unique_ptr<AnyPreconditioner<Scalar>> m_alone;
+  std::unique_ptr<Across> m_across;
+};
 
 /// The repetitions of one method on one problem.
 template <class Scalar>
@@ -78,11 +130,11 @@ class Run {
     });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
-      m_preconditioner = build();
+      m_preconditioner = std::make_unique<Setup<Scalar>>(m_processes, m_method, scaled());
       set_up();
       solve();
     }
-    m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->report());
+    m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->get().report());
     std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
     first_row = original_row(m_problem, first_row);
     m_outcome.symbolic_seconds = median(m_symbolic);
@@ -91,19 +143,31 @@ class Run {
     m_outcome.first_setup_seconds = m_setup.front();
     m_outcome.solve.seconds = median(m_solve);
     m_progress.phase("timing an application of " + m_method.precond_name);
-    m_outcome.apply_seconds = time_apply<Scalar>(m_space, m_processes, *m_preconditioner, m_problem.b);
+    m_outcome.apply_seconds = time_apply<Scalar>(m_space, m_processes, m_preconditioner->get(), m_problem.b);
     if (m_options.condition) condition();
     return std::move(m_outcome);
   }
 
  private:
-  std::unique_ptr<AnyPreconditioner<Scalar>> build() const {
-    auto made = m_method.precond->build();
-    if (m_problem.match.done)
-      return std::make_unique<Scaled<Scalar, Space>>(std::move(made), m_problem.row_scale,
-                                                     m_problem.column_scale);
-    if (!m_options.scale) return made;
-    return std::make_unique<Scaled<Scalar, Space>>(std::move(made), ScaledOptions{scaling_of(m_method)});
+  /// What makes the method for the scaled matrix, where it is scaled.
+  std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()> scaled() const {
+    if (!m_problem.match.done && !m_options.scale) return {};
+    return [this]() -> std::unique_ptr<AnyPreconditioner<Scalar>> {
+      auto made = m_method.precond->build();
+      if (m_problem.match.done)
+        return std::make_unique<Scaled<Scalar, Space>>(std::move(made), m_problem.row_scale,
+                                                       m_problem.column_scale);
+      return std::make_unique<Scaled<Scalar, Space>>(std::move(made), ScaledOptions{scaling_of(m_method)});
+    };
+  }
+
+  /// A phase, with a word on the order of the rows where it fails.
+  void phase(const std::function<void()>& work) const {
+    const auto telling = [&] { telling_order(m_problem.order_options(), work); };
+    if (m_processes.alone())
+      m_processes.together(telling);
+    else
+      telling();  // collective by itself
   }
 
   void set_up() {
@@ -111,22 +175,17 @@ class Run {
     if (m_setup.empty())
       m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
-    m_processes.together([&] {
-      telling_order(m_problem.order_options(),
-                    [&] { m_preconditioner->symbolic(m_space, m_problem.a.rows); });
-    });
+    phase([&] { m_preconditioner->symbolic(m_space, m_problem.a); });
     m_symbolic.push_back(timer.seconds());
-    m_processes.together([&] {
-      telling_order(m_problem.order_options(), [&] { m_preconditioner->numeric(m_space, m_problem.a.rows); });
-    });
+    phase([&] { m_preconditioner->numeric(m_space, m_problem.a); });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
   }
 
   void initial_vector() {
     if (m_options.x0 == "precond") {
-      const auto workspace = m_preconditioner->make_workspace(m_space, 1);
-      apply<Scalar>(m_space, *m_preconditioner, m_problem.b, m_outcome.x, *workspace);
+      const auto workspace = m_preconditioner->get().make_workspace(m_space, 1);
+      apply<Scalar>(m_space, m_preconditioner->get(), m_problem.b, m_outcome.x, *workspace);
       m_space.fence("prekond::driver::initial_vector");
     } else if (m_options.x0 == "zero") {
       Kokkos::deep_copy(m_space, m_outcome.x, Scalar(0));
@@ -137,9 +196,9 @@ class Run {
 
   /// What the solver is given. Without a preconditioner it is not made to copy vectors: it is the baseline
   /// that others are measured by.
-  const AnyPreconditioner<Scalar>* applied() const {
+  const AppliedPreconditioner<Scalar>* applied() const {
     const bool scaled = m_options.scale || m_problem.match.done;
-    return m_method.precond_name == "none" && !scaled ? nullptr : m_preconditioner.get();
+    return m_method.precond_name == "none" && !scaled ? nullptr : &m_preconditioner->get();
   }
 
   void solve() {
@@ -195,22 +254,35 @@ class Run {
   const RunOptions& m_options;
   Progress& m_progress;
   std::unique_ptr<AnySolver<Scalar>> m_solver;
-  std::unique_ptr<AnyPreconditioner<Scalar>> m_preconditioner;
+  std::unique_ptr<Setup<Scalar>> m_preconditioner;
   Outcome<Scalar> m_outcome;
   std::vector<double> m_symbolic, m_numeric, m_setup, m_solve;
 };
 
-template <class Product>
+struct NoOptions {
+  template <class Visitor>
+  void describe(Visitor&) {}
+};
+
+/// Sets the options of a method, and of `beside`, which stand beside them.
+template <class Product, class Beside = NoOptions>
 void set_options(const RegistryLine<Product>& line, Configurator<Product>& configurator,
-                 const OptionMap& options, const Origins& origins, const std::string& owner) {
+                 const OptionMap& options, const Origins& origins, const std::string& owner,
+                 Beside&& beside = {}) {
+  const auto fields_of = [](Configurator<Product>& method, auto& others) {
+    OptionFields fields = method.fields();
+    fields.append(OptionFields::of(others));
+    return fields;
+  };
   // One by one on another instance, because all together none could be told apart; a method's name comes
   // before its options there.
   const auto scratch = line.configure();
+  std::decay_t<Beside> scratch_beside;
   for (const auto& [name, value] : options)
     at_origin(origins, owner + name, [&, &key = name, &written = value] {
-      scratch->fields().set({{key, written}}, line.name);
+      fields_of(*scratch, scratch_beside).set({{key, written}}, line.name);
     });
-  configurator.fields().set(options, line.name);
+  fields_of(configurator, beside).set(options, line.name);
 }
 
 void add_word(std::string& words, const std::string& word) {
@@ -298,11 +370,14 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
   method.solver = solver_line.configure();
   method.precond = precond_line.configure();
   set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.");
-  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.");
+  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.",
+              method.distributed);
   method.solver = method.solver->resolved();
   method.precond = method.precond->resolved();
   method.solver_options = method.solver->fields().values();
   method.precond_options = method.precond->fields().values();
+  for (const auto& [name, value] : OptionFields::of(method.distributed).values())
+    if (precond_options.contains(name)) method.precond_options[name] = value;
   method.solver_properties = method.solver->properties();
   method.precond_properties = method.precond->properties();
   return method;

@@ -5,6 +5,7 @@
 /// `compare` once a preconditioner.
 #include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/scaled.hpp>
 
@@ -22,6 +23,8 @@ template <class Scalar>
 using AnySolver = Solver<Scalar, Space>;
 template <class Scalar>
 using AnyPreconditioner = MatrixPreconditioner<Scalar, Space>;
+template <class Scalar>
+using AppliedPreconditioner = Preconditioner<Scalar, Space>;
 
 /// What a user should know of a choice of solver and preconditioner.
 struct MethodFacts {
@@ -40,6 +43,7 @@ template <class Scalar>
 struct Method : MethodFacts {
   std::unique_ptr<Configurator<AnySolver<Scalar>>> solver;
   std::unique_ptr<Configurator<AnyPreconditioner<Scalar>>> precond;
+  DistributedOptions distributed;  ///< beside the preconditioner's own options
 };
 
 /// The solver of the settings with a preconditioner. \throws OptionError for an unknown name or option, or a

@@ -1,15 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include "testing/general_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/ranks_in_one_process.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -61,35 +64,78 @@ inline std::map<std::int64_t, std::pair<int, std::size_t>> places(const Parts& p
   return places;
 }
 
-template <class Scalar, class Space>
-class ImportOfRank : public VectorImport<Scalar, Space> {
+/// Which entries each rank sends to which: `wanted[r]`, the rows that rank r imports.
+inline std::vector<std::vector<std::vector<int>>> sent_rows(const Parts& parts,
+                                                            const std::vector<std::vector<std::int64_t>>& wanted) {
+  const auto place = places(parts);
+  std::vector<std::vector<std::vector<int>>> sent(parts.size(), std::vector<std::vector<int>>(parts.size()));
+  for (std::size_t to = 0; to < parts.size(); ++to)
+    for (const std::int64_t row : wanted[to])
+      sent[place.at(row).first][to].push_back(static_cast<int>(place.at(row).second));
+  return sent;
+}
+
+/// Messages between the ranks of one process.
+template <class Scalar>
+class MessagesOfRank : public Messages<Scalar> {
  public:
-  ImportOfRank(const Rank& rank, const Parts& parts, std::vector<std::int64_t> remote)
-      : m_rank(rank), m_parts(parts), m_remote(std::move(remote)) {}
+  /// `slots[from][to]`: how many rank `from` sends to rank `to`.
+  MessagesOfRank(const Rank& rank, std::vector<std::vector<std::size_t>> slots)
+      : m_rank(rank), m_slots(std::move(slots)) {}
 
-  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_parts[m_rank.rank].size()); }
-  std::int64_t num_cols() const override { return num_rows() + static_cast<std::int64_t>(m_remote.size()); }
+  void start(const Scalar* sent, Scalar* received, int k) override {
+    const auto mine = slots_of([&](int other) { return m_slots[m_rank.rank][other]; });
+    exchange("import", sent, mine, received, k, [&](int from, int to) { return m_slots[from][to]; });
+  }
+  void finish() override {}
+  void start_reverse(const Scalar* received, Scalar* sent, int k) override {
+    const auto mine = slots_of([&](int other) { return m_slots[other][m_rank.rank]; });
+    exchange("reverse import", received, mine, sent, k, [&](int from, int to) { return m_slots[to][from]; });
+  }
+  void finish_reverse() override {}
 
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-             MultiVectorView<Scalar, Space> all) const override {
-    space.fence();
-    const auto of_ranks = m_rank.all_gather("import", to_vectors<Scalar>(x));
-    const auto place = places(m_parts);
-    for (std::size_t v = 0; v < all.extent(1); ++v) {
-      std::vector<Scalar> entries = of_ranks[m_rank.rank][v];
-      for (const std::int64_t row : m_remote) {
-        const auto [owner, i] = place.at(row);
-        entries.push_back(of_ranks[owner].at(v)[i]);
-      }
-      Kokkos::deep_copy(column(all, v), to_device<Space>(entries));
+ private:
+  template <class Count>
+  std::size_t slots_of(const Count& count) const {
+    std::size_t sum = 0;
+    for (int other = 0; other < m_rank.size(); ++other) sum += count(other);
+    return sum;
+  }
+  /// `count(from, to)`: slots of a message.
+  template <class Count>
+  void exchange(const std::string& call, const Scalar* out, std::size_t size, Scalar* in, int k,
+                const Count& count) const {
+    const auto buffers = m_rank.all_gather(call, std::vector<Scalar>(out, out + size * k));
+    for (int from = 0; from < m_rank.size(); ++from) {
+      std::size_t begin = 0;
+      for (int to = 0; to < m_rank.rank; ++to) begin += count(from, to);
+      const Scalar* first = buffers[from].data() + begin * k;
+      in = std::copy(first, first + count(from, m_rank.rank) * k, in);
     }
   }
 
- private:
   Rank m_rank;
-  Parts m_parts;
-  std::vector<std::int64_t> m_remote;
+  std::vector<std::vector<std::size_t>> m_slots;
 };
+
+/// Collective.
+template <class Scalar, class Space>
+std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, const Parts& parts,
+                                                              const std::vector<std::int64_t>& remote) {
+  const auto sent = sent_rows(parts, rank.all_gather("choice", remote));
+  std::vector<int> rows, received;
+  std::vector<std::vector<std::size_t>> slots(parts.size());
+  for (std::size_t from = 0; from < parts.size(); ++from)
+    for (const auto& message : sent[from]) slots[from].push_back(message.size());
+  for (const auto& message : sent[rank.rank]) rows.insert(rows.end(), message.begin(), message.end());
+  const auto place = places(parts);
+  for (std::size_t from = 0; from < parts.size(); ++from)
+    for (std::size_t k = 0; k < remote.size(); ++k)
+      if (place.at(remote[k]).first == static_cast<int>(from)) received.push_back(static_cast<int>(k));
+  return std::make_unique<BufferedImport<Scalar, Space>>(
+      Space(), static_cast<std::int64_t>(parts[rank.rank].size()), rows, received,
+      std::make_unique<MessagesOfRank<Scalar>>(rank, slots));
+}
 
 template <class Scalar, class Space>
 class ProductOfRank : public Operator<Scalar, Space> {
@@ -141,8 +187,9 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
         m_whole(whole),
         m_parts(parts),
         m_rows(local_rows()),
-        m_import(rank, parts, {m_columns.begin() + num_rows(), m_columns.end()}),
-        m_product(m_rows, m_import),
+        m_import(impl::import_of_rank<Scalar, Space>(rank, parts,
+                                                     {m_columns.begin() + num_rows(), m_columns.end()})),
+        m_product(m_rows, *m_import),
         m_reducer(rank) {}
   MatrixOfRank(const MatrixOfRank&) = delete;
 
@@ -157,11 +204,12 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
   }
   const Operator<Scalar, Space>& product() const override { return m_product; }
   const Reducer<Scalar, Space>& reducer() const override { return m_reducer; }
-  const VectorImport<Scalar, Space>& column_import() const override { return m_import; }
+  const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
+  CsrView<Scalar, Space> own_rows() const override { return m_rows; }
 
   std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    return std::make_unique<impl::ImportOfRank<Scalar, Space>>(m_rank, m_parts, checked(space, global));
+    return impl::import_of_rank<Scalar, Space>(m_rank, m_parts, checked(space, global));
   }
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
@@ -179,6 +227,29 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
     }
     return {static_cast<std::int64_t>(numbers.size()), to_device<Space>(row_ptrs), to_device<Space>(col_idxs),
             to_device<Space>(values)};
+  }
+
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space&) const override {
+    return std::make_unique<MatrixOfRank>(m_rank, prekond::testing::transposed(m_whole), m_parts);
+  }
+  void together(const std::function<void()>& work) const override {
+    std::string error;
+    std::int64_t row = -1;
+    try {
+      work();
+    } catch (const InputError& thrown) {
+      error = thrown.what();
+      row = thrown.row();
+    }
+    const auto errors = m_rank.all_gather("together", error);
+    const auto rows = m_rank.all_gather("row", row);
+    for (std::size_t rank = 0; rank < errors.size(); ++rank)
+      if (!errors[rank].empty())
+        throw InputError("rank " + std::to_string(rank) + ": " + errors[rank], rows[rank]);
+  }
+  double largest(double value) const override {
+    const auto values = m_rank.all_gather("largest", value);
+    return *std::max_element(values.begin(), values.end());
   }
 
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
@@ -254,7 +325,7 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
   Parts m_parts;
   std::vector<std::int64_t> m_columns;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> m_rows;
-  impl::ImportOfRank<Scalar, Space> m_import;
+  std::unique_ptr<BufferedImport<Scalar, Space>> m_import;
   impl::ProductOfRank<Scalar, Space> m_product;
   impl::ReducerOfRank<Scalar, Space> m_reducer;
 };

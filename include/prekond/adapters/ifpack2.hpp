@@ -5,6 +5,8 @@
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/adapters/parameter_list.hpp>
 #include <prekond/adapters/tpetra.hpp>
+#include <prekond/adapters/tpetra_distributed.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <Ifpack2_Details_AdditiveSchwarzFilter_decl.hpp>
@@ -19,10 +21,15 @@
 namespace prekond::ifpack2 {
 
 /// Options of the adapter itself; they stand beside those of the algorithm.
-struct AdapterOptions {
+struct AdapterOptions : DistributedOptions {
   bool check_input = true;
+
+  /// By default each rank acts on its own, as Ifpack2's methods do.
+  AdapterOptions() { rank_overlap = 0; }
+
   template <class Visitor>
   void describe(Visitor& visit) {
+    DistributedOptions::describe(visit);
     visit("check_input", check_input,
           "where the algorithm needs a symmetric matrix with a positive diagonal: check that each rank's own "
           "part is one, in "
@@ -34,13 +41,16 @@ struct AdapterOptions {
 /// Ifpack2::Preconditioner, for Belos, Ifpack2::AdditiveSchwarz and all that takes one.
 ///
 /// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other
-/// columns is left out and counted. `initialize` looks at the pattern, `compute` at the values; both are
+/// columns is left out and counted. With `rank_overlap` = -1 the inverses by rows of a CrsMatrix (fsai,
+/// nonsymmetric_fsai, spai, isai) are those that one rank would find, and with a number above 0 other methods
+/// are restricted additive Schwarz, see DistributedPreconditioner: `apply` is collective then. `initialize`
+/// looks at the pattern, `compute` at the values; both are
 /// collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is not copied;
 /// anything else is, and the report says so. After a change of A's values `apply` goes on with the old ones
 /// until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by default: every
 /// `compute` is a fresh one.
 ///
-/// `apply` is not collective and allocates nothing once it was called with as many vectors since the last
+/// `apply` is not collective by default, and allocates nothing once it was called with as many vectors since the last
 /// `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its views). Two
 /// threads must not apply the same object at once. Times are wall seconds; those of `apply` are of its launch
 /// on a device.
@@ -124,8 +134,9 @@ class Preconditioner
     m_initialized = m_computed = false;
     tpetra::check_distribution(*a);
     forget();  // its memory is free before the next one needs as much
-    auto fresh = m_configurator->build();
     m_report = {};
+    if (initialize_across(*a)) return;
+    auto fresh = m_configurator->build();
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
       fresh->symbolic(m_space, local.view());
@@ -157,10 +168,16 @@ class Preconditioner
       const local_matrix_type local(m_space, *a);
       if (m_configurator->properties().needs_spd && m_adapter_options.check_input)
         check_local_spd_input<scalar_type, space_type>(m_space, local.view());
-      m_preconditioner->numeric(m_space, local.view());
+      if (m_preconditioner) m_preconditioner->numeric(m_space, local.view());
       copied = local.copied();
     });
-    finish_report(copied);
+    if (m_across) {
+      m_across->numeric(m_space, *distributed(*a));
+      m_report = m_across->report();
+      if (!copied.empty()) m_report.notes.push_back(copied);
+    } else {
+      finish_report(copied);
+    }
     m_initialized = m_computed = true;
     ++m_num_compute;
     m_compute_seconds += timer.seconds();
@@ -177,12 +194,14 @@ class Preconditioner
     if (!m_computed)
       throw std::runtime_error(m_name + ": apply was called before compute (or after a compute that failed)");
     const Kokkos::Timer timer;
-    m_application(m_space, *m_preconditioner, x, y, mode, alpha, beta);
+    m_application(m_space, applied(), x, y, mode, alpha, beta);
     ++m_num_apply;
     m_apply_seconds += timer.seconds();
     m_apply_flops += m_report.apply_flops * static_cast<double>(x.getNumVectors());
   }
-  bool hasTransposeApply() const override { return m_preconditioner && m_preconditioner->is_symmetric(); }
+  bool hasTransposeApply() const override {
+    return (m_preconditioner || m_across) && applied().is_symmetric();
+  }
 
   // ------------------------------------------------------------------------------------------------------
   // what happened
@@ -215,11 +234,11 @@ class Preconditioner
     return tpetra::merged_report(*a.getComm(), m_report, global);
   }
 
-  /// The preconditioner of this rank's rows: what Prekond's own solvers take. \throws std::runtime_error
-  /// before compute
-  const preconditioner_type& local() const {
+  /// What Prekond's own solvers take, on this rank's part of vectors. \throws std::runtime_error before
+  /// compute
+  const prekond::Preconditioner<scalar_type, space_type>& local() const {
     if (!m_computed) throw std::runtime_error(m_name + ": there is nothing to apply before compute");
-    return *m_preconditioner;
+    return applied();
   }
 
   std::string description() const override {
@@ -268,8 +287,41 @@ class Preconditioner
     return all;
   }
 
+  using distributed_type =
+      tpetra::DistributedCrsMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
+  using across_type = DistributedPreconditioner<scalar_type, space_type>;
+  using crs_matrix_type =
+      Tpetra::CrsMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
+
+  const prekond::Preconditioner<scalar_type, space_type>& applied() const {
+    if (m_across) return *m_across;
+    return *m_preconditioner;
+  }
+
+  /// Collective. For one phase: while it lives the matrix's values are on the device.
+  std::unique_ptr<distributed_type> distributed(const row_matrix_type& a) const {
+    const auto& crs = dynamic_cast<const crs_matrix_type&>(a);
+    return std::make_unique<distributed_type>(m_space, Teuchos::rcpFromRef(crs));
+  }
+
+  /// Collective. \returns false where each rank is to act on its own
+  bool initialize_across(const row_matrix_type& a) {
+    const bool is_crs = dynamic_cast<const crs_matrix_type*>(&a) != nullptr;
+    if (!is_crs || a.getComm()->getSize() == 1 || m_adapter_options.rank_overlap == 0) return false;
+    const Kokkos::Timer timer;
+    auto across = std::make_unique<across_type>(*m_configurator, m_adapter_options);
+    if (across->method().reach().levels < 0 && m_adapter_options.rank_overlap < 0) return false;
+    across->symbolic(m_space, *distributed(a));
+    m_across = std::move(across);
+    m_initialized = true;
+    ++m_num_initialize;
+    m_initialize_seconds += timer.seconds();
+    return true;
+  }
+
   void forget() {
     m_preconditioner = nullptr;
+    m_across = nullptr;
     m_application = {};
   }
 
@@ -342,7 +394,8 @@ class Preconditioner
   mutable AdapterOptions m_adapter_options;  // mutable: option fields are bound to what they may set
   Teuchos::RCP<const row_matrix_type> m_matrix;
   space_type m_space;
-  std::unique_ptr<preconditioner_type> m_preconditioner;
+  std::unique_ptr<preconditioner_type> m_preconditioner;  ///< where each rank acts on its own
+  std::unique_ptr<across_type> m_across;
   Report m_report;
   bool m_initialized = false;
   bool m_computed = false;

@@ -6,6 +6,10 @@
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
+#include <Teuchos_CommHelpers.hpp>
+#include <Tpetra_RowMatrixTransposer.hpp>
+
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,11 +41,13 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
         },
         [](std::int64_t) { return std::string(); });
     m_remote = impl::map_of(remote, *m_a->getRowMap());
-    m_import.emplace(m_a->getRowMap(), m_remote);
+    m_import = impl::make_import<Scalar, Node>(m_a->getRowMap(), m_remote);
   }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
+
+  CsrView<Scalar, Space> own_rows() const override { return m_rows->view(); }
 
   std::int64_t num_rows() const override { return m_rows->view().num_rows; }
   std::int64_t num_cols() const override { return m_rows->view().num_cols; }
@@ -65,7 +71,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::make_import");
-    return std::make_unique<import_type>(
+    return impl::make_import<Scalar, Node>(
         m_a->getRowMap(),
         impl::map_of(impl::checked_numbers<Space>(global, *m_a->getRowMap()), *m_a->getRowMap()));
   }
@@ -74,6 +80,27 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
                                         VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::remote_rows");
     return impl::fetch_rows(*m_a, impl::checked_numbers<Space>(global, *m_a->getRowMap()));
+  }
+
+  /// By Tpetra, whose transposer works on the host where its device is one.
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space& space) const override {
+    space.fence("prekond::tpetra::transposed");
+    Tpetra::RowMatrixTransposer<Scalar, LocalOrdinal, GlobalOrdinal, Node> transposer(
+        m_a);
+    return std::make_unique<DistributedCrsMatrix>(space, transposer.createTranspose());
+  }
+
+  void together(const std::function<void()>& work) const override {
+    prekond::tpetra::together(*m_a->getComm(), work, [this](std::int64_t row) {
+      return row < 0 || row >= num_rows() ? std::string()
+                                          : "its row " + std::to_string(row + 1) + " has the global index " +
+                                                std::to_string(global_number(row));
+    });
+  }
+  double largest(double value) const override {
+    double all = value;
+    Teuchos::reduceAll(*m_a->getComm(), Teuchos::REDUCE_MAX, 1, &value, &all);
+    return all;
   }
 
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
@@ -92,7 +119,6 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
 
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
-  using import_type = impl::RemoteImport<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
   /// The columns behind the rank's own, in the order in which LocalMatrix has them.
   std::vector<GlobalOrdinal> columns_of_others() const {
@@ -132,7 +158,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   CommReducer<Scalar, Space> m_reducer;
   std::optional<local_type> m_rows;
   Teuchos::RCP<const map_type> m_remote;
-  std::optional<import_type> m_import;
+  std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
 };
 
 }  // namespace prekond::tpetra

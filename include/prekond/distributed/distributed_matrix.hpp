@@ -5,8 +5,10 @@
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/distributed/vector_import.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 namespace prekond {
@@ -25,9 +27,6 @@ struct RemoteRows {
 /// of the other ranks. Each row is one rank's; its global number, which columns share, is unique. Adapters
 /// derive from it, one for each library that sends the messages.
 ///
-/// The rank's own rows are not part of it: they are a CSR or a block matrix of num_rows() x num_cols(), which
-/// a setup is given beside this. Their first num_rows() columns are the rank's own.
-///
 /// Members marked "collective" are called by all ranks, in the same order. The object is for one thread at a
 /// time.
 template <class Scalar, class Space>
@@ -44,6 +43,10 @@ class DistributedMatrix {
   virtual std::int64_t num_cols() const = 0;
   /// The rows of all ranks.
   virtual std::int64_t num_global_rows() const = 0;
+
+  /// This rank's rows, num_rows() x num_cols(), sorted: the first num_rows() columns are its own. They stay as
+  /// long as the object, and have the values that the matrix has now.
+  virtual CsrView<Scalar, Space> own_rows() const = 0;
 
   /// The global number of a local column, and of a local row, for messages. \pre 0 <= column < num_cols()
   virtual std::int64_t global_number(std::int64_t column) const = 0;
@@ -70,6 +73,15 @@ class DistributedMatrix {
   /// A rank that needs none gives an empty list. \throws InputError as make_import does
   virtual RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                                 VectorView<const std::int64_t, Space> global) const = 0;
+
+  /// Collective. A^T, its rows distributed as A's, in the same order on each rank.
+  virtual std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space& space) const = 0;
+
+  /// Collective. Each rank does the work, in which it talks to no other. Where it throws on any, all throw
+  /// that of the lowest rank; a row that it names (InputError::row) is a local one.
+  virtual void together(const std::function<void()>& work) const = 0;
+  /// Collective. The largest of the ranks' values.
+  virtual double largest(double value) const = 0;
 
   /// Collective. Hands out a vector that rank 0 has whole, entry i that of global number i: `own` gets the
   /// entries of this rank's rows. `whole` has num_global_rows() entries on rank 0 and is not looked at

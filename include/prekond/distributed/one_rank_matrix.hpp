@@ -4,6 +4,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -24,10 +25,10 @@ class NoImport : public VectorImport<Scalar, Space> {
   explicit NoImport(std::int64_t num_rows) : m_num_rows(num_rows) {}
   std::int64_t num_rows() const override { return m_num_rows; }
   std::int64_t num_cols() const override { return m_num_rows; }
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-             MultiVectorView<Scalar, Space> all) const override {
-    Kokkos::deep_copy(space, all, x);
-  }
+  void start(const Space&, MultiVectorView<const Scalar, Space>) const override {}
+  void finish(const Space&, MultiVectorView<Scalar, Space>) const override {}
+  void start_reverse(const Space&, MultiVectorView<const Scalar, Space>) const override {}
+  void finish_reverse(const Space&, MultiVectorView<Scalar, Space>) const override {}
 
  private:
   std::int64_t m_num_rows;
@@ -40,9 +41,11 @@ class NoImport : public VectorImport<Scalar, Space> {
 template <class Scalar, class Space>
 class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
  public:
-  /// \throws InputError where the operator is not square
-  explicit OneRankMatrix(std::shared_ptr<const Operator<Scalar, Space>> product)
-      : m_product(std::move(product)), m_import(m_product->num_rows()) {
+  /// `rows`: what own_rows() returns, which need not be known where no setup asks for it. \throws InputError
+  /// where the operator is not square
+  explicit OneRankMatrix(std::shared_ptr<const Operator<Scalar, Space>> product,
+                         const CsrView<Scalar, Space>& rows = {})
+      : m_product(std::move(product)), m_rows(rows), m_import(m_product->num_rows()) {
     if (m_product->num_cols() != m_product->num_rows())
       throw InputError("a distributed matrix has to be square; this one has " +
                        std::to_string(m_product->num_rows()) + " rows and " +
@@ -52,6 +55,7 @@ class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
   std::int64_t num_rows() const override { return m_product->num_rows(); }
   std::int64_t num_cols() const override { return num_rows(); }
   std::int64_t num_global_rows() const override { return num_rows(); }
+  CsrView<Scalar, Space> own_rows() const override { return m_rows; }
   std::int64_t global_number(std::int64_t column) const override { return column; }
 
   Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
@@ -81,6 +85,13 @@ class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
     return none;
   }
 
+  /// \throws std::logic_error: a rank that is alone has no need of it
+  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space&) const override {
+    throw std::logic_error("a matrix of one rank is transposed by transpose()");
+  }
+  void together(const std::function<void()>& work) const override { work(); }
+  double largest(double value) const override { return value; }
+
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
                VectorView<Scalar, Space> own) const override {
     Kokkos::deep_copy(space, own, whole);
@@ -97,6 +108,7 @@ class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
   }
 
   std::shared_ptr<const Operator<Scalar, Space>> m_product;
+  CsrView<Scalar, Space> m_rows;
   Reducer<Scalar, Space> m_reducer;
   impl::NoImport<Scalar, Space> m_import;
 };

@@ -115,6 +115,27 @@ class MatrixSource {
     m_remote_rows = rows;
   }
 
+  /// Rows whose part of an inverse is wanted, 1 each; of the others, which are 0, a setup by rows may keep the
+  /// diagonal alone. Empty: all rows.
+  const VectorView<const unsigned char, Space>& wanted_rows() const { return m_wanted_rows; }
+  /// \throws InputError where there are not as many as rows
+  void set_wanted_rows(const VectorView<const unsigned char, Space>& wanted) {
+    if (wanted.extent(0) != static_cast<std::size_t>(m_num_rows))
+      throw InputError("MatrixSource: " + std::to_string(wanted.extent(0)) + " marks of wanted rows for " +
+                       std::to_string(m_num_rows) + " rows");
+    m_wanted_rows = wanted;
+  }
+
+  /// The least and the largest |a_ii| of a whole of which the matrix is a part; 1 and 0 where none were given.
+  /// What a setup decides by the range of the diagonal is then decided alike for all parts.
+  double least_diagonal() const { return m_least_diagonal; }
+  double largest_diagonal() const { return m_largest_diagonal; }
+  bool knows_diagonals() const { return m_least_diagonal <= m_largest_diagonal; }
+  void set_diagonals(double least, double largest) {
+    m_least_diagonal = least;
+    m_largest_diagonal = largest;
+  }
+
  private:
   /// The rows of blocks, made when they are wanted.
   class Expansion {
@@ -149,6 +170,9 @@ class MatrixSource {
   std::optional<matrix_view> m_remote_rows;
   int m_unknowns_per_node = 1;
   vectors_view m_near_null_space;
+  VectorView<const unsigned char, Space> m_wanted_rows;
+  double m_least_diagonal = 1;
+  double m_largest_diagonal = 0;
 };
 
 }  // namespace prekond

@@ -197,6 +197,14 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   /// range \pre columns ascend
   void set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
+  /// A step leads to a neighbour of the pattern. See Fsai for blocks.
+  RowReach reach() const override {
+    if (m_options.block_size == 0) return {};
+    return {.levels = m_options.initial_power + *m_options.max_steps,
+            .block_rows = m_options.block_size,
+            .adaptive = true};
+  }
+
   const AdaptiveFsaiOptions& options() const { return m_options; }
 
  protected:
@@ -221,7 +229,8 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
                                const Supernodes<Space>& supernodes);
   /// Does the pattern work anew, and notes it, where symbolic saw another pattern.
   void check_pattern_work(const Space& space, const matrix_source& source, Report& report);
-  CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& grown_on) const;
+  CsrGraph<Space> initial_pattern(const Space& space, const matrix_view& grown_on,
+                                  const VectorView<const unsigned char, Space>& wanted) const;
   bool keeps_pattern() const { return m_options.reuse == Reuse::pattern && this->has_inverse(); }
   bool extends() const { return m_options.reuse == Reuse::extend && this->has_inverse(); }
   /// Is the pattern that rows grow on A's, and not that of its large entries?

@@ -125,6 +125,13 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
   std::string name() const override { return FsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
 
+  /// A row depends on the columns of its pattern, and a block's rows on those of all of them. Rows that are
+  /// found to be alike (block_size 0) depend on their neighbours by number, and are not for several ranks.
+  RowReach reach() const override {
+    if (m_options.block_size == 0) return {};
+    return {.levels = m_options.power, .block_rows = m_options.block_size};
+  }
+
   const FsaiOptions& options() const { return m_options; }
 
  protected:

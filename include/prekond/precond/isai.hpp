@@ -161,6 +161,12 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   /// Of kind spd, what has G; else null.
   const Fsai<Scalar, Space>* factored() const { return m_factored; }
 
+  /// The relaxation's steps are with all of A.
+  RowReach reach() const override {
+    if (m_options.relaxation_steps > 0) return {};
+    return {.levels = m_options.power};
+  }
+
   const IsaiOptions& options() const { return m_options; }
 
  protected:

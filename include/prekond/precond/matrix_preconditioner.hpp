@@ -15,6 +15,16 @@
 
 namespace prekond {
 
+/// What a part of an inverse depends on, for a setup over several ranks: a row's part on the rows of A that
+/// `levels` steps along its entries lead to.
+struct RowReach {
+  int levels = -1;          ///< -1: on all rows
+  bool both_ways = false;   ///< the steps lead along the entries of A^T too
+  bool by_columns = false;  ///< it is a column of the inverse that depends so, not a row
+  int block_rows = 1;       ///< rows b k .. b k + b - 1 are found together
+  bool adaptive = false;    ///< fewer levels bound what is found, and leave it an inverse of its kind
+};
+
 /// A preconditioner made from a matrix in two phases, and applied.
 ///
 /// `symbolic(space, A)` looks at the pattern; `numeric(space, A)` at the values, and may be called again when
@@ -65,6 +75,9 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   virtual Properties properties() const { return {}; }
   bool is_symmetric() const final { return properties().symmetry == Symmetry::symmetric; }
   bool is_nonsymmetric() const final { return properties().symmetry == Symmetry::nonsymmetric; }
+
+  /// How far a part of the inverse reaches. Here: it depends on all rows.
+  virtual RowReach reach() const { return {}; }
 
   const Report& report() const override { return m_report; }
 

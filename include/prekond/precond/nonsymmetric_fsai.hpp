@@ -109,9 +109,12 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
   const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
 
+  RowReach reach() const override { return {.levels = m_options.power, .both_ways = m_options.power > 0}; }
+
   const NonsymmetricFsaiOptions& options() const { return m_options; }
 
  private:
+  CsrGraph<Space> pattern_of(const Space& space, const matrix_view& a) const;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override;
 

@@ -119,7 +119,7 @@ class BlockGrowth {
   }
 
   KOKKOS_FUNCTION int members() const { return m_members; }
-  KOKKOS_FUNCTION int growth_limit() const { return m_p.growth_limit - (m_size - 1); }
+  KOKKOS_FUNCTION int growth_limit() const { return m_p.limit_of(m_first, m_size) - (m_size - 1); }
   KOKKOS_FUNCTION int member_column(int p) const { return m_set.member_cols[p]; }
   KOKKOS_FUNCTION Real pivot() const { return m_pivot; }
   KOKKOS_FUNCTION int slots_used() const { return slots_filled(); }

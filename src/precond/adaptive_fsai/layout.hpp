@@ -46,6 +46,15 @@ struct Parameters {
   double step_tolerance;
   double candidate_floor;
   double pivot_floor;
+  const unsigned char* wanted = nullptr;  ///< not 0: rows that grow; null: all do
+
+  /// Up to how many entries the row may grow, or rows first .. first + count - 1 together.
+  KOKKOS_FUNCTION int limit_of(int first, int count = 1) const {
+    if (wanted == nullptr) return growth_limit;
+    for (int r = 0; r < count; ++r)
+      if (wanted[first + r] != 0) return growth_limit;
+    return 0;
+  }
 };
 
 /// A row of A whose entries left of column i have their slots remembered.

@@ -9,6 +9,7 @@
 #include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/wanted_rows.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
 #include "precond/adaptive_fsai/flops.hpp"
@@ -226,7 +227,8 @@ auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_sourc
   if (kept) return work;
   work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
   if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
-    work.start = unite(space, power(space, a), work.supernodes);
+    work.start = unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()),
+                       work.supernodes);
   return work;
 }
 
@@ -255,7 +257,8 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const Csr
 
 template <class Scalar, class Space>
 CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
-                                                             const matrix_view& grown_on) const {
+                                                             const matrix_view& grown_on,
+                                                             const VectorView<const unsigned char, Space>& wanted) const {
   const std::int64_t n = grown_on.num_rows;
   if (extends())
     return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);
@@ -265,7 +268,7 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
   }
   if (m_options.initial_power == 0) return {};
   if (m_work.start.row_ptrs.extent(0) > 0) return m_work.start;
-  return unite(space, power(space, grown_on), m_work.supernodes);
+  return unite(space, keep_wanted_rows<Space>(space, power(space, grown_on), wanted), m_work.supernodes);
 }
 
 template <class Scalar, class Space>
@@ -294,6 +297,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   const bool kept = keeps_pattern();
   report.pattern_kept = kept;
   impl::check_diagonal(range, name());
+  impl::widen(range, source);
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
   if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   if (scaled.is_graded())
@@ -317,7 +321,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   CsrGraph<Space> start;
   Supernodes<Space> supernodes;
   if (!kept) {
-    start = initial_pattern(space, grown_on);
+    start = initial_pattern(space, grown_on, source.wanted_rows());
     supernodes = m_work.supernodes;
     if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
   }
@@ -331,8 +335,9 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
   const std::int64_t longest =
       inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
-  const inner::Parameters parameters =
+  inner::Parameters parameters =
       inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
+  if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
   const inner::Sources<Space> sources{
       kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
       supernodes, representatives};

@@ -46,7 +46,7 @@ class RowState {
   static constexpr int width = Level::width;
 
   KOKKOS_FUNCTION int members() const { return m_members; }
-  KOKKOS_FUNCTION int growth_limit() const { return m_p.growth_limit; }
+  KOKKOS_FUNCTION int growth_limit() const { return m_p.limit_of(m_i); }
   KOKKOS_FUNCTION Real psi() const { return m_psi; }
   KOKKOS_FUNCTION Number value(int p) const { return m_g[p]; }
   KOKKOS_FUNCTION Real pivot() const { return m_pivot; }

@@ -6,7 +6,9 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -24,6 +26,14 @@ struct DiagonalRange {
 template <class Scalar, class Space>
 DiagonalRange<Scalar> extract_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
                                        VectorView<real_type_t<Scalar>, Space> diagonal);
+
+/// The range of the whole that the source is a part of, where it knows that.
+template <class Scalar, class Space>
+void widen(DiagonalRange<Scalar>& range, const MatrixSource<Scalar, Space>& source) {
+  if (!source.knows_diagonals()) return;
+  range.min = std::min(range.min, static_cast<real_type_t<Scalar>>(source.least_diagonal()));
+  range.max = std::max(range.max, static_cast<real_type_t<Scalar>>(source.largest_diagonal()));
+}
 
 /// \throws InputError for a row without a positive (and real) diagonal entry
 template <class Scalar>

@@ -5,6 +5,7 @@
 #include <prekond/pattern/block_rows.hpp>
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/wanted_rows.hpp>
 #include <prekond/precond/fsai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
@@ -62,7 +63,9 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
   const int b = block_rows(source);
   FsaiOptions options = m_options;
   options.block_size = block_size_for(source);
-  CsrGraph<Space> pattern = b > 0 ? block_pattern(space, source) : row_pattern(space, source.csr());
+  CsrGraph<Space> pattern = b > 0 ? block_pattern(space, source)
+                                  : keep_wanted_rows<Space>(space, row_pattern(space, source.csr()),
+                                                            source.wanted_rows());
   const auto supernodes = impl::choose_supernodes<Space>(space, source, options);
   std::string note;
   if (options.block_size != 1) {
@@ -99,8 +102,9 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
   const auto diagonal =
       allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
   const auto held_diagonal = meter.hold(diagonal);
-  const auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   impl::check_diagonal(range, name());
+  impl::widen(range, source);
   // What is found is the same in exact arithmetic, whatever each row's scale is.
   const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max, meter);
   if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);

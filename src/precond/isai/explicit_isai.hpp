@@ -4,6 +4,7 @@
 /// What the ISAIs with an explicit M have in common.
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/wanted_rows.hpp>
 #include <prekond/precond/isai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
@@ -36,9 +37,11 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
     const matrix_view& a = source.csr();
     if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
-    if (m_options.prefilter == 0) return power_of_part(space, a);
-    return power_of_part(space,
-                         threshold<Scalar, Space>(space, a, m_options.prefilter, m_options.unit_diagonal));
+    const auto power = m_options.prefilter == 0
+                           ? power_of_part(space, a)
+                           : power_of_part(space, threshold<Scalar, Space>(space, a, m_options.prefilter,
+                                                                           m_options.unit_diagonal));
+    return keep_wanted_rows<Space>(space, power, source.wanted_rows());
   }
 
   const IsaiOptions& options() const { return m_options; }

@@ -5,6 +5,7 @@
 #include <prekond/pattern/power.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/wanted_rows.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
@@ -16,7 +17,11 @@ namespace prekond {
 template <class Scalar, class Space>
 CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::make_pattern(const Space& space,
                                                               const matrix_source& source) {
-  const matrix_view& a = source.csr();
+  return keep_wanted_rows<Space>(space, pattern_of(space, source.csr()), source.wanted_rows());
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::pattern_of(const Space& space, const matrix_view& a) const {
   if (this->has_user_pattern()) return this->user_pattern(a);
   CsrGraph<Space> filtered;
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);

@@ -3,14 +3,14 @@
 #pragma once
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
 #include <prekond/adapters/agreement.hpp>
-#include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
 #include <Tpetra_CrsMatrix.hpp>
+#include <Tpetra_Distributor.hpp>
 #include <Tpetra_Import.hpp>
-#include <Tpetra_MultiVector.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -63,47 +63,52 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   return numbers;
 }
 
-/// The entries of `remote` behind those of `rows`. Keeps as many vectors over `remote` as it was applied to
-/// at once.
-template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
-class RemoteImport : public VectorImport<Scalar, typename Node::execution_space> {
+/// The messages of an Import, by its own plan. Host memory only: what MPI does with device buffers is not
+/// relied on.
+template <class Scalar, class Import>
+class ImportMessages : public Messages<Scalar> {
  public:
-  using Space = typename Node::execution_space;
-  using map_type = Tpetra::Map<LocalOrdinal, GlobalOrdinal, Node>;
+  explicit ImportMessages(Teuchos::RCP<const Import> import)
+      : m_import(std::move(import)),
+        m_num_sent(static_cast<std::size_t>(m_import->getExportLIDs().size())),
+        m_num_received(static_cast<std::size_t>(m_import->getRemoteLIDs().size())) {}
 
-  /// Collective.
-  RemoteImport(const Teuchos::RCP<const map_type>& rows, const Teuchos::RCP<const map_type>& remote)
-      : m_rows(rows), m_remote(remote), m_import(rows, remote), m_received(remote) {}
-
-  std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_rows->getLocalNumElements()); }
-  std::int64_t num_cols() const override {
-    return num_rows() + static_cast<std::int64_t>(m_remote->getLocalNumElements());
+  void start(const Scalar* sent, Scalar* received, int k) override {
+    plan().doPosts(View<const Scalar>(sent, m_num_sent * k), k, View<Scalar>(received, m_num_received * k));
   }
-
-  void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
-             MultiVectorView<Scalar, Space> all) const override {
-    if (all.extent(1) == 0) return;
-    const auto part = [&](std::int64_t begin, std::int64_t end) {
-      return Kokkos::subview(all, std::make_pair(begin, end), Kokkos::ALL);
-    };
-    Kokkos::deep_copy(space, part(0, num_rows()), x);
-    multivector_type& received = m_received.first(all.extent(1));
-    if (space != Space()) space.fence("prekond::tpetra::import::before");
-    received.doImport(wrap<multivector_type>(m_rows, x), m_import, Tpetra::INSERT);
-    if (space != Space()) Space().fence("prekond::tpetra::import::after");
-    const MultiVectorView<const Scalar, Space> entries =
-        received.getLocalViewDevice(Tpetra::Access::ReadOnly);
-    Kokkos::deep_copy(space, part(num_rows(), num_cols()), entries);
+  void finish() override { plan().doWaits(); }
+  void start_reverse(const Scalar* received, Scalar* sent, int k) override {
+    plan().doReversePosts(View<const Scalar>(received, m_num_received * k), k,
+                          View<Scalar>(sent, m_num_sent * k));
   }
+  void finish_reverse() override { plan().doReverseWaits(); }
 
  private:
-  using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
+  template <class T>
+  using View =
+      Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  Tpetra::Distributor& plan() const { return m_import->getDistributor(); }
 
-  Teuchos::RCP<const map_type> m_rows;
-  Teuchos::RCP<const map_type> m_remote;
-  Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> m_import;
-  mutable ReceivedVectors<multivector_type> m_received;
+  Teuchos::RCP<const Import> m_import;
+  std::size_t m_num_sent, m_num_received;
 };
+
+template <class Array>
+std::vector<int> to_ints(const Array& list) {
+  return {list.begin(), list.end()};
+}
+
+/// Brings the entries of `remote`, in that order. Collective.
+template <class Scalar, class Node, class Map>
+std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_import(
+    const Teuchos::RCP<const Map>& rows, const Teuchos::RCP<const Map>& remote) {
+  using Space = typename Node::execution_space;
+  using Import = Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node>;
+  const auto import = Teuchos::rcp(new const Import(rows, remote));
+  return std::make_unique<BufferedImport<Scalar, Space>>(
+      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import->getExportLIDs()),
+      to_ints(import->getRemoteLIDs()), std::make_unique<ImportMessages<Scalar, Import>>(import));
+}
 
 /// The rows of `a` whose numbers this rank gives, sorted by column. Collective. \pre checked_numbers
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/operator.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/remote_part.hpp>
+
+#include <functional>
+#include <memory>
+#include <utility>
+
+namespace prekond {
+
+namespace impl {
+
+/// Columns below `num_own` by their numbers, the others left out; or the others, counted from 0.
+template <class Space>
+struct NumberPart {
+  int num_own;
+  bool own;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(int c) const {
+    columns(c) = own ? (c < num_own ? c : -1) : c - num_own;
+  }
+};
+
+}  // namespace impl
+
+/// y = A x for a distributed matrix, with the messages under way while the rank multiplies its own columns:
+///
+///   start the exchange of x;  y = D x;  finish;  y = y + O x_remote,
+///
+/// for this rank's rows [D O]. Holds a copy of both parts, the values that the matrix has now, and as many
+/// remote vectors as it was applied to at once; the matrix itself has to outlive it. Not to be applied by two
+/// threads at once. D in any format, by `make_own`.
+///
+/// Source: Ma, Cai (2021), section 3.2, the products MDP and ODP.
+template <class Scalar, class Space>
+class SplitOperator : public Operator<Scalar, Space> {
+ public:
+  using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  using MakeOperator = std::function<std::unique_ptr<Operator<Scalar, Space>>(const matrix_type&)>;
+
+  /// Not collective. Fences.
+  SplitOperator(const Space& space, const DistributedMatrix<Scalar, Space>& a, const MakeOperator& make_own)
+      : m_a(a) {
+    const CsrView<Scalar, Space> rows = a.own_rows();
+    const auto columns =
+        allocate<Vector<int, Space>>(space, "prekond::split_operator::columns", rows.num_cols);
+    const auto part = [&](bool own) {
+      Kokkos::parallel_for("prekond::split_operator::number",
+                           Kokkos::RangePolicy<Space>(space, 0, rows.num_cols),
+                           impl::NumberPart<Space>{static_cast<int>(rows.num_rows), own, columns});
+      return select_entries<Scalar, Space>(space, "prekond::split_operator", rows, rows.num_rows, {}, columns,
+                                           own ? rows.num_rows : rows.num_cols - rows.num_rows);
+    };
+    m_remote = RemotePart<Scalar, Space>(space, part(false));
+    m_own = make_own(part(true));
+    space.fence("prekond::split_operator::made");
+    reserve(space, 1);
+  }
+
+  std::int64_t num_rows() const override { return m_a.num_rows(); }
+  std::int64_t num_cols() const override { return m_a.num_rows(); }
+
+  /// Collective.
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Scalar alpha = 1, Scalar beta = 0) const override {
+    if (y.extent(1) == 0) return;
+    if (y.extent(1) > m_received.extent(1)) reserve(space, y.extent(1));
+    const MultiVectorView<Scalar, Space> received =
+        Kokkos::subview(m_received, Kokkos::ALL, std::make_pair(std::size_t(0), y.extent(1)));
+    const VectorImport<Scalar, Space>& import = m_a.column_import();
+    import.start(space, x);
+    m_own->apply(space, x, y, alpha, beta);
+    import.finish(space, received);
+    m_remote.add_product(space, alpha, received, y);
+  }
+
+ private:
+  void reserve(const Space& space, std::size_t k) const {
+    m_received = allocate<MultiVector<Scalar, Space>>(space, "prekond::split_operator::received",
+                                                      m_a.num_cols() - m_a.num_rows(), k);
+  }
+
+  const DistributedMatrix<Scalar, Space>& m_a;
+  std::unique_ptr<Operator<Scalar, Space>> m_own;
+  RemotePart<Scalar, Space> m_remote;
+  mutable MultiVector<Scalar, Space> m_received;
+};
+
+}  // namespace prekond

@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/registry.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/stored_matrix.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace prekond {
+
+namespace impl::distributed {
+template <class Scalar, class Space>
+class Overlap;
+template <class Scalar, class Space>
+class Application;
+}  // namespace impl::distributed
+
+/// A rank's part of a sparse matrix: its rows in its own columns and in those of other ranks, whose global
+/// numbers are given.
+template <class Scalar, class Space>
+struct RankRows {
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> own, remote;
+  Vector<std::int64_t, Space> remote_numbers;
+};
+
+/// How a method is set up on several ranks. They stand beside the method's own options.
+struct DistributedOptions {
+  int rank_overlap = -1;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("rank_overlap", rank_overlap, -1, 1000000,
+          "on several ranks: levels of other ranks' rows that a rank's setup reads. -1: of fsai, "
+          "nonsymmetric_fsai, spai and isai as many as they need to be what one rank finds, of adaptive_fsai "
+          "at most 4, of other methods none; 0: none, block Jacobi over the ranks; more: of adaptive_fsai up "
+          "to its steps, where it is what one rank finds; of methods for the whole matrix, restricted "
+          "additive Schwarz");
+  }
+};
+
+/// A preconditioner of a distributed matrix, by any method: its phases and applications are collective.
+///
+/// - A method whose rows (or columns) of the inverse depend on few rows of A (`reach()`: the static FSAI of
+///   symmetric and general matrices, SPAI, ISAI) is what one rank finds for the whole matrix, on any number
+///   of ranks: a rank imports the rows that its own depend on, sorted by their global numbers, and solves for
+///   its own rows. G's entries have the same bits. y = G^T (G x) is two products: of G with the entries of x
+///   that are imported, and of G^T, whose contributions to other ranks' entries are sent to them and added in
+///   the order of the ranks. Both multiply the rank's own part while the messages are under way.
+/// - The adaptive FSAI likewise, with the rows of `rank_overlap` levels: with as many as it has steps it is
+///   what one rank finds; with fewer, rows near the border grow within the levels, G^T G is symmetric and
+///   positive definite all the same, and the report counts the entries beyond.
+/// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
+///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
+///   restricted additive Schwarz, which is not symmetric.
+///
+/// Rows that other ranks import are not solved twice: in the overlap a setup has the diagonal alone. Stored
+/// precision and format are those of the method's options; the small parts that couple ranks are kept in full
+/// precision. With `storage` half, the rows of G get their scales from the rank's own part, which rounds a
+/// little differently than on one rank.
+///
+/// Cost beyond the method's: for L levels, L - 1 exchanges of rows in `symbolic` and one in each `numeric`;
+/// A^T once where the method needs columns. Memory: the rank's rows and the imported ones, until the phase
+/// ends. An application: one message a neighbour in each direction (explicit inverses: in one).
+///
+/// A user's pattern (set_pattern) is for one rank.
+///
+/// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4; Cai, Sarkis,
+/// SIAM J. Sci. Comput. 21 (1999).
+template <class Scalar, class Space>
+class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
+ public:
+  using Method = MatrixPreconditioner<Scalar, Space>;
+  using Distributed = DistributedMatrix<Scalar, Space>;
+
+  /// `method` is to keep its matrices in full precision and as CSR where it has a reach; `as` is how they are
+  /// kept here.
+  DistributedPreconditioner(std::unique_ptr<Method> method, StoredAs as,
+                            const DistributedOptions& options = {});
+  /// A method with its options.
+  explicit DistributedPreconditioner(const Configurator<Method>& method,
+                                     const DistributedOptions& options = {});
+  ~DistributedPreconditioner() override;
+
+  /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
+  void symbolic(const Space& space, const Distributed& a);
+  void numeric(const Space& space, const Distributed& a);
+
+  /// Collective: by all ranks with as many vectors. One application at a time.
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace& workspace) const override;
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+
+  std::string name() const override { return m_method->name(); }
+  std::int64_t num_rows() const override { return m_num_rows; }
+  bool is_symmetric() const override { return !m_is_schwarz && m_method->is_symmetric(); }
+  bool is_nonsymmetric() const override { return m_is_schwarz || m_method->is_nonsymmetric(); }
+  /// Of this rank; the first row that broke down is a local one, -1 where it is another rank's.
+  const Report& report() const override { return m_report; }
+  void set_listener(const typename Method::Listener& listener) { m_method->set_listener(listener); }
+
+  /// The method on this rank: of its own rows, or of these with the overlap.
+  const Method& method() const { return *m_method; }
+  /// Do applications exchange entries of vectors?
+  bool exchanges() const { return m_application != nullptr; }
+
+  /// This rank's rows of G, of G_L or of M, where applications exchange entries and the values are kept in
+  /// full precision. Of an M by columns (spai from the right), the part in its own columns: the rows of its
+  /// own, and those of other ranks, whose numbers are given.
+  RankRows<Scalar, Space> rows() const;
+
+ private:
+  using Overlap = impl::distributed::Overlap<Scalar, Space>;
+  using Application = impl::distributed::Application<Scalar, Space>;
+
+  int levels(const RowReach& reach) const;
+  MatrixSource<Scalar, Space> source() const;
+  void find_overlap(const Space& space, const Distributed& a);
+  void run_symbolic(const Space& space, const Distributed& a);
+  void run_numeric(const Space& space, const Distributed& a);
+  void set_up(const Distributed& a, const std::function<void()>& phase) const;
+  void find_diagonals(const Space& space, const Distributed& a);
+  std::unique_ptr<const Application> make_application(const Space& space, const Distributed& a) const;
+  Report finished_report() const;
+
+  std::unique_ptr<Method> m_method;
+  StoredAs m_as;
+  DistributedOptions m_options;
+  std::unique_ptr<Overlap> m_overlap;          ///< of the last symbolic, where the method reads other rows
+  std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise
+  bool m_is_fetched = false;  ///< has the overlap the values of this phase?
+  bool m_is_symbolic = false;
+  bool m_is_schwarz = false;
+  std::int64_t m_num_rows = 0;
+  double m_least = 1, m_largest = 0;  ///< of all ranks' |a_ii|
+  Report m_report;
+};
+
+}  // namespace prekond

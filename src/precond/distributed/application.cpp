@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/distributed/application.hpp"
+
+#include <stdexcept>
+#include <utility>
+
+#include "core/relaxed_words.hpp"
+#include "instantiate.hpp"
+
+namespace prekond::impl::distributed {
+namespace {
+
+template <class Scalar, class Space>
+using Block = MultiVectorView<Scalar, Space>;
+
+/// Marks the rows of other ranks that own rows have entries in the columns of, or that have entries in own
+/// columns.
+template <class Space>
+struct MarkUsed {
+  CsrGraphView<Space> graph;
+  VectorView<const int, Space> sources;
+  bool by_rows;
+  VectorView<int, Space> used;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const int row = sources(place);
+    if ((row >= 0) != by_rows) return;
+    for (std::size_t k = graph.row_ptrs(place); k < graph.row_ptrs(place + 1); ++k) {
+      const int col = sources(graph.col_idxs(k));
+      if (by_rows && col < 0) store_relaxed(used(~col), 1);
+      if (!by_rows && col >= 0) used(~row) = 1;
+    }
+  }
+};
+
+/// The numbers of those marked, and each one's rank among them, or -1.
+template <class Space>
+struct TakeUsed {
+  NumbersView<Space> remote;
+  VectorView<int, Space> used;
+  VectorView<std::int64_t, Space> numbers;
+  VectorView<int, Space> places;
+  VectorView<const int, Space> remote_places;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
+    const bool is_used = used(k) == 1;
+    if (final && numbers.extent(0) > 0) {
+      if (is_used) {
+        numbers(count) = remote(k);
+        places(count) = remote_places(k);
+      }
+    }
+    if (final) used(k) = is_used ? static_cast<int>(count) : -1;
+    count += is_used;
+  }
+};
+
+template <class Space>
+struct CountUsed {
+  VectorView<const int, Space> used;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const { count += used(k); }
+};
+
+/// Of each place, the own row there, or the imported entry; -1 for all others.
+template <class Space>
+struct ColumnPart {
+  VectorView<const int, Space> sources;
+  VectorView<const int, Space> used;
+  bool own;
+  VectorView<int, Space> columns;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const int source = sources(place);
+    columns(place) = own ? (source >= 0 ? source : -1) : (source < 0 ? used(~source) : -1);
+  }
+};
+
+template <class Scalar, class Space>
+struct ProductWorkspace : Workspace {
+  MultiVector<Scalar, Space> between, remote;
+};
+
+template <class Space>
+auto first_columns(const Space&, const auto& block, std::size_t k) {
+  return Kokkos::subview(block, Kokkos::ALL, std::make_pair(std::size_t(0), k));
+}
+
+/// M x by rows, M^T-like sums by columns, or one after the other.
+template <class Scalar, class Space>
+class ProductApplication : public Application<Scalar, Space> {
+ public:
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+
+  ProductApplication(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                     const Overlap<Scalar, Space>& overlap, const FoundMatrices<Scalar, Space>& found,
+                     StoredAs as)
+      : m_num_rows(a.num_rows()),
+        m_by_rows(found.rows != nullptr),
+        m_by_columns(found.columns != nullptr),
+        m_is_symmetric(found.are_transposes) {
+    a.together([&] { m_numbers = split(space, overlap, found, as); });
+    m_import = a.make_import(space, m_numbers);
+  }
+
+  void apply(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
+             Workspace& workspace) const override {
+    const auto& work = static_cast<ProductWorkspace<Scalar, Space>&>(workspace);
+    if (x.extent(1) > work.remote.extent(1))
+      throw std::logic_error("the workspace was made for fewer vectors");
+    const Block<Scalar, Space> remote = first_columns(space, work.remote, x.extent(1));
+    if (!m_by_columns) return multiply_rows(space, x, y, remote);
+    if (!m_by_rows) return multiply_columns(space, x, y, remote);
+    const Block<Scalar, Space> between = first_columns(space, work.between, x.extent(1));
+    multiply_rows(space, x, between, remote);
+    multiply_columns(space, between, y, remote);
+  }
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
+    auto work = std::make_unique<ProductWorkspace<Scalar, Space>>();
+    work->between = allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::between",
+                                                         m_by_rows && m_by_columns ? m_num_rows : 0,
+                                                         num_vectors);
+    work->remote = allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::remote",
+                                                        m_import->num_remote(), num_vectors);
+    return work;
+  }
+
+  void report_to(Report& report) const override {
+    report.nnz = m_is_symmetric ? m_rows_nnz : m_rows_nnz + m_columns_nnz;
+    report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m_rows_nnz + m_columns_nnz);
+    report.bytes = m_own_rows.bytes() + m_own_columns.bytes() + m_remote_columns.bytes() +
+                   m_remote_rows.bytes();
+  }
+
+  RankRows<Scalar, Space> rows() const override {
+    if (m_by_rows) return {m_own_rows.csr(), m_remote_columns.matrix(), m_numbers};
+    return {m_own_columns.csr(), m_remote_rows.matrix(), m_numbers};
+  }
+
+ private:
+  /// y = [D O] [x; x_remote]
+  void multiply_rows(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
+                     Block<Scalar, Space> remote) const {
+    m_import->start(space, x);
+    m_own_rows.multiply(space, x, y);
+    m_import->finish(space, remote);
+    m_remote_columns.add_product(space, Scalar(1), remote, y);
+  }
+
+  /// y = D x, and E x added to the ranks whose rows they are.
+  void multiply_columns(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
+                        Block<Scalar, Space> remote) const {
+    set_zero(space, remote);
+    m_remote_rows.add_product(space, Scalar(1), x, remote);
+    m_import->start_reverse(space, remote);
+    m_own_columns.multiply(space, x, y);
+    m_import->finish_reverse(space, y);
+  }
+
+  /// \returns the numbers of the entries to import
+  Numbers<Space> split(const Space& space, const Overlap<Scalar, Space>& overlap,
+                       const FoundMatrices<Scalar, Space>& found, StoredAs as) {
+    const FlatPolicy<Space> all(space, 0, overlap.num_rows());
+    const auto used =
+        allocate_zero<Vector<int, Space>>(space, "prekond::distributed::used", overlap.num_remote());
+    if (found.rows)
+      Kokkos::parallel_for("prekond::distributed::mark_columns", all,
+                           MarkUsed<Space>{*found.rows, overlap.sources(), true, used});
+    if (found.columns)
+      Kokkos::parallel_for("prekond::distributed::mark_rows", all,
+                           MarkUsed<Space>{*found.columns, overlap.sources(), false, used});
+    const FlatPolicy<Space> remote(space, 0, overlap.num_remote());
+    std::int64_t count = 0;
+    Kokkos::parallel_reduce("prekond::distributed::count_used", remote, CountUsed<Space>{used}, count);
+    const auto numbers = allocate<Numbers<Space>>(space, "prekond::distributed::imported", count);
+    const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::imported_places", count);
+    Kokkos::parallel_scan(
+        "prekond::distributed::take_used", remote,
+        TakeUsed<Space>{overlap.remote(), used, numbers, places, overlap.remote_places()}, count);
+
+    const auto own = columns_of(space, overlap, used, true), imported = columns_of(space, overlap, used, false);
+    const auto part = [&](const Matrix& matrix, const Vector<int, Space>& rows,
+                          const Vector<int, Space>& columns, std::int64_t num_cols) {
+      const auto num_rows = static_cast<std::int64_t>(rows.extent(0));
+      return select_entries<Scalar, Space>(space, "prekond::distributed::part", matrix, num_rows, rows,
+                                           columns, num_cols);
+    };
+    if (found.rows) {
+      const Matrix diagonal_part = part(*found.rows, overlap.own_places(), own, m_num_rows);
+      m_remote_columns =
+          RemotePart<Scalar, Space>(space, part(*found.rows, overlap.own_places(), imported, count));
+      m_rows_nnz = diagonal_part.nnz() + m_remote_columns.nnz();
+      m_own_rows = StoredMatrix<Scalar, Space>(space, diagonal_part, as);
+    }
+    if (found.columns) {
+      const Matrix diagonal_part = part(*found.columns, overlap.own_places(), own, m_num_rows);
+      m_remote_rows = RemotePart<Scalar, Space>(space, part(*found.columns, places, own, m_num_rows));
+      m_columns_nnz = diagonal_part.nnz() + m_remote_rows.nnz();
+      m_own_columns = StoredMatrix<Scalar, Space>(space, diagonal_part, as);
+    }
+    space.fence("prekond::distributed::split");  // what it was made of goes away
+    return numbers;
+  }
+
+  static Vector<int, Space> columns_of(const Space& space, const Overlap<Scalar, Space>& overlap,
+                                       const Vector<int, Space>& used, bool own) {
+    const auto columns =
+        allocate<Vector<int, Space>>(space, "prekond::distributed::columns", overlap.num_rows());
+    Kokkos::parallel_for("prekond::distributed::number_columns",
+                         FlatPolicy<Space>(space, 0, overlap.num_rows()),
+                         ColumnPart<Space>{overlap.sources(), used, own, columns});
+    return columns;
+  }
+
+  std::int64_t m_num_rows;
+  bool m_by_rows, m_by_columns, m_is_symmetric;
+  Numbers<Space> m_numbers;  ///< of the imported entries
+  StoredMatrix<Scalar, Space> m_own_rows, m_own_columns;
+  RemotePart<Scalar, Space> m_remote_columns;  ///< of own rows
+  RemotePart<Scalar, Space> m_remote_rows;     ///< of own columns
+  std::int64_t m_rows_nnz = 0, m_columns_nnz = 0;
+  std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
+};
+
+// ------------------------------------------------------------------------------------------------ Schwarz
+
+/// all(p, v) = x(source, v), or the imported entry.
+template <class Scalar, class Space>
+struct GatherOverlap {
+  VectorView<const int, Space> sources;
+  Block<const Scalar, Space> x, remote;
+  Block<Scalar, Space> all;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const int source = sources(place);
+    for (std::size_t v = 0; v < all.extent(1); ++v)
+      all(place, v) = source >= 0 ? x(source, v) : remote(~source, v);
+  }
+};
+
+template <class Scalar, class Space>
+struct TakeOwn {
+  VectorView<const int, Space> places;
+  Block<const Scalar, Space> all;
+  Block<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t v = 0; v < y.extent(1); ++v) y(i, v) = all(places(i), v);
+  }
+};
+
+template <class Scalar, class Space>
+struct SchwarzWorkspace : Workspace {
+  MultiVector<Scalar, Space> remote, x, y;
+  std::unique_ptr<Workspace> of_method;
+};
+
+template <class Scalar, class Space>
+class SchwarzApplication : public Application<Scalar, Space> {
+ public:
+  SchwarzApplication(const Space& space, const DistributedMatrix<Scalar, Space>& a,
+                     const Overlap<Scalar, Space>& overlap,
+                     const MatrixPreconditioner<Scalar, Space>& method)
+      : m_method(method),
+        m_sources(overlap.sources()),
+        m_places(overlap.own_places()),
+        m_import(a.make_import(space, overlap.remote())) {}
+
+  void apply(const Space& space, Block<const Scalar, Space> x, Block<Scalar, Space> y,
+             Workspace& workspace) const override {
+    auto& work = static_cast<SchwarzWorkspace<Scalar, Space>&>(workspace);
+    if (x.extent(1) > work.x.extent(1)) throw std::logic_error("the workspace was made for fewer vectors");
+    const Block<Scalar, Space> remote = first_columns(space, work.remote, x.extent(1)),
+                               all_x = first_columns(space, work.x, x.extent(1)),
+                               all_y = first_columns(space, work.y, x.extent(1));
+    m_import->start(space, x);
+    m_import->finish(space, remote);
+    Kokkos::parallel_for("prekond::distributed::gather_overlap",
+                         FlatPolicy<Space>(space, 0, m_sources.extent(0)),
+                         GatherOverlap<Scalar, Space>{m_sources, x, remote, all_x});
+    m_method.apply(space, all_x, all_y, *work.of_method);
+    Kokkos::parallel_for("prekond::distributed::take_own", FlatPolicy<Space>(space, 0, m_places.extent(0)),
+                         TakeOwn<Scalar, Space>{m_places, all_y, y});
+  }
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
+    auto work = std::make_unique<SchwarzWorkspace<Scalar, Space>>();
+    const auto block = [&](std::int64_t rows) {
+      return allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::overlap", rows,
+                                                  num_vectors);
+    };
+    work->remote = block(m_import->num_remote());
+    work->x = block(static_cast<std::int64_t>(m_sources.extent(0)));
+    work->y = block(static_cast<std::int64_t>(m_sources.extent(0)));
+    work->of_method = m_method.make_workspace(space, num_vectors);
+    return work;
+  }
+
+ private:
+  const MatrixPreconditioner<Scalar, Space>& m_method;
+  Vector<int, Space> m_sources, m_places;
+  std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
+};
+
+}  // namespace
+
+template <class Scalar, class Space>
+std::unique_ptr<const Application<Scalar, Space>> make_product_application(
+    const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
+    const FoundMatrices<Scalar, Space>& found, StoredAs as) {
+  return std::make_unique<ProductApplication<Scalar, Space>>(space, a, overlap, found, as);
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
+    const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
+    const MatrixPreconditioner<Scalar, Space>& method) {
+  return std::make_unique<SchwarzApplication<Scalar, Space>>(space, a, overlap, method);
+}
+
+#define PREKOND_APPLICATION(Scalar, Space)                                                        \
+  template std::unique_ptr<const Application<Scalar, Space>> make_product_application(            \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,       \
+      const FoundMatrices<Scalar, Space>&, StoredAs);                                             \
+  template std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(            \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,       \
+      const MatrixPreconditioner<Scalar, Space>&);
+PREKOND_INSTANTIATE(PREKOND_APPLICATION)
+
+}  // namespace prekond::impl::distributed

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What a setup over ranks has found, as it is applied.
+#include <prekond/distributed/remote_part.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
+
+#include <memory>
+
+#include "precond/distributed/overlap.hpp"
+
+namespace prekond::impl::distributed {
+
+/// y = M^-1 x by messages.
+template <class Scalar, class Space>
+class Application {
+ public:
+  virtual ~Application() = default;
+  virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                     MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
+  virtual std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const = 0;
+  /// Entries, bytes and operations on this rank, where they are not the method's.
+  virtual void report_to(Report&) const {}
+  virtual RankRows<Scalar, Space> rows() const { return {}; }
+};
+
+/// The matrices of a method on an overlap, S x S. `rows`: of G or M, whose own rows are meant; `columns`: of
+/// G^T or M, whose own columns are. Null: there is none.
+template <class Scalar, class Space>
+struct FoundMatrices {
+  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  const Matrix* rows = nullptr;
+  const Matrix* columns = nullptr;
+  bool are_transposes = false;  ///< of each other
+};
+
+/// Collective. The application of what was found.
+template <class Scalar, class Space>
+std::unique_ptr<const Application<Scalar, Space>> make_product_application(
+    const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
+    const FoundMatrices<Scalar, Space>& found, StoredAs as);
+
+/// Collective. Restricted additive Schwarz by a method that was set up on the overlap.
+template <class Scalar, class Space>
+std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
+    const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
+    const MatrixPreconditioner<Scalar, Space>& method);
+
+}  // namespace prekond::impl::distributed

@@ -1,0 +1,281 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
+#include <prekond/precond/explicit_inverse.hpp>
+#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/isai.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "instantiate.hpp"
+#include "precond/distributed/application.hpp"
+#include "precond/distributed/overlap.hpp"
+
+namespace prekond {
+namespace {
+
+/// Levels of an adaptive method's rows where nothing was said.
+constexpr int adaptive_levels = 4;
+
+template <class Scalar, class Space>
+struct DiagonalExtremes {
+  CsrView<Scalar, Space> a;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& least, double& largest) const {
+    const CsrGraphView<Space> graph(a);
+    const std::size_t k = graph.first_from(i, i);
+    if (k == a.row_ptrs(i + 1) || a.col_idxs(k) != i) return;
+    const double size = Kokkos::abs(to_double(a.values(k)));
+    least = size < least ? size : least;
+    largest = size > largest ? size : largest;
+  }
+};
+
+/// The options `storage` and `storage_format`, where there are any, of a method that is to keep its matrices
+/// as they are found.
+template <class Method>
+std::pair<std::unique_ptr<Configurator<Method>>, StoredAs> without_storage(
+    const Configurator<Method>& method) {
+  std::unique_ptr<Configurator<Method>> plain = method.resolved();
+  StoredAs as(Storage::full);
+  const auto value_of = [](const auto& choices, const std::string& name) {
+    for (const auto& [text, value] : choices)
+      if (text == name) return value;
+    throw std::logic_error("an option has the unknown value " + name);
+  };
+  const auto reach = plain->build()->reach();
+  if (reach.levels < 0) return {std::move(plain), as};
+  for (const OptionField& field : plain->fields().list()) {
+    if (field.name == "storage") as.storage = value_of(storage_choices(), to_string(field.get()));
+    if (field.name == "storage_format") as.format = value_of(stored_format_choices(), to_string(field.get()));
+  }
+  for (const OptionField& field : plain->fields().list()) {
+    if (field.name == "storage") plain->fields().set({{"storage", std::string("full")}}, "storage");
+    if (field.name == "storage_format")
+      plain->fields().set({{"storage_format", std::string("csr")}}, "storage_format");
+  }
+  return {std::move(plain), as};
+}
+
+template <class Scalar, class Space>
+impl::distributed::FoundMatrices<Scalar, Space> found_by(const MatrixPreconditioner<Scalar, Space>& method) {
+  const MatrixPreconditioner<Scalar, Space>* kept = &method;
+  if (const auto* isai = dynamic_cast<const Isai<Scalar, Space>*>(kept)) {
+    if (!isai->factored()) return {&isai->inverse(), nullptr, false};
+    kept = isai->factored();
+  }
+  if (const auto* factored = dynamic_cast<const FactoredInverse<Scalar, Space>*>(kept))
+    return {&factored->factor(), &factored->factor_transposed(), factored->is_symmetric()};
+  if (const auto* whole = dynamic_cast<const ExplicitInverse<Scalar, Space>*>(kept)) {
+    if (method.reach().by_columns) return {nullptr, &whole->inverse(), false};
+    return {&whole->inverse(), nullptr, false};
+  }
+  throw std::logic_error(method.name() + ": it has a reach, and no matrix that is known here");
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+DistributedPreconditioner<Scalar, Space>::DistributedPreconditioner(std::unique_ptr<Method> method,
+                                                                    StoredAs as,
+                                                                    const DistributedOptions& options)
+    : m_method(std::move(method)), m_as(as), m_options(options) {}
+
+template <class Scalar, class Space>
+DistributedPreconditioner<Scalar, Space>::DistributedPreconditioner(const Configurator<Method>& method,
+                                                                    const DistributedOptions& options)
+    : m_as(Storage::full), m_options(options) {
+  auto [plain, as] = without_storage(method);
+  m_method = plain->build();
+  m_as = as;
+}
+
+template <class Scalar, class Space>
+DistributedPreconditioner<Scalar, Space>::~DistributedPreconditioner() = default;
+
+template <class Scalar, class Space>
+int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) const {
+  const int asked = m_options.rank_overlap;
+  if (reach.levels < 0) return std::max(asked, 0);
+  if (asked >= 0) return std::min(asked, reach.levels);
+  return reach.adaptive ? std::min(adaptive_levels, reach.levels) : reach.levels;
+}
+
+template <class Scalar, class Space>
+MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() const {
+  MatrixSource<Scalar, Space> source(m_overlap->matrix());
+  if (m_method->reach().levels >= 0) source.set_wanted_rows(m_overlap->is_wanted());
+  if (m_least <= m_largest) source.set_diagonals(m_least, m_largest);
+  return source;
+}
+
+/// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap there.
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::set_up(const Distributed& a,
+                                                      const std::function<void()>& phase) const {
+  a.together([&] {
+    try {
+      phase();
+    } catch (const InputError& error) {
+      if (!m_overlap || error.row() < 0) throw;
+      const auto at = [&](const auto& list) {
+        const auto place = Kokkos::subview(list, error.row());
+        typename std::decay_t<decltype(list)>::non_const_value_type value{};
+        Kokkos::deep_copy(value, place);
+        return value;
+      };
+      const int row = at(m_overlap->sources());
+      throw InputError(std::string(error.what()) + " (rows are counted in this rank's and those that it " +
+                           "imported; of all rows it is row " +
+                           std::to_string(at(m_overlap->numbers()) + 1) + ")",
+                       row >= 0 ? row : -1);
+    }
+  });
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, const Distributed& a) {
+  const RowReach reach = m_method->reach();
+  const int depth = levels(reach);
+  const bool alone = a.largest(a.num_rows() == a.num_global_rows() ? 0 : 1) == 0;
+  m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
+  m_overlap = nullptr;
+  m_is_fetched = false;
+  // With rank_overlap = 0 each method has the rank's own rows alone.
+  if (alone || (depth == 0 && (reach.levels < 0 || m_options.rank_overlap == 0))) return;
+  RowReach around = reach;
+  if (reach.levels < 0) around = {.levels = depth};
+  m_overlap = std::make_unique<Overlap>(space, a, around, depth);
+  m_overlap->fetch(space, a);
+  m_is_fetched = true;
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, const Distributed& a) {
+  find_overlap(space, a);
+  set_up(a, [&] {
+    if (m_overlap)
+      m_method->symbolic(space, source());
+    else
+      m_method->symbolic(space, a.own_rows());
+  });
+  m_num_rows = a.num_rows();
+  m_is_symbolic = true;
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, const Distributed& a) {
+  run_symbolic(space, a);
+  m_is_fetched = false;  // the values may change until numeric
+  m_application = nullptr;
+  m_report = m_method->report();
+}
+
+/// What a setup decides by the range of the whole diagonal is decided alike on all ranks.
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::find_diagonals(const Space& space, const Distributed& a) {
+  double least = std::numeric_limits<double>::max(), most = 0;
+  Kokkos::parallel_reduce("prekond::distributed::diagonals",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows()),
+                          DiagonalExtremes<Scalar, Space>{a.own_rows()}, Kokkos::Min<double>(least),
+                          Kokkos::Max<double>(most));
+  m_least = -a.largest(-least);
+  m_largest = a.largest(most);
+  const bool usable = m_least > 0 && std::isfinite(m_largest);
+  if (!usable) m_least = 1, m_largest = 0;
+}
+
+template <class Scalar, class Space>
+auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& space, const Distributed& a) const
+    -> std::unique_ptr<const Application> {
+  if (!m_overlap) return nullptr;
+  if (m_is_schwarz)
+    return impl::distributed::make_schwarz_application<Scalar, Space>(space, a, *m_overlap, *m_method);
+  return impl::distributed::make_product_application<Scalar, Space>(space, a, *m_overlap,
+                                                                    found_by<Scalar, Space>(*m_method), m_as);
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
+  if (m_overlap) {
+    if (!m_is_fetched) m_overlap->fetch(space, a);
+    if (m_method->properties().needs_spd) find_diagonals(space, a);
+  }
+  set_up(a, [&] {
+    if (m_overlap)
+      m_method->numeric(space, source());
+    else
+      m_method->numeric(space, a.own_rows());
+  });
+  m_application = make_application(space, a);
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const Distributed& a) {
+  double symbolic_seconds = m_report.symbolic_seconds;
+  if (!m_is_symbolic) {
+    const Kokkos::Timer timer;
+    run_symbolic(space, a);
+    symbolic_seconds = timer.seconds();
+  }
+  const Kokkos::Timer timer;
+  run_numeric(space, a);
+  m_report = finished_report();
+  m_report.symbolic_seconds = symbolic_seconds;
+  m_report.numeric_seconds = timer.seconds();
+  m_is_fetched = false;  // the next values are other ones
+  if (m_overlap) m_overlap->forget_matrix();
+}
+
+template <class Scalar, class Space>
+Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
+  Report report = m_method->report();
+  if (!m_overlap) return report;
+  if (m_application) m_application->report_to(report);
+  std::int64_t& first = report.breakdowns.first_row;
+  if (first >= 0) {
+    int row = -1;
+    Kokkos::deep_copy(row, Kokkos::subview(m_overlap->sources(), first));
+    first = row >= 0 ? row : -1;
+  }
+  const RowReach reach = m_method->reach();
+  report.notes.push_back("on several ranks: a rank's setup reads " + std::to_string(levels(reach)) +
+                         " levels of other ranks' rows");
+  if (reach.levels > levels(reach) || m_is_schwarz) {
+    report.foreign_entries = m_overlap->num_cut();
+    report.notes.push_back("entries beyond these levels were left out");
+  }
+  return report;
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::apply(const Space& space,
+                                                     MultiVectorView<const Scalar, Space> x,
+                                                     MultiVectorView<Scalar, Space> y,
+                                                     Workspace& workspace) const {
+  if (!m_application) return m_method->apply(space, x, y, workspace);
+  impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
+  if (x.extent(1) > 0) m_application->apply(space, x, y, workspace);
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<Workspace> DistributedPreconditioner<Scalar, Space>::make_workspace(const Space& space,
+                                                                                    int num_vectors) const {
+  return m_application ? m_application->make_workspace(space, num_vectors)
+                       : m_method->make_workspace(space, num_vectors);
+}
+
+template <class Scalar, class Space>
+RankRows<Scalar, Space> DistributedPreconditioner<Scalar, Space>::rows() const {
+  return m_application ? m_application->rows() : RankRows<Scalar, Space>{};
+}
+
+#define PREKOND_DISTRIBUTED_PRECONDITIONER(Scalar, Space) \
+  template class DistributedPreconditioner<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_DISTRIBUTED_PRECONDITIONER)
+
+}  // namespace prekond

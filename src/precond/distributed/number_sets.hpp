@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Sets of global numbers, as sorted vectors.
+#include <prekond/core/views.hpp>
+
+#include <Kokkos_Sort.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::distributed {
+
+template <class Space>
+using Numbers = Vector<std::int64_t, Space>;
+template <class Space>
+using NumbersView = VectorView<const std::int64_t, Space>;
+template <class Space>
+using FlatPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// Where a number stands in a sorted vector; -1: it does not.
+template <class Space>
+struct FindNumber {
+  NumbersView<Space> sorted;
+  KOKKOS_FUNCTION int operator()(std::int64_t number) const {
+    std::int64_t begin = 0, end = static_cast<std::int64_t>(sorted.extent(0));
+    while (begin < end) {
+      const std::int64_t middle = begin + (end - begin) / 2;
+      if (sorted(middle) < number)
+        begin = middle + 1;
+      else
+        end = middle;
+    }
+    return begin < static_cast<std::int64_t>(sorted.extent(0)) && sorted(begin) == number
+               ? static_cast<int>(begin)
+               : -1;
+  }
+};
+
+/// The first of each run of equal numbers that `known` has not.
+template <class Space>
+struct TakeNew {
+  NumbersView<Space> sorted;
+  FindNumber<Space> known;
+  VectorView<std::int64_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
+    if (k > 0 && sorted(k) == sorted(k - 1)) return;
+    if (known(sorted(k)) >= 0) return;
+    if (final && result.extent(0) > 0) result(count) = sorted(k);
+    ++count;
+  }
+};
+
+/// The numbers of `list` that `known`, sorted, has not, sorted and once each. `list` is sorted in place.
+template <class Space>
+Numbers<Space> new_numbers(const Space& space, const Numbers<Space>& list, const NumbersView<Space>& known) {
+  if (list.extent(0) == 0) return {};
+  Kokkos::sort(space, list);
+  const FlatPolicy<Space> all(space, 0, list.extent(0));
+  std::int64_t count = 0;
+  Kokkos::parallel_scan("prekond::distributed::count_new", all, TakeNew<Space>{list, {known}, {}}, count);
+  const auto found = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", count);
+  if (count > 0)
+    Kokkos::parallel_scan("prekond::distributed::take_new", all, TakeNew<Space>{list, {known}, found}, count);
+  return found;
+}
+
+/// The members of both, sorted. \pre they have none in common
+template <class Space>
+Numbers<Space> united(const Space& space, const NumbersView<Space>& a, const NumbersView<Space>& b) {
+  const auto all = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.extent(0) + b.extent(0));
+  Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(std::size_t(0), a.extent(0))), a);
+  Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(a.extent(0), all.extent(0))), b);
+  if (all.extent(0) > 0) Kokkos::sort(space, all);
+  return all;
+}
+
+/// All rows of the blocks of b rows that the numbers are in.
+template <class Space>
+struct WholeBlocks {
+  NumbersView<Space> from;
+  int b;
+  std::int64_t num_global_rows;
+  VectorView<std::int64_t, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    for (int r = 0; r < b; ++r) {
+      const std::int64_t row = from(k) / b * b + r;
+      to(k * b + r) = row < num_global_rows ? row : from(k);
+    }
+  }
+};
+
+template <class Space>
+Numbers<Space> whole_blocks(const Space& space, const NumbersView<Space>& from, int b,
+                            std::int64_t num_global_rows) {
+  const auto to = allocate<Numbers<Space>>(space, "prekond::distributed::whole_blocks", from.extent(0) * b);
+  Kokkos::parallel_for("prekond::distributed::whole_blocks", FlatPolicy<Space>(space, 0, from.extent(0)),
+                       WholeBlocks<Space>{from, b, num_global_rows, to});
+  return to;
+}
+
+}  // namespace prekond::impl::distributed

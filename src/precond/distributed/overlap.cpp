@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/distributed/overlap.hpp"
+
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/sort_rows.hpp>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "instantiate.hpp"
+
+namespace prekond::impl::distributed {
+namespace {
+
+template <class Space>
+struct FindPlaces {
+  NumbersView<Space> numbers;
+  FindNumber<Space> find;
+  VectorView<int, Space> places;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { places(k) = find(numbers(k)); }
+};
+
+template <class Space>
+Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers,
+                             const NumbersView<Space>& sorted) {
+  const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::places", numbers.extent(0));
+  Kokkos::parallel_for("prekond::distributed::find_places", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+                       FindPlaces<Space>{numbers, {sorted}, places});
+  return places;
+}
+
+/// sources(places(k)) = k, or ~k.
+template <class Space>
+struct NoteSources {
+  VectorView<const int, Space> places;
+  bool own;
+  VectorView<int, Space> sources;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    sources(places(k)) = own ? static_cast<int>(k) : ~static_cast<int>(k);
+  }
+};
+
+/// Is a row of the place's block of b rows this rank's? The rows of a block stand side by side.
+template <class Space>
+struct MarkWanted {
+  NumbersView<Space> numbers;
+  VectorView<const int, Space> sources;
+  int b;
+  VectorView<unsigned char, Space> wanted;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const std::int64_t block = numbers(place) / b, n = static_cast<std::int64_t>(numbers.extent(0));
+    bool found = false;
+    for (std::int64_t p = place; p >= 0 && numbers(p) / b == block; --p) found = found || sources(p) >= 0;
+    for (std::int64_t p = place; p < n && numbers(p) / b == block; ++p) found = found || sources(p) >= 0;
+    wanted(place) = found ? 1 : 0;
+  }
+};
+
+/// The rows of S: own ones, and those fetched. The place of every entry's column is known.
+template <class Scalar, class Space>
+struct OverlapRows {
+  VectorView<const int, Space> sources;
+  CsrView<Scalar, Space> own;
+  VectorView<const int, Space> own_columns;  ///< the place of each column of `own`
+  VectorView<const std::size_t, Space> remote_ptrs;
+  VectorView<const int, Space> remote_columns;  ///< that of each entry
+  VectorView<const Scalar, Space> remote_values;
+
+  KOKKOS_FUNCTION std::size_t begin(int source) const {
+    return source >= 0 ? own.row_ptrs(source) : remote_ptrs(~source);
+  }
+  KOKKOS_FUNCTION std::size_t end(int source) const {
+    return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(~source + 1);
+  }
+  KOKKOS_FUNCTION int column(int source, std::size_t k) const {
+    return source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k);
+  }
+  KOKKOS_FUNCTION Scalar value(int source, std::size_t k) const {
+    return source >= 0 ? own.values(k) : remote_values(k);
+  }
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t place) const {  ///< the row's length in S
+    const int source = sources(place);
+    std::size_t length = 0;
+    for (std::size_t k = begin(source); k < end(source); ++k) length += column(source, k) >= 0;
+    return length;
+  }
+};
+
+template <class Scalar, class Space>
+struct FillOverlapRow {
+  OverlapRows<Scalar, Space> rows;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+  VectorView<Scalar, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t place) const {
+    const int source = rows.sources(place);
+    std::size_t to = row_ptrs(place);
+    for (std::size_t k = rows.begin(source); k < rows.end(source); ++k) {
+      const int column = rows.column(source, k);
+      if (column < 0) continue;
+      col_idxs(to) = column;
+      values(to++) = rows.value(source, k);
+    }
+  }
+};
+
+/// One behind the other.
+template <class Space>
+Numbers<Space> joined(const Space& space, const std::vector<Numbers<Space>>& lists) {
+  std::size_t size = 0;
+  for (const auto& list : lists) size += list.extent(0);
+  const auto all = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", size);
+  std::size_t begin = 0;
+  for (const auto& list : lists) {
+    Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(begin, begin + list.extent(0))), list);
+    begin += list.extent(0);
+  }
+  return all;
+}
+
+/// A copy of the numbers begin ... end - 1.
+template <class Space>
+Numbers<Space> part_of(const Space& space, const NumbersView<Space>& numbers, std::int64_t begin,
+                       std::int64_t end) {
+  const auto part = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", end - begin);
+  Kokkos::deep_copy(space, part, Kokkos::subview(numbers, std::make_pair(begin, end)));
+  return part;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
+  find_rows(space, a, reach, levels);
+  const auto all = a.global_numbers(space);
+  number_places(space, part_of<Space>(space, all, 0, a.num_rows()), reach.block_rows);
+  a.together([&] {
+    if (num_rows() <= std::numeric_limits<int>::max()) return;
+    throw InputError("this rank's rows and those of other ranks that its setup needs are " +
+                     std::to_string(num_rows()) + ", more than 31 bits count; use more ranks, or rank_overlap");
+  });
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a, const RowReach& reach,
+                                       int levels) {
+  const auto columns = a.global_numbers(space);
+  const int b = reach.block_rows;
+  const auto blocks = [&](const Numbers<Space>& list) {
+    return b > 1 ? whole_blocks<Space>(space, list, b, a.num_global_rows()) : list;
+  };
+  std::vector<std::unique_ptr<const Distributed>> transposed;
+  if (reach.both_ways && levels > 0) transposed.push_back(a.transposed(space));
+
+  auto own = part_of<Space>(space, columns, 0, a.num_rows());
+  if (own.extent(0) > 0) Kokkos::sort(space, own);
+  m_numbers = own;
+  Numbers<Space> last = b > 1 ? new_numbers<Space>(space, blocks(own), own) : Numbers<Space>();
+  if (last.extent(0) > 0) m_numbers = united<Space>(space, own, last);
+  for (int level = 1; level <= levels; ++level) {
+    std::vector<Numbers<Space>> lists;
+    const auto look_at = [&](const Distributed& matrix) {
+      if (level == 1)
+        lists.push_back(part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(),
+                                       matrix.num_cols()));
+      if (level > 1 || b > 1) lists.push_back(matrix.remote_rows(space, last).col_idxs);
+    };
+    look_at(a);
+    for (const auto& matrix : transposed) look_at(*matrix);
+    last = new_numbers<Space>(space, blocks(joined<Space>(space, lists)), m_numbers);
+    m_numbers = united<Space>(space, m_numbers, last);
+    if (level < levels && a.largest(static_cast<double>(last.extent(0))) == 0) break;
+  }
+  m_remote = new_numbers<Space>(space, part_of<Space>(space, m_numbers, 0, num_rows()), own);
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::number_places(const Space& space, const NumbersView<Space>& own,
+                                           int block_rows) {
+  m_own_places = places_of<Space>(space, own, m_numbers);
+  m_remote_places = places_of<Space>(space, m_remote, m_numbers);
+  m_sources = allocate<Vector<int, Space>>(space, "prekond::distributed::sources", num_rows());
+  for (const bool is_own : {true, false}) {
+    const auto& places = is_own ? m_own_places : m_remote_places;
+    Kokkos::parallel_for("prekond::distributed::note_sources", FlatPolicy<Space>(space, 0, places.extent(0)),
+                         NoteSources<Space>{places, is_own, m_sources});
+  }
+  m_is_wanted = allocate<Vector<unsigned char, Space>>(space, "prekond::distributed::is_wanted", num_rows());
+  Kokkos::parallel_for("prekond::distributed::mark_wanted", FlatPolicy<Space>(space, 0, num_rows()),
+                       MarkWanted<Space>{m_numbers, m_sources, block_rows, m_is_wanted});
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
+  const RemoteRows<Scalar, Space> remote = a.remote_rows(space, m_remote);
+  const CsrView<Scalar, Space> own = a.own_rows();
+  const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
+  const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);
+  const OverlapRows<Scalar, Space> rows{m_sources,       own,           own_columns,
+                                        remote.row_ptrs, remote_columns, remote.values};
+  const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows(), rows);
+  m_matrix = Matrix(num_rows(), num_rows(), row_ptrs,
+                    allocate<Vector<int, Space>>(space, "prekond::distributed::overlap::col_idxs", nnz),
+                    allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values", nnz));
+  Kokkos::parallel_for(
+      "prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows()),
+      FillOverlapRow<Scalar, Space>{rows, row_ptrs, m_matrix.col_idxs, m_matrix.values});
+  sort_rows(space, m_matrix);
+  space.fence("prekond::distributed::overlap");  // what was fetched goes away
+  m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();
+}
+
+#define PREKOND_OVERLAP(Scalar, Space) template class Overlap<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_OVERLAP)
+
+}  // namespace prekond::impl::distributed

@@ -1,0 +1,388 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Setups over ranks, by ranks in one process: what they find is what one rank finds for the whole matrix.
+#include <prekond/precond/distributed_preconditioner.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/krylov/cg.hpp>
+#include <prekond/precond/explicit_inverse.hpp>
+#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/isai.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <map>
+#include <set>
+
+#include "testing/distributed_cases.hpp"
+#include "testing/krylov_problems.hpp"
+#include "testing/matrix_of_rank.hpp"
+#include "testing/spd_matrices.hpp"
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+template <class Space>
+class DistributedPreconditionerTest : public ::testing::Test {};
+TYPED_TEST_SUITE(DistributedPreconditionerTest, TestSpaces, SpaceNames);
+
+template <class Space>
+using Method = MatrixPreconditioner<double, Space>;
+template <class Space>
+using Across = DistributedPreconditioner<double, Space>;
+
+struct Setup {
+  std::string name;
+  OptionMap options;
+  int rank_overlap = -1;
+};
+
+std::string to_text(const Setup& setup) {
+  std::string text = setup.name;
+  for (const auto& [key, value] : setup.options) text += " " + key + "=" + to_string(value);
+  return text;
+}
+
+template <class Space>
+std::unique_ptr<Across<Space>> across(const Setup& setup) {
+  const auto configurator =
+      find_line(preconditioner_registry<double, Space>(), setup.name, "preconditioner").configure();
+  configurator->fields().set(setup.options, setup.name);
+  DistributedOptions options;
+  options.rank_overlap = setup.rank_overlap;
+  return std::make_unique<Across<Space>>(*configurator, options);
+}
+
+/// Row -> column -> value.
+using Entries = std::map<std::int64_t, std::map<std::int64_t, double>>;
+
+Entries entries_of(const HostMatrix<double>& a) {
+  Entries entries;
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      entries[i][a.col_idxs[k]] = a.values[k];
+  return entries;
+}
+
+/// G, G_L or M of one rank.
+template <class Space>
+HostMatrix<double> serial_rows(const Method<Space>& method) {
+  const auto* isai = dynamic_cast<const Isai<double, Space>*>(&method);
+  if (isai && !isai->factored()) return to_host(isai->inverse());
+  const Method<Space>* kept = isai ? isai->factored() : &method;
+  if (const auto* factored = dynamic_cast<const FactoredInverse<double, Space>*>(kept))
+    return to_host(factored->factor());
+  return to_host(dynamic_cast<const ExplicitInverse<double, Space>&>(*kept).inverse());
+}
+
+/// A rank's part of it, by global numbers.
+template <class Space>
+void add_rows(const RankRows<double, Space>& rows, const std::vector<std::int64_t>& own, bool by_columns,
+              Entries& all) {
+  const auto numbers = to_vector(rows.remote_numbers);
+  for (const auto& [i, row] : entries_of(to_host(rows.own)))
+    for (const auto& [j, value] : row) all[own[i]][own[j]] = value;
+  for (const auto& [i, row] : entries_of(to_host(rows.remote)))
+    for (const auto& [j, value] : row)
+      by_columns ? all[numbers[i]][own[j]] = value : all[own[i]][numbers[j]] = value;
+}
+
+std::vector<Parts> partitions(std::int64_t n) {
+  std::vector<Parts> all;
+  for (const int size : {1, 2, 3, 4, 7}) {
+    std::vector<std::int64_t> sizes;
+    for (int rank = 0; rank < size; ++rank) sizes.push_back(n * (rank + 1) / size - n * rank / size);
+    all.push_back(consecutive_parts(sizes));
+  }
+  all.push_back(consecutive_parts({0, n / 3, 0, n - n / 3}));
+  all.push_back(cyclic_parts(n, 3));
+  return all;
+}
+
+template <class Space>
+std::unique_ptr<Method<Space>> on_one_rank(const Setup& setup, const HostMatrix<double>& whole) {
+  auto method = create_preconditioner<double, Space>(setup.name, setup.options);
+  const auto a = to_device<Space>(whole);
+  method->numeric(Space(), a);
+  return method;
+}
+
+/// The same bits as on one rank, entry by entry, and the same application.
+template <class Space>
+void expect_same_as_on_one_rank(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts) {
+  const Space space;
+  const auto serial = on_one_rank<Space>(setup, whole);
+  const Entries expected = entries_of(serial_rows<Space>(*serial));
+  std::vector<std::int64_t> all(whole.num_rows);
+  for (std::int64_t i = 0; i < whole.num_rows; ++i) all[i] = i;
+  const MultiVector<double, Space> x("x", whole.num_rows, 2), y("y", whole.num_rows, 2);
+  for (std::size_t v = 0; v < 2; ++v)
+    Kokkos::deep_copy(column(x, v), to_device<Space>(entries(all, v)));
+  serial->apply(space, x, y, *serial->make_workspace(space, 2));
+  const auto serial_y = columns_of(y);
+
+  Entries found;
+  std::int64_t nnz = 0;
+  run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+    const auto& own = parts[rank.rank];
+    const MatrixOfRank<double, Space> a(rank, whole, parts);
+    const auto m = across<Space>(setup);
+    m->numeric(space, a);
+    EXPECT_EQ(m->num_rows(), static_cast<std::int64_t>(own.size()));
+    EXPECT_EQ(m->exchanges(), rank.size() > 1);
+    EXPECT_EQ(m->is_symmetric(), serial->is_symmetric());
+    if (rank.size() == 1)
+      found = entries_of(serial_rows<Space>(m->method()));
+    else
+      add_rows<Space>(m->rows(), own, m->method().reach().by_columns, found);
+    nnz += m->report().nnz;
+
+    const auto workspace = m->make_workspace(space, 2);
+    for (const std::size_t k : {1, 2}) {
+      MultiVector<double, Space> mine("x", own.size(), k), result("y", own.size(), k);
+      for (std::size_t v = 0; v < k; ++v)
+        Kokkos::deep_copy(column(mine, v), to_device<Space>(entries(own, v)));
+      m->apply(space, mine, result, *workspace);
+      space.fence();
+      const auto first = columns_of(result);
+      for (std::size_t v = 0; v < k; ++v)
+        for (std::size_t i = 0; i < own.size(); ++i)
+          EXPECT_NEAR(first[v][i], serial_y[v][own[i]], 1e-12 * (1 + std::abs(serial_y[v][own[i]])))
+              << "row " << own[i];
+      m->apply(space, mine, result, *workspace);
+      space.fence();
+      EXPECT_EQ(columns_of(result), first);
+    }
+  });
+  EXPECT_EQ(found, expected);
+  EXPECT_EQ(nnz, serial->report().nnz);
+}
+
+template <class Space>
+void expect_same_on_all(const std::vector<Setup>& setups, const std::vector<HostMatrix<double>>& matrices) {
+  for (const Setup& setup : setups)
+    for (const HostMatrix<double>& whole : matrices)
+      for (const Parts& parts : partitions(whole.num_rows)) {
+        SCOPED_TRACE(to_text(setup) + ", " + std::to_string(whole.num_rows) + " rows, " +
+                     std::to_string(parts.size()) + " ranks, the first has " +
+                     std::to_string(parts[0].size()));
+        expect_same_as_on_one_rank<Space>(setup, whole, parts);
+      }
+}
+
+TYPED_TEST(DistributedPreconditionerTest, StaticFsaiHasTheBitsOfOneRank) {
+  expect_same_on_all<TypeParam>({{"fsai", {}},
+                                 {"fsai", {{"power", "0"}}},
+                                 {"fsai", {{"power", "3"}}},
+                                 {"fsai", {{"power", "2"}, {"prefilter", "0.1"}, {"postfilter", "0.05"}}},
+                                 {"fsai", {{"block_size", "3"}}},
+                                 {"fsai", {{"block_size", "2"}, {"power", "2"}}},
+                                 {"isai", {{"kind", "spd"}, {"power", "2"}}}},
+                                {problem("elasticity3d:4"), problem("poisson2d:7"),
+                                 diagonal_matrix({1.0, 2.0, 3.0, 4.0, 5.0})});
+}
+
+TYPED_TEST(DistributedPreconditionerTest, AdaptiveFsaiWithAllLevelsHasTheBitsOfOneRank) {
+  expect_same_on_all<TypeParam>(
+      {{"adaptive_fsai", {}, 1000},
+       {"adaptive_fsai", {{"max_steps", "3"}, {"step_size", "1"}, {"setup_scalar", "double"}}, 1000},
+       {"adaptive_fsai", {{"initial_power", "1"}, {"max_steps", "2"}, {"postfilter", "0.02"}}, 1000},
+       {"adaptive_fsai", {{"gradient", "merge"}, {"max_steps", "4"}, {"prefilter", "0.01"}}, 1000},
+       {"adaptive_fsai", {{"max_steps", "3"}, {"block_size", "3"}}, 1000}},
+      {problem("elasticity3d:4"), problem("poisson2d:9")});
+}
+
+TYPED_TEST(DistributedPreconditionerTest, GeneralMatricesHaveTheBitsOfOneRank) {
+  expect_same_on_all<TypeParam>({{"nonsymmetric_fsai", {}},
+                                 {"nonsymmetric_fsai", {{"power", "2"}}},
+                                 {"isai", {}},
+                                 {"isai", {{"power", "2"}, {"prefilter", "0.05"}}},
+                                 {"isai", {{"kind", "lower"}, {"power", "2"}}},
+                                 {"isai", {{"kind", "upper"}}},
+                                 {"spai", {}},
+                                 {"spai", {{"power", "2"}}},
+                                 {"spai", {{"side", "left"}, {"power", "2"}}}},
+                                {problem("convection_diffusion3d:4"), random_general(61, 0.05, 3)});
+}
+
+TYPED_TEST(DistributedPreconditionerTest, CgTakesTheIterationsOfOneRank) {
+  const HostMatrix<double> whole = problem("elasticity3d:5");
+  const auto iterations = [&](const Setup& setup, const Parts& parts) {
+    std::int64_t result = 0;
+    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+      const TypeParam space;
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>(setup);
+      m->symbolic(space, a);
+      m->numeric(space, a);
+      const Vector<double, TypeParam> x("x", parts[rank.rank].size());
+      const auto b = to_device<TypeParam>(entries(parts[rank.rank], 0));
+      const SolveResult solved = Cg<double, TypeParam>().solve(space, a.product(), m.get(), b, x,
+                                                               StoppingOptions(), Monitor(), a.reducer());
+      EXPECT_TRUE(solved.converged);
+      if (rank.rank == 0) result = solved.iterations;
+    });
+    return result;
+  };
+  for (const Setup& setup : {Setup{"fsai", {}}, Setup{"adaptive_fsai", {}, 1000}, Setup{"jacobi", {}}}) {
+    const auto all = partitions(whole.num_rows);
+    const std::int64_t one = iterations(setup, all[0]);
+    for (const Parts& parts : all)
+      EXPECT_NEAR(double(iterations(setup, parts)), double(one), 1) << setup.name << ", " << parts.size();
+  }
+  // Block Jacobi's known growth.
+  const Parts cyclic = cyclic_parts(whole.num_rows, 7);
+  EXPECT_GT(iterations({"fsai", {}, 0}, cyclic), iterations({"fsai", {}}, cyclic));
+}
+
+TYPED_TEST(DistributedPreconditionerTest, NumericAgainSeesNewValues) {
+  const TypeParam space;
+  HostMatrix<double> whole = problem("poisson2d:8");
+  HostMatrix<double> changed = whole;
+  for (std::int64_t i = 0; i < changed.num_rows; ++i)
+    for (std::size_t k = changed.row_ptrs[i]; k < changed.row_ptrs[i + 1]; ++k)
+      if (changed.col_idxs[k] == i) changed.values[k] += 0.01 * double(i % 5);
+  for (const Setup& setup : {Setup{"fsai", {}}, Setup{"adaptive_fsai", {{"reuse", "none"}}, 1000}}) {
+    const Entries expected = entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(setup, changed)));
+    const Parts parts = consecutive_parts({20, 0, 30, 14});
+    Entries found;
+    run_ranks(4, [&](const Rank& rank) {
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts), b(rank, changed, parts);
+      const auto m = across<TypeParam>(setup);
+      m->symbolic(space, a);
+      m->numeric(space, a);
+      m->numeric(space, b);
+      add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
+    });
+    EXPECT_EQ(found, expected) << setup.name;
+  }
+}
+
+TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson2d:12");
+  const Parts parts = consecutive_parts({48, 48, 48});
+  const Setup one{"adaptive_fsai", {{"max_steps", "6"}, {"step_size", "1"}}, 1};
+  HostMatrix<double> g;
+  Entries found;
+  run_ranks(3, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>(one);
+    m->numeric(space, a);
+    add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
+    EXPECT_GT(m->report().foreign_entries, 0);
+    EXPECT_THAT(m->report().notes, Contains(HasSubstr("entries beyond these levels were left out")));
+    for (const auto number : to_vector(m->rows().remote_numbers))  // one row of nodes away, not further
+      EXPECT_GE(number, parts[rank.rank][0] - 12);
+  });
+  g.num_rows = g.num_cols = whole.num_rows;
+  for (const auto& [i, row] : found) {
+    for (const auto& [j, value] : row) g.col_idxs.push_back(static_cast<int>(j)), g.values.push_back(value);
+    g.row_ptrs.push_back(g.nnz());
+  }
+  expect_sound(whole, g, 1e-5);
+  EXPECT_NE(found, entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(one, whole))));
+}
+
+/// What restricted additive Schwarz says on one rank: the solution by `name` for S = the rank's rows and those
+/// `levels` steps away, of which the rank's own entries count.
+template <class Space>
+std::vector<double> reference_schwarz(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
+                                      int levels, const Setup& setup) {
+  std::set<std::int64_t> s(own.begin(), own.end());
+  for (int level = 0; level < levels; ++level)
+    for (const std::int64_t i : std::set<std::int64_t>(s))
+      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k) s.insert(whole.col_idxs[k]);
+  const std::vector<std::int64_t> rows(s.begin(), s.end());
+  HostMatrix<double> part;
+  part.num_rows = part.num_cols = static_cast<std::int64_t>(rows.size());
+  for (const std::int64_t i : rows) {
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k) {
+      const auto place = std::lower_bound(rows.begin(), rows.end(), whole.col_idxs[k]);
+      if (place == rows.end() || *place != whole.col_idxs[k]) continue;
+      part.col_idxs.push_back(static_cast<int>(place - rows.begin()));
+      part.values.push_back(whole.values[k]);
+    }
+    part.row_ptrs.push_back(part.nnz());
+  }
+  const auto m = on_one_rank<Space>(setup, part);
+  const MultiVector<double, Space> x("x", rows.size(), 1), y("y", rows.size(), 1);
+  Kokkos::deep_copy(column(x, 0), to_device<Space>(entries(rows, 3)));
+  m->apply(Space(), x, y, *m->make_workspace(Space(), 1));
+  Space().fence();
+  const auto solution = to_vector(column(y, 0));
+  std::vector<double> result;
+  for (const std::int64_t i : own)
+    result.push_back(solution[std::lower_bound(rows.begin(), rows.end(), i) - rows.begin()]);
+  return result;
+}
+
+TYPED_TEST(DistributedPreconditionerTest, OtherMethodsAreBlockJacobiOrSchwarz) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("convection_diffusion3d:4");
+  for (const int levels : {0, 1, 3}) {
+    const Setup setup{"ilu0", {}, levels};
+    for (const Parts& parts : {consecutive_parts({20, 0, 30, 14}), cyclic_parts(64, 3)}) {
+      run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+        auto own = parts[rank.rank];
+        const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+        const auto m = across<TypeParam>(setup);
+        m->numeric(space, a);
+        EXPECT_EQ(m->exchanges(), levels > 0);
+        EXPECT_EQ(m->is_nonsymmetric(), levels > 0 || m->method().is_nonsymmetric());
+        const MultiVector<double, TypeParam> x("x", own.size(), 1), y("y", own.size(), 1);
+        Kokkos::deep_copy(column(x, 0), to_device<TypeParam>(entries(own, 3)));
+        m->apply(space, x, y, *m->make_workspace(space, 1));
+        space.fence();
+        if (levels == 0 && own.size() > 1 && own[0] > own[1]) return;  // in the rank's own order
+        const auto expected = reference_schwarz<TypeParam>(whole, own, levels, setup);
+        const auto found = to_vector(column(y, 0));
+        for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12) << own[i];
+      });
+    }
+  }
+}
+
+TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {
+  const TypeParam space;
+  HostMatrix<double> whole = problem("poisson2d:6");
+  for (std::size_t k = whole.row_ptrs[20]; k < whole.row_ptrs[21]; ++k)
+    if (whole.col_idxs[k] == 20) whole.values[k] = -1;
+  const Parts parts = consecutive_parts({12, 12, 12});
+  run_ranks(3, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>({"fsai", {}});
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(space, a); }), HasSubstr("of all rows it is row 21"));
+  });
+}
+
+TYPED_TEST(DistributedPreconditionerTest, StorageIsThatOfTheOptions) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson3d:6");
+  const Parts parts = consecutive_parts({100, 116});
+  const Setup setup{"fsai", {{"storage", "single"}, {"storage_format", "sell"}}};
+  const auto serial = on_one_rank<TypeParam>(setup, whole);
+  run_ranks(2, [&](const Rank& rank) {
+    const auto& own = parts[rank.rank];
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>(setup), full = across<TypeParam>({"fsai", {}});
+    m->numeric(space, a);
+    full->numeric(space, a);
+    EXPECT_NE(m->report().bytes, full->report().bytes);
+    const MultiVector<double, TypeParam> x("x", own.size(), 1), y("y", own.size(), 1), z("z", own.size(), 1);
+    Kokkos::deep_copy(column(x, 0), to_device<TypeParam>(entries(own, 0)));
+    m->apply(space, x, y, *m->make_workspace(space, 1));
+    full->apply(space, x, z, *full->make_workspace(space, 1));
+    space.fence();
+    const auto reduced = to_vector(column(y, 0)), exact = to_vector(column(z, 0));
+    EXPECT_NE(reduced, exact);
+    for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(reduced[i], exact[i], 1e-6);
+  });
+}
+
+}  // namespace
+}  // namespace prekond::testing
