@@ -134,7 +134,8 @@ class Run {
       set_up();
       solve();
     }
-    m_outcome.setup = report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->get().report());
+    m_outcome.setup =
+        report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->get().report());
     std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
     first_row = original_row(m_problem, first_row);
     m_outcome.symbolic_seconds = median(m_symbolic);

@@ -71,10 +71,10 @@ CsrGraph<Space> keep_wanted_columns(const Space& space, const CsrGraph<Space>& p
   return keep(space, pattern, wanted, true);
 }
 
-#define PREKOND_WANTED_ROWS(Space)                                                        \
-  template CsrGraph<Space> keep_wanted_rows(const Space&, const CsrGraph<Space>&,         \
+#define PREKOND_WANTED_ROWS(Space)                                                          \
+  template CsrGraph<Space> keep_wanted_rows(const Space&, const CsrGraph<Space>&,           \
                                             const VectorView<const unsigned char, Space>&); \
-  template CsrGraph<Space> keep_wanted_columns(const Space&, const CsrGraph<Space>&,      \
+  template CsrGraph<Space> keep_wanted_columns(const Space&, const CsrGraph<Space>&,        \
                                                const VectorView<const unsigned char, Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_WANTED_ROWS)
 

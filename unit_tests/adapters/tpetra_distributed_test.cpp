@@ -58,6 +58,7 @@ TEST(TpetraDistributed, KeepsThePromises) {
             distribute(whole, map, remote_columns_first(whole, map), false)}) {
         const DistributedCrsMatrix a(TpetraSpace(), matrix);
         expect_distributed<TpetraSpace>(a, a.rows().view(), whole, own_rows(*map), my_rank());
+        expect_transposed<TpetraSpace>(a, whole, own_rows(*map));
       }
     }
   }

@@ -8,7 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/distributed/row_partition.hpp>
+#include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/matrix_format.hpp>
 
 #include <stdexcept>
 
@@ -61,6 +63,7 @@ TYPED_TEST(DistributedMatrixTest, RanksInOneProcessKeepThePromises) {
       run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
         const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
         expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
+        expect_transposed<TypeParam>(a, whole, parts[rank.rank]);
       });
     }
   }
@@ -103,6 +106,48 @@ TYPED_TEST(DistributedMatrixTest, CgSolvesAsOnOneRank) {
   for (const Parts& parts : {equal_parts(81, 2), consecutive_parts({0, 40, 41, 0}), cyclic_parts(81, 3)}) {
     const SolveResult several = solve(parts);
     EXPECT_NEAR(double(several.iterations), double(one.iterations), 1);
+  }
+}
+
+// Columns of other ranks apart, in each format of the own ones.
+TYPED_TEST(DistributedMatrixTest, SplitProductsAreTheProducts) {
+  const TypeParam space;
+  for (const HostMatrix<double>& whole : {problem("elasticity3d:3"), pairs(12), problem("poisson2d:5")}) {
+    for (const Parts& parts : all_partitions(whole.num_rows)) {
+      for (const MatrixFormat format : {MatrixFormat::csr, MatrixFormat::automatic, MatrixFormat::bcsr}) {
+        SCOPED_TRACE(std::to_string(parts.size()) + " ranks, " + std::to_string(whole.num_rows) + " rows");
+        run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+          const auto& own = parts[rank.rank];
+          const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+          const SplitOperator<double, TypeParam> split(space, a, [&](const auto& part) {
+            return make_operator<double, TypeParam>(space, part, format);
+          });
+          EXPECT_EQ(split.num_rows(), a.num_rows());
+          EXPECT_EQ(split.num_cols(), a.num_rows());
+          for (const std::size_t k : {1, 0, 3}) {
+            MultiVector<double, TypeParam> x_memory, y_memory, z_memory;
+            const auto x =
+                strided<TypeParam>(x_memory, own.size(), k, [&](std::size_t v) { return entries(own, v); });
+            const auto of_y = [&](std::size_t v) { return entries(own, v + 50); };
+            const auto y = strided<TypeParam>(y_memory, own.size(), k, of_y);
+            const auto z = strided<TypeParam>(z_memory, own.size(), k, of_y);
+            split.apply(space, x, y, 0.5, -2.0);
+            a.product().apply(space, x, z, 0.5, -2.0);
+            space.fence();
+            const auto found = columns_of(y), expected = columns_of(z);
+            for (std::size_t v = 0; v < k; ++v)
+              for (std::size_t i = 0; i < own.size(); ++i)
+                EXPECT_NEAR(found[v][i], expected[v][i], 1e-12 * (1 + std::abs(expected[v][i])));
+            split.apply(space, x, y);  // y is not read
+            a.product().apply(space, x, z, 1, 0);
+            space.fence();
+            for (std::size_t v = 0; v < k; ++v)
+              for (std::size_t i = 0; i < own.size(); ++i)
+                EXPECT_NEAR(columns_of(y)[v][i], columns_of(z)[v][i], 1e-12);
+          }
+        });
+      }
+    }
   }
 }
 

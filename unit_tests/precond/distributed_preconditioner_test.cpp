@@ -63,8 +63,7 @@ using Entries = std::map<std::int64_t, std::map<std::int64_t, double>>;
 Entries entries_of(const HostMatrix<double>& a) {
   Entries entries;
   for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
-      entries[i][a.col_idxs[k]] = a.values[k];
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) entries[i][a.col_idxs[k]] = a.values[k];
   return entries;
 }
 
@@ -120,8 +119,7 @@ void expect_same_as_on_one_rank(const Setup& setup, const HostMatrix<double>& wh
   std::vector<std::int64_t> all(whole.num_rows);
   for (std::int64_t i = 0; i < whole.num_rows; ++i) all[i] = i;
   const MultiVector<double, Space> x("x", whole.num_rows, 2), y("y", whole.num_rows, 2);
-  for (std::size_t v = 0; v < 2; ++v)
-    Kokkos::deep_copy(column(x, v), to_device<Space>(entries(all, v)));
+  for (std::size_t v = 0; v < 2; ++v) Kokkos::deep_copy(column(x, v), to_device<Space>(entries(all, v)));
   serial->apply(space, x, y, *serial->make_workspace(space, 2));
   const auto serial_y = columns_of(y);
 
@@ -175,15 +173,15 @@ void expect_same_on_all(const std::vector<Setup>& setups, const std::vector<Host
 }
 
 TYPED_TEST(DistributedPreconditionerTest, StaticFsaiHasTheBitsOfOneRank) {
-  expect_same_on_all<TypeParam>({{"fsai", {}},
-                                 {"fsai", {{"power", "0"}}},
-                                 {"fsai", {{"power", "3"}}},
-                                 {"fsai", {{"power", "2"}, {"prefilter", "0.1"}, {"postfilter", "0.05"}}},
-                                 {"fsai", {{"block_size", "3"}}},
-                                 {"fsai", {{"block_size", "2"}, {"power", "2"}}},
-                                 {"isai", {{"kind", "spd"}, {"power", "2"}}}},
-                                {problem("elasticity3d:4"), problem("poisson2d:7"),
-                                 diagonal_matrix({1.0, 2.0, 3.0, 4.0, 5.0})});
+  expect_same_on_all<TypeParam>(
+      {{"fsai", {}},
+       {"fsai", {{"power", "0"}}},
+       {"fsai", {{"power", "3"}}},
+       {"fsai", {{"power", "2"}, {"prefilter", "0.1"}, {"postfilter", "0.05"}}},
+       {"fsai", {{"block_size", "3"}}},
+       {"fsai", {{"block_size", "2"}, {"power", "2"}}},
+       {"isai", {{"kind", "spd"}, {"power", "2"}}}},
+      {problem("elasticity3d:4"), problem("poisson2d:7"), diagonal_matrix({1.0, 2.0, 3.0, 4.0, 5.0})});
 }
 
 TYPED_TEST(DistributedPreconditionerTest, AdaptiveFsaiWithAllLevelsHasTheBitsOfOneRank) {
@@ -288,8 +286,8 @@ TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
   EXPECT_NE(found, entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(one, whole))));
 }
 
-/// What restricted additive Schwarz says on one rank: the solution by `name` for S = the rank's rows and those
-/// `levels` steps away, of which the rank's own entries count.
+/// What restricted additive Schwarz says on one rank: the solution by `name` for S = the rank's rows and
+/// those `levels` steps away, of which the rank's own entries count.
 template <class Space>
 std::vector<double> reference_schwarz(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
                                       int levels, const Setup& setup) {

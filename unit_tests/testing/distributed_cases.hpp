@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What every DistributedMatrix promises, against the whole matrix. All ranks call these functions.
+#include "testing/general_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_cg.hpp"
 #include "testing/spaces.hpp"
@@ -112,6 +113,29 @@ void expect_import(const VectorImport<double, Space>& import, const std::vector<
   }
 }
 
+/// The reverse of `import` sums, over all ranks, what each has for the entries of `remote`. `reverse_sums`
+/// are those of the rank's own rows.
+template <class Space>
+void expect_reverse(const VectorImport<double, Space>& import, const std::vector<std::int64_t>& own,
+                    const std::vector<std::int64_t>& remote, const std::vector<double>& reverse_sums) {
+  const Space space;
+  for (const std::size_t k : {1, 0, 3}) {
+    MultiVector<double, Space> remote_memory, y_memory;
+    const auto mine =
+        strided<Space>(remote_memory, remote.size(), k, [&](std::size_t v) { return entries(remote, v); });
+    const auto y =
+        strided<Space>(y_memory, own.size(), k, [&](std::size_t v) { return entries(own, v + 9); });
+    import.start_reverse(space, mine);
+    import.finish_reverse(space, y);
+    space.fence();
+    for (std::size_t v = 0; v < k; ++v) {
+      const auto found = to_vector(column(y, v));
+      for (std::size_t i = 0; i < own.size(); ++i)
+        EXPECT_NEAR(found[i], entry(own[i], v + 9) + reverse_sums[i] * entry(own[i], v), 1e-12) << own[i];
+    }
+  }
+}
+
 /// y = alpha A x + beta y for k vectors, each with the bits that it has alone.
 template <class Space>
 void expect_product(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
@@ -195,6 +219,47 @@ void expect_whole_vectors(const DistributedMatrix<double, Space>& a, const std::
   EXPECT_EQ(to_vector(back), whole);
 }
 
+/// How many ranks have each of the own rows in their list. Collective.
+template <class Space>
+std::vector<double> ranks_that_want(const DistributedMatrix<double, Space>& a, std::int64_t num_rows,
+                                    const std::vector<std::int64_t>& own,
+                                    const std::vector<std::int64_t>& remote) {
+  std::vector<double> counts(num_rows, 0);
+  for (const std::int64_t row : remote) counts[row] = 1;
+  const auto sums = to_device<Space>(counts);
+  a.reducer().sum(Space(), sums);
+  Space().fence();
+  const auto all = to_vector(sums);
+  std::vector<double> mine;
+  for (const std::int64_t row : own) mine.push_back(all[row]);
+  return mine;
+}
+
+template <class Space>
+void expect_transposed(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                       const std::vector<std::int64_t>& own) {
+  const auto at = a.transposed(Space());
+  expect_numbers<Space>(*at, at->own_rows(), transposed(whole), own);
+}
+
+/// What fails on one rank fails on all, with its row.
+template <class Space>
+void expect_agreement(const DistributedMatrix<double, Space>& a, int rank) {
+  int done = 0;
+  a.together([&] { ++done; });
+  EXPECT_EQ(done, 1);
+  const auto last = static_cast<int>(a.largest(rank));
+  EXPECT_GE(last, rank);
+  try {
+    a.together([&] {
+      if (rank == last) throw InputError("a text of the last", 0);
+    });
+    ADD_FAILURE() << "nothing was thrown on rank " << rank;
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("a text of the last"));
+  }
+}
+
 /// All of the above, for rank `rank` of `size`, which has the rows `own`.
 template <class Space>
 void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView<double, Space>& rows,
@@ -212,8 +277,11 @@ void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView
   for (std::size_t k = 0; k < others.size(); k += 3) some.push_back(others[k]);
   for (const auto& remote : {others, rank % 2 == 0 ? some : std::vector<std::int64_t>{}}) {
     expect_remote_rows<Space>(a, whole, remote);
-    expect_import<Space>(*a.make_import(Space(), to_device<Space>(remote)), own, remote);
+    const auto import = a.make_import(Space(), to_device<Space>(remote));
+    expect_import<Space>(*import, own, remote);
+    expect_reverse<Space>(*import, own, remote, ranks_that_want(a, whole.num_rows, own, remote));
   }
+  expect_agreement<Space>(a, rank);
   expect_whole_vectors<Space>(a, own, rank == 0);
 }
 

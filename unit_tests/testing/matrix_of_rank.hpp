@@ -65,8 +65,8 @@ inline std::map<std::int64_t, std::pair<int, std::size_t>> places(const Parts& p
 }
 
 /// Which entries each rank sends to which: `wanted[r]`, the rows that rank r imports.
-inline std::vector<std::vector<std::vector<int>>> sent_rows(const Parts& parts,
-                                                            const std::vector<std::vector<std::int64_t>>& wanted) {
+inline std::vector<std::vector<std::vector<int>>> sent_rows(
+    const Parts& parts, const std::vector<std::vector<std::int64_t>>& wanted) {
   const auto place = places(parts);
   std::vector<std::vector<std::vector<int>>> sent(parts.size(), std::vector<std::vector<int>>(parts.size()));
   for (std::size_t to = 0; to < parts.size(); ++to)

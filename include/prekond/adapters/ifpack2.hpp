@@ -50,10 +50,10 @@ struct AdapterOptions : DistributedOptions {
 /// until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by default: every
 /// `compute` is a fresh one.
 ///
-/// `apply` is not collective by default, and allocates nothing once it was called with as many vectors since the last
-/// `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its views). Two
-/// threads must not apply the same object at once. Times are wall seconds; those of `apply` are of its launch
-/// on a device.
+/// `apply` is not collective by default, and allocates nothing once it was called with as many vectors since
+/// the last `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its
+/// views). Two threads must not apply the same object at once. Times are wall seconds; those of `apply` are
+/// of its launch on a device.
 template <class RowMatrix>
 class Preconditioner
     : virtual public Ifpack2::Preconditioner<
@@ -290,8 +290,7 @@ class Preconditioner
   using distributed_type =
       tpetra::DistributedCrsMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
   using across_type = DistributedPreconditioner<scalar_type, space_type>;
-  using crs_matrix_type =
-      Tpetra::CrsMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
+  using crs_matrix_type = Tpetra::CrsMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
 
   const prekond::Preconditioner<scalar_type, space_type>& applied() const {
     if (m_across) return *m_across;

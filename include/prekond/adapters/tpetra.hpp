@@ -267,10 +267,10 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 };
 
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.
-/// `preconditioner` acts on the rank's part of vectors, as LocalMatrix gives the rows, and may be null. The dot products
-/// that a step computes together travel in one all-reduce. What fails on one rank in the middle of the solve
-/// (memory that runs out) is thrown on that rank alone. \throws InputError on all ranks where b or x is not
-/// distributed as A's rows are, they share memory, or a rank's preconditioner has other rows
+/// `preconditioner` acts on the rank's part of vectors, as LocalMatrix gives the rows, and may be null. The
+/// dot products that a step computes together travel in one all-reduce. What fails on one rank in the middle
+/// of the solve (memory that runs out) is thrown on that rank alone. \throws InputError on all ranks where b
+/// or x is not distributed as A's rows are, they share memory, or a rank's preconditioner has other rows
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node,
           class Space = typename Node::execution_space>
 SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,

@@ -85,8 +85,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   /// By Tpetra, whose transposer works on the host where its device is one.
   std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space& space) const override {
     space.fence("prekond::tpetra::transposed");
-    Tpetra::RowMatrixTransposer<Scalar, LocalOrdinal, GlobalOrdinal, Node> transposer(
-        m_a);
+    Tpetra::RowMatrixTransposer<Scalar, LocalOrdinal, GlobalOrdinal, Node> transposer(m_a);
     return std::make_unique<DistributedCrsMatrix>(space, transposer.createTranspose());
   }
 

@@ -155,10 +155,9 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   static Policy policy(const Space& space, std::size_t size) { return Policy(space, 0, size); }
   static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
     const auto copy = allocate<Vector<int, Space>>(space, "prekond::import::list", list.size());
-    Kokkos::deep_copy(
-        space, copy,
-        Kokkos::View<const int*, Kokkos::LayoutLeft, Kokkos::HostSpace,
-                     Kokkos::MemoryTraits<Kokkos::Unmanaged>>(list.data(), list.size()));
+    Kokkos::deep_copy(space, copy,
+                      Kokkos::View<const int*, Kokkos::LayoutLeft, Kokkos::HostSpace,
+                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>(list.data(), list.size()));
     return copy;
   }
 

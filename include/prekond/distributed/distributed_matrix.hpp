@@ -44,8 +44,8 @@ class DistributedMatrix {
   /// The rows of all ranks.
   virtual std::int64_t num_global_rows() const = 0;
 
-  /// This rank's rows, num_rows() x num_cols(), sorted: the first num_rows() columns are its own. They stay as
-  /// long as the object, and have the values that the matrix has now.
+  /// This rank's rows, num_rows() x num_cols(), sorted: the first num_rows() columns are its own. They stay
+  /// as long as the object, and have the values that the matrix has now.
   virtual CsrView<Scalar, Space> own_rows() const = 0;
 
   /// The global number of a local column, and of a local row, for messages. \pre 0 <= column < num_cols()

@@ -60,9 +60,7 @@ class RemotePart {
 
   const matrix_type& matrix() const { return m_a; }
   std::int64_t nnz() const { return m_a.nnz(); }
-  std::int64_t bytes() const {
-    return m_a.bytes() + static_cast<std::int64_t>(m_rows.span() * sizeof(int));
-  }
+  std::int64_t bytes() const { return m_a.bytes() + static_cast<std::int64_t>(m_rows.span() * sizeof(int)); }
 
   /// y = y + alpha A x
   void add_product(const Space& space, Scalar alpha, MultiVectorView<const Scalar, Space> x,

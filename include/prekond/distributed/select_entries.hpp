@@ -60,9 +60,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> select_entries
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> part(
       num_rows, num_cols, row_ptrs, allocate<Vector<int, Space>>(space, label + "::col_idxs", nnz),
       allocate<Vector<Scalar, Space>>(space, label + "::values", nnz));
-  Kokkos::parallel_for(
-      label + "::copy", Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
-      impl::CopySelected<Scalar, Space>{selection, row_ptrs, part.col_idxs, part.values});
+  Kokkos::parallel_for(label + "::copy",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows),
+                       impl::CopySelected<Scalar, Space>{selection, row_ptrs, part.col_idxs, part.values});
   sort_rows(space, part);
   return part;
 }

@@ -19,9 +19,7 @@ struct NumberPart {
   int num_own;
   bool own;
   VectorView<int, Space> columns;
-  KOKKOS_FUNCTION void operator()(int c) const {
-    columns(c) = own ? (c < num_own ? c : -1) : c - num_own;
-  }
+  KOKKOS_FUNCTION void operator()(int c) const { columns(c) = own ? (c < num_own ? c : -1) : c - num_own; }
 };
 
 }  // namespace impl

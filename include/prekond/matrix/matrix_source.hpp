@@ -115,8 +115,8 @@ class MatrixSource {
     m_remote_rows = rows;
   }
 
-  /// Rows whose part of an inverse is wanted, 1 each; of the others, which are 0, a setup by rows may keep the
-  /// diagonal alone. Empty: all rows.
+  /// Rows whose part of an inverse is wanted, 1 each; of the others, which are 0, a setup by rows may keep
+  /// the diagonal alone. Empty: all rows.
   const VectorView<const unsigned char, Space>& wanted_rows() const { return m_wanted_rows; }
   /// \throws InputError where there are not as many as rows
   void set_wanted_rows(const VectorView<const unsigned char, Space>& wanted) {
@@ -126,8 +126,8 @@ class MatrixSource {
     m_wanted_rows = wanted;
   }
 
-  /// The least and the largest |a_ii| of a whole of which the matrix is a part; 1 and 0 where none were given.
-  /// What a setup decides by the range of the diagonal is then decided alike for all parts.
+  /// The least and the largest |a_ii| of a whole of which the matrix is a part; 1 and 0 where none were
+  /// given. What a setup decides by the range of the diagonal is then decided alike for all parts.
   double least_diagonal() const { return m_least_diagonal; }
   double largest_diagonal() const { return m_largest_diagonal; }
   bool knows_diagonals() const { return m_least_diagonal <= m_largest_diagonal; }

@@ -8,8 +8,8 @@ namespace prekond {
 /// Of a square pattern, all entries of the rows that are wanted (1 in `wanted`), and of the other rows the
 /// diagonal alone, where it is there. The pattern itself for an empty `wanted`. Sorted as the pattern is.
 ///
-/// It is what a setup by rows has to do for a rank: the rows of other ranks that it reads are theirs to solve.
-/// Cost: two readings of the pattern. Memory: the result. Fences once, inside the scan.
+/// It is what a setup by rows has to do for a rank: the rows of other ranks that it reads are theirs to
+/// solve. Cost: two readings of the pattern. Memory: the result. Fences once, inside the scan.
 template <class Space>
 CsrGraph<Space> keep_wanted_rows(const Space& space, const CsrGraph<Space>& pattern,
                                  const VectorView<const unsigned char, Space>& wanted);

@@ -68,8 +68,8 @@ struct DistributedOptions {
 ///
 /// A user's pattern (set_pattern) is for one rank.
 ///
-/// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4; Cai, Sarkis,
-/// SIAM J. Sci. Comput. 21 (1999).
+/// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4; Cai,
+/// Sarkis, SIAM J. Sci. Comput. 21 (1999).
 template <class Scalar, class Space>
 class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
  public:
@@ -129,9 +129,9 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   std::unique_ptr<Method> m_method;
   StoredAs m_as;
   DistributedOptions m_options;
-  std::unique_ptr<Overlap> m_overlap;          ///< of the last symbolic, where the method reads other rows
+  std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise
-  bool m_is_fetched = false;  ///< has the overlap the values of this phase?
+  bool m_is_fetched = false;                         ///< has the overlap the values of this phase?
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
   std::int64_t m_num_rows = 0;

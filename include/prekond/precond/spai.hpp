@@ -131,8 +131,8 @@ class Spai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<Scalar, 
   std::string name() const override { return SpaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
 
-  /// A column of M (from the left a row) depends on A's columns (rows) of its pattern, and those lead one step
-  /// further.
+  /// A column of M (from the left a row) depends on A's columns (rows) of its pattern, and those lead one
+  /// step further.
   RowReach reach() const override {
     const bool right = m_options.side == Side::right;
     return {.levels = m_options.power + 1, .both_ways = right, .by_columns = right};

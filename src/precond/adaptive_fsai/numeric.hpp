@@ -227,8 +227,8 @@ auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_sourc
   if (kept) return work;
   work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
   if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
-    work.start = unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()),
-                       work.supernodes);
+    work.start =
+        unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()), work.supernodes);
   return work;
 }
 
@@ -256,9 +256,9 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const Csr
 }
 
 template <class Scalar, class Space>
-CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(const Space& space,
-                                                             const matrix_view& grown_on,
-                                                             const VectorView<const unsigned char, Space>& wanted) const {
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(
+    const Space& space, const matrix_view& grown_on,
+    const VectorView<const unsigned char, Space>& wanted) const {
   const std::int64_t n = grown_on.num_rows;
   if (extends())
     return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);

@@ -115,9 +115,9 @@ class ProductApplication : public Application<Scalar, Space> {
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
     auto work = std::make_unique<ProductWorkspace<Scalar, Space>>();
-    work->between = allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::between",
-                                                         m_by_rows && m_by_columns ? m_num_rows : 0,
-                                                         num_vectors);
+    work->between =
+        allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::between",
+                                             m_by_rows && m_by_columns ? m_num_rows : 0, num_vectors);
     work->remote = allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::remote",
                                                         m_import->num_remote(), num_vectors);
     return work;
@@ -126,8 +126,8 @@ class ProductApplication : public Application<Scalar, Space> {
   void report_to(Report& report) const override {
     report.nnz = m_is_symmetric ? m_rows_nnz : m_rows_nnz + m_columns_nnz;
     report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(m_rows_nnz + m_columns_nnz);
-    report.bytes = m_own_rows.bytes() + m_own_columns.bytes() + m_remote_columns.bytes() +
-                   m_remote_rows.bytes();
+    report.bytes =
+        m_own_rows.bytes() + m_own_columns.bytes() + m_remote_columns.bytes() + m_remote_rows.bytes();
   }
 
   RankRows<Scalar, Space> rows() const override {
@@ -172,11 +172,12 @@ class ProductApplication : public Application<Scalar, Space> {
     Kokkos::parallel_reduce("prekond::distributed::count_used", remote, CountUsed<Space>{used}, count);
     const auto numbers = allocate<Numbers<Space>>(space, "prekond::distributed::imported", count);
     const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::imported_places", count);
-    Kokkos::parallel_scan(
-        "prekond::distributed::take_used", remote,
-        TakeUsed<Space>{overlap.remote(), used, numbers, places, overlap.remote_places()}, count);
+    Kokkos::parallel_scan("prekond::distributed::take_used", remote,
+                          TakeUsed<Space>{overlap.remote(), used, numbers, places, overlap.remote_places()},
+                          count);
 
-    const auto own = columns_of(space, overlap, used, true), imported = columns_of(space, overlap, used, false);
+    const auto own = columns_of(space, overlap, used, true),
+               imported = columns_of(space, overlap, used, false);
     const auto part = [&](const Matrix& matrix, const Vector<int, Space>& rows,
                           const Vector<int, Space>& columns, std::int64_t num_cols) {
       const auto num_rows = static_cast<std::int64_t>(rows.extent(0));
@@ -255,8 +256,7 @@ template <class Scalar, class Space>
 class SchwarzApplication : public Application<Scalar, Space> {
  public:
   SchwarzApplication(const Space& space, const DistributedMatrix<Scalar, Space>& a,
-                     const Overlap<Scalar, Space>& overlap,
-                     const MatrixPreconditioner<Scalar, Space>& method)
+                     const Overlap<Scalar, Space>& overlap, const MatrixPreconditioner<Scalar, Space>& method)
       : m_method(method),
         m_sources(overlap.sources()),
         m_places(overlap.own_places()),
@@ -314,12 +314,12 @@ std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
   return std::make_unique<SchwarzApplication<Scalar, Space>>(space, a, overlap, method);
 }
 
-#define PREKOND_APPLICATION(Scalar, Space)                                                        \
-  template std::unique_ptr<const Application<Scalar, Space>> make_product_application(            \
-      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,       \
-      const FoundMatrices<Scalar, Space>&, StoredAs);                                             \
-  template std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(            \
-      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&,       \
+#define PREKOND_APPLICATION(Scalar, Space)                                                  \
+  template std::unique_ptr<const Application<Scalar, Space>> make_product_application(      \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&, \
+      const FoundMatrices<Scalar, Space>&, StoredAs);                                       \
+  template std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(      \
+      const Space&, const DistributedMatrix<Scalar, Space>&, const Overlap<Scalar, Space>&, \
       const MatrixPreconditioner<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_APPLICATION)
 

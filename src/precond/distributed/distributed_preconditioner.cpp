@@ -113,7 +113,8 @@ MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() c
   return source;
 }
 
-/// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap there.
+/// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap
+/// there.
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::set_up(const Distributed& a,
                                                       const std::function<void()>& phase) const {
@@ -130,8 +131,8 @@ void DistributedPreconditioner<Scalar, Space>::set_up(const Distributed& a,
       };
       const int row = at(m_overlap->sources());
       throw InputError(std::string(error.what()) + " (rows are counted in this rank's and those that it " +
-                           "imported; of all rows it is row " +
-                           std::to_string(at(m_overlap->numbers()) + 1) + ")",
+                           "imported; of all rows it is row " + std::to_string(at(m_overlap->numbers()) + 1) +
+                           ")",
                        row >= 0 ? row : -1);
     }
   });
@@ -190,7 +191,8 @@ void DistributedPreconditioner<Scalar, Space>::find_diagonals(const Space& space
 }
 
 template <class Scalar, class Space>
-auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& space, const Distributed& a) const
+auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& space,
+                                                                const Distributed& a) const
     -> std::unique_ptr<const Application> {
   if (!m_overlap) return nullptr;
   if (m_is_schwarz)

@@ -67,7 +67,8 @@ Numbers<Space> new_numbers(const Space& space, const Numbers<Space>& list, const
 /// The members of both, sorted. \pre they have none in common
 template <class Space>
 Numbers<Space> united(const Space& space, const NumbersView<Space>& a, const NumbersView<Space>& b) {
-  const auto all = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.extent(0) + b.extent(0));
+  const auto all =
+      allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.extent(0) + b.extent(0));
   Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(std::size_t(0), a.extent(0))), a);
   Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(a.extent(0), all.extent(0))), b);
   if (all.extent(0) > 0) Kokkos::sort(space, all);

@@ -141,7 +141,8 @@ Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const 
   a.together([&] {
     if (num_rows() <= std::numeric_limits<int>::max()) return;
     throw InputError("this rank's rows and those of other ranks that its setup needs are " +
-                     std::to_string(num_rows()) + ", more than 31 bits count; use more ranks, or rank_overlap");
+                     std::to_string(num_rows()) +
+                     ", more than 31 bits count; use more ranks, or rank_overlap");
   });
 }
 
@@ -165,8 +166,8 @@ void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
     std::vector<Numbers<Space>> lists;
     const auto look_at = [&](const Distributed& matrix) {
       if (level == 1)
-        lists.push_back(part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(),
-                                       matrix.num_cols()));
+        lists.push_back(
+            part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(), matrix.num_cols()));
       if (level > 1 || b > 1) lists.push_back(matrix.remote_rows(space, last).col_idxs);
     };
     look_at(a);
@@ -200,15 +201,14 @@ void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
   const CsrView<Scalar, Space> own = a.own_rows();
   const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
   const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);
-  const OverlapRows<Scalar, Space> rows{m_sources,       own,           own_columns,
-                                        remote.row_ptrs, remote_columns, remote.values};
+  const OverlapRows<Scalar, Space> rows{m_sources,      own,          own_columns, remote.row_ptrs,
+                                        remote_columns, remote.values};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows(), rows);
   m_matrix = Matrix(num_rows(), num_rows(), row_ptrs,
                     allocate<Vector<int, Space>>(space, "prekond::distributed::overlap::col_idxs", nnz),
                     allocate<Vector<Scalar, Space>>(space, "prekond::distributed::overlap::values", nnz));
-  Kokkos::parallel_for(
-      "prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows()),
-      FillOverlapRow<Scalar, Space>{rows, row_ptrs, m_matrix.col_idxs, m_matrix.values});
+  Kokkos::parallel_for("prekond::distributed::fill_overlap", FlatPolicy<Space>(space, 0, num_rows()),
+                       FillOverlapRow<Scalar, Space>{rows, row_ptrs, m_matrix.col_idxs, m_matrix.values});
   sort_rows(space, m_matrix);
   space.fence("prekond::distributed::overlap");  // what was fetched goes away
   m_num_cut = own.nnz() + static_cast<std::int64_t>(remote.values.extent(0)) - m_matrix.nnz();

@@ -63,9 +63,9 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
   const int b = block_rows(source);
   FsaiOptions options = m_options;
   options.block_size = block_size_for(source);
-  CsrGraph<Space> pattern = b > 0 ? block_pattern(space, source)
-                                  : keep_wanted_rows<Space>(space, row_pattern(space, source.csr()),
-                                                            source.wanted_rows());
+  CsrGraph<Space> pattern =
+      b > 0 ? block_pattern(space, source)
+            : keep_wanted_rows<Space>(space, row_pattern(space, source.csr()), source.wanted_rows());
   const auto supernodes = impl::choose_supernodes<Space>(space, source, options);
   std::string note;
   if (options.block_size != 1) {

@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Time of CG with FSAI on up to 10,000 GPUs, from what one GPU measured and an assumed network.
+
+    scaling_model.py [--results FOLDER] [--json FILE] [--plot FILE.svg]
+
+The formula and its limits stand in docs/scaling_model.md. What was measured is read from FOLDER (default: results/h200 beside this
+script): the products with A, G and G^T, the iteration, the setup. What is assumed are the network's numbers, options below.
+"""
+
+import argparse
+import json
+import math
+from pathlib import Path
+
+UNKNOWNS = 3  # a node of elasticity3d
+NEIGHBOURS = 26  # of a cube of nodes among cubes
+# Vectors that a pipelined iteration reads and writes more than a classic one: 18 and 9.
+EXTRA_VECTORS = 9
+# Launches of an iteration over several ranks that one on a single GPU has not: packing, unpacking, remote parts.
+EXTRA_LAUNCHES = 9
+
+
+def median_of(folder, file, name):
+    for line in json.loads((folder / file).read_text())["benchmarks"]:
+        if line["name"].startswith(name) and line.get("aggregate_name") == "median":
+            return line
+    raise SystemExit(f"{file} has no median of {name}")
+
+
+def measured(folder):
+    """Seconds on one GPU, elasticity3d:100."""
+    cg, spmv = "cg_elasticity3d_100.json", "spmv_elasticity3d_100.json"
+    iteration_line = median_of(folder, cg, "iteration/adaptive_fsai/two_reductions/elasticity3d:100")
+
+    def seconds(file, name):
+        return 1e-3 * median_of(folder, file, name)["real_time"]
+
+    return {
+        "rows": 2_970_000,
+        "iterations": 563,  # of the solve in cg_elasticity3d_100.json
+        "iteration": 1e-3 * iteration_line["real_time"],
+        "bytes_a_second": iteration_line["bytes"] / (1e-3 * iteration_line["real_time"]),
+        "product_a": seconds(spmv, "spmv/A/elasticity3d:100"),
+        "product_g": seconds(spmv, "spmv/G/elasticity3d:100"),
+        "product_gt": seconds(spmv, "spmv/G^T/elasticity3d:100"),
+        "setup": seconds("adaptive_fsai_elasticity3d_100.json", "setup/elasticity3d:100/single/k_max:30"),
+    }
+
+
+def halo_bytes(rows, layers=1):
+    """Bytes of a vector's entries that a cube of `rows` rows gets from its neighbours."""
+    edge = (rows / UNKNOWNS) ** (1 / 3)
+    return 8 * UNKNOWNS * ((edge + 2 * layers) ** 3 - edge**3)
+
+
+def exchange(rows, network):
+    """Seconds of one exchange, not overlapped: staging in host memory, and the messages of all neighbours."""
+    volume = halo_bytes(rows)
+    return network["launch"] + NEIGHBOURS * network["latency"] + volume / network["bandwidth"] + 2 * volume / network["staging"]
+
+
+def all_reduce(gpus, network):
+    return 0.0 if gpus == 1 else network["launch"] + 2 * network["latency"] * math.log2(gpus)
+
+
+def iteration(rows, gpus, one, network, reductions, hidden_reductions):
+    """Seconds of an iteration, with its parts."""
+    share = rows / one["rows"]
+    products = [share * one[name] for name in ("product_a", "product_g", "product_gt")]
+    compute = share * one["iteration"]
+    if hidden_reductions:
+        compute += EXTRA_VECTORS * 8 * rows / one["bytes_a_second"]
+    if gpus == 1:
+        return {"compute": compute, "messages": 0.0, "reductions": 0.0}
+    messages = sum(max(0.0, exchange(rows, network) - product) for product in products)
+    sums = reductions * all_reduce(gpus, network)
+    if hidden_reductions:  # a pipelined form: all products are under way meanwhile
+        sums = max(0.0, sums - sum(products))
+    return {"compute": compute + EXTRA_LAUNCHES * network["launch"], "messages": messages, "reductions": sums}
+
+
+def solve(total_rows, gpus, one, network, **form):
+    """Iterations of a method with one level grow with n^(1/3): the diameter of the mesh in nodes."""
+    parts = iteration(total_rows / gpus, gpus, one, network, **form)
+    count = one["iterations"] * (total_rows / one["rows"]) ** (1 / 3)
+    return {"gpus": gpus, "rows": total_rows, "iterations": round(count), "iteration_ms": 1e3 * sum(parts.values()),
+            **{f"{name}_ms": 1e3 * value for name, value in parts.items()},
+            "setup_s": one["setup"] * total_rows / gpus / one["rows"], "solve_s": count * sum(parts.values())}
+
+
+def curves(one, network):
+    counts = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
+    forms = {"classic": {"reductions": 2, "hidden_reductions": False}, "pipelined": {"reductions": 1, "hidden_reductions": True}}
+    strong = 64 * one["rows"]
+    return {f"{kind}, {name}": [solve(rows * (n if kind == "weak" else 1), n, one, network, **form) for n in counts
+                                if kind == "weak" or n >= 16]
+            for kind, rows in (("weak", one["rows"]), ("strong", strong)) for name, form in forms.items()}
+
+
+def print_table(name, rows):
+    print(f"\n{name}\n")
+    print("| GPUs | rows | iterations | ms an iteration | compute | messages | reductions | efficiency of an iteration |")
+    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
+    first = rows[0]
+    for row in rows:
+        ideal = first["iteration_ms"] * first["gpus"] * row["rows"] / (row["gpus"] * first["rows"])
+        print(f"| {row['gpus']:,} | {row['rows']:.3g} | {row['iterations']:,} | {row['iteration_ms']:.3f} | {row['compute_ms']:.3f} | "
+              f"{row['messages_ms']:.3f} | {row['reductions_ms']:.3f} | {ideal / row['iteration_ms']:.2f} |")
+
+
+def plot(all_curves, file):
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "prekond"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4))
+    for name, rows in all_curves.items():
+        axis = axes[0] if name.startswith("weak") else axes[1]
+        axis.plot([row["gpus"] for row in rows], [row["iteration_ms"] for row in rows], marker="o", label=name.split(", ")[1])
+    for axis, title in zip(axes, ("weak: 2.97 million rows a GPU", "strong: 190 million rows")):
+        axis.set_xscale("log"), axis.set_yscale("log")
+        axis.set_xlabel("GPUs"), axis.set_ylabel("ms an iteration of CG"), axis.set_title(title), axis.legend(), axis.grid(True, which="both", alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=Path(__file__).resolve().parent / "results" / "h200")
+    parser.add_argument("--latency", type=float, default=5e-6, help="seconds of a message between hosts (5e-6)")
+    parser.add_argument("--bandwidth", type=float, default=50e9, help="bytes a second of a GPU's network card (50e9: 400 Gbit/s)")
+    parser.add_argument("--staging", type=float, default=50e9, help="bytes a second between a GPU and pinned host memory (50e9)")
+    parser.add_argument("--launch", type=float, default=5e-6, help="seconds of a kernel's launch, or of a host that waits for one (5e-6)")
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    one = measured(options.results)
+    network = {name: getattr(options, name) for name in ("latency", "bandwidth", "staging", "launch")}
+    all_curves = curves(one, network)
+    for name, rows in all_curves.items():
+        print_table(name, rows)
+    if options.json:
+        options.json.write_text(json.dumps({"measured": one, "assumed": network, "curves": all_curves}, indent=1) + "\n")
+    if options.plot:
+        plot(all_curves, options.plot)
+
+
+if __name__ == "__main__":
+    main()
