@@ -58,12 +58,12 @@ struct CgOptions {
 /// z = n + beta z    q = m + beta q    s = w + beta s    p = u + beta p
 /// x += alpha p      r -= alpha s      u -= alpha q      w -= alpha z
 /// ```
-/// which are one kernel with the three dots of the next step. Rounding errors of these recurrences grow
-/// faster: they are replaced by what they stand for, four products and two applications, where ||r|| has
-/// fallen far enough, and before a breakdown is reported. Memory: 9 vectors a right-hand side, 6 without a
-/// preconditioner. A product more than iterations is made, and two to begin with.
-/// Source: Ghysels, Vanroose, Parallel Computing 40 (2014), 224, algorithm 4; replacement: Sleijpen, van der
-/// Vorst, Computing 56 (1996), 141.
+/// which are one kernel with the three dots of the next step, and (s, p). Rounding errors of these
+/// recurrences grow faster than the classic form's: they are replaced by what they stand for, four products
+/// and two applications, where ||r|| has fallen to a hundredth or (s, p) is not (p, A p) of the scalars, and
+/// before a breakdown is reported. Memory: 9 vectors a right-hand side, 6 without a preconditioner. A product
+/// more than iterations is made, and two to begin with. Source: Ghysels, Vanroose, Parallel Computing 40
+/// (2014), 224, algorithm 4; replacement: Sleijpen, van der Vorst, Computing 56 (1996), 141.
 ///
 /// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in
 /// exact arithmetic; their real parts make alpha and beta, and are what is tested.
