@@ -174,7 +174,7 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
       if (this->column_state(c).breakdowns == 0)
         Kokkos::deep_copy(this->space(), v.shadow, v.r);
       else
-        krylov::fill_random<Scalar, Space>(this->space(), v.shadow, seed);
+        krylov::fill_random<Scalar, Space>(this->space(), v.shadow, this->row_numbers(), seed);
       first_dots<Scalar, Space>(this->space(), v, m_scalars.now(Scalars::residual, c),
                                 this->reduce_workspace());
     }

@@ -5,6 +5,7 @@
 #include <prekond/krylov/cg.hpp>
 
 #include "instantiate.hpp"
+#include "pipelined_cg.hpp"
 #include "run.hpp"
 
 #include <algorithm>
@@ -250,6 +251,7 @@ std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Spac
         " is not symmetric; cg needs a symmetric positive definite one, such as jacobi, fsai or "
         "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
         "fgmres or idr");
+  if (m_options.variant == CgVariant::pipelined) return krylov::pipelined_cg<Scalar, Space>(problem);
   return CgRun<Scalar, Space>(problem, m_options.single_reduction).run();
 }
 

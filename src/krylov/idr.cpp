@@ -184,9 +184,10 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
         std::sqrt(static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon()));
     krylov::DeviceScalars<Scalar, Space> sums(space, "prekond::idr::shadow_scalars", 2 * m_s + 3, 1);
     const Basis<Scalar> p = shadow();
+    const RowNumbers<Space> rows = this->row_numbers();
     for (int j = 0; j < m_s; ++j) {
       const Group first{0, j + 1}, second{m_s + 1, j + 1}, norm{2 * m_s + 2, 1};
-      krylov::fill_random<Scalar, Space>(space, column(m_shadow, j), seed + 16 * std::uint64_t(j));
+      krylov::fill_random<Scalar, Space>(space, column(m_shadow, j), rows, seed + 16 * std::uint64_t(j));
       m_kernels.project(space, "prekond::idr::make_shadow", p, j + 1, p.column(j), sums.now(first, 0));
       this->sum(sums.message(first));
       m_kernels.project(space, "prekond::idr::make_shadow", p, j + 1, p.column(j), sums.now(second, 0), j,

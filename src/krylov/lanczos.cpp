@@ -143,7 +143,8 @@ class LanczosRun {
 
   /// The first vector, the scales, and (r, M'^-1 r). False where nothing follows.
   bool begin(LanczosResult& result) {
-    krylov::fill_random<Scalar, Space>(m_space, m_r, static_cast<std::uint64_t>(m_options.seed));
+    krylov::fill_random<Scalar, Space>(m_space, m_r, m_a.row_numbers(m_space),
+                                       static_cast<std::uint64_t>(m_options.seed));
     const ExtendedNumber size = norm_of(m_r);
     if (size.is_zero()) {  // no process has a row
       result.reason = LanczosEnd::invariant_subspace;

@@ -90,6 +90,8 @@ class KrylovRun {
   bool moves_by_preconditioner() const { return m_problem.preconditioner && !m_on_left; }
   Column& column_state(int c) { return m_columns[c]; }
   VectorView<Scalar, Space> x(int c) const { return column(m_problem.x, c); }
+  /// The global numbers of the rows: made anew at each call.
+  RowNumbers<Space> row_numbers() const { return m_problem.a.row_numbers(space()); }
 
   /// n x k. Several columns start at 0, as a product also reads those that have ended.
   Multi allocate_columns(const char* label, int columns) const {
@@ -122,6 +124,9 @@ class KrylovRun {
   }
 
   void sum(VectorView<Scalar, Space> message) const { m_problem.reducer.sum(space(), message); }
+  /// The same in two halves, with work between them that leaves the message alone and sums nothing.
+  void start_sum(VectorView<Scalar, Space> message) const { m_problem.reducer.start(space(), message); }
+  void finish_sum() const { m_problem.reducer.finish(space()); }
 
   void multiply(const MultiVectorView<Scalar, Space>& from, const MultiVectorView<Scalar, Space>& to) {
     m_system.multiply(range(from), range(to));

@@ -49,7 +49,7 @@ TEST(TpetraReducer, SumsAnyNumberOfValues) {
     all_reduces = 0;
     reducer.sum(space, values);
     space.fence();
-    EXPECT_EQ(all_reduces, size > 1 ? (count + 63) / 64 : 0) << count << " values";
+    EXPECT_EQ(all_reduces, size > 1 && count > 0 ? 1 : 0) << count << " values";
     EXPECT_EQ(to_vector(values), expected) << count << " values";
   }
 }
@@ -63,6 +63,68 @@ TEST(TpetraReducer, SumsInSinglePrecision) {
   const int size = num_ranks();
   EXPECT_EQ(to_vector(values),
             (std::vector<float>{float(size), float(size * (size - 1) / 2), -2.0f * float(size)}));
+}
+
+TEST(TpetraReducer, ASumInTwoHalvesIsTheSameSum) {
+  const TpetraSpace space;
+  const tpetra::CommReducer<double, TpetraSpace> reducer(world());
+  for (const int count : {0, 1, 3, 4, 65, 129, 2}) {
+    std::vector<double> mine(count);
+    for (int k = 0; k < count; ++k) mine[k] = double((my_rank() + 1) * (k + 1));
+    const auto whole = to_device<TpetraSpace>(mine), halves = to_device<TpetraSpace>(mine);
+    reducer.sum(space, whole);
+    all_reduces = all_reduces_that_do_not_wait = 0;
+    reducer.start(space, halves);
+    EXPECT_EQ(all_reduces_that_do_not_wait, num_ranks() > 1 && count > 0 ? 1 : 0);
+    reducer.finish(space);
+    EXPECT_EQ(all_reduces, num_ranks() > 1 && count > 0 ? 1 : 0);
+    space.fence();
+    EXPECT_EQ(to_vector(halves), to_vector(whole)) << count << " values";
+  }
+}
+
+TEST(TpetraReducer, AStartDoesNotWaitForOtherRanks) {
+  const TpetraSpace space;
+  const tpetra::CommReducer<double, TpetraSpace> reducer(world());
+  const auto values = to_device<TpetraSpace>(std::vector<double>{1.0, double(my_rank())});
+  // The last rank starts its sum when it has heard of all the others, which have started theirs by then.
+  const int last = num_ranks() - 1;
+  const int token = 1;
+  int heard = 0;
+  if (my_rank() < last) {
+    reducer.start(space, values);
+    Teuchos::send(*world(), 1, &token, last);
+  } else {
+    for (int rank = 0; rank < last; ++rank) {
+      int got = 0;
+      Teuchos::receive(*world(), rank, 1, &got);
+      heard += got;
+    }
+    EXPECT_EQ(heard, last);
+    reducer.start(space, values);
+  }
+  reducer.finish(space);
+  space.fence();
+  EXPECT_EQ(to_vector(values), (std::vector<double>{double(num_ranks()), double(last * (last + 1) / 2)}));
+}
+
+TEST(TpetraReducer, OtherMessagesBetweenTheHalves) {
+  const TpetraSpace space;
+  const tpetra::CommReducer<float, TpetraSpace> reducer(world());
+  const HostMatrix<double> a = problem("poisson2d:7");
+  const auto map = cyclic_map(a.num_rows);
+  const MatrixOperator product(distribute(a, map));
+  const auto mine = random_vector(a.num_rows);
+  const TpetraVector x = distribute(mine, map);
+  TpetraVector y(map);
+  const auto values = to_device<TpetraSpace>(std::vector<float>{1.0f});
+  reducer.start(space, values);
+  product.apply(space, tpetra::device_view(std::as_const(x)), tpetra::device_view(y));
+  reducer.finish(space);
+  space.fence();
+  EXPECT_EQ(to_vector(values)[0], float(num_ranks()));
+  const auto expected = multiply(a, mine), found = gather(y);
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-12);
 }
 
 // ------------------------------------------------------------------------------------------------ operators
@@ -188,10 +250,16 @@ StoppingOptions stop_at(double rtol, std::int64_t max_iters = 1000) {
   return stopping;
 }
 
-std::vector<CgOptions> both_forms() {
-  std::vector<CgOptions> forms(2);
+std::vector<CgOptions> all_forms() {
+  std::vector<CgOptions> forms(3);
   forms[1].single_reduction = true;
+  forms[2].variant = CgVariant::pipelined;
   return forms;
+}
+
+std::string form_name(const CgOptions& form) {
+  if (form.variant == CgVariant::pipelined) return "pipelined";
+  return form.single_reduction ? "one reduction" : "two reductions";
 }
 
 Solved solve_on_ranks(const Teuchos::RCP<const Tpetra::Operator<>>& a,
@@ -232,7 +300,7 @@ TEST(TpetraSolve, TheSameIterationsAsInOneProcess) {
   for (const char* spec : {"poisson2d:17", "anisotropic2d:15,epsilon=0.05"}) {
     const HostMatrix<double> a = problem(spec);
     const auto b = random_vector(a.num_rows);
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       for (const char* name : {"none", "jacobi"}) {
         const Solved alone = solve_alone(a, name, b, form, stop_at(1e-9));
         ASSERT_TRUE(alone.result.converged);
@@ -281,6 +349,36 @@ TEST(TpetraSolve, WithAdaptiveFsaiOfEveryRank) {
       EXPECT_TRUE(num_ranks() > 1 ||
                   std::abs(difference) <= (map->isContiguous() ? 1 : 0.15 * double(alone.result.iterations)))
           << found.result.iterations << ", alone " << alone.result.iterations;
+    }
+  }
+}
+
+/// The whole problem in one process, by a solver with random vectors, against that on ranks.
+TEST(TpetraSolve, RandomVectorsAreThoseOfOneProcess) {
+  const HostMatrix<double> a = problem("convection_diffusion3d:4");
+  const auto b = random_vector(a.num_rows);
+  const TpetraSpace space;
+  const auto idr = create_solver<double, TpetraSpace>("idr");
+  const auto alone_x = to_device<TpetraSpace>(std::vector<double>(b.size(), 0));
+  const SolveResult alone = idr->solve(space, CsrOperator<double, TpetraSpace>(to_device<TpetraSpace>(a)),
+                                       nullptr, to_device<TpetraSpace>(b), alone_x, stop_at(1e-8));
+  ASSERT_TRUE(alone.converged);
+  for (const auto& [name, map] : all_maps(a.num_rows)) {
+    SCOPED_TRACE(name);
+    const MatrixPtr matrix = distribute(a, map);
+    const Teuchos::RCP<const Tpetra::Operator<>> op = matrix;
+    TpetraVector x(map);
+    const SolveResult found = tpetra::solve(space, *idr, op, nullptr, distribute(b, map), x, stop_at(1e-8));
+    EXPECT_TRUE(found.converged);
+    EXPECT_LE(std::abs(found.iterations - alone.iterations), 1);
+    EXPECT_LE(distance(to_vector(alone_x), gather(x)), 1e-6);
+    for (const auto& rows :
+         {MatrixOperator(matrix).row_numbers(space), OperatorView(op).row_numbers(space)}) {
+      EXPECT_EQ(rows.num_global_rows, a.num_rows);
+      const auto list = to_vector(rows.numbers);
+      EXPECT_EQ(list.empty(), map->isContiguous() || map->getLocalNumElements() == 0);
+      for (std::size_t i = 0; i < map->getLocalNumElements(); ++i)
+        EXPECT_EQ(list.empty() ? rows.first + std::int64_t(i) : list[i], map->getGlobalElement(int(i)));
     }
   }
 }
@@ -375,7 +473,7 @@ TEST(TpetraSolve, OneAllReduceAReduction) {
     for (const char* name : {"none", "jacobi", "adaptive_fsai"}) {
       const auto m = ifpack2::create(name, matrix);
       m->compute();
-      for (const CgOptions& form : both_forms()) {
+      for (const CgOptions& form : all_forms()) {
         const auto calls = [&](std::int64_t iterations) {
           TpetraVector x(map);
           const TpetraVector b_vector = distribute(b, map);
@@ -386,9 +484,12 @@ TEST(TpetraSolve, OneAllReduceAReduction) {
           EXPECT_EQ(result.iterations, iterations);
           return all_reduces;
         };
-        const int each = num_ranks() == 1 ? 0 : form.single_reduction ? 1 : 2;
-        EXPECT_EQ(calls(15) - calls(5), 10 * each)
-            << name << (form.single_reduction ? ", one reduction" : "");
+        const bool pipelined = form.variant == CgVariant::pipelined;
+        const int each = num_ranks() == 1 ? 0 : form.single_reduction || pipelined ? 1 : 2;
+        EXPECT_EQ(calls(15) - calls(5), 10 * each) << name << ", " << form_name(form);
+        all_reduces_that_do_not_wait = 0;
+        calls(5);
+        EXPECT_EQ(all_reduces_that_do_not_wait, num_ranks() > 1 && pipelined ? 6 : 0) << form_name(form);
       }
     }
   }

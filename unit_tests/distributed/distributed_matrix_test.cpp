@@ -124,6 +124,8 @@ TYPED_TEST(DistributedMatrixTest, SplitProductsAreTheProducts) {
           });
           EXPECT_EQ(split.num_rows(), a.num_rows());
           EXPECT_EQ(split.num_cols(), a.num_rows());
+          EXPECT_EQ(split.row_numbers(space).num_global_rows, whole.num_rows);
+          EXPECT_EQ(to_vector(split.row_numbers(space).numbers), own);
           for (const std::size_t k : {1, 0, 3}) {
             MultiVector<double, TypeParam> x_memory, y_memory, z_memory;
             const auto x =

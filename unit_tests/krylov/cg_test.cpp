@@ -27,13 +27,19 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-std::vector<CgOptions> both_forms() {
-  std::vector<CgOptions> forms(2);
+std::vector<CgOptions> all_forms() {
+  std::vector<CgOptions> forms(3);
   forms[1].single_reduction = true;
+  forms[2].variant = CgVariant::pipelined;
   return forms;
 }
 
+bool is_pipelined(const CgOptions& options) {
+  return options.variant == CgVariant::pipelined;
+}
+
 std::string form_name(const CgOptions& options) {
+  if (is_pipelined(options)) return "pipelined";
   return options.single_reduction ? "one reduction" : "two reductions";
 }
 
@@ -105,19 +111,20 @@ TYPED_TEST(CgTest, SolutionIterationsAndHistoryAreTheTextbooks) {
       const auto m = preconditioner_of<TypeParam>(name, a);
       const ReferenceCg reference = reference_cg(a, b, sequential(*m, a), rtol, 0, 1000);
       ASSERT_TRUE(reference.converged);
-      for (const CgOptions& form : both_forms()) {
+      for (const CgOptions& form : all_forms()) {
         SCOPED_TRACE(spec + ", " + name + ", " + form_name(form));
         const auto solved =
             solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, form, stop_at(rtol));
         const SolveResult& result = solved.result;
         EXPECT_EQ(result.reason, StopReason::rtol);
         EXPECT_TRUE(result.converged);
-        EXPECT_LE(std::abs(result.iterations - reference.iterations),
-                  gentle ? 1 : 1 + reference.iterations / 5);
+        const std::int64_t few = is_pipelined(form) ? 3 : 1;  // rounding errors grow faster there
+        const std::int64_t many = is_pipelined(form) ? reference.iterations : reference.iterations / 5;
+        EXPECT_LE(std::abs(result.iterations - reference.iterations), gentle ? few : 1 + many);
         const double truth = residual_norm(a, b, solved.x) / norm(b);
         EXPECT_LE(truth, 1.2 * rtol);
         EXPECT_NEAR(result.true_relative_residual, truth, 1e-3 * rtol);
-        EXPECT_NEAR(result.relative_residual, truth, 0.1 * rtol);
+        EXPECT_NEAR(result.relative_residual, truth, (is_pipelined(form) ? 1 : 0.1) * rtol);
         double largest = 0;
         for (double value : exact) largest = std::max(largest, std::abs(value));
         for (std::size_t i = 0; gentle && i < b.size(); ++i)
@@ -133,18 +140,20 @@ TYPED_TEST(CgTest, SolutionIterationsAndHistoryAreTheTextbooks) {
   }
 }
 
-TYPED_TEST(CgTest, BothFormsNeedTheSameIterations) {
+TYPED_TEST(CgTest, AllFormsNeedTheSameIterations) {
   for (const char* spec : {"poisson2d:31", "elasticity3d:6", "tridiagonal:401"}) {
     const HostMatrix<double> a = problem(spec);
     const std::vector<double> b = random_vector(a.num_rows);
     const auto m = preconditioner_of<TypeParam>("adaptive_fsai", a);
-    const auto two =
-        solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, both_forms()[0], stop_at(1e-8));
-    const auto one =
-        solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, both_forms()[1], stop_at(1e-8));
-    EXPECT_TRUE(two.result.converged && one.result.converged) << spec;
-    EXPECT_LE(std::abs(two.result.iterations - one.result.iterations), 2) << spec;
-    EXPECT_GT(two.result.iterations, 5) << spec;
+    std::vector<std::int64_t> iterations;
+    for (const CgOptions& form : all_forms()) {
+      const auto solved =
+          solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, form, stop_at(1e-8));
+      EXPECT_TRUE(solved.result.converged) << spec << ", " << form_name(form);
+      iterations.push_back(solved.result.iterations);
+      EXPECT_LE(std::abs(iterations.back() - iterations.front()), 2) << spec << ", " << form_name(form);
+      EXPECT_GT(iterations.back(), 5) << spec;
+    }
   }
 }
 
@@ -152,11 +161,16 @@ TYPED_TEST(CgTest, NoPreconditionerIsTheIdentity) {
   const HostMatrix<double> a = problem("poisson2d:11");
   const std::vector<double> b = random_vector(a.num_rows);
   const auto none = preconditioner_of<TypeParam>("none", a);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto with = solve<double, TypeParam>(operator_of<TypeParam>(a), none.get(), b, form, stop_at(1e-9));
     const auto without = solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-9));
     EXPECT_EQ(with.result.iterations, without.result.iterations);
-    EXPECT_EQ(with.x, without.x) << form_name(form);
+    if (!is_pipelined(form)) {
+      EXPECT_EQ(with.x, without.x) << form_name(form);
+      continue;
+    }
+    // (r, u) and (r, r), which then are one product: a compiler may round it in another way.
+    for (std::size_t i = 0; i < b.size(); ++i) ASSERT_NEAR(with.x[i], without.x[i], 1e-9);
   }
 }
 
@@ -165,7 +179,7 @@ TYPED_TEST(CgTest, ConvergenceIsTheLargerOfRtolAndAtol) {
   std::vector<double> b = random_vector(a.num_rows);
   for (double& value : b) value *= 100;
   const double norm_b = norm(b);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto run = [&](double rtol, double atol) {
       return solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(rtol, 1000, atol));
     };
@@ -193,7 +207,7 @@ TYPED_TEST(CgTest, AZeroRightHandSideGivesZero) {
   const HostMatrix<double> a = problem("poisson2d:6");
   const std::vector<double> zero(a.num_rows, 0.0);
   const auto m = preconditioner_of<TypeParam>("jacobi", a);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto solved = solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), zero, form,
                                                  stop_at(1e-8), random_vector(a.num_rows));
     EXPECT_EQ(solved.result.reason, StopReason::zero_rhs);
@@ -208,7 +222,7 @@ TYPED_TEST(CgTest, TheExactSolutionTakesNoIteration) {
   std::vector<double> exact(a.num_rows);
   for (std::size_t i = 0; i < exact.size(); ++i) exact[i] = double(i % 7) - 3;  // A x has no rounding
   const std::vector<double> b = multiply(a, exact);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     for (double rtol : {1e-8, 0.0}) {
       const auto solved =
           solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(rtol), exact);
@@ -224,7 +238,7 @@ TYPED_TEST(CgTest, TheExactSolutionTakesNoIteration) {
 TYPED_TEST(CgTest, AGoodGuessIsUsed) {
   const HostMatrix<double> a = problem("poisson2d:20");
   const std::vector<double> b = random_vector(a.num_rows);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto rough = solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-4));
     const auto cold = solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-8));
     const auto warm =
@@ -238,7 +252,7 @@ TYPED_TEST(CgTest, StopsAfterMaxIters) {
   const HostMatrix<double> a = problem("poisson2d:15");
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 3);
   const auto identity = [](const std::vector<double>& r) { return r; };
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto none =
         solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-10, 0), guess);
     EXPECT_EQ(none.result.reason, StopReason::max_iters);
@@ -261,13 +275,21 @@ TYPED_TEST(CgTest, StopsAfterMaxIters) {
 TYPED_TEST(CgTest, TheMonitorSeesEveryIteration) {
   const HostMatrix<double> a = problem("elasticity3d:4");
   const std::vector<double> b = random_vector(a.num_rows);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto solved = solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-8));
     ASSERT_EQ(solved.seen.size(), std::size_t(solved.result.iterations) + 1);
     for (std::size_t k = 0; k < solved.seen.size(); ++k) EXPECT_EQ(solved.seen[k], std::int64_t(k));
     EXPECT_NEAR(solved.history[0], norm(b), 1e-13 * norm(b));
     // A product an iteration, beside that for the first residual, the true one, and the form's own first.
-    EXPECT_EQ(solved.result.matrix_products, solved.result.iterations + 2 + (form.single_reduction ? 1 : 0));
+    const std::int64_t others = solved.result.matrix_products - solved.result.iterations - 2;
+    if (!is_pipelined(form)) {
+      EXPECT_EQ(others, form.single_reduction ? 1 : 0);
+    } else {
+      // One each of w and n, and four where the recurrences are replaced: after each two digits of ||r||.
+      EXPECT_EQ(others % 4, 2);
+      EXPECT_GE(others, 2 + 4 * 3);
+      EXPECT_LE(others, 2 + 4 * 5);
+    }
     EXPECT_GT(solved.result.seconds, 0);
   }
 }
@@ -287,7 +309,7 @@ TYPED_TEST(CgTest, AnIndefiniteMatrixIsABreakdownAtTheLastGoodIterate) {
   for (std::size_t k = 0; k < matrices.size(); ++k) {
     const HostMatrix<double>& a = matrices[k];
     const std::vector<double> b = random_vector(a.num_rows);
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       for (const bool preconditioned : {false, true}) {
         SCOPED_TRACE("matrix " + std::to_string(k) + ", " + form_name(form) +
                      (preconditioned ? ", scaled" : ""));
@@ -303,8 +325,8 @@ TYPED_TEST(CgTest, AnIndefiniteMatrixIsABreakdownAtTheLastGoodIterate) {
         ASSERT_TRUE(all_finite(solved.x));
         EXPECT_NEAR(solved.result.true_relative_residual, residual_norm(a, b, solved.x) / norm(b), 1e-9);
         // The step that failed left x where it was. (With one reduction (A z, z) <= 0 may say so a step
-        // earlier.)
-        if (!form.single_reduction) {
+        // earlier; the pipelined form knows before the step.)
+        if (!form.single_reduction && !is_pipelined(form)) {
           EXPECT_EQ(solved.x, run(solved.result.iterations - 1).x);
         }
       }
@@ -315,7 +337,7 @@ TYPED_TEST(CgTest, AnIndefiniteMatrixIsABreakdownAtTheLastGoodIterate) {
 TYPED_TEST(CgTest, APreconditionerThatIsNotDefiniteIsABreakdown) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 2);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const Scale<double, TypeParam> negative(a.num_rows, -1), zero(a.num_rows, 0), late(a.num_rows, 1, 4, -1);
     for (const auto* m : {&negative, &zero}) {
       const auto solved =
@@ -328,6 +350,7 @@ TYPED_TEST(CgTest, APreconditionerThatIsNotDefiniteIsABreakdown) {
     }
     const auto solved = solve<double, TypeParam>(operator_of<TypeParam>(a), &late, b, form, stop_at(1e-8));
     EXPECT_EQ(solved.result.reason, StopReason::breakdown_preconditioner_not_spd);
+    if (is_pipelined(form)) continue;  // whose applications are those of steps to come
     EXPECT_EQ(solved.result.iterations, 4);
     EXPECT_EQ(solved.x,
               (solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-8, 4)).x));
@@ -338,7 +361,7 @@ TYPED_TEST(CgTest, WhatIsNotANumberIsNamed) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 2);
   const double not_a_number = std::nan("");
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     SCOPED_TRACE(form_name(form));
     const auto expect_nan = [](const Solved<>& solved) {
       EXPECT_EQ(solved.result.reason, StopReason::nan) << to_string(solved.result.reason);
@@ -387,18 +410,23 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
       count += solved.seen[k] == solved.seen[k - 1] ? 1 : 0;
     return count;
   };
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     SCOPED_TRACE(form_name(form));
     // x is 2 A^-1 b at first: the residual is -b, and b after another start.
     const Liar<TypeParam> always(a, 0.5);
     const auto lied = solve<double, TypeParam>(always, nullptr, b, form, stop_at(1e-8));
     EXPECT_EQ(lied.result.reason, StopReason::stagnation) << to_string(lied.result.reason);
     EXPECT_FALSE(lied.result.converged);
-    EXPECT_LE(lied.result.relative_residual, 1e-8);
-    EXPECT_NEAR(lied.result.true_relative_residual, 1, 1e-6);
-    EXPECT_NEAR(residual_norm(a, b, lied.x) / norm(b), 1, 1e-6);
+    // The pipelined form looks at its true residual before.
+    const double fall = is_pipelined(form) ? 1e-2 : 1e-8;
+    EXPECT_LE(
+        is_pipelined(form) ? lied.history[lied.history.size() - 2] / norm(b) : lied.result.relative_residual,
+        fall * 2);
+    EXPECT_NEAR(lied.result.true_relative_residual, 1, std::max(1e-6, 4 * fall));
+    EXPECT_NEAR(residual_norm(a, b, lied.x) / norm(b), 1, std::max(1e-6, 4 * fall));
     EXPECT_EQ(restarts(lied), 1);
-    EXPECT_EQ(always.residuals, 4) << "two first residuals and two true ones";
+    EXPECT_EQ(always.residuals, is_pipelined(form) ? 8 : 4)
+        << "two first residuals and two true ones, and two each between them";
 
     // Half the residual is left each time, until a claim is true.
     const auto falling =
@@ -419,7 +447,8 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
       const auto close = solve<double, TypeParam>(hardly, nullptr, b, form, stop_at(1e-8));
       EXPECT_EQ(close.result.reason, StopReason::rtol);
       EXPECT_LE(close.result.true_relative_residual, 1e-8);
-      EXPECT_EQ(restarts(close), count) << lie;
+      // The pipelined form has looked at its true residual before, and need not start again.
+      EXPECT_EQ(restarts(close), is_pipelined(form) ? 0 : count) << lie;
     }
 
     for (const std::int64_t few :
@@ -435,7 +464,7 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
 TYPED_TEST(CgTest, AnOperatorThatChangesIsSolvedAsItIsInTheEnd) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto solved = solve<double, TypeParam>(Late<TypeParam>(a, 9, 1.5), nullptr, b, form, stop_at(1e-8));
     EXPECT_LE(solved.result.relative_residual, 1e-8);
     HostMatrix<double> changed = a;
@@ -450,7 +479,7 @@ TYPED_TEST(CgTest, MoreThanThePrecisionCanGiveIsNotSuccess) {
   const StencilOperator<float, TypeParam> a(n, 2.001f);
   const auto b_double = random_vector(n);
   const std::vector<float> b(b_double.begin(), b_double.end());
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto possible = solve<float, TypeParam>(a, nullptr, b, form, stop_at(1e-4, 5000));
     EXPECT_EQ(possible.result.reason, StopReason::rtol) << form_name(form);
     const auto solved = solve<float, TypeParam>(a, nullptr, b, form, stop_at(1e-12, 20000));
@@ -470,7 +499,7 @@ TYPED_TEST(CgTest, OperatorsAndPreconditionersOfUsers) {
     const std::vector<double> b = random_vector(n);
     const StencilOperator<double, TypeParam> stencil(n, 2.01);
     const Scale<double, TypeParam> m(n, 1 / 2.01);
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       SCOPED_TRACE(std::to_string(n) + ", " + form_name(form));
       const auto mine = solve<double, TypeParam>(stencil, &m, b, form, stop_at(1e-10));
       const auto stored = solve<double, TypeParam>(operator_of<TypeParam>(a), &m, b, form, stop_at(1e-10));
@@ -490,7 +519,7 @@ TYPED_TEST(CgTest, Float) {
   const std::vector<float> b(b_double.begin(), b_double.end());
   Jacobi<float, TypeParam> jacobi;
   jacobi.numeric(TypeParam(), to_device<TypeParam>(single));
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto solved = solve<float, TypeParam>(CsrOperator<float, TypeParam>(to_device<TypeParam>(single)),
                                                 &jacobi, b, form, stop_at(1e-5));
     EXPECT_EQ(solved.result.reason, StopReason::rtol);
@@ -505,7 +534,7 @@ TYPED_TEST(CgTest, Float) {
 TYPED_TEST(CgTest, TwoReductionsAnIterationOrOne) {
   const HostMatrix<double> a = problem("poisson2d:30");
   const std::vector<double> b = random_vector(a.num_rows);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto calls = [&](std::int64_t iterations) {
       const CountingReducer<TypeParam> reducer(1);
       const auto solved = solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form,
@@ -513,9 +542,9 @@ TYPED_TEST(CgTest, TwoReductionsAnIterationOrOne) {
       EXPECT_EQ(solved.result.iterations, iterations);
       return std::pair(reducer.calls, int(reducer.all_values));
     };
-    const int each = form.single_reduction ? 1 : 2;
+    const int each = form.single_reduction || is_pipelined(form) ? 1 : 2;
     EXPECT_EQ(calls(10).first - calls(5).first, 5 * each) << form_name(form);
-    EXPECT_EQ(calls(10).second - calls(5).second, 5 * 3) << form_name(form);
+    EXPECT_EQ(calls(10).second - calls(5).second, 5 * (is_pipelined(form) ? 4 : 3)) << form_name(form);
     EXPECT_EQ(calls(0).first, 3) << "||b||, the first residual's and the true one's with ||x||";
   }
 }
@@ -523,7 +552,7 @@ TYPED_TEST(CgTest, TwoReductionsAnIterationOrOne) {
 TYPED_TEST(CgTest, SumsOverManyRanksGiveTheSameIteration) {
   const HostMatrix<double> a = problem("poisson2d:14");
   const std::vector<double> b = random_vector(a.num_rows);
-  for (const CgOptions& form : both_forms()) {
+  for (const CgOptions& form : all_forms()) {
     const auto run = [&](double ranks) {
       return solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-9), {},
                                       CountingReducer<TypeParam>(ranks));
@@ -543,7 +572,7 @@ TYPED_TEST(CgTest, SumsOverManyRanksGiveTheSameIteration) {
 TYPED_TEST(CgTest, ARankWithoutRowsDoesAsTheOthers) {
   for (const HostMatrix<double>& a : {problem("poisson2d:10"), shifted(problem("poisson2d:10"), 2.0)}) {
     const std::vector<double> b = random_vector(a.num_rows);
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       Tape<TypeParam> tape;
       const auto others =
           solve<double, TypeParam>(operator_of<TypeParam>(a), nullptr, b, form, stop_at(1e-9, 60), {}, tape);
@@ -569,7 +598,7 @@ TYPED_TEST(CgTest, AnIterationsKernelsFencesAndAllocations) {
     const auto m = preconditioner_of<TypeParam>(name, a);
     const std::size_t applications =
         std::string(name) == "adaptive_fsai" ? 2 : 1;  // kernels of the preconditioner
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       struct Counts {
         std::size_t own = 0, kernels = 0, fences = 0, allocations = 0;
       };
@@ -596,11 +625,11 @@ TYPED_TEST(CgTest, AnIterationsKernelsFencesAndAllocations) {
       const Counts five = run(5), ten = run(10);
       SCOPED_TRACE(std::string(name) + ", " + form_name(form));
       const std::size_t sends = is_host_space<TypeParam> ? 0 : 1;  // scalars to a device's host
-      EXPECT_EQ(ten.own - five.own, 5u * ((form.single_reduction ? 2 : 3) + sends));
+      const std::size_t own = is_pipelined(form) ? 1 : form.single_reduction ? 2 : 3;
+      EXPECT_EQ(ten.own - five.own, 5u * (own + sends));
       // A device's product with an inner product is two kernels.
-      const int products = is_host_space<TypeParam> || form.single_reduction ? 1 : 2;
-      EXPECT_EQ(ten.kernels - five.kernels,
-                5u * ((form.single_reduction ? 2 : 3) + sends + products + applications));
+      const int products = is_host_space<TypeParam> || own < 3 ? 1 : 2;
+      EXPECT_EQ(ten.kernels - five.kernels, 5u * (own + sends + products + applications));
       EXPECT_LE(ten.fences - five.fences, 5u);
       EXPECT_EQ(ten.allocations, five.allocations);
       EXPECT_GT(five.allocations, 0u) << "nothing was recorded";
@@ -655,7 +684,7 @@ TYPED_TEST(CgTest, SameBitsTwice) {
   const std::vector<double> b = random_vector(a.num_rows);
   for (const char* name : {"jacobi", "adaptive_fsai"}) {
     const auto m = preconditioner_of<TypeParam>(name, a);
-    for (const CgOptions& form : both_forms()) {
+    for (const CgOptions& form : all_forms()) {
       const auto first = solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, form, stop_at(1e-8));
       const auto second =
           solve<double, TypeParam>(operator_of<TypeParam>(a), m.get(), b, form, stop_at(1e-8));
@@ -671,16 +700,26 @@ TYPED_TEST(CgTest, TheRegistryBuildsIt) {
   const HostMatrix<double> a = problem("poisson2d:8");
   const auto b = to_device<TypeParam>(random_vector(a.num_rows));
   const auto op = operator_of<TypeParam>(a);
-  for (const char* single : {"false", "true"}) {
-    const auto cg = create_solver<double, TypeParam>("cg", {{"single_reduction", std::string(single)}});
+  const std::string kernels[] = {"prekond::cg::update_direction", "prekond::cg::fused_update",
+                                 "prekond::cg::pipelined_step"};
+  const OptionMap forms[] = {{{"variant", std::string("classic")}},
+                             {{"single_reduction", std::string("true")}},
+                             {{"variant", std::string("pipelined")}}};
+  for (int k = 0; k < 3; ++k) {
+    const auto cg = create_solver<double, TypeParam>("cg", forms[k]);
     EXPECT_EQ(cg->name(), "cg");
     const Vector<double, TypeParam> x("x", a.num_rows);
     const ToolEvents events;
     EXPECT_TRUE(cg->solve(space, op, nullptr, b, x, stop_at(1e-8)).converged);
-    const bool fused =
-        std::count(events.kernels().begin(), events.kernels().end(), "prekond::cg::fused_update") > 0;
-    EXPECT_EQ(fused, std::string(single) == "true");
+    for (int other = 0; other < 3; ++other)
+      EXPECT_EQ(std::count(events.kernels().begin(), events.kernels().end(), kernels[other]) > 0, k == other);
   }
+  const auto refused = [&](const OptionMap& options) {
+    return message_of<OptionError>([&] { create_solver<double, TypeParam>("cg", options); });
+  };
+  EXPECT_THAT(refused({{"variant", std::string("pipelined")}, {"single_reduction", true}}),
+              HasSubstr("cg: single_reduction is a form of variant = classic"));
+  EXPECT_THAT(refused({{"variant", std::string("pipe")}}), HasSubstr("pipelined"));
 }
 
 TEST(StopReasonTest, EachHasItsName) {

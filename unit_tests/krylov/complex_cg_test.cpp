@@ -22,9 +22,13 @@ struct Solved {
   std::vector<double> history;
 };
 
+std::vector<OptionMap> all_forms() {
+  return {{}, {{"single_reduction", true}}, {{"variant", std::string("pipelined")}}};
+}
+
 template <class Space, class Scalar>
 Solved<Scalar> solve(const HostMatrix<Scalar>& a, const std::vector<Scalar>& b, const std::string& precond,
-                     bool single_reduction, StoppingOptions stopping = {}) {
+                     const OptionMap& form, StoppingOptions stopping = {}) {
   const Space space;
   const auto device = to_device<Space>(a);
   std::unique_ptr<MatrixPreconditioner<Scalar, Space>> m;
@@ -33,7 +37,7 @@ Solved<Scalar> solve(const HostMatrix<Scalar>& a, const std::vector<Scalar>& b, 
     m->symbolic(space, device);
     m->numeric(space, device);
   }
-  const auto cg = create_solver<Scalar, Space>("cg", {{"single_reduction", single_reduction}});
+  const auto cg = create_solver<Scalar, Space>("cg", form);
   const auto x = to_device<Space>(std::vector<Scalar>(b.size()));
   Solved<Scalar> solved;
   solved.result = cg->solve(space, CsrOperator<Scalar, Space>(device), m.get(), to_device<Space>(b), x,
@@ -59,14 +63,17 @@ TYPED_TEST(ComplexCgTest, GoesTheWayOfTheEquivalentRealProblem) {
     const HostMatrix<Complex> a = random_hermitian(n, 0.1, 3u + unsigned(n), 0.1);
     const std::vector<Complex> b = random_complex(a.num_rows, 9);
     for (const std::string precond : {"", "none", "jacobi"}) {
-      for (bool single_reduction : {false, true}) {
-        SCOPED_TRACE(precond + ", size " + std::to_string(n) + (single_reduction ? ", one reduction" : ""));
-        const auto complex = solve<TypeParam>(a, b, precond, single_reduction, to_rtol(1e-7));
-        const auto real = solve<TypeParam>(as_real(a), as_real(b), precond, single_reduction, to_rtol(1e-7));
+      for (const OptionMap& form : all_forms()) {
+        SCOPED_TRACE(precond + ", size " + std::to_string(n) + ", " +
+                     (form.empty() ? "classic" : form.begin()->first));
+        const auto complex = solve<TypeParam>(a, b, precond, form, to_rtol(1e-7));
+        const auto real = solve<TypeParam>(as_real(a), as_real(b), precond, form, to_rtol(1e-7));
         ASSERT_TRUE(complex.result.converged) << to_string(complex.result.reason);
         EXPECT_LE(complex.result.true_relative_residual, 2e-7);
-        EXPECT_EQ(complex.result.iterations, real.result.iterations);
-        EXPECT_EQ(complex.result.matrix_products, real.result.matrix_products);
+        // The pipelined form's rounding errors decide where it ends with as many steps as unknowns.
+        const std::int64_t few = form.contains("variant") ? 1 : 0;
+        EXPECT_LE(std::abs(complex.result.iterations - real.result.iterations), few);
+        EXPECT_LE(std::abs(complex.result.matrix_products - real.result.matrix_products), few);
         // The residual of the first steps agrees to rounding, which later steps amplify.
         for (std::size_t k = 0; k < std::min<std::size_t>(6, complex.history.size()); ++k)
           EXPECT_NEAR(complex.history[k] / real.history[0], real.history[k] / real.history[0], 1e-10) << k;
@@ -91,8 +98,8 @@ TYPED_TEST(ComplexCgTest, PhasesOfTheUnknownsChangeNothing) {
   std::vector<Complex> rotated_b;
   for (const Complex& phase : d) rotated_b.push_back(Kokkos::conj(phase));
   for (const std::string precond : {"", "jacobi"}) {
-    const auto real = solve<TypeParam>(a, b, precond, false);
-    const auto complex = solve<TypeParam>(rotated(a, d), rotated_b, precond, false);
+    const auto real = solve<TypeParam>(a, b, precond, {});
+    const auto complex = solve<TypeParam>(rotated(a, d), rotated_b, precond, {});
     ASSERT_TRUE(complex.result.converged);
     EXPECT_EQ(complex.result.iterations, real.result.iterations);
     for (std::int64_t i = 0; i < a.num_rows; ++i)
@@ -103,9 +110,9 @@ TYPED_TEST(ComplexCgTest, PhasesOfTheUnknownsChangeNothing) {
 TYPED_TEST(ComplexCgTest, SinglePrecision) {
   const auto a = to_single(random_hermitian(300, 0.05, 8));
   const std::vector<Complex> b = random_complex(300, 2);
-  for (bool single_reduction : {false, true}) {
+  for (const OptionMap& form : all_forms()) {
     const auto solved = solve<TypeParam>(a, std::vector<Kokkos::complex<float>>(b.begin(), b.end()), "jacobi",
-                                         single_reduction, to_rtol(1e-5));
+                                         form, to_rtol(1e-5));
     EXPECT_TRUE(solved.result.converged);
     EXPECT_LE(solved.result.true_relative_residual, 1e-4);
   }
@@ -114,9 +121,11 @@ TYPED_TEST(ComplexCgTest, SinglePrecision) {
 TYPED_TEST(ComplexCgTest, SameBitsTwice) {
   const HostMatrix<Complex> a = random_hermitian(3000, 0.002, 4);
   const std::vector<Complex> b = random_complex(3000, 1);
-  const auto once = solve<TypeParam>(a, b, "jacobi", false), twice = solve<TypeParam>(a, b, "jacobi", false);
-  EXPECT_EQ(once.history, twice.history);
-  EXPECT_EQ(std::memcmp(once.x.data(), twice.x.data(), once.x.size() * sizeof(Complex)), 0);
+  for (const OptionMap& form : all_forms()) {
+    const auto once = solve<TypeParam>(a, b, "jacobi", form), twice = solve<TypeParam>(a, b, "jacobi", form);
+    EXPECT_EQ(once.history, twice.history);
+    EXPECT_EQ(std::memcmp(once.x.data(), twice.x.data(), once.x.size() * sizeof(Complex)), 0);
+  }
 }
 
 TYPED_TEST(ComplexCgTest, EndsForAReason) {
@@ -126,28 +135,27 @@ TYPED_TEST(ComplexCgTest, EndsForAReason) {
   // Hermitian with eigenvalues 3 and -1.
   const auto indefinite = sparse<Complex>({{1, 2.0 * i}, {-2.0 * i, 1}});
   const std::vector<Complex> of_minus_one = {1, i};
-  for (bool single_reduction : {false, true}) {
-    EXPECT_EQ(solve<TypeParam>(indefinite, of_minus_one, "", single_reduction).result.reason,
+  for (const OptionMap& form : all_forms()) {
+    EXPECT_EQ(solve<TypeParam>(indefinite, of_minus_one, "", form).result.reason,
               StopReason::breakdown_not_spd);
-    EXPECT_EQ(solve<TypeParam>(indefinite, {0, 0}, "", single_reduction).result.reason, StopReason::zero_rhs);
+    EXPECT_EQ(solve<TypeParam>(indefinite, {0, 0}, "", form).result.reason, StopReason::zero_rhs);
     const auto negative = sparse<Complex>({{-1, 0}, {0, 4}});
-    EXPECT_EQ(solve<TypeParam>(negative, {1, 0}, "jacobi", single_reduction).result.reason,
+    EXPECT_EQ(solve<TypeParam>(negative, {1, 0}, "jacobi", form).result.reason,
               StopReason::breakdown_preconditioner_not_spd);
     const auto sound = sparse<Complex>({{2, i}, {-i, 2}});
-    EXPECT_EQ(solve<TypeParam>(sound, b, "", single_reduction).result.reason, StopReason::rtol);
-    EXPECT_EQ(solve<TypeParam>(sound, {1, Complex(0, 1e308)}, "", single_reduction).result.reason,
-              StopReason::rtol)
+    EXPECT_EQ(solve<TypeParam>(sound, b, "", form).result.reason, StopReason::rtol);
+    EXPECT_EQ(solve<TypeParam>(sound, {1, Complex(0, 1e308)}, "", form).result.reason, StopReason::rtol)
         << "its norm has a square that is no double";
     for (const Complex bad : {Complex(nan, 0), Complex(0, nan)}) {
-      EXPECT_EQ(solve<TypeParam>(sound, {1, bad}, "", single_reduction).result.reason, StopReason::nan);
+      EXPECT_EQ(solve<TypeParam>(sound, {1, bad}, "", form).result.reason, StopReason::nan);
       const auto unsound = sparse<Complex>({{2, bad}, {-i, 2}});
-      const auto solved = solve<TypeParam>(unsound, b, "", single_reduction);
+      const auto solved = solve<TypeParam>(unsound, b, "", form);
       EXPECT_FALSE(solved.result.converged);
     }
     StoppingOptions stopping;
     stopping.max_iters = 1;
     const auto stopped =
-        solve<TypeParam>(random_hermitian(50, 0.3, 1), random_complex(50, 1), "", single_reduction, stopping);
+        solve<TypeParam>(random_hermitian(50, 0.3, 1), random_complex(50, 1), "", form, stopping);
     EXPECT_EQ(stopped.result.reason, StopReason::max_iters);
   }
 }

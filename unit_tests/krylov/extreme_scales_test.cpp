@@ -17,6 +17,7 @@ std::vector<Variant> all_variants() {
   std::vector<Variant> all = general_variants();
   all.push_back({"cg", {}});
   all.push_back({"cg", {{"single_reduction", OptionValue(true)}}});
+  all.push_back({"cg", {{"variant", OptionValue(std::string("pipelined"))}}});
   return all;
 }
 

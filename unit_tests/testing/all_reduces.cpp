@@ -5,10 +5,18 @@
 #include <mpi.h>
 
 int prekond::testing::all_reduces = 0;
+int prekond::testing::all_reduces_that_do_not_wait = 0;
 
 // MPI's profiling interface: every library of this program calls this one.
 extern "C" int MPI_Allreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op,
                              MPI_Comm comm) {
   ++prekond::testing::all_reduces;
   return PMPI_Allreduce(mine, all, count, type, op, comm);
+}
+
+extern "C" int MPI_Iallreduce(const void* mine, void* all, int count, MPI_Datatype type, MPI_Op op,
+                              MPI_Comm comm, MPI_Request* request) {
+  ++prekond::testing::all_reduces;
+  ++prekond::testing::all_reduces_that_do_not_wait;
+  return PMPI_Iallreduce(mine, all, count, type, op, comm, request);
 }

@@ -4,8 +4,9 @@
 
 namespace prekond::testing {
 
-/// Calls of MPI_Allreduce on this rank, by any library of the program. Tests set it to zero before what they
-/// count.
+/// Calls of MPI_Allreduce and MPI_Iallreduce on this rank, by any library of the program, and those of the
+/// second, which do not wait. Tests set them to zero before what they count.
 extern int all_reduces;
+extern int all_reduces_that_do_not_wait;
 
 }  // namespace prekond::testing

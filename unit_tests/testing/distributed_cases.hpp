@@ -69,6 +69,12 @@ void expect_numbers(const DistributedMatrix<double, Space>& a, const CsrView<dou
   ASSERT_EQ(static_cast<std::int64_t>(numbers.size()), a.num_cols());
   for (std::int64_t c = 0; c < a.num_cols(); ++c) EXPECT_EQ(a.global_number(c), numbers[c]) << "column " << c;
   EXPECT_EQ(std::vector<std::int64_t>(numbers.begin(), numbers.begin() + a.num_rows()), own);
+  const RowNumbers<Space> of_product = a.product().row_numbers(space);
+  EXPECT_EQ(of_product.num_global_rows, whole.num_rows);
+  const auto list = to_vector(of_product.numbers);
+  ASSERT_TRUE(list.empty() || list.size() == own.size());
+  for (std::size_t i = 0; i < own.size(); ++i)
+    EXPECT_EQ(list.empty() ? of_product.first + std::int64_t(i) : list[i], own[i]) << "row " << i;
 
   const HostMatrix<double> local{rows.num_rows, rows.num_cols, to_vector(rows.row_ptrs),
                                  to_vector(rows.col_idxs), to_vector(rows.values)};

@@ -140,11 +140,13 @@ std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, 
 template <class Scalar, class Space>
 class ProductOfRank : public Operator<Scalar, Space> {
  public:
-  ProductOfRank(const CsrView<Scalar, Space>& rows, const VectorImport<Scalar, Space>& columns)
-      : m_rows(rows), m_columns(columns) {}
+  ProductOfRank(const CsrView<Scalar, Space>& rows, const VectorImport<Scalar, Space>& columns,
+                const RowNumbers<Space>& numbers)
+      : m_rows(rows), m_columns(columns), m_numbers(numbers) {}
 
   std::int64_t num_rows() const override { return m_rows.num_rows; }
   std::int64_t num_cols() const override { return m_rows.num_rows; }
+  RowNumbers<Space> row_numbers(const Space& /*space*/) const override { return m_numbers; }
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha, Scalar beta) const override {
     const MultiVector<Scalar, Space> all("prekond::testing::all", m_rows.num_cols, x.extent(1));
@@ -156,6 +158,7 @@ class ProductOfRank : public Operator<Scalar, Space> {
  private:
   CsrView<Scalar, Space> m_rows;
   const VectorImport<Scalar, Space>& m_columns;
+  RowNumbers<Space> m_numbers;
 };
 
 template <class Scalar, class Space>
@@ -189,7 +192,7 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
         m_rows(local_rows()),
         m_import(impl::import_of_rank<Scalar, Space>(rank, parts,
                                                      {m_columns.begin() + num_rows(), m_columns.end()})),
-        m_product(m_rows, *m_import),
+        m_product(m_rows, *m_import, {whole.num_rows, 0, to_device<Space>(own())}),
         m_reducer(rank) {}
   MatrixOfRank(const MatrixOfRank&) = delete;
 

@@ -8,6 +8,7 @@
 /// local ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the
 /// default one.
 #include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/comm_reducer.hpp>
 #include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
@@ -19,7 +20,6 @@
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_MultiVector.hpp>
 
-#include <array>
 #include <optional>
 #include <type_traits>
 
@@ -129,38 +129,6 @@ void check_distribution(const Tpetra::RowMatrix<Scalar, LocalOrdinal, GlobalOrdi
   }
 }
 
-/// Global sums over a Teuchos communicator: one all-reduce for the k values of a step, after a fence.
-template <class Scalar, class Space>
-class CommReducer : public Reducer<Scalar, Space> {
- public:
-  explicit CommReducer(Teuchos::RCP<const Teuchos::Comm<int>> comm) : m_comm(std::move(comm)) {}
-
-  void sum(const Space& space, VectorView<Scalar, Space> values) const override {
-    if (m_comm->getSize() == 1) return;
-    constexpr std::size_t most = 64;  // on the stack: the solvers sum up to five values at once
-    for (std::size_t first = 0; first < values.extent(0); first += most)
-      sum_some(space,
-               VectorView<Scalar, Space>(values.data() + first, std::min(most, values.extent(0) - first)));
-  }
-
- private:
-  void sum_some(const Space& space, VectorView<Scalar, Space> values) const {
-    std::array<Scalar, 64> mine, all;
-    const int count = static_cast<int>(values.extent(0));
-    using Host =
-        Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-    const Host host_mine(mine.data(), count), host_all(all.data(), count);
-    Kokkos::deep_copy(space, host_mine, values);
-    space.fence("prekond::tpetra::reducer::sum");
-    Teuchos::reduceAll(*m_comm, Teuchos::REDUCE_SUM, count, mine.data(), all.data());
-    Kokkos::deep_copy(space, values, host_all);
-    // The sums lie on this function's stack.
-    if constexpr (!is_host_space<Space>) space.fence("prekond::tpetra::reducer::copied");
-  }
-
-  Teuchos::RCP<const Teuchos::Comm<int>> m_comm;
-};
-
 /// The vectors of a Tpetra::MultiVector on the device, to be written or, where it is const, read. They are
 /// views: Tpetra refuses host access to the same vectors while they live, where that is another memory. \pre
 /// the vectors lie at a constant stride
@@ -190,6 +158,10 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
     return static_cast<std::int64_t>(m_a->getRangeMap()->getLocalNumElements());
   }
   std::int64_t num_cols() const override { return num_rows(); }
+  /// Tpetra's global indices.
+  RowNumbers<Space> row_numbers(const Space& /*space*/) const override {
+    return impl::row_numbers<Space>(*m_a->getRangeMap());
+  }
 
   /// Collective. \pre x and y do not overlap
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
@@ -227,6 +199,10 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
   std::int64_t num_cols() const override { return num_rows(); }
+  /// Tpetra's global indices.
+  RowNumbers<Space> row_numbers(const Space& /*space*/) const override {
+    return impl::row_numbers<Space>(*m_a->getRowMap());
+  }
 
   /// Collective.
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/block_reduce.hpp>
+#include <prekond/core/row_numbers.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
@@ -30,6 +31,10 @@ class Operator {
 
   virtual std::int64_t num_rows() const = 0;
   virtual std::int64_t num_cols() const = 0;
+
+  /// The global numbers of this process's rows. Here: those of a process that is alone, 0, 1, ...; an
+  /// operator whose rows are distributed overrides it.
+  virtual RowNumbers<Space> row_numbers(const Space& /*space*/) const { return {num_rows(), 0, {}}; }
 
   /// y = alpha A x + beta y, for x of num_cols() x k and y of num_rows() x k. With beta = 0, y is not read.
   virtual void apply(const Space& space, MultiVectorView<const Scalar, Space> x,

@@ -53,7 +53,8 @@ class DistributedMatrix {
   /// The global numbers of all num_cols() local columns, for kernels; made anew at each call.
   virtual Vector<const std::int64_t, Space> global_numbers(const Space& space) const = 0;
 
-  /// y = A x on the ranks' own rows. Its `apply` is collective: one message a neighbour for all columns of x.
+  /// y = A x on the ranks' own rows, which its `row_numbers` numbers as global_numbers() does. Its `apply` is
+  /// collective: one message a neighbour for all columns of x.
   virtual const Operator<Scalar, Space>& product() const = 0;
   /// Sums over all ranks; its `sum` is collective.
   virtual const Reducer<Scalar, Space>& reducer() const = 0;

@@ -61,6 +61,11 @@ class SplitOperator : public Operator<Scalar, Space> {
   std::int64_t num_rows() const override { return m_a.num_rows(); }
   std::int64_t num_cols() const override { return m_a.num_rows(); }
 
+  RowNumbers<Space> row_numbers(const Space& space) const override {
+    const std::pair<std::int64_t, std::int64_t> own(0, m_a.num_rows());
+    return {m_a.num_global_rows(), 0, Kokkos::subview(m_a.global_numbers(space), own)};
+  }
+
   /// Collective.
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Scalar alpha = 1, Scalar beta = 0) const override {

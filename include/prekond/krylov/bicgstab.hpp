@@ -39,7 +39,8 @@ struct BicgstabOptions {
 ///
 /// Breakdowns: `breakdown_rho` where |(r^, r)| <= epsilon ||r^|| ||r||, `breakdown_pivot` where
 /// (r^, K p) = 0, `breakdown_omega` where K s = 0 or |(K s, s)| <= 4 epsilon ||K s|| ||s||. The method starts
-/// again once, from the true residual and with a shadow residual of random numbers (of fixed seed); a second
+/// again once, from the true residual and with a shadow residual of random numbers (of fixed seed,
+/// functions of the row's global number); a second
 /// breakdown is reported. With the preconditioner on the left the recursive residual is M^-1 (b - A x),
 /// measured in the ratio of both norms where the iteration started; it is a success only when the true
 /// residual has converged.

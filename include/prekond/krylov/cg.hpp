@@ -7,17 +7,35 @@
 
 namespace prekond {
 
+/// How an iteration of CG is arranged. In exact arithmetic all forms make the same iterates.
+enum class CgVariant {
+  classic,    ///< Hestenes and Stiefel's
+  pipelined,  ///< Ghysels and Vanroose's: the reduction goes on during the product
+};
+
 struct CgOptions {
   static constexpr const char* name = "cg";
   static constexpr const char* summary = "preconditioned conjugate gradients (SPD)";
-  static constexpr const char* paper = "Hestenes, Stiefel 1952; single_reduction: Chronopoulos, Gear 1989";
+  static constexpr const char* paper =
+      "Hestenes, Stiefel 1952; single_reduction: Chronopoulos, Gear 1989; pipelined: Ghysels, Vanroose 2014";
 
+  CgVariant variant = CgVariant::classic;
   bool single_reduction = false;
+
+  /// \throws OptionError for both forms at once
+  void resolve() {
+    if (variant == CgVariant::pipelined && single_reduction)
+      throw OptionError(
+          "cg: single_reduction is a form of variant = classic; pipelined has one reduction too");
+  }
 
   Properties properties() const { return {.needs_spd = true}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit("variant", variant, {{"classic", CgVariant::classic}, {"pipelined", CgVariant::pipelined}},
+          "pipelined: one global reduction an iteration, which goes on during the product and the "
+          "preconditioner; more vectors, less accurate");
     visit("single_reduction", single_reduction,
           "Chronopoulos and Gear's form: one global reduction an iteration instead of two, a little less "
           "stable");
@@ -30,6 +48,22 @@ struct CgOptions {
 /// `single_reduction`) and two global reductions (one); the scalars stay on the device, and the host waits
 /// once, for the stopping test. Memory: 4 vectors a right-hand side (5 with `single_reduction`) and the
 /// preconditioner's workspace, allocated once. A preconditioner with `is_nonsymmetric()` is refused.
+///
+/// With `variant = pipelined` one reduction an iteration is started before the product and the application
+/// and finished behind them, so that it costs nothing where these take longer: for many processes. The
+/// vectors u = M^-1 r, w = A u, q = M^-1 s, s = A p and z = A q are recurrences of their own (with m = M^-1 w
+/// and n = A m):
+/// ```
+/// alpha = (r, u) / ((w, u) - beta (r, u) / alpha_old)       beta = (r, u) / (r, u)_old
+/// z = n + beta z    q = m + beta q    s = w + beta s    p = u + beta p
+/// x += alpha p      r -= alpha s      u -= alpha q      w -= alpha z
+/// ```
+/// which are one kernel with the three dots of the next step, and (s, p). Rounding errors of these
+/// recurrences grow faster than the classic form's: they are replaced by what they stand for, four products
+/// and two applications, where ||r|| has fallen to a hundredth or (s, p) is not (p, A p) of the scalars, and
+/// before a breakdown is reported. Memory: 9 vectors a right-hand side, 6 without a preconditioner. A product
+/// more than iterations is made, and two to begin with. Source: Ghysels, Vanroose, Parallel Computing 40
+/// (2014), 224, algorithm 4; replacement: Sleijpen, van der Vorst, Computing 56 (1996), 141.
 ///
 /// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in
 /// exact arithmetic; their real parts make alpha and beta, and are what is tested.

@@ -41,9 +41,9 @@ struct IdrOptions {
 /// passes about 3 s + 12 times over a vector. In exact arithmetic it ends after n + n / s products at most; s
 /// = 1 is mathematically BiCGSTAB.
 ///
-/// P is made of s vectors of random numbers (of fixed seed, functions of the row), orthonormalised; where
-/// fewer are independent, as with n < s, s is their number. Memory: s vectors, and 2 s + 3 a right-hand side
-/// (1 more with a preconditioner), allocated once.
+/// P is made of s vectors of random numbers (of fixed seed, functions of the row's global number),
+/// orthonormalised; where fewer are independent, as with n < s, s is their number. Memory: s vectors, and 2 s
+/// + 3 a right-hand side (1 more with a preconditioner), allocated once.
 ///
 /// Breakdowns: `breakdown_pivot` where p_k^H g_k = 0, `breakdown_omega` where K r = 0, or with kappa = 0 (K
 /// r, r) = 0. The method starts again once, from the true residual with another P; a second breakdown is

@@ -78,8 +78,8 @@ struct LanczosResult {
 /// The method makes V with V^H M^-1 V = I from A M^-1 v_j = beta_j v_(j+1) + alpha_j v_j + beta_(j-1) v_(j-1)
 /// (v of M's residuals), so that T = tridiag(beta, alpha, beta) has the Ritz values, which lie within the
 /// spectrum. Largest ones come first; of a spectrum like that of a discrete Laplacian the smallest takes
-/// about as many steps as CG takes iterations. The first vector is a function of the seed and the number of
-/// rows.
+/// about as many steps as CG takes iterations. The first vector is a function of the seed, the number
+/// of all rows and the rows' global numbers.
 ///
 /// A and M of any scale: both are taken times powers of two where inner products would leave the range of
 /// their type.
@@ -89,8 +89,7 @@ struct LanczosResult {
 /// 2 and them (with M two a step, 3 and them), and its step j reads them twice, with two reductions more. The
 /// eigenvalues of T are found on the host, by implicit QL steps, in O(k^2).
 ///
-/// Whether A is symmetric is not looked at. `reducer`: on several processes all call this; the first vector
-/// then depends on how rows are distributed.
+/// Whether A is symmetric is not looked at. `reducer`: on several processes all call this.
 ///
 /// \throws InputError for A that is not square, a preconditioner of another size, or one that is known not to
 /// be symmetric \throws OptionError for options out of their ranges

@@ -3,6 +3,7 @@
 #pragma once
 /// Copies of a rank's rows, and views of Tpetra's objects.
 #include <prekond/adapters/impl/renumbered_copy.hpp>
+#include <prekond/core/row_numbers.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include <Tpetra_Map.hpp>
@@ -78,6 +79,17 @@ Vector<T, Space> copied_to(const std::vector<T>& x) {
       Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
           x.data(), x.size()));
   return copy;
+}
+
+/// The global indices of a map. Where they are not contiguous a list is made, on the host.
+template <class Space, class Map>
+RowNumbers<Space> row_numbers(const Map& map) {
+  const auto all = static_cast<std::int64_t>(map.getGlobalNumElements());
+  if (map.isContiguous()) return {all, static_cast<std::int64_t>(map.getMinGlobalIndex()), {}};
+  std::vector<std::int64_t> numbers(map.getLocalNumElements());
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    numbers[i] = map.getGlobalElement(static_cast<typename Map::local_ordinal_type>(i));
+  return {all, 0, copied_to<Space>(numbers)};
 }
 
 /// A copy of a rank's rows of any RowMatrix, by the only access that its interface has: a row at a time, on
