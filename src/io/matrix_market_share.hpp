@@ -44,7 +44,7 @@ struct MarketSection {
 /// The first of several errors is the one with the smallest `line`, behind which stand those of the file as
 /// a whole.
 struct MarketError {
-  static constexpr std::int64_t of_text = std::numeric_limits<std::int64_t>::max() - 2;
+  static constexpr std::int64_t of_text = std::numeric_limits<std::int64_t>::max() - 3;
   static constexpr std::int64_t of_count = of_text + 1;
   static constexpr std::int64_t of_assembly = of_text + 2;
   std::int64_t line = 0;
