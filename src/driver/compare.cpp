@@ -139,6 +139,7 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
     title = title_of(problem, settings);
     if (problem.match.name != "none") order = "match " + match_text(problem.match) + "\n";
     if (problem.order.any()) order += "order " + order_text(problem.order) + "\n";
+    if (!processes.alone()) order += distribution_text(problem.distribution) + "\n";
     for (std::size_t k = 0; k < rows.size(); ++k) {
       Row<Scalar>& row = rows[k];
       progress.row(k + 1, rows.size(), row.label);

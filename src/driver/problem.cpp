@@ -5,31 +5,20 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/norm.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
-#include <cmath>
+#include <algorithm>
 #include <utility>
 
+#include "problem_of_parts.hpp"
+#include "random_rhs.hpp"
 #include "spmv_choice.hpp"
 
 namespace prekond::driver {
 namespace {
 
-constexpr std::uint64_t rhs_seed = 1;
-
-template <class Scalar>
-KOKKOS_INLINE_FUNCTION Scalar random_scalar(std::uint64_t i) {
-  const double real = 2 * impl::unit_interval(impl::counter_hash(rhs_seed, i)) - 1;
-  if constexpr (is_complex<Scalar>)
-    return Scalar(real, 2 * impl::unit_interval(impl::counter_hash(rhs_seed + 1, i)) - 1);
-  else
-    return real;
-}
-
-/// b_i uniform in (-1, 1], a function of i alone; likewise its imaginary part.
 template <class Scalar>
 void fill_random(const Space& space, const Vector<Scalar, Space>& b) {
   Kokkos::parallel_for(
@@ -117,17 +106,6 @@ void match_whole(const Space& space, const std::string& name, WholeProblem<Scala
   problem.b = in_matched_rows<Scalar>(space, problem.match.rows, problem.b);
 }
 
-/// `auto` leaves alone what has to stay symmetric.
-bool is_to_be_matched(const Settings& settings, SpdCheck check) {
-  if (settings.match == "auto") return check == SpdCheck::none && !settings.condition;
-  return settings.match != "none";
-}
-
-/// `auto` leaves alone what does not depend much on the order.
-bool is_to_be_ordered(const Settings& settings, const MethodNeeds& needs) {
-  return settings.order == "auto" ? needs.factors_in_order : settings.order != "none";
-}
-
 template <class Scalar>
 WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, MatrixInput& input,
                                 const MethodNeeds& needs, Progress& progress) {
@@ -153,6 +131,20 @@ WholeProblem<Scalar> make_whole(const Space& space, const Settings& settings, Ma
   return problem;
 }
 
+/// The parts that a file gives the rows of A, of the rows in the problem's order.
+template <class Scalar>
+std::vector<int> parts_in_order(const Space& space, const std::vector<int>& parts,
+                                const WholeProblem<Scalar>& problem) {
+  const auto host =
+      Kokkos::View<double*, Kokkos::LayoutLeft, Kokkos::HostSpace>("prekond::driver::parts", parts.size());
+  std::copy(parts.begin(), parts.end(), host.data());
+  Vector<double, Space> numbers = Kokkos::create_mirror_view_and_copy(Space::memory_space{}, host);
+  numbers = in_matched_rows<double>(space, problem.match.rows, numbers);
+  numbers = in_order<double>(space, problem.ordering, numbers);
+  const auto ordered = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, numbers);
+  return {ordered.data(), ordered.data() + ordered.extent(0)};
+}
+
 /// This process's part of the scales that rank 0 has.
 template <class Scalar>
 Vector<double, Space> own_scale(const Space& space, const Processes& processes,
@@ -164,6 +156,15 @@ Vector<double, Space> own_scale(const Space& space, const Processes& processes,
 }
 
 }  // namespace
+
+bool is_to_be_matched(const Settings& settings, SpdCheck check) {
+  if (settings.match == "auto") return check == SpdCheck::none && !settings.condition;
+  return settings.match != "none";
+}
+
+bool is_to_be_ordered(const Settings& settings, const MethodNeeds& needs) {
+  return settings.order == "auto" ? needs.factors_in_order : settings.order != "none";
+}
 
 std::string ProblemFacts::order_options() const {
   const std::string ordered = order.option();
@@ -240,8 +241,19 @@ LoadedMatrix<Scalar> load_matrix(const Space& space, const Settings& settings, M
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,
                              MatrixInput& input, const MethodNeeds& needs, Progress& progress) {
+  if constexpr (std::is_same_v<Scalar, double>)
+    if (can_read_parts(processes, settings, needs)) {
+      input.file.reset();
+      return make_problem_of_parts(space, processes, settings, needs, progress);
+    }
   WholeProblem<Scalar> whole;
-  processes.only_first([&] { whole = make_whole<Scalar>(space, settings, input, needs, progress); });
+  PartitionChoice choice{settings.partition, {}};
+  processes.only_first([&] {
+    whole = make_whole<Scalar>(space, settings, input, needs, progress);
+    if (choice.by_file())
+      choice.parts = parts_in_order<Scalar>(
+          space, read_parts(choice.name, whole.matrix.source.num_rows, processes.size()), whole);
+  });
   Problem<Scalar> problem;
   problem.source = whole.matrix.source;
   problem.symmetric = whole.symmetric;
@@ -257,8 +269,9 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.match.done = processes.max(whole.match.facts.done ? 1 : 0) > 0;
   problem.matched_rows = whole.match.rows;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
-  problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv);
+  problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv, choice);
   problem.product = problem.a.product;
+  problem.distribution = problem.a.distribution;
   problem.b = own_part<Scalar>(space, processes, problem.a, whole.b);
   if (is_file(settings.x0)) problem.x0 = own_part<Scalar>(space, processes, problem.a, whole.x0);
   if (problem.match.done) {

@@ -64,6 +64,7 @@ struct ProblemFacts {
   std::string not_spd;     ///< why a method for positive definite matrices must refuse this one
   double norm_b = 0;
   ProductFacts product;
+  DistributionFacts distribution;
   OrderFacts order;  ///< its name and `chosen` are known to all
   MatchFacts match;  ///< its name and `done` are known to all
 
@@ -71,7 +72,7 @@ struct ProblemFacts {
   std::string order_options() const;
 };
 
-/// A x = b, in blocks of rows.
+/// A x = b, each row one process's.
 template <class Scalar>
 struct Problem : ProblemFacts {
   ProblemMatrix<Scalar> a;
@@ -99,8 +100,15 @@ struct MethodNeeds {
   bool factors_in_order = false;  ///< of one of them, see Properties
 };
 
-/// All processes: the matrix and the vectors that `settings` name, which rank 0 reads or makes, matches and
-/// puts into the order that they name, so that they do not depend on the number of processes. \throws
+/// Are the rows to be permuted? `auto` leaves alone what has to stay symmetric.
+bool is_to_be_matched(const Settings& settings, SpdCheck check);
+
+/// Are the rows to be put in order? `auto` leaves alone what does not depend much on the order.
+bool is_to_be_ordered(const Settings& settings, const MethodNeeds& needs);
+
+/// All processes: the matrix and the vectors that `settings` name, which do not depend on the number of
+/// processes. A matrix that stays in its order is read by all of them (see problem_of_parts.hpp); any other
+/// one rank 0 reads or makes, matches, and puts into the order that they name. \throws
 /// InputError also for a matrix that is empty or not square, and for a vector of another length
 template <class Scalar>
 Problem<Scalar> make_problem(const Space& space, const Processes& processes, const Settings& settings,

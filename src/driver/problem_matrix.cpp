@@ -12,9 +12,13 @@ template <class Scalar>
 ProblemMatrix<Scalar> undistributed(const Space& space, const Matrix<Scalar>& whole,
                                     const std::string& spmv) {
   Product<Scalar> product = make_product<Scalar>(space, spmv, whole);
-  return {whole, whole,
-          std::make_unique<OneRankMatrix<Scalar, Space>>(std::shared_ptr(std::move(product.op))),
-          product.facts};
+  ProblemMatrix<Scalar> result;
+  result.whole = whole;
+  result.rows = whole;
+  result.distributed = std::make_unique<OneRankMatrix<Scalar, Space>>(std::shared_ptr(std::move(product.op)));
+  result.product = product.facts;
+  result.distribution.most_rows = result.distribution.fewest_rows = whole.num_rows;
+  return result;
 }
 
 template <class Scalar>

@@ -8,6 +8,8 @@
 #include <memory>
 #include <string>
 
+#include "market_rows.hpp"
+#include "partition_choice.hpp"
 #include "processes.hpp"
 #include "session.hpp"
 
@@ -25,13 +27,15 @@ struct ProductFacts {
   double seconds = 0;          ///< to choose it and to convert A, fenced
 };
 
-/// A problem's square matrix, in contiguous blocks of rows, one a process.
+/// A problem's square matrix, each row one process's.
 template <class Scalar>
 struct ProblemMatrix {
   Matrix<Scalar> whole;         ///< of a process that is alone; otherwise empty
   CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
   std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
   ProductFacts product;
+  DistributionFacts distribution;
+  Vector<Scalar, Space> times_ones;  ///< A*1, where distribute_rows was to make it
 };
 
 /// All processes: hands out the rows of the matrix that rank 0 has (elsewhere it is not looked at), whose
@@ -40,7 +44,12 @@ struct ProblemMatrix {
 /// \throws InputError for more rows than a global index can count
 template <class Scalar>
 ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes, Matrix<Scalar> whole,
-                                 const std::string& spmv);
+                                 const std::string& spmv, const PartitionChoice& choice);
+
+/// All processes: the matrix of their blocks of rows (see read_rows), sent to where the partition has them.
+/// The numbers of the rows stay, so that what depends on their order is that of one process.
+ProblemMatrix<double> distribute_rows(const Space& space, const Processes& processes, HostRows block,
+                                      const PartitionChoice& choice, bool with_sums);
 
 /// The matrix of a process that is alone.
 template <class Scalar>

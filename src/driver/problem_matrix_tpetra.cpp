@@ -4,6 +4,7 @@
 // The rows of a matrix handed out to Tpetra. A process that is alone has them all, as in a build without it.
 #include <prekond/adapters/tpetra_distributed.hpp>
 #include <prekond/distributed/row_partition.hpp>
+#include <prekond/matrix/spmv.hpp>
 
 #include <Teuchos_CommHelpers.hpp>
 #include <Teuchos_DefaultMpiComm.hpp>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "problem_matrix.hpp"
+#include "row_parts_mpi.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -28,14 +30,6 @@ using TpetraMatrix = Tpetra::CrsMatrix<double, LocalOrdinal, GlobalOrdinal, Node
 using LocalTpetraMatrix = TpetraMatrix::local_matrix_device_type;
 static_assert(std::is_same_v<Node::execution_space, Space>,
               "Tpetra's default node has to run where Kokkos does by default");
-
-template <class T>
-using HostVector = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-
-template <class T>
-HostVector<T> host_vector(const std::string& label, std::int64_t size) {
-  return HostVector<T>(Kokkos::view_alloc(Kokkos::WithoutInitializing, label), size);
-}
 
 // A message's length is an int for MPI; what is longer goes in pieces.
 constexpr std::int64_t longest_message = std::int64_t(1) << 26;
@@ -62,24 +56,17 @@ void hand_out(const Comm& comm, const T* whole, Begin begin, std::int64_t overla
   std::copy_n(whole, own.extent(0), own.data());
 }
 
-/// A process's rows on the host; columns are global, and own ones first after `renumber`.
-struct HostRows {
-  HostVector<std::size_t> row_ptrs;
-  HostVector<int> col_idxs;
-  HostVector<double> values;
-
-  std::int64_t num_rows() const { return static_cast<std::int64_t>(row_ptrs.extent(0)) - 1; }
-};
-
 /// Three messages a rank, in pieces where they are long. Whatever can fail on one rank alone fails while no
 /// other waits for its message.
 HostRows hand_out_rows(const Processes& processes, const Comm& comm, const RowPartition& partition,
                        const Matrix<double>& whole) {
   decltype(copy_to<Kokkos::HostSpace>(whole)) all;
   HostRows own;
+  own.num_rows = partition.size(comm.getRank());
+  own.num_cols = partition.num_rows;
   processes.together([&] {
     all = copy_to<Kokkos::HostSpace>(whole);
-    own.row_ptrs = host_vector<std::size_t>("prekond::driver::row_ptrs", partition.size(comm.getRank()) + 1);
+    own.row_ptrs = host_vector<std::size_t>("prekond::driver::row_ptrs", own.num_rows + 1);
   });
   const auto first_row = [&](int rank) { return partition.begin(rank); };
   const auto first_entry = [&](int rank) {
@@ -89,7 +76,7 @@ HostRows hand_out_rows(const Processes& processes, const Comm& comm, const RowPa
   const std::size_t first = own.row_ptrs(0);
   for (std::size_t i = 0; i < own.row_ptrs.extent(0); ++i) own.row_ptrs(i) -= first;
   processes.together([&] {
-    const auto nnz = static_cast<std::int64_t>(own.row_ptrs(own.num_rows()));
+    const auto nnz = static_cast<std::int64_t>(own.row_ptrs(own.num_rows));
     own.col_idxs = host_vector<int>("prekond::driver::col_idxs", nnz);
     own.values = host_vector<double>("prekond::driver::values", nnz);
   });
@@ -98,33 +85,65 @@ HostRows hand_out_rows(const Processes& processes, const Comm& comm, const RowPa
   return own;
 }
 
-/// Moves each row's own columns, those in [begin, end), before the others and counts them from 0; the others
-/// follow in ascending order. Returns the global index of every column: what Tpetra calls the column map.
-std::vector<GlobalOrdinal> renumber(const HostRows& rows, std::int64_t begin, std::int64_t end) {
-  std::vector<int> foreign;
-  int* const cols = rows.col_idxs.data();
-  double* const values = rows.values.data();
-  for (std::int64_t i = 0; i < rows.num_rows(); ++i) {
-    const std::size_t first = rows.row_ptrs(i), last = rows.row_ptrs(i + 1);
-    const std::size_t own_first = std::lower_bound(cols + first, cols + last, begin) - cols;
-    const std::size_t own_last = std::lower_bound(cols + own_first, cols + last, end) - cols;
-    foreign.insert(foreign.end(), cols + first, cols + own_first);
-    foreign.insert(foreign.end(), cols + own_last, cols + last);
-    std::rotate(cols + first, cols + own_first, cols + own_last);
-    std::rotate(values + first, values + own_first, values + own_last);
+/// Whose a row is, and which of its rows.
+class OwnRows {
+ public:
+  explicit OwnRows(const std::vector<int>& numbers)
+      : m_numbers(numbers),
+        m_consecutive(numbers.empty() ||
+                      numbers.back() - numbers.front() + 1 == static_cast<int>(numbers.size())) {}
+
+  /// -1 where it is another process's.
+  int local(int number) const {
+    if (m_numbers.empty() || number < m_numbers.front() || number > m_numbers.back()) return -1;
+    if (m_consecutive) return number - m_numbers.front();
+    const auto found = std::lower_bound(m_numbers.begin(), m_numbers.end(), number);
+    return *found == number ? static_cast<int>(found - m_numbers.begin()) : -1;
   }
+
+ private:
+  const std::vector<int>& m_numbers;
+  bool m_consecutive;
+};
+
+/// Moves each row's own columns before the others and counts them from 0; the others follow, both ascending.
+/// Returns the numbers of the others, ascending: with the own ones before them, what Tpetra calls the column
+/// map. `num_foreign`: entries there.
+std::vector<int> renumber(const NumberedRows& own, std::int64_t& num_foreign) {
+  const OwnRows own_rows(own.numbers);
+  const HostRows& rows = own.rows;
+  std::vector<int> foreign, cols;
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < rows.num_rows; ++i) {
+    std::size_t end = rows.row_ptrs(i);
+    cols.clear();
+    values.clear();
+    for (std::size_t k = rows.row_ptrs(i); k < rows.row_ptrs(i + 1); ++k) {
+      const int local = own_rows.local(rows.col_idxs(k));
+      if (local < 0) {
+        cols.push_back(rows.col_idxs(k));
+        values.push_back(rows.values(k));
+      } else {
+        rows.col_idxs(end) = local;
+        rows.values(end++) = rows.values(k);
+      }
+    }
+    // Negative until it is known where they stand among all others.
+    std::transform(cols.begin(), cols.end(), rows.col_idxs.data() + end,
+                   [](int number) { return -1 - number; });
+    std::copy(values.begin(), values.end(), rows.values.data() + end);
+    foreign.insert(foreign.end(), cols.begin(), cols.end());
+  }
+  num_foreign = static_cast<std::int64_t>(foreign.size());
   std::sort(foreign.begin(), foreign.end());
   foreign.erase(std::unique(foreign.begin(), foreign.end()), foreign.end());
-  const auto local = [&](int c) {
-    if (c >= begin && c < end) return static_cast<int>(c - begin);
-    return static_cast<int>(end - begin +
-                            (std::lower_bound(foreign.begin(), foreign.end(), c) - foreign.begin()));
-  };
-  for (std::size_t k = 0; k < rows.col_idxs.extent(0); ++k) cols[k] = local(cols[k]);
-  std::vector<GlobalOrdinal> global;
-  for (std::int64_t c = begin; c < end; ++c) global.push_back(static_cast<GlobalOrdinal>(c));
-  global.insert(global.end(), foreign.begin(), foreign.end());
-  return global;
+  for (std::int64_t k = 0; k < rows.nnz(); ++k) {
+    int& col = rows.col_idxs(k);
+    if (col >= 0) continue;
+    const auto found = std::lower_bound(foreign.begin(), foreign.end(), -1 - col);
+    col = static_cast<int>(rows.num_rows + (found - foreign.begin()));
+  }
+  return foreign;
 }
 
 /// The rows where they are computed with, which on a host is where they are.
@@ -133,58 +152,125 @@ LocalTpetraMatrix local_matrix(const HostRows& rows, std::size_t num_cols) {
   const auto ptrs = Kokkos::create_mirror_view_and_copy(device, rows.row_ptrs);
   const auto idxs = Kokkos::create_mirror_view_and_copy(device, rows.col_idxs);
   const auto vals = Kokkos::create_mirror_view_and_copy(device, rows.values);
-  return LocalTpetraMatrix("prekond::driver::a", static_cast<LocalOrdinal>(rows.num_rows()),
+  return LocalTpetraMatrix("prekond::driver::a", static_cast<LocalOrdinal>(rows.num_rows),
                            static_cast<LocalOrdinal>(num_cols), rows.col_idxs.extent(0), vals, ptrs, idxs);
 }
 
-Teuchos::RCP<const TpetraMatrix> make_matrix(const Processes& processes, const Teuchos::RCP<const Comm>& comm,
-                                             const RowPartition& partition, HostRows own) {
-  std::vector<GlobalOrdinal> columns;
-  LocalTpetraMatrix local;
-  const int rank = comm->getRank();
-  processes.together([&] {
-    columns = renumber(own, partition.begin(rank), partition.end(rank));
-    local = local_matrix(own, columns.size());
-    own = {};
-  });
-  const auto rows = Teuchos::rcp(new const Map(static_cast<Tpetra::global_size_t>(partition.num_rows),
-                                               static_cast<std::size_t>(partition.size(rank)), 0, comm));
+/// A*1 on the rows, whose columns are those of the whole matrix: sums in the order in which one process has
+/// the entries.
+Vector<double, Space> times_ones(const Space& space, const HostRows& rows) {
+  const auto a = copy_to<Space>(rows);
+  const auto ones = allocate<Vector<double, Space>>(space, "prekond::driver::ones", rows.num_cols);
+  const auto b = allocate<Vector<double, Space>>(space, "prekond::driver::b", rows.num_rows);
+  Kokkos::deep_copy(space, ones, 1.0);
+  spmv<double, Space>(space, 1.0, a, as_multivector(ones), 0.0, as_multivector(b));
+  space.fence("prekond::driver::a_ones");  // before `ones` goes away
+  return b;
+}
+
+Teuchos::RCP<const Map> map_of(const std::vector<int>& numbers, const std::vector<int>& others,
+                               const Teuchos::RCP<const Comm>& comm) {
+  std::vector<GlobalOrdinal> all(numbers.begin(), numbers.end());
+  all.insert(all.end(), others.begin(), others.end());
   const auto unknown = Teuchos::OrdinalTraits<Tpetra::global_size_t>::invalid();
-  const auto cols = Teuchos::rcp(new const Map(unknown, Teuchos::arrayViewFromVector(columns), 0, comm));
-  return Teuchos::rcp(new const TpetraMatrix(local, rows, cols, rows, rows));
+  return Teuchos::rcp(new const Map(unknown, Teuchos::arrayViewFromVector(all), 0, comm));
+}
+
+/// Consecutive blocks of rows need no table of whose they are.
+Teuchos::RCP<const Map> row_map(const std::vector<int>& parts, const NumberedRows& own,
+                                const Teuchos::RCP<const Comm>& comm) {
+  if (!parts.empty()) return map_of(own.numbers, {}, comm);
+  return Teuchos::rcp(
+      new const Map(static_cast<Tpetra::global_size_t>(own.rows.num_cols), own.numbers.size(), 0, comm));
+}
+
+std::int64_t count_neighbors(const std::vector<int>& parts, const RowPartition& blocks,
+                             const std::vector<int>& foreign) {
+  std::vector<char> is_one(static_cast<std::size_t>(blocks.num_blocks), 0);
+  for (const int row : foreign)
+    is_one[static_cast<std::size_t>(parts.empty() ? blocks.block_of(row)
+                                                  : parts[static_cast<std::size_t>(row)])] = 1;
+  return std::count(is_one.begin(), is_one.end(), 1);
+}
+
+/// The same on all processes.
+DistributionFacts facts_of_all(const Processes& processes, const DistributionFacts& own) {
+  const auto most = [&](std::int64_t value) { return -processes.min(-value); };
+  DistributionFacts all = own;
+  all.ranks = processes.size();
+  all.cut_entries = processes.sum(own.cut_entries);
+  all.most_rows = most(own.most_rows);
+  all.fewest_rows = processes.min(own.fewest_rows);
+  all.most_neighbors = most(own.most_neighbors);
+  all.seconds = processes.max(own.seconds);
+  return all;
 }
 
 Teuchos::RCP<const Comm> all_processes() {
   return Teuchos::rcp(new Teuchos::MpiComm<int>(MPI_COMM_WORLD));
 }
 
-ProblemMatrix<double> distribute_real(const Space& space, const Processes& processes, Matrix<double> whole) {
-  const Teuchos::RCP<const Comm> comm = all_processes();
-  long long num_rows = whole.num_rows;
-  Teuchos::broadcast(*comm, 0, &num_rows);
+void check_number_of_rows(const Processes& processes, std::int64_t num_rows) {
   processes.together([&] {
-    if (num_rows > static_cast<long long>(std::numeric_limits<GlobalOrdinal>::max()))
+    if (num_rows > static_cast<std::int64_t>(std::numeric_limits<GlobalOrdinal>::max()))
       throw InputError("the matrix has " + std::to_string(num_rows) +
                        " rows, more than this build's Tpetra can count; run it on one process");
   });
-  const RowPartition partition{num_rows, processes.size()};
-  HostRows own = hand_out_rows(processes, *comm, partition, whole);
+}
+
+ProblemMatrix<double> distribute_real(const Space& space, const Processes& processes, Matrix<double> whole,
+                                      const PartitionChoice& choice) {
+  const Teuchos::RCP<const Comm> comm = all_processes();
+  long long num_rows = whole.num_rows;
+  Teuchos::broadcast(*comm, 0, &num_rows);
+  check_number_of_rows(processes, num_rows);
+  HostRows block = hand_out_rows(processes, *comm, RowPartition{num_rows, processes.size()}, whole);
   whole = {};
-  auto a = std::make_unique<tpetra::DistributedCrsMatrix<double, LocalOrdinal, GlobalOrdinal, Node>>(
-      space, make_matrix(processes, comm, partition, std::move(own)));
-  const auto rows = a->rows().view();
-  return {{}, rows, std::move(a), {}};
+  return distribute_rows(space, processes, std::move(block), choice, false);
 }
 
 }  // namespace
 
+ProblemMatrix<double> distribute_rows(const Space& space, const Processes& processes, HostRows block,
+                                      const PartitionChoice& choice, bool with_sums) {
+  check_number_of_rows(processes, block.num_cols);
+  const Kokkos::Timer timer;
+  const RowPartition blocks{block.num_cols, processes.size()};
+  const std::vector<int> parts = find_parts(processes, choice, block);
+  NumberedRows own = send_rows(processes, parts, std::move(block));
+  ProblemMatrix<double> result;
+  DistributionFacts facts;
+  facts.partition = choice.name;
+  facts.most_rows = facts.fewest_rows = own.rows.num_rows;
+  facts.seconds = timer.seconds();
+  std::vector<int> foreign;
+  LocalTpetraMatrix local;
+  processes.together([&] {
+    if (with_sums) result.times_ones = times_ones(space, own.rows);
+    foreign = renumber(own, facts.cut_entries);
+    facts.most_neighbors = count_neighbors(parts, blocks, foreign);
+    local = local_matrix(own.rows, own.numbers.size() + foreign.size());
+  });
+  const Teuchos::RCP<const Comm> comm = all_processes();
+  const auto rows = row_map(parts, own, comm);
+  const auto matrix =
+      Teuchos::rcp(new const TpetraMatrix(local, rows, map_of(own.numbers, foreign, comm), rows, rows));
+  own = {};
+  auto a = std::make_unique<tpetra::DistributedCrsMatrix<double, LocalOrdinal, GlobalOrdinal, Node>>(space,
+                                                                                                     matrix);
+  result.rows = a->rows().view();
+  result.distributed = std::move(a);
+  result.distribution = facts_of_all(processes, facts);
+  return result;
+}
+
 template <class Scalar>
 ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes, Matrix<Scalar> whole,
-                                 const std::string& spmv) {
+                                 const std::string& spmv, const PartitionChoice& choice) {
   if (processes.alone()) return undistributed<Scalar>(space, whole, spmv);
   // Tpetra's packages need not have complex scalars.
   if constexpr (std::is_same_v<Scalar, double>)
-    return distribute_real(space, processes, std::move(whole));
+    return distribute_real(space, processes, std::move(whole), choice);
   else
     throw OptionError("a complex matrix is for one process; run it without mpirun");
 }
@@ -202,7 +288,7 @@ Report report_of_all(const Space& space, const Processes& processes, const Probl
 
 #define PREKOND_DRIVER_DISTRIBUTE(Scalar)                                                           \
   template ProblemMatrix<Scalar> distribute<Scalar>(const Space&, const Processes&, Matrix<Scalar>, \
-                                                    const std::string&);                            \
+                                                    const std::string&, const PartitionChoice&);    \
   template Report report_of_all<Scalar>(const Space&, const Processes&, const ProblemMatrix<Scalar>&, Report);
 PREKOND_DRIVER_DISTRIBUTE(double)
 PREKOND_DRIVER_DISTRIBUTE(Complex)

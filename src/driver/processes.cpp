@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "processes.hpp"
 
-#include <limits>
-
 namespace prekond::driver {
 namespace {
 
@@ -30,6 +28,15 @@ void Processes::only_first(const std::function<void()>& work) const {
     work();
   else
     agree(first() ? failure_in(work) : std::nullopt, false);
+}
+
+std::string Processes::text_of_least(std::int64_t key, const std::string& text) const {
+  const std::int64_t least = min(key);
+  if (least == no_key) return "";
+  const int speaks = static_cast<int>(min(key == least ? m_rank : m_size));
+  std::string result = text;
+  broadcast(result, speaks);
+  return result;
 }
 
 void Processes::agree(const std::optional<Failure>& own, bool name_the_rank) const {

@@ -3,6 +3,7 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -40,8 +41,14 @@ class Processes {
   /// All: waits for all.
   void barrier() const;
 
-  /// All: the largest of the values.
+  /// All: the largest of the values, the smallest, their sum.
   double max(double value) const;
+  std::int64_t min(std::int64_t value) const;
+  std::int64_t sum(std::int64_t value) const;
+
+  /// All: the text of the process with the smallest key, on all of them; empty where all keys are `no_key`.
+  std::string text_of_least(std::int64_t key, const std::string& text) const;
+  static constexpr std::int64_t no_key = std::numeric_limits<std::int64_t>::max();
 
   /// Ends all processes: the way out of an error that the others do not know of.
   [[noreturn]] void abort(ExitCode code) const;
@@ -51,7 +58,6 @@ class Processes {
   std::string name_of(int rank) const {
     return "rank " + std::to_string(rank) + " of " + std::to_string(m_size);
   }
-  std::int64_t min(std::int64_t value) const;
   void broadcast(std::string& text, int from) const;
 
   int m_rank = 0;

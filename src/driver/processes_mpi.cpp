@@ -39,6 +39,11 @@ std::int64_t Processes::min(std::int64_t value) const {
   return value;
 }
 
+std::int64_t Processes::sum(std::int64_t value) const {
+  if (!alone()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return value;
+}
+
 void Processes::broadcast(std::string& text, int from) const {
   if (alone()) return;
   int size = static_cast<int>(text.size());

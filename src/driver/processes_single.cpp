@@ -21,6 +21,10 @@ std::int64_t Processes::min(std::int64_t value) const {
   return value;
 }
 
+std::int64_t Processes::sum(std::int64_t value) const {
+  return value;
+}
+
 void Processes::broadcast(std::string& /*text*/, int /*from*/) const {}
 
 void Processes::abort(ExitCode code) const {

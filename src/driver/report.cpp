@@ -137,6 +137,17 @@ Json solver_json(const MethodFacts& method, const Settings& settings, const Solv
           {"seconds", number(result.seconds)}};
 }
 
+Json distribution_json(const DistributionFacts& facts) {
+  return {{"ranks", facts.ranks},
+          {"partition", facts.partition},
+          {"read_by", facts.read_by_all ? "all" : "rank 0"},
+          {"cut_entries", facts.cut_entries},
+          {"most_rows", facts.most_rows},
+          {"fewest_rows", facts.fewest_rows},
+          {"most_neighbors", facts.most_neighbors},
+          {"seconds", number(facts.seconds)}};
+}
+
 Json frame(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
   return {{"prekond", environment(processes.size())},
           {"matrix", matrix_json(problem.source, problem.symmetric)},
@@ -144,6 +155,7 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"x0", settings.x0},
           {"spmv", settings.spmv},
           {"product", product_json(problem.product)},
+          {"distribution", distribution_json(problem.distribution)},
           {"match", match_json(problem.match)},
           {"order", order_json(problem.order)},
           {"scale", settings.scale},

@@ -46,6 +46,7 @@ std::vector<RunFiles::File> RunFiles::inputs() const {
   std::vector<File> files = {{"the matrix", s.matrix}, {"--config", s.config}};
   if (names_vector_file(s.rhs)) files.push_back({"--rhs", s.rhs});
   if (names_vector_file(s.x0)) files.push_back({"--x0", s.x0});
+  if (PartitionChoice{s.partition, {}}.by_file()) files.push_back({"--partition", s.partition});
   for (const std::string& path : batch_inputs(s)) files.push_back({"an input of the batch,", path});
   std::erase_if(files, [](const File& file) { return file.path.empty(); });
   return files;

@@ -9,6 +9,7 @@
 
 #include "matched_rows.hpp"
 #include "ordering.hpp"
+#include "partition_choice.hpp"
 #include "spmv_choice.hpp"
 
 namespace prekond::driver {
@@ -33,11 +34,22 @@ struct Numbers {
 };
 
 std::map<std::string, std::string*> text_targets(Settings& s) {
-  return {{"matrix", &s.matrix},   {"generate", &s.generate}, {"rhs", &s.rhs},
-          {"x0", &s.x0},           {"solver", &s.solver},     {"precond", &s.precond},
-          {"spmv", &s.spmv},       {"order", &s.order},       {"match", &s.match},
-          {"report", &s.report},   {"history", &s.history},   {"solution", &s.solution},
-          {"pattern", &s.pattern}, {"values", &s.values},     {"format", &s.format}};
+  return {{"matrix", &s.matrix},
+          {"generate", &s.generate},
+          {"rhs", &s.rhs},
+          {"x0", &s.x0},
+          {"solver", &s.solver},
+          {"precond", &s.precond},
+          {"spmv", &s.spmv},
+          {"order", &s.order},
+          {"match", &s.match},
+          {"report", &s.report},
+          {"history", &s.history},
+          {"solution", &s.solution},
+          {"partition", &s.partition},
+          {"pattern", &s.pattern},
+          {"values", &s.values},
+          {"format", &s.format}};
 }
 
 /// A name that is none of the keywords and does not look like a file is a slip, not a missing file.
@@ -76,6 +88,7 @@ void check_consistent(const Settings& settings, const std::string& command) {
   at_origin(settings.origins, "spmv", [&] { check_spmv_name(settings.spmv); });
   at_origin(settings.origins, "order", [&] { check_order(settings.order); });
   at_origin(settings.origins, "match", [&] { check_match(settings.match); });
+  at_origin(settings.origins, "partition", [&] { check_partition(settings.partition); });
   at_origin(settings.origins, "rhs", [&] {
     check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
   });
@@ -163,8 +176,13 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
        "permute the rows of A so that the product of the diagonal is largest, and scale it for the "
        "preconditioner; auto: where the diagonal is weak (default none, without a value product)",
        "product"});
-  if (command != "info")
+  if (command != "info") {
     keys.push_back({"scale", "", "scale rows and columns of A for the preconditioner, by powers of two"});
+    keys.push_back(
+        {"partition", "rows|metis|FILE.mtx",
+         "which rows each process has under mpirun: blocks of as many, METIS's parts with few entries "
+         "between them, or the rank of each row in a vector file (default rows)"});
+  }
   if (command != "compare")
     keys.push_back({"condition", "", "also the extreme eigenvalues of M^-1 A, by Lanczos's method"});
   keys.push_back({"report", "FILE.json", "write what was done and measured"});

@@ -31,10 +31,11 @@ struct Settings {
   std::string x0 = "zero";
   std::string solver = "cg";
   std::string precond = "none";
-  std::string spmv = "auto";   ///< format and kernel of A's product, see spmv_choice.hpp
-  std::string order = "none";  ///< of the rows, see ordering.hpp
-  std::string match = "none";  ///< rows permuted before that, see matched_rows.hpp
-  bool scale = false;          ///< is the preconditioner one of the scaled matrix?
+  std::string spmv = "auto";       ///< format and kernel of A's product, see spmv_choice.hpp
+  std::string order = "none";      ///< of the rows, see ordering.hpp
+  std::string match = "none";      ///< rows permuted before that, see matched_rows.hpp
+  std::string partition = "rows";  ///< of the rows over processes, see partition_choice.hpp
+  bool scale = false;              ///< is the preconditioner one of the scaled matrix?
   OptionMap solver_options;
   OptionMap precond_options;
   StoppingOptions stopping;

@@ -243,6 +243,7 @@ void solve(const CommandLine& line, const Processes& processes, MatrixInput& inp
       print_matrix(problem);
       print_product(problem.product);
       print_line("computed on", computed_on(processes));
+      if (!processes.alone()) print_line("distributed", distribution_text(problem.distribution));
       print_preconditioner(problem, method, settings, outcome);
       print_solver(method, settings, outcome);
       if (outcome.condition) print_condition(*outcome.condition);

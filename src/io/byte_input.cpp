@@ -53,6 +53,13 @@ ByteInput::ByteInput(std::string path)
       m_file(open_file(m_path)),
       m_raw(std::make_unique_for_overwrite<char[]>(raw_size)) {}
 
+ByteInput::ByteInput(std::string path, std::int64_t begin, std::int64_t end) : ByteInput(std::move(path)) {
+  m_kind = Kind::plain;
+  m_left = static_cast<std::size_t>(std::max<std::int64_t>(0, end - begin));
+  if (lseek(m_file.value, begin, SEEK_SET) < 0)
+    fail(std::string("cannot be read from the middle: ") + std::strerror(errno));
+}
+
 void ByteInput::fail(const std::string& message) const {
   fail_in_file(m_path, 0, message);
 }
@@ -109,7 +116,8 @@ std::size_t ByteInput::copy(char* to, std::size_t bytes) {
     m_begin += held;
     return held;
   }
-  const std::size_t got = read_raw(to, bytes);
+  const std::size_t got = read_raw(to, std::min(bytes, m_left));
+  m_left -= got;
   m_done = got == 0;
   return got;
 }

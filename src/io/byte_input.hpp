@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,11 +22,18 @@ class ByteInput {
   /// \throws InputError when the file cannot be opened
   explicit ByteInput(std::string path);
 
+  /// The bytes of a plain file from `begin` on, at most up to `end`. \throws InputError also where the file
+  /// has no place that can be gone to
+  ByteInput(std::string path, std::int64_t begin, std::int64_t end);
+
   /// Reads so many bytes, fewer only at the end. \throws InputError for a file that cannot be read, a gzip
   /// stream that is truncated or corrupt, or garbage behind it
   std::size_t read(char* to, std::size_t bytes);
 
   const std::string& path() const { return m_path; }
+
+  /// \pre something was read
+  bool compressed() const { return m_kind == Kind::gzip; }
 
  private:
   enum class Kind { unknown, plain, gzip };
@@ -54,6 +63,7 @@ class ByteInput {
   std::unique_ptr<char[]> m_raw;  ///< of the file, read and not used yet: m_begin to m_end
   std::size_t m_begin = 0;
   std::size_t m_end = 0;
+  std::size_t m_left = std::numeric_limits<std::size_t>::max();  ///< of what may be read
   std::unique_ptr<z_stream_s, EndInflate> m_stream;
   bool m_between = false;  ///< at the end of a member
   bool m_done = false;

@@ -3,9 +3,11 @@
 #include <prekond/core/scalar.hpp>
 
 #include "matrix_market_entries.hpp"
+#include "matrix_market_share.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <stdexcept>
 #include <utility>
@@ -18,10 +20,6 @@ using Host = Kokkos::DefaultHostExecutionSpace;
 template <class T>
 using HostVector = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
 
-/// 4 MB less than promised, for what is not counted.
-constexpr std::int64_t base_budget = 60'000'000;
-constexpr std::int64_t budget_per_byte = 40;
-
 /// Makes the matrix of the entries of a file: counts the entries of each row, and lets each thread take those
 /// of a range of rows, in the order of the file, so that neither threads nor chance decide the order of
 /// duplicates.
@@ -30,8 +28,14 @@ class CsrAssembly {
  public:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, Kokkos::HostSpace>;
 
-  CsrAssembly(const std::string& path, const MarketHeader& header, MarketEntries<Scalar>&& entries)
-      : m_path(path), m_header(header), m_entries(std::move(entries)), m_sign(header.is_skew() ? -1 : 1) {}
+  /// `first_row`: what the header's rows begin with in the file's matrix.
+  CsrAssembly(const std::string& path, const MarketHeader& header, MarketEntries<Scalar>&& entries,
+              std::int64_t first_row = 0)
+      : m_path(path),
+        m_header(header),
+        m_first_row(first_row),
+        m_entries(std::move(entries)),
+        m_sign(header.is_skew() ? -1 : 1) {}
 
   Matrix operator()() {
     check_budget(1, m_header.is_general() ? m_entries.num_entries : 2 * m_entries.num_entries,
@@ -74,6 +78,7 @@ class CsrAssembly {
 
   const std::string& m_path;
   const MarketHeader& m_header;
+  std::int64_t m_first_row;
   MarketEntries<Scalar> m_entries;
   Scalar m_sign;
   HostVector<std::size_t> m_row_ptrs;
@@ -89,11 +94,8 @@ template <class Scalar>
 void CsrAssembly<Scalar>::check_budget(int copies, std::int64_t nnz, std::int64_t others) const {
   const std::int64_t per_entry = sizeof(int) + sizeof(Scalar), per_row = sizeof(std::size_t);
   const std::int64_t bytes = others + copies * (nnz * per_entry + (m_header.num_rows + 1) * per_row);
-  if (bytes <= base_budget + budget_per_byte * m_entries.inflated_bytes) return;
-  fail_in_file(m_path, m_header.size_line,
-               "the header announces " + std::to_string(m_header.num_rows) +
-                   " rows while the file holds only " + std::to_string(m_entries.num_lines) +
-                   " entries: no memory is spent on so many empty rows");
+  const std::string error = budget_error(m_header, m_entries.num_lines, m_entries.inflated_bytes, bytes);
+  if (!error.empty()) fail_in_file(m_path, m_header.size_line, error);
 }
 
 /// Rows' lengths, with duplicates, and from them where the rows begin.
@@ -226,7 +228,7 @@ void CsrAssembly<Scalar>::sum_duplicates() {
   const std::int64_t bad = *std::min_element(bad_row.begin(), bad_row.end());
   if (bad < rows) {
     fail_in_file(m_path, 0,
-                 "entries of row " + std::to_string(bad + 1) +
+                 "entries of row " + std::to_string(m_first_row + bad + 1) +
                      " stand in the file more than once, and their sum is too large for a number");
   }
   std::partial_sum(ptrs.data(), ptrs.data() + rows + 1, ptrs.data());
@@ -331,6 +333,23 @@ HostCsr<Scalar> read_matrix(std::unique_ptr<MarketInput> input, MatrixMarketInfo
 }  // namespace
 
 template <class Scalar>
+HostCsr<Scalar> assemble_market_rows(const std::string& path, const MarketHeader& header,
+                                     std::int64_t first_row, std::int64_t num_rows,
+                                     std::vector<std::vector<MarketEntry<Scalar>>>&& entries) {
+  MarketHeader rows = header;
+  rows.symmetry = "general";  // both triangles are there
+  rows.num_rows = num_rows;
+  MarketEntries<Scalar> own;
+  own.pieces = std::move(entries);
+  own.inflated_bytes = std::numeric_limits<std::int64_t>::max() / 64;  // the whole was checked
+  for (auto& piece : own.pieces) {
+    own.num_entries += static_cast<std::int64_t>(piece.size());
+    for (auto& entry : piece) entry.row -= static_cast<int>(first_row);
+  }
+  return CsrAssembly<Scalar>(path, rows, std::move(own), first_row)();
+}
+
+template <class Scalar>
 HostCsr<Scalar> read_matrix_market_by_blocks(const std::string& path, std::size_t block_size,
                                              MatrixMarketInfo* info) {
   return read_matrix<Scalar>(std::make_unique<MarketInput>(path, block_size), info);
@@ -372,7 +391,7 @@ Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace> read_vector_market(
   const auto entries = reader.read_entries();
   const std::int64_t length = header.num_rows * header.num_cols;
   if (entries.bytes() + length * static_cast<std::int64_t>(sizeof(Scalar)) >
-      impl::base_budget + impl::budget_per_byte * entries.inflated_bytes) {
+      impl::memory_budget(entries.inflated_bytes)) {
     impl::fail_in_file(path, header.size_line,
                        "the header announces a vector of length " + std::to_string(length) +
                            " while the file holds only " + std::to_string(entries.num_lines) +
@@ -401,6 +420,13 @@ PREKOND_MATRIX_MARKET_FILE(double)
 PREKOND_MATRIX_MARKET_FILE(float)
 PREKOND_MATRIX_MARKET_FILE(Kokkos::complex<double>)
 PREKOND_MATRIX_MARKET_FILE(Kokkos::complex<float>)
+
+template impl::HostCsr<double> impl::assemble_market_rows<double>(
+    const std::string&, const MarketHeader&, std::int64_t, std::int64_t,
+    std::vector<std::vector<MarketEntry<double>>>&&);
+template impl::HostCsr<Kokkos::complex<double>> impl::assemble_market_rows<Kokkos::complex<double>>(
+    const std::string&, const MarketHeader&, std::int64_t, std::int64_t,
+    std::vector<std::vector<MarketEntry<Kokkos::complex<double>>>>&&);
 
 template CsrMatrix<double, int, std::size_t, Kokkos::HostSpace> impl::read_matrix_market_by_blocks<double>(
     const std::string&, std::size_t, MatrixMarketInfo*);

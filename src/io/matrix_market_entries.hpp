@@ -4,18 +4,12 @@
 #include <prekond/matrix/io/matrix_market.hpp>
 
 #include "matrix_market_input.hpp"
+#include "matrix_market_piece.hpp"
 
 #include <memory>
 #include <vector>
 
 namespace prekond::impl {
-
-template <class Scalar>
-struct MarketEntry {
-  int row;  // from 0
-  int col;
-  Scalar value;
-};
 
 /// Which part of the matrix a file with symmetric storage holds.
 enum class Triangle { unknown, lower, upper };
@@ -37,16 +31,6 @@ struct MarketEntries {
   }
 };
 
-/// f(0), ..., f(n - 1) in parallel, each being much work; a single one without waking the other threads.
-template <class Function>
-void parallel_each(const char* label, std::size_t n, const Function& f) {
-  using Host = Kokkos::DefaultHostExecutionSpace;
-  using Policy = Kokkos::RangePolicy<Host, Kokkos::Schedule<Kokkos::Dynamic>, std::size_t>;
-  if (n == 1) return f(0);
-  Kokkos::parallel_for(label, Policy(Host(), 0, n, Kokkos::ChunkSize(1)), f);
-  Host().fence();
-}
-
 /// Reads and checks the entries of a file.
 template <class Scalar>
 class MarketReader {
@@ -60,14 +44,8 @@ class MarketReader {
   MarketEntries<Scalar> read_entries();
 
  private:
-  struct Piece;
-
-  std::vector<Piece> split(std::string_view text) const;
-  void read_block(std::string_view text);
-  void accept(Piece& piece);
-  void accept_triangle(const Piece& piece);
-  void place_array_values(Piece& piece);
-  std::int64_t line_of(const Piece& piece, std::int64_t data_line) const;
+  void accept(MarketPiece<Scalar>& piece);
+  void accept_triangle(const MarketPiece<Scalar>& piece);
   [[noreturn]] void fail(std::int64_t line, const std::string& message) const;
 
   std::unique_ptr<MarketInput> m_input;

@@ -14,6 +14,18 @@ constexpr std::int64_t entries_per_cell = 64;
 
 }  // namespace
 
+std::string length_error(const MarketHeader& header, std::int64_t bytes, std::int64_t num_entries) {
+  if ((bytes - free_bytes) / bytes_per_entry > num_entries)
+    return std::to_string(bytes) + " bytes of text up to here hold " + std::to_string(num_entries) +
+           " entries: nearly all is blank or comment; leave that out";
+  // Sizes are below 2^31.
+  if ((num_entries - free_entries) / entries_per_cell > header.num_rows * header.num_cols)
+    return std::to_string(num_entries) + " entries up to here, more than " +
+           std::to_string(entries_per_cell) + " for each cell of the " + header.size_text() +
+           " matrix: sum those of the same row and column";
+  return "";
+}
+
 MarketInput::MarketInput(const std::string& path, std::size_t block_size) : m_input(path, block_size) {
   try {
     read_header();
@@ -63,18 +75,8 @@ std::string_view MarketInput::next() {
 }
 
 void MarketInput::check_length(std::int64_t line, std::int64_t num_entries) const {
-  if ((m_bytes - free_bytes) / bytes_per_entry > num_entries) {
-    fail_in_file(path(), line,
-                 std::to_string(m_bytes) + " bytes of text up to here hold " + std::to_string(num_entries) +
-                     " entries: nearly all is blank or comment; leave that out");
-  }
-  // Sizes are below 2^31.
-  if ((num_entries - free_entries) / entries_per_cell > m_header.num_rows * m_header.num_cols) {
-    fail_in_file(path(), line,
-                 std::to_string(num_entries) + " entries up to here, more than " +
-                     std::to_string(entries_per_cell) + " for each cell of the " + m_header.size_text() +
-                     " matrix: sum those of the same row and column");
-  }
+  const std::string error = length_error(m_header, m_bytes, num_entries);
+  if (!error.empty()) fail_in_file(path(), line, error);
 }
 
 }  // namespace prekond::impl

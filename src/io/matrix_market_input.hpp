@@ -9,6 +9,10 @@
 
 namespace prekond::impl {
 
+/// What is wrong with text of so many bytes for so many entries, or with so many entries for the matrix;
+/// empty: nothing.
+std::string length_error(const MarketHeader& header, std::int64_t bytes, std::int64_t num_entries);
+
 /// A Matrix Market file whose header has been read, and whose entries come next.
 ///
 /// The text may be no longer than its entries justify, 64 MB and 1 kB an entry: a small gzip file can inflate
@@ -32,6 +36,11 @@ class MarketInput {
 
   /// Refuses text that is too long for `num_entries`, what the entries up to `line` are. \throws InputError
   void check_length(std::int64_t line, std::int64_t num_entries) const;
+
+  bool compressed() const { return m_input.compressed(); }
+
+  /// Length of the text up to the end of the size line. \pre next() was not called
+  std::int64_t header_bytes() const { return m_bytes - static_cast<std::int64_t>(m_rest.size()); }
 
   /// Length of the text up to here.
   std::int64_t bytes() const { return m_bytes; }

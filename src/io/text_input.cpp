@@ -158,6 +158,9 @@ bool parse_whole(std::string_view token, std::int64_t& value) {
 TextInput::TextInput(std::string path, std::size_t block_size)
     : m_bytes(std::move(path)), m_block_size(block_size) {}
 
+TextInput::TextInput(std::string path, std::int64_t begin, std::int64_t end, std::size_t block_size)
+    : m_bytes(std::move(path), begin, end), m_block_size(block_size) {}
+
 void TextInput::make_room(Buffer& buffer, std::size_t bytes) {
   if (buffer.capacity - buffer.size >= bytes) return;
   const std::size_t capacity = buffer.size + bytes + max_line_length;

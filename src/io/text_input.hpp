@@ -57,12 +57,16 @@ class TextInput {
  public:
   /// \throws InputError
   TextInput(std::string path, std::size_t block_size);
+  /// Of a plain file, the lines from the byte `begin` to `end`.
+  TextInput(std::string path, std::int64_t begin, std::int64_t end, std::size_t block_size);
 
   /// The next lines; empty at the end of the file. Valid until the next call. Each line is whole, but of an
   /// overlong one it may be the beginning. \throws InputError as ByteInput
   std::string_view next();
 
   const std::string& path() const { return m_bytes.path(); }
+  /// \pre something was read
+  bool compressed() const { return m_bytes.compressed(); }
 
  private:
   struct Buffer {

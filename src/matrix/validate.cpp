@@ -7,10 +7,10 @@
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "matrix/row_search.hpp"
+#include "matrix/spd_text.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <string>
 
@@ -57,26 +57,6 @@ Vector<Place, Space> no_offender(const Space& space) {
   const auto first = allocate<Vector<Place, Space>>(space, "prekond::validate::first", 1);
   Kokkos::deep_copy(space, first, none);
   return first;
-}
-
-std::string real_text(double x) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", x);
-  double back = 0;
-  char shorter[32];
-  std::snprintf(shorter, sizeof shorter, "%.6g", x);
-  return std::sscanf(shorter, "%lf", &back) == 1 && back == x ? shorter : text;
-}
-
-/// "2", or "2 - 3i"
-template <class Scalar>
-std::string number_text(double real, double imaginary) {
-  if (!is_complex<Scalar>) return real_text(real);
-  return real_text(real) + (imaginary < 0 ? " - " : " + ") + real_text(std::abs(imaginary)) + "i";
-}
-
-std::string entry_text(std::int64_t row, std::int64_t col) {
-  return "(" + std::to_string(row + 1) + ", " + std::to_string(col + 1) + ")";
 }
 
 /// Finds the first row pointer that is smaller than the one before, or larger than nnz.
@@ -214,10 +194,10 @@ std::string describe(const Offender& bad, Place k, std::int64_t num_cols) {
   if (bad.previous_col > bad.col)
     return row + ", " + position + ": column " + col + " follows column " +
            std::to_string(bad.previous_col + 1) + "; sort each row by column (prekond::sort_rows)";
-  return "entry " + entry_text(bad.row, bad.col) + " is " +
+  return "entry " + impl::entry_text(bad.row, bad.col) + " is " +
          (std::isnan(bad.value) || std::isnan(bad.imaginary_value)
               ? "NaN"
-              : number_text<Scalar>(bad.value, bad.imaginary_value)) +
+              : impl::number_text<Scalar>(bad.value, bad.imaginary_value)) +
          "; all values must be finite";
 }
 
@@ -296,12 +276,9 @@ void check_diagonal(const Space& space, const CsrView<Scalar, Space>& a,
   double a_ii[2];
   Kokkos::deep_copy(space, VectorView<double, Kokkos::DefaultHostExecutionSpace>(a_ii, 2), value);
   space.fence("prekond::validate::fetch");
-  throw InputError(
-      "the diagonal entry of row " + std::to_string(row + 1) + " is " +
-          (a_ii[0] != a_ii[0] ? "missing" : number_text<Scalar>(a_ii[0], a_ii[1])) +
-          (is_complex<Scalar> ? "; a Hermitian positive definite matrix has a real, positive diagonal"
-                              : "; a symmetric positive definite matrix has a positive diagonal"),
-      row);
+  throw InputError(impl::bad_diagonal_text<Scalar>(
+                       row, a_ii[0] != a_ii[0] ? "missing" : impl::number_text<Scalar>(a_ii[0], a_ii[1])),
+                   row);
 }
 
 template <class Scalar, class Space>
@@ -315,11 +292,9 @@ void check_symmetry(const Space& space, const CsrView<Scalar, Space>& a,
   if (place == none) return;
   const Offender bad = read_offender(space, a, place, true);
   throw InputError(
-      std::string("the matrix is not ") + (is_complex<Scalar> ? "Hermitian" : "symmetric") + ": entry " +
-          entry_text(bad.row, bad.col) + " is " + number_text<Scalar>(bad.value, bad.imaginary_value) +
-          ", entry " + entry_text(bad.col, bad.row) + " is " +
-          (bad.has_mirror ? number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)") +
-          "; use a solver for general matrices, such as bicgstab or gmres, and a preconditioner for them",
+      impl::asymmetry_text<Scalar>(
+          bad.row, bad.col, impl::number_text<Scalar>(bad.value, bad.imaginary_value),
+          bad.has_mirror ? impl::number_text<Scalar>(bad.mirror, bad.imaginary_mirror) : "missing (0)"),
       bad.row);
 }
 

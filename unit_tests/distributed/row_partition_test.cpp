@@ -17,6 +17,10 @@ TEST(RowPartition, BlocksAreContiguousAndDifferByOneRowAtMost) {
       for (int block = 0; block < num_blocks; ++block) {
         EXPECT_GE(partition.size(block), num_rows / num_blocks);
         EXPECT_LE(partition.size(block), (num_rows + num_blocks - 1) / num_blocks);
+        for (const std::int64_t row : {partition.begin(block), partition.end(block) - 1})
+          if (partition.size(block) > 0) {
+            EXPECT_EQ(partition.block_of(row), block);
+          }
         if (block > 0) {
           EXPECT_EQ(partition.begin(block), partition.end(block - 1));
           EXPECT_LE(partition.size(block), partition.size(block - 1));

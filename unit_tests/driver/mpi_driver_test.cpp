@@ -7,8 +7,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -195,6 +201,133 @@ TEST_F(MpiDriverTest, VectorsOfFiles) {
   EXPECT_EQ(rhs["solver"]["converged"], true);
 }
 
+// ------------------------------------------------------------------------------------------------ the rows
+
+TEST_F(MpiDriverTest, AFileIsReadByAllRanks) {
+  for (const char* problem : {"elasticity3d:5", "convection_diffusion3d:7"}) {
+    run(1, std::string("generate ") + problem + " -q -o made.mtx.gz");
+    run(1, std::string("generate ") + problem + " -q -o made.mtx");
+    const std::string solve = " --solver gmres --precond jacobi --rtol 1e-8 --solution ";
+    const Json one = report_of(1, "solve made.mtx" + solve + "one.mtx");
+    EXPECT_EQ(one["distribution"]["ranks"], 1);
+    const auto x = solution("one.mtx");
+    for (const int ranks : {2, 3, 4, 7})
+      for (const char* rest :
+           {"made.mtx", "made.mtx.gz", "made.mtx --partition metis", "made.mtx --rhs random"}) {
+        const Json report = report_of(ranks, std::string("solve ") + rest + solve + "several.mtx");
+        EXPECT_EQ(report["distribution"]["read_by"], "all");
+        EXPECT_EQ(report["distribution"]["ranks"], ranks);
+        EXPECT_GT(report["distribution"]["cut_entries"].get<int>(), 0);
+        EXPECT_GE(report["distribution"]["most_neighbors"].get<int>(), 1);
+        EXPECT_LE(report["distribution"]["fewest_rows"].get<int>() * ranks, one["matrix"]["rows"].get<int>());
+        EXPECT_GE(report["distribution"]["most_rows"].get<int>() * ranks, one["matrix"]["rows"].get<int>());
+        for (const char* key : {"rows", "cols", "nnz", "symmetric"})
+          EXPECT_EQ(report["matrix"][key], one["matrix"][key]) << key;
+        if (std::string(rest).find("random") != std::string::npos) continue;
+        EXPECT_NEAR(report["solver"]["iterations"].get<int>(), one["solver"]["iterations"].get<int>(), 1);
+        const auto y = solution("several.mtx");
+        ASSERT_EQ(y.size(), x.size());
+        for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-5) << i << " on " << ranks;
+      }
+  }
+}
+
+/// A right-hand side depends on the rows' numbers, not on who has them.
+TEST_F(MpiDriverTest, RightHandSidesDoNotDependOnTheRanks) {
+  run(1, "generate convection_diffusion3d:8 -q -o made.mtx");
+  for (const char* rhs : {"random", "ones", "b.mtx"}) {
+    const std::string solve =
+        std::string("solve made.mtx --solver gmres --rtol 1e-11 --rhs ") + rhs + " --solution ";
+    if (std::string(rhs) == "b.mtx")
+      report_of(1, "solve made.mtx --solver gmres --rhs random --solution b.mtx");
+    report_of(1, solve + "one.mtx");
+    report_of(3, solve + "several.mtx --partition metis");
+    const auto x = solution("one.mtx"), y = solution("several.mtx");
+    ASSERT_EQ(x.size(), 512u);
+    ASSERT_EQ(y.size(), x.size());
+    double largest = 0;
+    for (const double value : x) largest = std::max(largest, std::abs(value));
+    for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-7 * largest) << rhs << " " << i;
+  }
+}
+
+TEST_F(MpiDriverTest, PartitionsCutLessAndAreUndoneInTheSolution) {
+  std::ofstream parts(file("parts.mtx"));
+  parts << "%%MatrixMarket matrix array real general\n729 1\n";
+  for (int i = 0; i < 729; ++i) parts << (i * 7 % 5 == 0 ? 2 : 0) << "\n";  // rank 1 has none
+  parts.close();
+  run(1, "generate poisson3d:9 -q -o made.mtx");
+  const std::string problem =
+      "solve made.mtx --precond jacobi --rhs random --rtol 1e-10 --solution several.mtx";
+  report_of(1, "solve made.mtx --precond jacobi --rhs random --rtol 1e-10 --solution one.mtx");
+  const auto x = solution("one.mtx");
+  // Two planes of the mesh lie between the blocks; an edge is two entries.
+  EXPECT_EQ(report_of(3, problem)["distribution"]["cut_entries"], 2 * 2 * 81);
+  for (const char* order : {"", " --order rcm", " --order random --scale", " --match"}) {
+    for (const char* partition : {"metis", "parts.mtx", "rows"}) {
+      const std::string options = std::string(order) + " --partition " + partition +
+                                  (std::string(order) == " --match" ? " --solver gmres" : "");
+      const Json report = report_of(3, problem + options);
+      const Json& facts = report["distribution"];
+      EXPECT_EQ(facts["partition"], partition);
+      EXPECT_EQ(facts["read_by"], *order == '\0' ? "all" : "rank 0");
+      if (facts["partition"] == "parts.mtx") {
+        EXPECT_EQ(facts["fewest_rows"], 0);
+        EXPECT_EQ(facts["most_rows"], 583);
+      }
+      const auto y = solution("several.mtx");
+      ASSERT_EQ(y.size(), x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-8) << i << options;
+    }
+  }
+  // Rows in no order: METIS finds the mesh again.
+  const std::string shuffled = problem + " --order random";
+  const int cut_by_rows = report_of(4, shuffled)["distribution"]["cut_entries"];
+  const int cut_by_metis = report_of(4, shuffled + " --partition metis")["distribution"]["cut_entries"];
+  EXPECT_LT(4 * cut_by_metis, cut_by_rows);
+}
+
+TEST_F(MpiDriverTest, TheDistributionIsPrinted) {
+  const Result result = run(4, "solve --generate poisson2d:20");
+  EXPECT_THAT(
+      result.out,
+      Contains(HasSubstr(
+          "4 ranks, rows: 120 entries cut, 100 to 100 rows a rank, at most 2 neighbours; read by rank 0")));
+  EXPECT_THAT(run(2, "compare --generate poisson2d:20 --precond none,jacobi").out,
+              Contains(HasSubstr("2 ranks, rows: 40 entries cut")));
+}
+
+TEST_F(MpiDriverTest, PartitionsThatCannotBe) {
+  const std::string solve = "solve --generate poisson2d:3 -q --partition ";
+  std::ofstream(file("parts.mtx"))
+      << "%%MatrixMarket matrix array real general\n9 1\n0\n1\n2\n0\n0\n0\n0\n0\n0\n";
+  expect_error(run(2, solve + "parts.mtx"), 2, 3, {"parts.mtx: row 3 is in part 2", "0 to 1"});
+  std::ofstream(file("half.mtx"))
+      << "%%MatrixMarket matrix array real general\n9 1\n0\n.5\n0\n0\n0\n0\n0\n0\n0\n";
+  expect_error(run(2, solve + "half.mtx"), 2, 3, {"half.mtx: row 2 is in part 0.5"});
+  std::ofstream(file("short.mtx")) << "%%MatrixMarket matrix array real general\n2 1\n0\n1\n";
+  expect_error(run(2, solve + "short.mtx"), 2, 3, {"short.mtx:2", "a vector of length 9 is wanted"});
+  expect_error(run(2, solve + "metiss"), 2, 2, {"--partition takes rows, metis or a FILE.mtx"});
+  expect_error(run(2, solve + "missing.mtx"), 2, 3, {"missing.mtx"});
+  expect_error(run(2, solve + "parts.mtx --report parts.mtx"), 2, 2, {"would overwrite --partition"});
+}
+
+/// What only rank 0 sees, it reads for all.
+TEST_F(MpiDriverTest, AFileThatOneRankSeesIsReadByIt) {
+  run(1, "generate poisson2d:9 -q -o made.mtx");
+  const std::string solve = "solve made.mtx -q --report report.json --history h.csv";
+  const Result result = run_job("-np 1 " + process(solve) + " : -np 2 sh -c 'cd / && \"" +
+                                PREKOND_DRIVER_PATH + "\" " + solve + "; echo code $?'");
+  EXPECT_EQ(result.codes, std::vector<int>(3, 0));
+  const Json report = Json::parse(read_bytes(file("report.json")));
+  EXPECT_EQ(report["distribution"]["read_by"], "rank 0");
+  EXPECT_EQ(report["matrix"]["rows"], 81);
+  const Result piped =
+      run_job("-np 2 sh -c 'if test $OMPI_COMM_WORLD_RANK = 0; then exec < made.mtx; fi; cat | \"" +
+              std::string(PREKOND_DRIVER_PATH) + "\" solve /dev/stdin -q; echo code $?'");
+  EXPECT_EQ(piped.codes, std::vector<int>(2, 0));
+}
+
 // ------------------------------------------------------------------------------------------------ errors
 
 TEST_F(MpiDriverTest, ErrorsAreOneLineAndOneCode) {
@@ -210,6 +343,93 @@ TEST_F(MpiDriverTest, ErrorsAreOneLineAndOneCode) {
   expect_error(run(3, "solve --generate poisson2d:20 -q --max-iters 1"), 3, 4, {"--max-iters"});
   expect_error(run(2, "solve indefinite.mtx --rhs random -q"), 2, 5, {"breakdown_not_spd"});
   expect_error(run(2, "info missing.mtx"), 2, 3, {"missing.mtx"});
+}
+
+/// Bad data in one rank's part of the file is one message, that of one process, with the line in the file.
+TEST_F(MpiDriverTest, BadDataOfOneRankIsOneError) {
+  const auto tridiagonal = [](int bad_row, const std::string& bad) {
+    std::string text = "%%MatrixMarket matrix coordinate real general\n200 200 598\n";
+    for (int i = 1; i <= 200; ++i)
+      for (int j = std::max(1, i - 1); j <= std::min(200, i + 1); ++j)
+        text += i == bad_row && j == i
+                    ? bad
+                    : std::to_string(i) + " " + std::to_string(j) + (i == j ? " 2\n" : " -1\n");
+    return text;
+  };
+  const std::map<std::string, std::string> files = {
+      {"nan", tridiagonal(150, "150 150 nan\n")},
+      {"outside", tridiagonal(60, "60 201 1\n")},
+      {"empty_row", tridiagonal(120, "% nothing\n")},  // no diagonal: what one process says
+      {"negative", tridiagonal(77, "77 77 -2\n")},
+      {"asymmetric", tridiagonal(100, "100 199 2\n")},
+      {"cut", tridiagonal(0, "").substr(0, 2000)},
+      {"blank", "\n\n"},
+      {"rectangular", "%%MatrixMarket matrix coordinate real general\n3 2 2\n1 1 1\n3 2 1\n"},
+      {"no_rows", "%%MatrixMarket matrix coordinate real general\n0 0 0\n"}};
+  for (const auto& [name, text] : files) {
+    std::ofstream(file(name + ".mtx")) << text;
+    for (const bool any_matrix : {false, true}) {
+      const std::string solve =
+          "solve " + name + ".mtx -q" + (any_matrix ? " --solver gmres --precond jacobi" : "");
+      const Result one = run(1, solve);
+      for (const int ranks : any_matrix ? std::vector<int>{4} : std::vector<int>{2, 3, 7}) {
+        const Result several = run(ranks, solve);
+        EXPECT_EQ(several.codes, std::vector<int>(ranks, one.codes.at(0))) << solve;
+        EXPECT_EQ(several.errors, one.errors) << solve << " on " << ranks;
+      }
+    }
+  }
+}
+
+/// A row without entries has nothing to be solved by: gmres ends, and says so, on all ranks.
+TEST_F(MpiDriverTest, AnEmptyRowOfTheWholeMatrix) {
+  std::ofstream(file("empty_row.mtx"))
+      << "%%MatrixMarket matrix coordinate real general\n5 5 4\n1 1 2\n2 2 3\n4 4 4\n5 5 5\n";
+  for (const char* options : {" --solver gmres --rhs ones", " --solver gmres --precond jacobi --rhs ones",
+                              " --solver bicgstab --rhs ones", " --precond adaptive_fsai"}) {
+    const Result one = run(1, std::string("solve empty_row.mtx -q") + options);
+    ASSERT_EQ(one.codes.size(), 1u);
+    EXPECT_NE(one.codes[0], 0) << options;
+    for (const int ranks : {2, 4, 7}) {
+      const Result several = run(ranks, std::string("solve empty_row.mtx -q") + options);
+      EXPECT_EQ(several.codes, std::vector<int>(ranks, one.codes[0])) << options << " on " << ranks;
+      EXPECT_EQ(several.errors.size(), 1u);
+    }
+  }
+}
+
+TEST_F(MpiDriverTest, ErrorsOfSeveralRanksAreThatOfTheFirst) {
+  const auto job = [](const std::string& arguments) {
+    return "-np 1 " + process("solve --generate poisson2d:9 -q " + arguments);
+  };
+  expect_error(run_job(job("") + " : " + job("--max-iter 2") + " : " + job("--config missing.json")), 3, 2,
+               {"rank 1 of 3: ", "--max-iters"});
+  expect_error(run_job(job("--max-iter 2") + " : " + job("--precond jacoby")), 2, 2,
+               {"rank 0 of 2: ", "--max-iters"});
+}
+
+/// A rank that is killed in the middle of a solve takes the job with it.
+TEST_F(MpiDriverTest, ARankThatDiesEndsTheJob) {
+  const std::string solve =
+      std::string("\"") + PREKOND_DRIVER_PATH +
+      "\" solve --generate anisotropic2d:300,epsilon=1e-6 -q --rtol 1e-300 --max-iters 1000000";
+  const std::string dies = "sh -c 'echo $$ > pid; exec " + solve + "'";
+  for (const int victim : {0, 2}) {
+    std::filesystem::remove(file("pid"));
+    const std::string others = "-np 2 sh -c 'exec " + solve + "'";
+    const std::string job = victim == 0 ? "-np 1 " + dies + " : " + others : others + " : -np 1 " + dies;
+    // It gets two seconds to start, and the job a minute to end.
+    const std::string command =
+        "cd '" + file("") + "' && { timeout 60 '" + PREKOND_MPIEXEC + "' " + PREKOND_MPIEXEC_FLAGS + " " +
+        job +
+        " > stdout 2> stderr & } && while ! test -s pid; do sleep 0.1; done; sleep 2; "
+        "kill -KILL $(cat pid) || exit 100; wait $!";
+    const int status = std::system(command.c_str());
+    ASSERT_TRUE(WIFEXITED(status));
+    EXPECT_NE(WEXITSTATUS(status), 0);
+    EXPECT_NE(WEXITSTATUS(status), 100) << "it had ended before";
+    EXPECT_NE(WEXITSTATUS(status), 124) << "the job hangs";
+  }
 }
 
 TEST_F(MpiDriverTest, FailedSolvesAreReported) {

@@ -90,7 +90,21 @@ TEST(Processes, TheLargestOfAll) {
   const Processes processes;
   EXPECT_EQ(processes.max(processes.rank()), processes.size() - 1);
   EXPECT_EQ(processes.max(-1.5), -1.5);
+  EXPECT_EQ(processes.min(processes.rank() + 3), 3);
+  EXPECT_EQ(processes.sum(processes.rank() + 1), processes.size() * (processes.size() + 1) / 2);
   processes.barrier();
+}
+
+TEST(Processes, TheTextOfTheSmallestKeyIsKnownToAll) {
+  const Processes processes;
+  const int last = processes.size() - 1;
+  EXPECT_EQ(processes.text_of_least(last - processes.rank(), processes.name()),
+            "rank " + std::to_string(last) + " of " + std::to_string(processes.size()));
+  // Of equal keys, the lowest rank's.
+  EXPECT_EQ(processes.text_of_least(7, std::to_string(processes.rank())), "0");
+  EXPECT_EQ(processes.text_of_least(Processes::no_key, "none"), "");
+  EXPECT_EQ(processes.text_of_least(processes.first() ? Processes::no_key : 5, "others"),
+            processes.alone() ? "" : "others");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include "testing/market_shares.hpp"
 #include "testing/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -207,6 +208,44 @@ TEST(MatrixMarketFuzz, MutatedFilesAreReadOrExplained) {
   // Most mutations do harm, but not all: both outcomes are tested.
   EXPECT_GT(good, 1000);
   EXPECT_LT(good, 9000);
+}
+
+/// In shares: the same matrix, or the same error.
+template <class Scalar>
+void expect_shares_alike(const std::string& path, int parts, std::size_t block_size) {
+  HostMatrix<Scalar> whole;
+  std::string error, error_of_shares;
+  std::vector<HostMatrix<Scalar>> rows;
+  try {
+    whole = impl::read_matrix_market_by_blocks<Scalar>(path, block_size, nullptr);
+  } catch (const InputError& e) {
+    error = e.what();
+  }
+  try {
+    rows = SharedReading<Scalar>(path, parts, block_size).rows;
+  } catch (const InputError& e) {
+    error_of_shares = e.what();
+  }
+  EXPECT_EQ(error_of_shares, error);
+  if (!error.empty() || !error_of_shares.empty()) return;
+  EXPECT_EQ(difference(rows, whole), "");
+}
+
+TEST(MatrixMarketFuzz, SharesOfMutatedFilesAreTheWhole) {
+  const TemporaryFolder folder("matrix_market_fuzz_shares");
+  Mutator mutate;
+  for (int k = 0; k < 2000; ++k) {
+    const std::string& seed = seeds[static_cast<std::size_t>(k) % seeds.size()];
+    const std::string text = mutate(seed);
+    const std::string path = folder.write("fuzz.mtx", k % 3 == 0 ? gzipped(text) : text);
+    const int parts = 1 + mutate.pick(5);
+    const auto block_size = static_cast<std::size_t>(20 + mutate.pick(200));
+    if (seed.find("complex") != seed.npos)
+      expect_shares_alike<Kokkos::complex<double>>(path, parts, block_size);
+    else
+      expect_shares_alike<double>(path, parts, block_size);
+    if (::testing::Test::HasFailure()) FAIL() << "file " << k << " in " << parts << " shares:\n" << text;
+  }
 }
 
 TEST(MatrixMarketFuzz, UnmutatedSeedsAreMatrices) {

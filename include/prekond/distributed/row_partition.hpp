@@ -17,6 +17,13 @@ struct RowPartition {
   }
   std::int64_t end(int block) const { return begin(block + 1); }
   std::int64_t size(int block) const { return end(block) - begin(block); }
+
+  /// The block that has the row. \pre 0 <= row < num_rows
+  int block_of(std::int64_t row) const {
+    const std::int64_t small = num_rows / num_blocks, num_large = num_rows % num_blocks;
+    const std::int64_t behind = row - num_large * (small + 1);
+    return static_cast<int>(behind < 0 ? row / (small + 1) : num_large + behind / small);
+  }
 };
 
 }  // namespace prekond

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Messages between all processes, of any length: MPI's lengths are ints, and what is longer goes in pieces.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace prekond::driver {
+
+/// An MPI type for the bytes of a T, while it lives.
+template <class T>
+class MessageType {
+  static_assert(std::is_trivially_copyable_v<T>, "messages are sent as bytes");
+
+ public:
+  MessageType() {
+    MPI_Type_contiguous(static_cast<int>(sizeof(T)), MPI_BYTE, &m_type);
+    MPI_Type_commit(&m_type);
+  }
+  ~MessageType() { MPI_Type_free(&m_type); }
+  MessageType(const MessageType&) = delete;
+  MessageType& operator=(const MessageType&) = delete;
+  MPI_Datatype type() const { return m_type; }
+
+ private:
+  MPI_Datatype m_type = MPI_DATATYPE_NULL;
+};
+
+constexpr std::size_t longest_message = std::size_t(1) << 26;
+
+/// All: out[r] is sent to process r, whose in[] for this one has room for as much. Pairs without entries send
+/// no message. Allocates a few words a message, nothing else.
+template <class T>
+void exchange(int rank, const std::vector<std::span<const T>>& out, const std::vector<std::span<T>>& in) {
+  const MessageType<T> type;
+  std::vector<MPI_Request> requests;
+  const auto in_pieces = [&](std::size_t size, const auto& start) {
+    for (std::size_t k = 0; k < size; k += longest_message)
+      start(k, static_cast<int>(std::min(longest_message, size - k)), &requests.emplace_back());
+  };
+  for (int r = 0; r < static_cast<int>(in.size()); ++r) {
+    if (r == rank) continue;
+    in_pieces(in[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+      MPI_Irecv(in[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+    });
+  }
+  for (int r = 0; r < static_cast<int>(out.size()); ++r) {
+    if (r == rank) continue;
+    in_pieces(out[r].size(), [&](std::size_t k, int length, MPI_Request* request) {
+      MPI_Isend(out[r].data() + k, length, type.type(), r, 0, MPI_COMM_WORLD, request);
+    });
+  }
+  std::copy(out[rank].begin(), out[rank].end(), in[rank].begin());
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
+/// All: everybody's number for each.
+inline std::vector<std::int64_t> exchange_counts(const std::vector<std::int64_t>& out) {
+  std::vector<std::int64_t> in(out.size());
+  MPI_Alltoall(out.data(), 1, MPI_INT64_T, in.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+  return in;
+}
+
+}  // namespace prekond::driver
