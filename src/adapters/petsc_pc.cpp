@@ -6,8 +6,8 @@
 #include "adapters/petsc_own_rows.hpp"
 #include "adapters/petsc_vectors.hpp"
 
-#include <prekond/precond/registry.hpp>
 #include <prekond_petsc.h>
+#include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>
 
@@ -59,9 +59,13 @@ class PrekondPc {
     if (options.empty()) return;
     const OptionFields all = fields(*m_configurator);
     translate_bools(all, options);
+    const OptionMap before = all.values();
     all.set(options, m_name);
-    m_is_new = true;
+    if (all.values() != before) m_is_new = true;
   }
+
+  /// Have the options changed since the last setup?
+  bool is_new() const { return m_is_new; }
 
   /// Those that there are, with the values in force.
   OptionFields fields() { return fields(*m_configurator); }
@@ -116,7 +120,7 @@ class PrekondPc {
   std::shared_ptr<configurator_type> m_configurator;
   std::shared_ptr<configurator_type> m_resolved;
   AdapterOptions m_adapter_options;
-  bool m_is_new = true;  ///< the options are, since the last setup
+  bool m_is_new = true;
   std::optional<OwnRowsInverse<Space>> m_inverse;
   ColumnsBuffer<Space> m_x, m_y;
 };
@@ -136,7 +140,7 @@ PetscErrorCode code_of(RankError::Kind kind) {
   }
 }
 
-/// Runs `work(data)`; an exception becomes an error of PETSc's with its text.
+/// Runs `work()`; an exception becomes an error of PETSc's with its text.
 template <class Work>
 PetscErrorCode guarded(MPI_Comm comm, const Work& work) {
   std::optional<RankError> error;
@@ -186,15 +190,22 @@ PetscErrorCode set_up(PC pc) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/// Runs `work(data)`, which sets options. Where they change, the next PCSetUp is no idle one.
+template <class Work>
+PetscErrorCode configure(PC pc, const Work& work) {
+  PetscFunctionBegin;
+  PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(pc)), [&] { work(data_of(pc)); }));
+  if (data_of(pc).is_new()) pc->setupcalled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /// PetscOptionItems is a pointer of another kind in older releases.
 template <class Items>
 PetscErrorCode set_from_options(PC pc, Items PetscOptionsObject) {
   PrekondPc& data = data_of(pc);
-  const auto comm = PetscObjectComm(reinterpret_cast<PetscObject>(pc));
-  OptionMap options;
   PetscFunctionBegin;
-  PetscCall(guarded(comm, [&] {
-    options = database_options(PetscOptionsObject->options, pc->hdr.prefix ? pc->hdr.prefix : "");
+  PetscCall(configure(pc, [&](PrekondPc&) {
+    OptionMap options = database_options(PetscOptionsObject->options, pc->hdr.prefix ? pc->hdr.prefix : "");
     const auto name = options.find("name");
     if (name != options.end()) {
       data.set_name(to_string(name->second));
@@ -246,7 +257,8 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
   PetscCall(PetscViewerASCIIPrintf(viewer, "method: %s, on each rank's own rows and columns\n",
                                    data.name().c_str()));
   for (const OptionField& field : data.fields_in_force().list())
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s=%s\n", field.name.c_str(), to_string(field.get()).c_str()));
+    PetscCall(
+        PetscViewerASCIIPrintf(viewer, "  %s=%s\n", field.name.c_str(), to_string(field.get()).c_str()));
   if (!data.is_set_up()) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not set up\n"));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -276,14 +288,13 @@ PetscErrorCode destroy(PC pc) {
 
 PetscErrorCode set_name(PC pc, const char name[]) {
   PetscFunctionBegin;
-  PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(pc)), [&] { data_of(pc).set_name(name); }));
+  PetscCall(configure(pc, [&](PrekondPc& data) { data.set_name(name); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode set_option(PC pc, const char key[], const char value[]) {
   PetscFunctionBegin;
-  PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(pc)),
-                    [&] { data_of(pc).set_options({{key, std::string(value)}}); }));
+  PetscCall(configure(pc, [&](PrekondPc& data) { data.set_options({{key, std::string(value)}}); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -7,6 +7,7 @@
 #include <prekond/matrix/spmv.hpp>
 
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -168,10 +169,19 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   /// Every rank's entries on rank 0.
   impl::OwnedSF to_first() const {
     impl::OwnedSF sf;
+    std::vector<PetscInt> all(is_first() ? m_layout->N : 0);
+    std::iota(all.begin(), all.end(), 0);
     check(PetscSFCreate(m_comm, sf.receive()));
-    check(PetscSFSetGraphWithPattern(sf.get(), m_layout, PETSCSF_PATTERN_GATHER));
+    check(PetscSFSetGraphLayout(sf.get(), m_layout, static_cast<PetscInt>(all.size()), nullptr,
+                                PETSC_OWN_POINTER, all.data()));
     check(PetscSFSetUp(sf.get()));
     return sf;
+  }
+
+  bool is_first() const {
+    int rank = 0;
+    MPI_Comm_rank(m_comm, &rank);
+    return rank == 0;
   }
 
   impl::OwnedMat m_a;
