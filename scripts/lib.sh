@@ -11,8 +11,8 @@
 # PREKOND_TOOLCHAIN=native|fetch|root allows only that one; PREKOND_CACHE says where roots and ccache are kept.
 #
 # There are two suites, that is two builds: `openmp`, everything with Kokkos's OpenMP, and `trilinos`, the library with
-# the adapters for Trilinos, on Trilinos's own Kokkos: always in a root, a second one, because Debian's Trilinos and its
-# Kokkos own the same files.
+# the adapters for Trilinos and PETSc, on Trilinos's own Kokkos: always in a root, a second one, because Debian's Trilinos
+# and its Kokkos own the same files.
 
 set -euo pipefail
 

@@ -248,6 +248,24 @@ PetscErrorCode print_report(const Report& all, PetscViewer viewer) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode print_option(const std::string& name, const OptionValue& value, PetscViewer viewer) {
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s=%s\n", name.c_str(), to_string(value).c_str()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// The options in force, also those of methods that are options.
+PetscErrorCode print_options(const OptionFields& fields, PetscViewer viewer) {
+  PetscFunctionBegin;
+  for (const OptionField& field : fields.list()) {
+    PetscCall(print_option(field.name, field.get(), viewer));
+    if (field.kind != "method") continue;
+    for (const auto& [key, value] : field.method_options())
+      PetscCall(print_option(field.name + "." + key, value, viewer));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode view(PC pc, PetscViewer viewer) {
   PetscBool is_ascii = PETSC_FALSE;
   PrekondPc& data = data_of(pc);
@@ -256,9 +274,7 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
   if (!is_ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "method: %s, on each rank's own rows and columns\n",
                                    data.name().c_str()));
-  for (const OptionField& field : data.fields_in_force().list())
-    PetscCall(
-        PetscViewerASCIIPrintf(viewer, "  %s=%s\n", field.name.c_str(), to_string(field.get()).c_str()));
+  PetscCall(print_options(data.fields_in_force(), viewer));
   if (!data.is_set_up()) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not set up\n"));
     PetscFunctionReturn(PETSC_SUCCESS);

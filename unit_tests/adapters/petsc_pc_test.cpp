@@ -280,16 +280,18 @@ TEST_F(PetscPc, OptionsComeFromTheDatabase) {
   const OwnedMat a = assemble(whole, parts);
   const OwnedVec x = right_hand_side(a.get());
   option("-pc_prekond_name", "block_jacobi");
-  option("-pc_prekond_local.name", "ilu0");
+  option("-pc_prekond_local.name", "adaptive_fsai");
+  option("-pc_prekond_local.max_steps", "2");
   option("-inner_pc_prekond_name", "adaptive_fsai");
   option("-inner_pc_prekond_max_steps", "3");
   option("-inner_pc_prekond_check_input", "no");
   const OwnedPC pc = make_pc(a.get());
   check(PCSetFromOptions(pc.get()));
   check(PCSetUp(pc.get()));
-  EXPECT_EQ(
-      applied(pc.get(), x.get()),
-      expected(whole, parts, "block_jacobi", {{"local.name", std::string("ilu0")}}, own_entries(x.get())));
+  EXPECT_EQ(applied(pc.get(), x.get()),
+            expected(whole, parts, "block_jacobi",
+                     {{"local.name", std::string("adaptive_fsai")}, {"local.max_steps", std::int64_t(2)}},
+                     own_entries(x.get())));
   const std::string text = text_of(pc.get());
 
   const OwnedPC inner = make_pc(a.get());
@@ -301,7 +303,8 @@ TEST_F(PetscPc, OptionsComeFromTheDatabase) {
   const std::string inner_text = text_of(inner.get());
   if (my_rank() == 0) {
     EXPECT_THAT(text, HasSubstr("method: block_jacobi"));
-    EXPECT_THAT(text, HasSubstr("ilu0"));
+    EXPECT_THAT(text, HasSubstr("  local=adaptive_fsai\n"));
+    EXPECT_THAT(text, HasSubstr("  local.max_steps=2\n"));
     EXPECT_THAT(inner_text, HasSubstr("  max_steps=3\n"));
     EXPECT_THAT(inner_text, HasSubstr("  check_input=false\n"));
     EXPECT_THAT(inner_text, HasSubstr("  reuse=none\n"));
