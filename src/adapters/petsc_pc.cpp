@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 
 namespace prekond::petsc {
@@ -96,7 +97,9 @@ class PrekondPc {
     m_is_new = false;
   }
 
+  /// \throws std::logic_error where the last setup failed
   void apply(const Columns<const PetscScalar>& x, const Columns<PetscScalar>& y) {
+    if (!m_inverse) throw std::logic_error(m_name + ": there is nothing to apply before a setup");
     const auto from = m_x.read(m_space, x);
     const auto to = m_y.write(m_space, y);
     m_inverse->apply(m_space, from, to);

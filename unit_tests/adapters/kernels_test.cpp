@@ -148,18 +148,18 @@ TYPED_TEST(AdapterKernels, TwoMatricesBecomeOne) {
         std::array{300, 3, 7, 0}, std::array{300, 0, 7, 5}, std::array{0, 0, 0, 0},
         std::array{257, 200, 1, 1}}) {
     SCOPED_TRACE(rows);
-    const auto own = shuffled_matrix(rows, rows, own_length, 3);
+    const auto own = shuffled_matrix(rows, rows + 2, own_length, 3);
     const auto other = shuffled_matrix(rows, others, others_length, 4);
     HostMatrix<double> expected;
     expected.num_rows = rows;
-    expected.num_cols = rows + others;
+    expected.num_cols = rows + 2 + others;
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::size_t k = own.row_ptrs[i]; k < own.row_ptrs[i + 1]; ++k) {
         expected.col_idxs.push_back(own.col_idxs[k]);
         expected.values.push_back(own.values[k]);
       }
       for (std::size_t k = other.row_ptrs[i]; k < other.row_ptrs[i + 1]; ++k) {
-        expected.col_idxs.push_back(rows + other.col_idxs[k]);
+        expected.col_idxs.push_back(rows + 2 + other.col_idxs[k]);
         expected.values.push_back(other.values[k]);
       }
       expected.row_ptrs.push_back(expected.nnz());

@@ -272,6 +272,24 @@ TEST_F(PetscPc, AFailedSetupIsNoEnd) {
   EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "fsai", {}, own_entries(x.get())));
 }
 
+TEST_F(PetscPc, BreakdownsHaveGlobalRows) {
+  std::vector<std::vector<double>> dense(36, std::vector<double>(36, 0));
+  for (int i = 0; i < 36; ++i) dense[i][i] = 4;
+  dense[34][35] = dense[35][34] = 10;
+  // The last rank has the rows 33 to 35.
+  NamedParts parts = equal_parts(36);
+  parts.sizes.assign(num_ranks(), 0);
+  parts.sizes.front() = 33;
+  parts.sizes.back() += 3;
+  const OwnedMat a = assemble(sparse(dense), parts);
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  check(PCSetUp(pc.get()));
+  const std::string text = text_of(pc.get());
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, HasSubstr("breakdowns: 1 rows\n    the first has the global index 35, pivot "));
+  }
+}
+
 // ------------------------------------------------------------------------------------------------ options
 
 TEST_F(PetscPc, OptionsComeFromTheDatabase) {
@@ -301,6 +319,14 @@ TEST_F(PetscPc, OptionsComeFromTheDatabase) {
   EXPECT_EQ(applied(inner.get(), x.get()),
             expected(whole, parts, "adaptive_fsai", {{"max_steps", std::int64_t(3)}}, own_entries(x.get())));
   const std::string inner_text = text_of(inner.get());
+  long long columns = 0, entries = 0;  // of other ranks
+  {
+    const petsc::LocalMatrix<PetscSpace> local(PetscSpace(), a.get());
+    columns = local.foreign_columns();
+    entries = local.foreign_entries();
+    MPI_Allreduce(MPI_IN_PLACE, &columns, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &entries, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD);
+  }
   if (my_rank() == 0) {
     EXPECT_THAT(text, HasSubstr("method: block_jacobi"));
     EXPECT_THAT(text, HasSubstr("  local=adaptive_fsai\n"));
@@ -311,7 +337,8 @@ TEST_F(PetscPc, OptionsComeFromTheDatabase) {
     EXPECT_THAT(inner_text, HasSubstr("breakdowns: 0 rows"));
     EXPECT_THAT(inner_text, HasSubstr("last setup: symbolic "));
     if (num_ranks() > 1) {
-      EXPECT_THAT(inner_text, HasSubstr("columns of other ranks, left out: "));
+      EXPECT_THAT(inner_text, HasSubstr("columns of other ranks, left out: " + std::to_string(columns) +
+                                        " with " + std::to_string(entries) + " entries"));
     }
   }
 }
