@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <prekond/adapters/petsc_distributed.hpp>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -73,6 +74,20 @@ TEST(PetscDistributed, SeesNewValues) {
   expect_remote_rows<PetscSpace>(a, whole, others);
   if (a.rows().copied().empty())
     expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+}
+
+TEST(PetscDistributed, RowsComeInTheOrderInWhichTheyAreAskedFor) {
+  const HostMatrix<double> whole = irregular_matrix(41);
+  const NamedParts parts = equal_parts(41);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  std::vector<std::int64_t> others;
+  for (std::int64_t k = 0; k < 41; ++k) {
+    const std::int64_t i = k * 17 % 41;  // no order that is its own inverse
+    if (i < parts.first() || i >= parts.first() + parts.mine()) others.push_back(i);
+  }
+  expect_remote_rows<PetscSpace>(a, whole, others);
+  expect_import<PetscSpace>(*a.make_import(PetscSpace(), to_device<PetscSpace>(others)), parts.own(), others);
 }
 
 TEST(PetscDistributed, KeepsTheMatrix) {

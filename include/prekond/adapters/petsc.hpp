@@ -45,7 +45,7 @@ class LocalMatrix {
 
   const view_type& view() const { return m_view; }
 
-  /// Why the matrix was copied; empty where it was not.
+  /// Why the matrix, or a part of it, was copied; empty where it was not.
   const std::string& copied() const { return m_copied; }
 
   std::int64_t foreign_columns() const { return m_view.num_cols - m_view.num_rows; }
@@ -59,28 +59,29 @@ class LocalMatrix {
     if (m_others.num_cols() == 0) return;
     m_copy = prekond::impl::merged_rows<PetscScalar, Space>(space, m_view, m_others.view(space));
     m_view = m_copy;
-    if (m_copied.empty())
-      m_copied = "the matrix was copied: PETSc keeps entries in columns of other ranks as a matrix of its own";
+    add_reason("the matrix was copied: PETSc keeps entries in columns of other ranks as a matrix of its own");
   }
 
   void sort(const Space& space) {
     if (m_copy.nnz() == 0) {
-      m_copy = copy_type(m_view.num_rows, m_view.num_cols,
-                         allocate<Vector<std::size_t, Space>>(space, "prekond::petsc::sorted::row_ptrs",
-                                                              m_view.row_ptrs.extent(0)),
-                         allocate<Vector<int, Space>>(space, "prekond::petsc::sorted::cols", m_view.nnz()),
-                         allocate<Vector<PetscScalar, Space>>(space, "prekond::petsc::sorted::values",
-                                                              m_view.nnz()));
+      m_copy = copy_type(
+          m_view.num_rows, m_view.num_cols,
+          allocate<Vector<std::size_t, Space>>(space, "prekond::petsc::sorted::row_ptrs",
+                                               m_view.row_ptrs.extent(0)),
+          allocate<Vector<int, Space>>(space, "prekond::petsc::sorted::cols", m_view.nnz()),
+          allocate<Vector<PetscScalar, Space>>(space, "prekond::petsc::sorted::values", m_view.nnz()));
       Kokkos::deep_copy(space, m_copy.row_ptrs, m_view.row_ptrs);
       Kokkos::deep_copy(space, m_copy.col_idxs, m_view.col_idxs);
       Kokkos::deep_copy(space, m_copy.values, m_view.values);
     }
     sort_rows(space, m_copy);
     m_view = m_copy;
-    if (m_copied.empty()) m_copied = "the matrix was copied: its rows are not sorted";
+    add_reason("the matrix was copied: its rows are not sorted");
     if (!prekond::impl::rows_ascend<PetscScalar, Space>(space, m_view))
       validate<PetscScalar, Space>(space, m_view);
   }
+
+  void add_reason(const std::string& reason) { m_copied += (m_copied.empty() ? "" : "; ") + reason; }
 
   impl::AijRows<Space> m_own;
   impl::AijRows<Space> m_others;
@@ -95,7 +96,9 @@ template <class Space>
 class CommReducer : public Reducer<PetscScalar, Space> {
  public:
   explicit CommReducer(MPI_Comm comm)
-      : m_comm(comm), m_mine("prekond::petsc::reducer::mine", most), m_all("prekond::petsc::reducer::all", most) {
+      : m_comm(comm),
+        m_mine("prekond::petsc::reducer::mine", most),
+        m_all("prekond::petsc::reducer::all", most) {
     MPI_Comm_size(comm, &m_size);
   }
 
