@@ -5,21 +5,24 @@
 #include <prekond/adapters/impl/petsc_objects.hpp>
 
 #include <array>
+#include <set>
 #include <sstream>
-#include <vector>
 
 namespace prekond::petsc {
 namespace {
 
-/// All keys of the database that begin with `begin`, without it.
-std::vector<std::string> keys_of(PetscOptions database, const std::string& begin) {
+/// KEY of all options -PREFIXpc_prekond_KEY, whatever the prefix.
+std::set<std::string> keys_of(PetscOptions database) {
+  const std::string name = "pc_prekond_";
   char* text = nullptr;
   check(PetscOptionsGetAll(database, &text));
   std::istringstream words(text ? text : "");
   check(PetscFree(text));
-  std::vector<std::string> keys;
-  for (std::string word; words >> word;)
-    if (word.size() > begin.size() && word.starts_with(begin)) keys.push_back(word.substr(begin.size()));
+  std::set<std::string> keys;
+  for (std::string word; words >> word;) {
+    const std::size_t found = word.find(name);
+    if (word.front() == '-' && found != std::string::npos) keys.insert(word.substr(found + name.size()));
+  }
   return keys;
 }
 
@@ -27,13 +30,14 @@ std::vector<std::string> keys_of(PetscOptions database, const std::string& begin
 
 OptionMap database_options(PetscOptions database, const std::string& prefix) {
   OptionMap options;
-  for (const std::string& key : keys_of(database, "-" + prefix + "pc_prekond_")) {
+  for (const std::string& key : keys_of(database)) {
+    if (key.empty()) continue;
     std::array<char, 4096> value{};
     PetscBool found = PETSC_FALSE;
     const std::string name = "-pc_prekond_" + key;
     check(PetscOptionsGetString(database, prefix.empty() ? nullptr : prefix.c_str(), name.c_str(),
                                 value.data(), value.size(), &found));
-    // A word of another option's value may look like a key.
+    // PETSc knows which are those of this prefix: -mg_levels_pc_... is one for mg_levels_1_.
     if (!found) continue;
     const std::string text = value.data();
     if (text.size() + 1 == value.size()) throw std::runtime_error("the value of " + name + " is too long");

@@ -186,9 +186,7 @@ PetscErrorCode set_up(PC pc) {
   PetscFunctionBegin;
   PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(pc)), [&] {
     data_of(pc).set_up(pc->pmat, pc->flag != SAME_NONZERO_PATTERN);
-    const bool is_symmetric = data_of(pc).inverse().is_symmetric();
-    pc->ops->applytranspose = is_symmetric ? apply : nullptr;
-    pc->ops->matapplytranspose = is_symmetric ? apply_to_several : nullptr;
+    pc->ops->applytranspose = data_of(pc).inverse().is_symmetric() ? apply : nullptr;
   }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -29,7 +29,7 @@ class ColumnsBuffer {
   MultiVectorView<const PetscScalar, Space> read(const Space& space, const Columns<const PetscScalar>& x) {
     if (impl::is_in_reach<Space>(x.type)) return view<const PetscScalar, Space>(x);
     const auto copy = memory(space, x.rows, x.count);
-    Kokkos::deep_copy(space, copy, host_view<const PetscScalar>(x));
+    copy_columns(space, copy, host_view<const PetscScalar>(x));
     return copy;
   }
   /// To be written; then `finish` brings it to PETSc.
@@ -39,10 +39,15 @@ class ColumnsBuffer {
   }
   void finish(const Space& space, const MultiVectorView<PetscScalar, Space>& written,
               const Columns<PetscScalar>& y) {
-    if (!impl::is_in_reach<Space>(y.type)) Kokkos::deep_copy(space, host_view<PetscScalar>(y), written);
+    if (!impl::is_in_reach<Space>(y.type)) copy_columns(space, host_view<PetscScalar>(y), written);
   }
 
  private:
+  /// One by one: between two memories only what is contiguous is copied.
+  template <class To, class From>
+  static void copy_columns(const Space& space, const To& to, const From& from) {
+    for (std::size_t v = 0; v < to.extent(1); ++v) Kokkos::deep_copy(space, column(to, v), column(from, v));
+  }
   template <class T, class OfSpace>
   static MultiVectorView<T, OfSpace> view(const Columns<T>& x) {
     const MultiVectorView<T, OfSpace> all(x.data, x.stride, x.count);

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <prekond/adapters/petsc_distributed.hpp>
 
+#include <array>
 #include <optional>
 #include <set>
 #include <string>
@@ -88,6 +89,30 @@ TEST(PetscDistributed, RowsComeInTheOrderInWhichTheyAreAskedFor) {
   }
   expect_remote_rows<PetscSpace>(a, whole, others);
   expect_import<PetscSpace>(*a.make_import(PetscSpace(), to_device<PetscSpace>(others)), parts.own(), others);
+}
+
+/// Every rank has two rows, whose own columns are stored the last first.
+TEST(PetscDistributed, RowsThatAreNotSorted) {
+  const int size = num_ranks(), first = 2 * my_rank();
+  std::vector<std::vector<double>> dense(2 * size, std::vector<double>(2 * size, 0));
+  for (int rank = 0; rank < size; ++rank) {
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j) dense[2 * rank + i][2 * rank + j] = 1 + i + 2 * j + 4 * rank;
+    if (size > 1) dense[2 * rank][(2 * rank + 2) % (2 * size)] = -1.5 - rank;
+  }
+  std::array<PetscInt, 3> row_ptrs = {0, 2, 4}, other_row_ptrs = {0, size > 1, size > 1};
+  std::array<PetscInt, 4> cols = {1, 0, 1, 0};
+  std::array<PetscScalar, 4> values = {dense[first][first + 1], dense[first][first],
+                                       dense[first + 1][first + 1], dense[first + 1][first]};
+  PetscInt other_col = (first + 2) % (2 * size);
+  PetscScalar other_value = -1.5 - my_rank();
+  OwnedMat matrix;
+  check(MatCreateMPIAIJWithSplitArrays(PETSC_COMM_WORLD, 2, 2, PETSC_DETERMINE, PETSC_DETERMINE,
+                                       row_ptrs.data(), cols.data(), values.data(), other_row_ptrs.data(),
+                                       &other_col, &other_value, matrix.receive()));
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  EXPECT_THAT(a.rows().copied(), HasSubstr("its rows are not sorted"));
+  expect_distributed<PetscSpace>(a, a.rows().view(), sparse(dense), equal_parts(2 * size).own(), my_rank());
 }
 
 TEST(PetscDistributed, KeepsTheMatrix) {

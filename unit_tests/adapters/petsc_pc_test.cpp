@@ -343,6 +343,29 @@ TEST_F(PetscPc, OptionsComeFromTheDatabase) {
   }
 }
 
+TEST_F(PetscPc, PrefixesAreThoseOfPetsc) {
+  const OwnedMat a = assemble(problem("poisson2d:5"), equal_parts(25));
+  option("-mg_levels_pc_prekond_name", "fsai");
+  option("-mg_levels_1_pc_prekond_check_input", nullptr);
+  option("-mg_coarse_pc_prekond_name", "spai");
+  option("-mg_coarse_pc_prekond_no_such", "option");
+  for (const auto& [prefix, name] : {std::pair{"mg_levels_1_", "fsai"}, std::pair{"mg_levels_2_", "fsai"},
+                                     std::pair{"mg_", "adaptive_fsai"}}) {
+    SCOPED_TRACE(prefix);
+    const OwnedPC pc = make_pc(a.get());
+    check(PCSetOptionsPrefix(pc.get(), prefix));
+    check(PCSetFromOptions(pc.get()));
+    const std::string text = text_of(pc.get());
+    if (my_rank() == 0) {
+      EXPECT_THAT(text, HasSubstr(std::string("method: ") + name + ","));
+    }
+  }
+  ErrorText errors;
+  const OwnedPC pc = make_pc(a.get());
+  check(PCSetOptionsPrefix(pc.get(), "mg_coarse_"));
+  EXPECT_THAT(errors.of(PCSetFromOptions(pc.get())), HasSubstr("'no_such'"));
+}
+
 TEST_F(PetscPc, OptionsThatChangeTakeEffect) {
   const HostMatrix<double> whole = problem("poisson2d:9");
   const NamedParts parts = equal_parts(81);
