@@ -7,6 +7,10 @@ install(DIRECTORY include/prekond DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_
 install(FILES ${PROJECT_BINARY_DIR}/include/prekond/core/version.hpp
         DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/prekond/core)
 install(EXPORT prekond_targets NAMESPACE prekond:: DESTINATION ${_config_dir})
+if(PREKOND_HAS_PETSC)
+  install(FILES include/prekond_petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES cmake/PrekondFindPetsc.cmake DESTINATION ${_config_dir})
+endif()
 get_property(PREKOND_ADAPTERS GLOBAL PROPERTY PREKOND_ADAPTERS)
 foreach(_adapter IN LISTS PREKOND_ADAPTERS)
   install(EXPORT prekond_${_adapter}_targets NAMESPACE prekond:: DESTINATION ${_config_dir})

@@ -11,8 +11,8 @@
 # PREKOND_TOOLCHAIN=native|fetch|root allows only that one; PREKOND_CACHE says where roots and ccache are kept.
 #
 # There are two suites, that is two builds: `openmp`, everything with Kokkos's OpenMP, and `trilinos`, the library with
-# the adapters for Trilinos, on Trilinos's own Kokkos: always in a root, a second one, because Debian's Trilinos and its
-# Kokkos own the same files.
+# the adapters for Trilinos and PETSc, on Trilinos's own Kokkos: always in a root, a second one, because Debian's Trilinos
+# and its Kokkos own the same files.
 
 set -euo pipefail
 
@@ -36,6 +36,7 @@ readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
   libptscotch-dev libmumps-dev libhdf5-openmpi-dev libboost-dev libblas-dev liblapack-dev libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev libmetis-dev nlohmann-json3-dev libcli11-dev zlib1g-dev)
+readonly PETSC_PACKAGES=(petsc-dev pkgconf) # beside Trilinos, with the same MPI
 
 say() { printf 'prekond setup: %s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -258,6 +259,11 @@ ensure_root() {
 }
 ensure_root_locked() { fill_root "$@" && check_root "$1"; }
 
+# fill_trilinos_root ROOT: Trilinos and PETSc, each a stage, so that a root without PETSc is extended and not made anew.
+fill_trilinos_root() {
+  fill_root "$1" "${TRILINOS_PACKAGES[@]}" && add_packages "$1" petsc "${PETSC_PACKAGES[@]}" && check_root "$1"
+}
+
 # fill_root ROOT PACKAGE...: made or repaired, not tried out.
 fill_root() {
   local root=$1
@@ -466,9 +472,10 @@ setup_trilinos() {
     say "the Trilinos suite is built in a Debian root, which PREKOND_TOOLCHAIN=$PREKOND_TOOLCHAIN does not allow"
     return 1
   fi
-  if ! stamped "$root" packages "$(list_hash "${TRILINOS_PACKAGES[@]}")" || [[ ! -e $root/.prekond/checked ]]; then
+  if ! stamped "$root" packages "$(list_hash "${TRILINOS_PACKAGES[@]}")" ||
+    ! stamped "$root" petsc "$(list_hash "${PETSC_PACKAGES[@]}")" || [[ ! -e $root/.prekond/checked ]]; then
     can_make_roots || { say "the Trilinos suite's Debian root needs Debian, the root user and mount rights" && return 1; }
-    ensure_root trilinos "${TRILINOS_PACKAGES[@]}" || return 1
+    with_lock "$root.lock" fill_trilinos_root "$root" || return 1
   fi
   SUITE=trilinos MODE=root ROOT=$root PERF_TESTS=OFF
 }
@@ -523,6 +530,8 @@ configure() {
   elif [[ $SUITE != trilinos ]]; then
     args+=(-DPREKOND_ENABLE_NATIVE=ON)
   fi
+  # A root of the suite openmp may have a PETSc for perf_tests; the adapter belongs to the suite with MPI.
+  [[ $MODE != root || $SUITE == trilinos ]] || args+=(-DPREKOND_ENABLE_PETSC=OFF)
   [[ $MODE == root ]] || have ninja || args+=(-G "Unix Makefiles")
   [[ " ${args[*]} " == *" -G "* ]] || args+=(-G Ninja)
   [[ $MODE == fetch ]] && args+=(-DPREKOND_FETCH_DEPENDENCIES=ON) || args+=(-DPREKOND_FETCH_DEPENDENCIES=OFF)

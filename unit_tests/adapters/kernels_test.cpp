@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The kernels of the adapters that need no other package, so that they are tested on devices too.
+#include <prekond/adapters/impl/merged_rows.hpp>
+#include <prekond/adapters/impl/packed_entries.hpp>
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/adapters/impl/update.hpp>
 #include <prekond/matrix/validate.hpp>
@@ -12,6 +14,7 @@
 #include "testing/spaces.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <random>
@@ -133,6 +136,65 @@ TYPED_TEST(AdapterKernels, UpdateReadsOnlyWhatItNeeds) {
       const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
       for (int k = 0; k < 3; ++k)
         for (int i = 0; i < 1003; ++i) ASSERT_EQ(host(i, k), expected) << alpha << " " << beta << " " << i;
+    }
+  }
+}
+
+TYPED_TEST(AdapterKernels, TwoMatricesBecomeOne) {
+  using Space = TypeParam;
+  const Space space;
+  for (const auto& [rows, own_length, others, others_length] :
+       {std::array{1, 1, 3, 2}, std::array{37, 9, 11, 4}, std::array{1001, 50, 301, 40},
+        std::array{300, 3, 7, 0}, std::array{300, 0, 7, 5}, std::array{0, 0, 0, 0},
+        std::array{257, 200, 1, 1}}) {
+    SCOPED_TRACE(rows);
+    const auto own = shuffled_matrix(rows, rows + 2, own_length, 3);
+    const auto other = shuffled_matrix(rows, others, others_length, 4);
+    HostMatrix<double> expected;
+    expected.num_rows = rows;
+    expected.num_cols = rows + 2 + others;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::size_t k = own.row_ptrs[i]; k < own.row_ptrs[i + 1]; ++k) {
+        expected.col_idxs.push_back(own.col_idxs[k]);
+        expected.values.push_back(own.values[k]);
+      }
+      for (std::size_t k = other.row_ptrs[i]; k < other.row_ptrs[i + 1]; ++k) {
+        expected.col_idxs.push_back(rows + 2 + other.col_idxs[k]);
+        expected.values.push_back(other.values[k]);
+      }
+      expected.row_ptrs.push_back(expected.nnz());
+    }
+    const auto device_own = to_device<Space>(own), device_other = to_device<Space>(other);
+    const auto merged = prekond::impl::merged_rows<double, Space>(space, device_own, device_other);
+    space.fence();
+    EXPECT_EQ(to_host(merged), expected);
+  }
+}
+
+TYPED_TEST(AdapterKernels, EntriesArePackedByRows) {
+  using Space = TypeParam;
+  const Space space;
+  for (const std::size_t k : {1, 3, 8}) {
+    const std::vector<int> rows = {4, 0, 4, 299, 17};
+    MultiVector<double, Space> memory("x", 303, k), result("y", 7, k);
+    const auto x = Kokkos::subview(memory, std::make_pair(0, 300), Kokkos::ALL);
+    auto host = Kokkos::create_mirror_view(memory);
+    for (std::size_t v = 0; v < k; ++v)
+      for (std::size_t i = 0; i < 303; ++i) host(i, v) = double(1000 * v + i);
+    Kokkos::deep_copy(memory, host);
+    const prekond::impl::MessageVector<double, Space> packed("packed", rows.size() * k);
+    prekond::impl::pack_entries<double, Space>(space, to_device<Space>(rows), x, packed);
+    space.fence();
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      for (std::size_t v = 0; v < k; ++v) EXPECT_EQ(packed(i * k + v), double(1000 * v + rows[i]));
+    Kokkos::deep_copy(result, -1.0);
+    prekond::impl::unpack_entries<double, Space>(space, packed,
+                                                 Kokkos::subview(result, std::make_pair(1, 6), Kokkos::ALL));
+    const auto found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result);
+    for (std::size_t v = 0; v < k; ++v) {
+      EXPECT_EQ(found(0, v), -1.0);
+      EXPECT_EQ(found(6, v), -1.0);
+      for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(found(i + 1, v), double(1000 * v + rows[i]));
     }
   }
 }

@@ -27,27 +27,6 @@ std::vector<std::int64_t> own_rows(const TpetraMap& map) {
   return {mine.begin(), mine.end()};
 }
 
-HostMatrix<double> diagonal(std::int64_t n) {
-  HostMatrix<double> a;
-  a.num_rows = a.num_cols = n;
-  for (std::int64_t i = 0; i < n; ++i) {
-    a.col_idxs.push_back(static_cast<int>(i));
-    a.values.push_back(double(i) + 1);
-    a.row_ptrs.push_back(a.nnz());
-  }
-  return a;
-}
-
-/// The first half is a chain, the second half diagonal: there ranks have no remote columns.
-HostMatrix<double> half_coupled(std::int64_t n) {
-  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));
-  for (std::int64_t i = 0; i < n; ++i) {
-    dense[i][i] = 4;
-    if (i + 1 < n / 2) dense[i][i + 1] = dense[i + 1][i] = -1;
-  }
-  return sparse(dense);
-}
-
 TEST(TpetraDistributed, KeepsThePromises) {
   for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
                                           diagonal(13), half_coupled(24), diagonal(2)}) {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 # Installs the tree BUILD into a prefix under WORK, then configures, builds and runs EXAMPLES against that prefix; with
-# TRILINOS also the project EXAMPLES/trilinos, which uses the package's component of that name.
+# TRILINOS also the project EXAMPLES/trilinos, which uses the package's component of that name, with PETSC also
+# EXAMPLES/petsc.
 function(run)
   list(JOIN ARGN " " text)
   message(STATUS "${text}")
@@ -43,4 +44,7 @@ consume(${EXAMPLES} ${WORK}/build)
 if(TRILINOS AND EXISTS ${EXAMPLES}/trilinos/CMakeLists.txt)
   consume(${EXAMPLES}/trilinos ${WORK}/build-trilinos -DTpetra_DIR=${TPETRA} -DIfpack2_DIR=${IFPACK2}
           -DBelos_DIR=${BELOS})
+endif()
+if(PETSC)
+  consume(${EXAMPLES}/petsc ${WORK}/build-petsc)
 endif()

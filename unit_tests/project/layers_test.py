@@ -22,10 +22,12 @@ SOURCE_LAYERS = {"src/options.cpp": "core", "src/threads.cpp": "core", "src/inst
 TRILINOS = r"Tpetra|Teuchos|Ifpack2|Belos|Xpetra|Thyra|Zoltan2|Amesos2|MueLu|MatrixMarket_Tpetra|mpi\.h"
 # What adapters are for, and what only the driver and tests use.
 ADAPTED = re.compile(rf"^({TRILINOS}|KokkosKernels|KokkosSparse|KokkosBlas|KokkosGraph|KokkosBatched|KokkosLapack|KokkosOde|"
-                     r"HYPRE)")
+                     r"HYPRE|petsc)")
 TOOLS = re.compile(r"^(CLI/|CLI11|nlohmann/|gtest/|gmock/|benchmark/)")
 # The adapter for Kokkos Kernels is built where there is no Trilinos too.
 KOKKOSKERNELS_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?kokkoskernels")
+# So is the one for PETSc.
+PETSC_FILES = re.compile(r"^(include/prekond|src)/adapters/(impl/)?(petsc|mpi_)")
 BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENACC|HPX|THREADS|SERIAL)\b|"
                      r"\b__(CUDA_ARCH|CUDACC|NVCC|HIPCC|HIP_DEVICE_COMPILE|SYCL_DEVICE_ONLY)__\b")
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
@@ -35,7 +37,7 @@ BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp", "src/
 MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
 CODE_FOLDERS = ("include", "src", "unit_tests", "perf_tests", "examples", "cmake", "scripts")
-CODE_SUFFIXES = {".hpp", ".cpp", ".py", ".sh", ".cmake"}
+CODE_SUFFIXES = {".hpp", ".cpp", ".h", ".c", ".py", ".sh", ".cmake"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
@@ -112,6 +114,8 @@ def wrong_library(layer, name, included):
         return f"only the driver and tests include <{included}>"
     if KOKKOSKERNELS_FILES.match(name) and re.match(TRILINOS, included):
         return f"the adapter for Kokkos Kernels does without <{included}>"
+    if PETSC_FILES.match(name) and re.match(TRILINOS, included) and included != "mpi.h":
+        return f"the adapter for PETSc does without <{included}>"
     return None
 
 
@@ -256,6 +260,7 @@ GOOD = {
                                                   "#include <prekond/adapters/impl/rows.hpp>"),
     "include/prekond/adapters/impl/rows.hpp": header("#include <mpi.h>"),
     "include/prekond/adapters/kokkoskernels.hpp": header("#include <KokkosSparse_spmv.hpp>"),
+    "include/prekond/adapters/petsc.hpp": header("#include <mpi.h>", "#include <petscmat.h>"),
     "src/adapters/list.cpp": source("#include <Teuchos_ParameterList.hpp>", "#include <prekond/core/views.hpp>"),
     "src/instantiate.hpp": header("#ifdef KOKKOS_ENABLE_HIP", "#endif"),
     "src/options.cpp": source("#include <prekond/core/views.hpp>", "auto f = KOKKOS_LAMBDA(int i) {};"),
@@ -289,6 +294,8 @@ BAD = [
     ("another adapter", "include/prekond/adapters/kokkoskernels.hpp", header("#include <prekond/adapters/tpetra.hpp>"),
      "does without include/prekond/adapters/tpetra.hpp"),
     ("Trilinos", "include/prekond/adapters/kokkoskernels.hpp", header("#include <Teuchos_RCP.hpp>"), "does without <Teuchos"),
+    ("Trilinos", "include/prekond/adapters/impl/petsc_rows.hpp", header("#include <Teuchos_RCP.hpp>"), "for PETSc does without <Teuchos"),
+    ("PETSc", "src/precond/ilu.cpp", source("#include <petscksp.h>"), "only adapters"),
     ("a header from src", "include/prekond/precond/ilu.hpp", header('#include "../../../src/instantiate.hpp"'), "not qualified"),
     ("quotes", "include/prekond/matrix/csr.hpp", header('#include "io/mm.hpp"'), "not qualified"),
     ("quotes", "src/io/mm.cpp", source('#include "prekond/core/views.hpp"'), "is written <"),

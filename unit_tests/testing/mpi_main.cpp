@@ -9,7 +9,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
+#ifdef PREKOND_TEST_PETSC
+#include <petscsys.h>
+#include <Kokkos_Core.hpp>
+#else
 #include <Tpetra_Core.hpp>
+#endif
 
 #include <chrono>
 #include <cstdint>
@@ -154,10 +159,27 @@ int run_tests(MPI_Comm comm) {
   return worst;
 }
 
+#ifdef PREKOND_TEST_PETSC
+/// PETSc, and Kokkos within it.
+class Libraries {
+ public:
+  Libraries(int* argc, char*** argv) {
+    PetscCallAbort(PETSC_COMM_WORLD, PetscInitializeNoArguments());  // the program's are not PETSc's
+    Kokkos::initialize(*argc, *argv);
+  }
+  ~Libraries() {
+    Kokkos::finalize();
+    PetscCallAbort(PETSC_COMM_WORLD, PetscFinalize());
+  }
+};
+#else
+using Libraries = Tpetra::ScopeGuard;
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  const Tpetra::ScopeGuard guard(&argc, &argv);
+  const Libraries libraries(&argc, &argv);
   ::testing::InitGoogleMock(&argc, argv);
   // A communicator of its own: what a test sends cannot be taken for the agreement.
   MPI_Comm comm = MPI_COMM_NULL;

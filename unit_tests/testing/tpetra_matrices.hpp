@@ -3,6 +3,7 @@
 #pragma once
 /// Matrices and vectors that every rank knows whole, and the same distributed by Tpetra. All that takes or
 /// makes a Tpetra object is collective.
+#include "testing/distributed_problems.hpp"
 #include "testing/host_matrix.hpp"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,6 @@
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_MultiVector.hpp>
 #include <Tpetra_Vector.hpp>
-#include <prekond/matrix/generate.hpp>
 
 #include <algorithm>
 #include <array>
@@ -115,35 +115,6 @@ inline std::vector<NamedMap> all_maps(std::int64_t n) {
 }
 
 // ------------------------------------------------------------------------------------------------ matrices
-
-/// The matrix that `spec` names (see prekond::generate), whole on every rank.
-inline HostMatrix<double> problem(const std::string& spec) {
-  return to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), spec));
-}
-
-/// A matrix whose pattern and values are not symmetric, with a full diagonal and a row of its own length
-/// each.
-inline HostMatrix<double> irregular_matrix(std::int64_t n) {
-  std::mt19937 random(5);
-  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));
-  for (std::int64_t i = 0; i < n; ++i) {
-    dense[i][i] = 1 + double(i);
-    for (unsigned k = 0; k < random() % 7; ++k) dense[i][random() % n] = double(random()) / 0x1p32 + 0.25;
-  }
-  return sparse(dense);
-}
-
-/// Row i has one entry, in column i + 1 mod n: no rank has an entry in the column of its first row.
-inline HostMatrix<double> shift_matrix(std::int64_t n) {
-  HostMatrix<double> a;
-  a.num_rows = a.num_cols = n;
-  for (std::int64_t i = 0; i < n; ++i) {
-    a.col_idxs.push_back(static_cast<int>((i + 1) % n));
-    a.values.push_back(double(i) + 0.5);
-    a.row_ptrs.push_back(a.nnz());
-  }
-  return a;
-}
 
 inline std::size_t longest_row(const HostMatrix<double>& a) {
   std::size_t longest = 1;

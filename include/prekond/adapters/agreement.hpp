@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What the ranks of a communicator have to agree upon: errors, and one report.
+#include <prekond/adapters/rank_error.hpp>
 #include <prekond/core/report.hpp>
 
 #include <Teuchos_Comm.hpp>
@@ -12,25 +13,11 @@
 
 namespace prekond::tpetra {
 
-/// An exception as something that can be sent to other ranks.
-struct RankError {
-  /// OptionError, InputError, std::logic_error, std::bad_alloc, any other exception.
-  enum class Kind : int { option, input, logic, memory, other };
-  Kind kind = Kind::other;
-  std::string text;
-  std::int64_t row =
-      -1;             ///< of the rank's part of a matrix, from 0, of which the text speaks (InputError::row)
-  std::string where;  ///< what the text speaks of, in terms of the whole; may be empty
-
-  /// The exception being handled. \pre within a catch block
-  static RankError current();
-  /// Throws it anew; memory and other as std::runtime_error.
-  [[noreturn]] void raise() const;
-};
+using prekond::RankError;
 
 /// Collective. Returns if no rank has an error; else all ranks throw the one of the lowest rank that has
 /// one, its text after "rank K of N (where): "; one rank alone is named only where there is a place to name.
-/// Cost: one all-reduce of an int where nothing failed.
+/// Cost: one all-reduce of a number where nothing failed.
 void agree(const Teuchos::Comm<int>& comm, const std::optional<RankError>& mine);
 
 /// Collective. Runs `work` on every rank; where it throws on one, all throw (see `agree`); `where(row)` names

@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+# PETSc as target PkgConfig::PETSC, where pkg-config finds it; PETSC_DIR and PETSC_ARCH, variables or of the
+# environment, go before other places. An installed Prekond has this file too.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND AND NOT TARGET PkgConfig::PETSC)
+  set(_prekond_pkg_config_path "$ENV{PKG_CONFIG_PATH}")
+  foreach(_variable PETSC_DIR PETSC_ARCH)
+    set(_prekond_${_variable} "${${_variable}}")
+    if(NOT _prekond_${_variable})
+      set(_prekond_${_variable} "$ENV{${_variable}}")
+    endif()
+  endforeach()
+  if(_prekond_PETSC_DIR)
+    set(ENV{PKG_CONFIG_PATH} "${_prekond_PETSC_DIR}/${_prekond_PETSC_ARCH}/lib/pkgconfig:${_prekond_pkg_config_path}")
+  endif()
+  pkg_check_modules(PETSC QUIET IMPORTED_TARGET GLOBAL PETSc>=3.23)
+  set(ENV{PKG_CONFIG_PATH} "${_prekond_pkg_config_path}")
+endif()

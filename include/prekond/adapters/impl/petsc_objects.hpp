@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// PETSc's errors as exceptions, its handles as objects, and its arrays where kernels can read them.
+#include <prekond/core/views.hpp>
+
+#include <petscmat.h>
+#include <petscsf.h>
+
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace prekond::petsc {
+
+static_assert(std::is_same_v<PetscScalar, double> || std::is_same_v<PetscScalar, float>,
+              "prekond's adapter is for a PETSc of real scalars, double or single");
+
+/// \throws std::runtime_error for a call of PETSc's that failed; PETSc's own handler has said more by then
+inline void check(PetscErrorCode code) {
+  if (code == PETSC_SUCCESS) return;
+  const char* text = nullptr;
+  PetscErrorMessage(code, &text, nullptr);
+  throw std::runtime_error("PETSc: " + std::string(text ? text : "an error") + " (error code " +
+                           std::to_string(static_cast<int>(code)) + ")");
+}
+
+namespace impl {
+
+/// A PETSc handle that is given back in the end.
+template <class Handle, PetscErrorCode (*destroy)(Handle*)>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(Handle handle) : m_handle(handle) {}
+  Owned(Owned&& other) noexcept : m_handle(std::exchange(other.m_handle, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(m_handle, other.m_handle);
+    return *this;
+  }
+  ~Owned() {
+    if (m_handle) static_cast<void>(destroy(&m_handle));
+  }
+  Handle get() const { return m_handle; }
+  Handle* receive() { return &m_handle; }
+
+ private:
+  Handle m_handle = nullptr;
+};
+
+using OwnedMat = Owned<Mat, MatDestroy>;
+using OwnedIS = Owned<IS, ISDestroy>;
+using OwnedSF = Owned<PetscSF, PetscSFDestroy>;
+
+/// The matrix, kept by its reference count.
+inline OwnedMat keep(Mat a) {
+  check(PetscObjectReference(reinterpret_cast<PetscObject>(a)));
+  return OwnedMat(a);
+}
+
+inline MPI_Comm comm_of(Mat a) {
+  return PetscObjectComm(reinterpret_cast<PetscObject>(a));
+}
+
+template <class T>
+using HostArray =
+    Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+
+/// Is memory of PETSc's of this type what kernels of `Space` read?
+template <class Space>
+bool is_in_reach(PetscMemType type) {
+  return is_host_space<Space> ? PetscMemTypeHost(type) == PETSC_TRUE : PetscMemTypeDevice(type) == PETSC_TRUE;
+}
+
+/// n entries of PETSc's: as they are where `in_reach`, else a copy of those on the host.
+template <class Space, class T>
+Vector<const T, Space> reached(const Space& space, const T* data, std::size_t n, bool in_reach,
+                               const std::string& label) {
+  if (in_reach || n == 0) return Vector<const T, Space>(data, n);
+  const auto copy = allocate<Vector<T, Space>>(space, label, n);
+  Kokkos::deep_copy(space, copy, HostArray<T>(data, n));
+  return copy;
+}
+
+/// A copy of `x` where `Space` computes.
+template <class Space, class T>
+Vector<T, Space> copied_to(const Space& space, const std::vector<T>& x, const std::string& label) {
+  const auto copy = allocate<Vector<T, Space>>(space, label, x.size());
+  Kokkos::deep_copy(space, copy, HostArray<T>(x.data(), x.size()));
+  space.fence("prekond::petsc::copied_to");  // x may go away
+  return copy;
+}
+
+}  // namespace impl
+}  // namespace prekond::petsc

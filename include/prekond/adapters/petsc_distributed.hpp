@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// PETSc as the library behind a DistributedMatrix. Needs the target prekond::petsc.
+#include <prekond/adapters/impl/petsc_exchange.hpp>
+#include <prekond/adapters/petsc.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace prekond::petsc {
+
+namespace impl {
+
+/// y = A x: the messages are under way while the product with the rank's own columns runs. Reads PETSc's own
+/// values, so that it sees new ones.
+template <class Space>
+class AijProduct : public Operator<PetscScalar, Space> {
+ public:
+  /// Collective.
+  AijProduct(const Space& space, MPI_Comm comm, PetscLayout rows, const AijParts& parts,
+             const std::vector<PetscInt>& numbers)
+      : m_num_rows(rows->n), m_own(space, parts.own), m_exchange(space, comm, rows, numbers) {
+    if (parts.others) m_others = AijRows<Space>(space, parts.others);
+    MPI_Comm_size(comm, &m_size);
+  }
+
+  std::int64_t num_rows() const override { return m_num_rows; }
+  std::int64_t num_cols() const override { return num_rows(); }
+
+  void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
+             MultiVectorView<PetscScalar, Space> y, PetscScalar alpha = 1,
+             PetscScalar beta = 0) const override {
+    if (y.extent(1) == 0) return;
+    if (m_size > 1) m_exchange.begin(space, x);
+    spmv<PetscScalar, Space>(space, alpha, m_own.view(space), x, beta, y);
+    if (m_size == 1) return;
+    const auto remote = received(space, x.extent(1));
+    m_exchange.end(space, remote);
+    if (m_others.nnz() > 0)
+      spmv<PetscScalar, Space>(space, alpha, m_others.view(space), remote, PetscScalar(1), y);
+  }
+
+ private:
+  MultiVectorView<PetscScalar, Space> received(const Space& space, std::size_t k) const {
+    if (m_received.extent(1) < k) {
+      m_received = {};
+      m_received = allocate<MultiVector<PetscScalar, Space>>(space, "prekond::petsc::product::received",
+                                                             m_exchange.num_remote(), k);
+    }
+    return MultiVectorView<PetscScalar, Space>(m_received.data(), m_exchange.num_remote(), k);
+  }
+
+  std::int64_t m_num_rows;
+  int m_size = 1;
+  AijRows<Space> m_own;
+  AijRows<Space> m_others;
+  mutable Exchange<Space> m_exchange;
+  mutable MultiVector<PetscScalar, Space> m_received;
+};
+
+}  // namespace impl
+
+/// A MATSEQAIJ or MATMPIAIJ for setups that look at rows of other ranks; also of the types that derive from
+/// them (aijcusparse, aijkokkos, ...). Global numbers are PETSc's. Keeps the matrix. `product()` and
+/// `remote_rows` see its new values; `rows()` does where they were not copied (`rows().copied()`). A new
+/// pattern needs a new object.
+///
+/// Messages are PetscSF's, one a neighbour, through the host's memory. `remote_rows` is made by
+/// MatCreateSubMatrices on the host.
+template <class Space>
+class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
+ public:
+  using local_type = LocalMatrix<Space>;
+
+  /// Collective. \throws InputError on all ranks for a matrix that is no AIJ, is not assembled, or whose rows
+  /// are not distributed as its columns are; see LocalMatrix
+  DistributedAijMatrix(const Space& space, Mat a)
+      : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_reducer(m_comm) {
+    impl::AijParts parts;
+    mpi::together(m_comm, [&] {
+      check_distribution();
+      m_rows.emplace(space, a);
+      parts = impl::parts_of(a);
+    });
+    m_numbers.assign(parts.numbers_of_others, parts.numbers_of_others + m_rows->foreign_columns());
+    m_product.emplace(space, m_comm, m_layout, parts, m_numbers);
+    m_import.emplace(space, m_comm, m_layout, m_numbers);
+  }
+
+  /// The rank's own rows.
+  const local_type& rows() const { return *m_rows; }
+
+  std::int64_t num_rows() const override { return m_layout->n; }
+  std::int64_t num_cols() const override { return m_rows->view().num_cols; }
+  std::int64_t num_global_rows() const override { return m_layout->N; }
+
+  std::int64_t global_number(std::int64_t column) const override {
+    return column < num_rows() ? m_layout->rstart + column : m_numbers[column - num_rows()];
+  }
+  Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
+    std::vector<std::int64_t> numbers(num_cols());
+    for (std::int64_t c = 0; c < num_cols(); ++c) numbers[c] = global_number(c);
+    return impl::copied_to<Space>(space, numbers, "prekond::petsc::global_numbers");
+  }
+
+  const Operator<PetscScalar, Space>& product() const override { return *m_product; }
+  const Reducer<PetscScalar, Space>& reducer() const override { return m_reducer; }
+  const VectorImport<PetscScalar, Space>& column_import() const override { return *m_import; }
+
+  std::unique_ptr<const VectorImport<PetscScalar, Space>> make_import(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::petsc::make_import");
+    return std::make_unique<impl::ExchangeImport<Space>>(
+        space, m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global));
+  }
+
+  RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
+                                             VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::petsc::remote_rows");
+    const auto numbers = impl::checked_numbers<Space>(m_comm, m_layout, global);
+    if (impl::parts_of(m_a.get()).others) return impl::fetch_rows<Space>(space, m_a.get(), numbers);
+    RemoteRows<PetscScalar, Space> none;
+    none.row_ptrs =
+        allocate_zero<Vector<std::size_t, Space>>(space, "prekond::petsc::remote_rows::row_ptrs", 1);
+    return none;
+  }
+
+  void scatter(const Space& space, VectorView<const PetscScalar, Space> whole,
+               VectorView<PetscScalar, Space> own) const override {
+    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), whole);
+    const auto to = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, own);
+    const impl::OwnedSF sf = to_first();
+    check(PetscSFReduceWithMemTypeBegin(sf.get(), MPIU_SCALAR, PETSC_MEMTYPE_HOST, from.data(),
+                                        PETSC_MEMTYPE_HOST, to.data(), MPI_REPLACE));
+    check(PetscSFReduceEnd(sf.get(), MPIU_SCALAR, from.data(), to.data(), MPI_REPLACE));
+    Kokkos::deep_copy(space, own, to);
+    space.fence("prekond::petsc::scatter");
+  }
+
+  void gather(const Space& space, VectorView<const PetscScalar, Space> own,
+              VectorView<PetscScalar, Space> whole) const override {
+    space.fence("prekond::petsc::gather::before");
+    const auto from = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), own);
+    const auto to = Kokkos::create_mirror_view(Kokkos::WithoutInitializing, whole);
+    const impl::OwnedSF sf = to_first();
+    check(PetscSFBcastWithMemTypeBegin(sf.get(), MPIU_SCALAR, PETSC_MEMTYPE_HOST, from.data(),
+                                       PETSC_MEMTYPE_HOST, to.data(), MPI_REPLACE));
+    check(PetscSFBcastEnd(sf.get(), MPIU_SCALAR, from.data(), to.data(), MPI_REPLACE));
+    Kokkos::deep_copy(space, whole, to);
+    space.fence("prekond::petsc::gather::after");
+  }
+
+ private:
+  void check_distribution() {
+    PetscLayout cols = nullptr;
+    check(MatGetLayouts(m_a.get(), &m_layout, &cols));
+    if (m_layout->N != cols->N)
+      throw InputError("the matrix is not square: it has " + std::to_string(m_layout->N) + " rows and " +
+                       std::to_string(cols->N) + " columns");
+    if (m_layout->n != cols->n || m_layout->rstart != cols->rstart)
+      throw InputError("the matrix's columns are distributed over the ranks in another way than its rows");
+  }
+
+  /// Every rank's entries on rank 0.
+  impl::OwnedSF to_first() const {
+    impl::OwnedSF sf;
+    std::vector<PetscInt> all(is_first() ? m_layout->N : 0);
+    std::iota(all.begin(), all.end(), 0);
+    check(PetscSFCreate(m_comm, sf.receive()));
+    check(PetscSFSetGraphLayout(sf.get(), m_layout, static_cast<PetscInt>(all.size()), nullptr,
+                                PETSC_OWN_POINTER, all.data()));
+    check(PetscSFSetUp(sf.get()));
+    return sf;
+  }
+
+  bool is_first() const {
+    int rank = 0;
+    MPI_Comm_rank(m_comm, &rank);
+    return rank == 0;
+  }
+
+  impl::OwnedMat m_a;
+  MPI_Comm m_comm;
+  PetscLayout m_layout = nullptr;  ///< the matrix's
+  CommReducer<Space> m_reducer;
+  std::optional<local_type> m_rows;
+  std::vector<PetscInt> m_numbers;  ///< of the columns behind the rank's own
+  std::optional<impl::AijProduct<Space>> m_product;
+  std::optional<impl::ExchangeImport<Space>> m_import;
+};
+
+}  // namespace prekond::petsc

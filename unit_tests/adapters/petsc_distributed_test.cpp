@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/distributed_cases.hpp"
+#include "testing/messages.hpp"
+#include "testing/petsc_matrices.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/adapters/petsc_distributed.hpp>
+
+#include <array>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using DistributedAijMatrix = petsc::DistributedAijMatrix<PetscSpace>;
+
+TEST(PetscDistributed, KeepsThePromises) {
+  for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
+                                          diagonal(13), half_coupled(24), diagonal(2)}) {
+    for (const NamedParts& parts : all_parts(whole.num_rows)) {
+      for (const MatType type : {MATAIJ, MATMPIAIJ}) {
+        SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows, " + type);
+        const OwnedMat matrix = assemble(whole, parts, type);
+        const DistributedAijMatrix a(PetscSpace(), matrix.get());
+        expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+      }
+    }
+  }
+}
+
+TEST(PetscDistributed, NoRowsAtAll) {
+  const HostMatrix<double> whole;
+  const OwnedMat matrix = assemble(whole, equal_parts(0));
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  expect_distributed<PetscSpace>(a, a.rows().view(), whole, {}, my_rank());
+}
+
+TEST(PetscDistributed, WrongNumbersAreRefusedOnAllRanks) {
+  const HostMatrix<double> whole = problem("poisson2d:6");
+  const NamedParts parts = equal_parts(36);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  const auto on_last = [&](std::vector<std::int64_t> list) {
+    return my_rank() == num_ranks() - 1 ? list : std::vector<std::int64_t>{};
+  };
+  const std::string last = num_ranks() == 1 ? "" : "rank " + std::to_string(num_ranks() - 1) + " of ";
+  expect_refused<PetscSpace>(a, on_last({36}), "row 36 (counted from 0) does not exist");
+  expect_refused<PetscSpace>(a, on_last({std::int64_t(1) << 33}),
+                             "row 8589934592 (counted from 0) does not exist");
+  expect_refused<PetscSpace>(a, on_last({-1}), "row -1 (counted from 0) does not exist");
+  expect_refused<PetscSpace>(a, on_last({35}), "row 35 (counted from 0) is the rank's own");
+  expect_refused<PetscSpace>(a, on_last({35}), last);
+  if (num_ranks() > 1)
+    expect_refused<PetscSpace>(a, on_last({1, 0, 1}), "row 1 (counted from 0) stands twice in the list");
+  expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+}
+
+TEST(PetscDistributed, SeesNewValues) {
+  HostMatrix<double> whole = irregular_matrix(41);
+  const NamedParts parts = equal_parts(41);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  check(MatScale(matrix.get(), -3));
+  for (double& value : whole.values) value *= -3.0;
+  expect_product<PetscSpace>(a, whole, parts.own());
+  std::vector<std::int64_t> others;
+  for (std::int64_t i = 0; i < 41; ++i)
+    if (i < parts.first() || i >= parts.first() + parts.mine()) others.push_back(i);
+  expect_remote_rows<PetscSpace>(a, whole, others);
+  if (a.rows().copied().empty())
+    expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+}
+
+TEST(PetscDistributed, RowsComeInTheOrderInWhichTheyAreAskedFor) {
+  const HostMatrix<double> whole = irregular_matrix(41);
+  const NamedParts parts = equal_parts(41);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  std::vector<std::int64_t> others;
+  for (std::int64_t k = 0; k < 41; ++k) {
+    const std::int64_t i = k * 17 % 41;  // no order that is its own inverse
+    if (i < parts.first() || i >= parts.first() + parts.mine()) others.push_back(i);
+  }
+  expect_remote_rows<PetscSpace>(a, whole, others);
+  expect_import<PetscSpace>(*a.make_import(PetscSpace(), to_device<PetscSpace>(others)), parts.own(), others);
+}
+
+/// Every rank has two rows, whose own columns are stored the last first.
+TEST(PetscDistributed, RowsThatAreNotSorted) {
+  const int size = num_ranks(), first = 2 * my_rank();
+  std::vector<std::vector<double>> dense(2 * size, std::vector<double>(2 * size, 0));
+  for (int rank = 0; rank < size; ++rank) {
+    for (int i = 0; i < 2; ++i)
+      for (int j = 0; j < 2; ++j) dense[2 * rank + i][2 * rank + j] = 1 + i + 2 * j + 4 * rank;
+    if (size > 1) dense[2 * rank][(2 * rank + 2) % (2 * size)] = -1.5 - rank;
+  }
+  std::array<PetscInt, 3> row_ptrs = {0, 2, 4}, other_row_ptrs = {0, size > 1, size > 1};
+  std::array<PetscInt, 4> cols = {1, 0, 1, 0};
+  std::array<PetscScalar, 4> values = {dense[first][first + 1], dense[first][first],
+                                       dense[first + 1][first + 1], dense[first + 1][first]};
+  PetscInt other_col = (first + 2) % (2 * size);
+  PetscScalar other_value = -1.5 - my_rank();
+  OwnedMat matrix;
+  check(MatCreateMPIAIJWithSplitArrays(PETSC_COMM_WORLD, 2, 2, PETSC_DETERMINE, PETSC_DETERMINE,
+                                       row_ptrs.data(), cols.data(), values.data(), other_row_ptrs.data(),
+                                       &other_col, &other_value, matrix.receive()));
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  EXPECT_THAT(a.rows().copied(), HasSubstr("its rows are not sorted"));
+  expect_distributed<PetscSpace>(a, a.rows().view(), sparse(dense), equal_parts(2 * size).own(), my_rank());
+}
+
+TEST(PetscDistributed, KeepsTheMatrix) {
+  const HostMatrix<double> whole = problem("poisson2d:5");
+  const NamedParts parts = equal_parts(25);
+  std::optional<DistributedAijMatrix> a;
+  {
+    const OwnedMat matrix = assemble(whole, parts);
+    a.emplace(PetscSpace(), matrix.get());
+  }
+  expect_distributed<PetscSpace>(*a, a->rows().view(), whole, parts.own(), my_rank());
+}
+
+TEST(PetscDistributed, OtherMatricesAreRefusedOnAllRanks) {
+  const auto refused = [](Mat a) {
+    return message_of<InputError>([&] { const DistributedAijMatrix distributed(PetscSpace(), a); });
+  };
+  const OwnedMat blocks = assemble(problem("poisson2d:6"), equal_parts(36), MATBAIJ);
+  EXPECT_THAT(refused(blocks.get()),
+              HasSubstr("baij: prekond takes aij; MatConvert(a, MATAIJ, ...) makes one"));
+
+  OwnedMat open, wide, shifted;
+  check(MatCreateAIJ(PETSC_COMM_WORLD, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE, 1, nullptr, 0, nullptr,
+                     open.receive()));
+  EXPECT_THAT(refused(open.get()), HasSubstr("the matrix is not assembled"));
+  const auto assembled = [](OwnedMat& a, PetscInt rows, PetscInt cols) {
+    check(MatCreateAIJ(PETSC_COMM_WORLD, rows, cols, PETSC_DETERMINE, PETSC_DETERMINE, 1, nullptr, 0, nullptr,
+                       a.receive()));
+    check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
+    check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  };
+  const std::string size = std::to_string(num_ranks());
+  assembled(wide, 1, 2);
+  EXPECT_THAT(refused(wide.get()), HasSubstr("the matrix is not square: it has " + size + " rows and " +
+                                             std::to_string(2 * num_ranks()) + " columns"));
+  if (num_ranks() == 1) return;
+  assembled(shifted, 2, my_rank() == 0 ? 3 : my_rank() == 1 ? 1 : 2);
+  EXPECT_THAT(refused(shifted.get()),
+              HasSubstr("the matrix's columns are distributed over the ranks in another way than its rows"));
+}
+
+// ------------------------------------------------------------------------------------------------ messages
+
+/// Ranks that have a column of this rank's rows.
+int num_neighbours(const DistributedAijMatrix& a, const NamedParts& parts) {
+  std::set<int> others;
+  for (std::int64_t c = a.num_rows(); c < a.num_cols(); ++c) {
+    int rank = 0;
+    for (std::int64_t end = parts.sizes[0]; a.global_number(c) >= end; end += parts.sizes[rank]) ++rank;
+    others.insert(rank);
+  }
+  return static_cast<int>(others.size());
+}
+
+/// What `work` sends and receives on this rank.
+template <class Work>
+Messages messages_of(const Work& work) {
+  MPI_Barrier(PETSC_COMM_WORLD);
+  messages = {};
+  work();
+  PetscSpace().fence();
+  return messages;
+}
+
+TEST(PetscMessages, OneANeighbourForAllColumns) {
+  const PetscSpace space;
+  for (const HostMatrix<double>& whole : {problem("poisson2d:8"), irregular_matrix(53), half_coupled(24)}) {
+    for (const NamedParts& parts : all_parts(whole.num_rows)) {
+      SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows");
+      const OwnedMat matrix = assemble(whole, parts);
+      const DistributedAijMatrix a(space, matrix.get());
+      const int neighbours = num_neighbours(a, parts);
+      int sent_for_one = -1;
+      for (const std::size_t k : {1, 4, 0, 2, 7, 1}) {
+        const MultiVector<double, PetscSpace> x("x", a.num_rows(), k), y("y", a.num_rows(), k),
+            all("all", a.num_cols(), k);
+        const Messages of_product = messages_of([&] { a.product().apply(space, x, y); });
+        const Messages of_import = messages_of([&] { a.column_import().apply(space, x, all); });
+        if (sent_for_one < 0) sent_for_one = of_product.sent;
+        for (const Messages& counted : {of_product, of_import}) {
+          EXPECT_EQ(counted.received, k > 0 ? neighbours : 0) << k << " columns";
+          EXPECT_EQ(counted.sent, k > 0 ? sent_for_one : 0) << k << " columns";
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,456 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/petsc_matrices.hpp"
+#include "testing/temporary_folder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond_petsc.h>
+#include <prekond/adapters/petsc.hpp>
+#include <prekond/precond/registry.hpp>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+/// Registers the type, once.
+class PetscPc : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { check(PCRegister_Prekond()); }
+  void TearDown() override {
+    for (const std::string& name : m_options) check(PetscOptionsClearValue(nullptr, name.c_str()));
+  }
+
+  /// An option of the database, for the rest of the test.
+  void option(const std::string& name, const char* value) {
+    check(PetscOptionsSetValue(nullptr, name.c_str(), value));
+    m_options.push_back(name);
+  }
+
+ private:
+  std::vector<std::string> m_options;
+};
+
+OwnedPC make_pc(Mat a, const char* name = nullptr) {
+  OwnedPC pc;
+  check(PCCreate(PETSC_COMM_WORLD, pc.receive()));
+  check(PCSetOperators(pc.get(), a, a));
+  check(PCSetType(pc.get(), PCPREKOND));
+  if (name) check(PCPrekondSetName(pc.get(), name));
+  return pc;
+}
+
+/// A vector of the rows of `a` with the entries f(global row).
+template <class F>
+OwnedVec make_vec(Mat a, const F& f) {
+  OwnedVec x;
+  check(MatCreateVecs(a, x.receive(), nullptr));
+  PetscInt begin = 0, end = 0;
+  check(VecGetOwnershipRange(x.get(), &begin, &end));
+  for (PetscInt i = begin; i < end; ++i) check(VecSetValue(x.get(), i, f(i), INSERT_VALUES));
+  check(VecAssemblyBegin(x.get()));
+  check(VecAssemblyEnd(x.get()));
+  return x;
+}
+OwnedVec right_hand_side(Mat a) {
+  return make_vec(a, [](PetscInt i) { return 1 + double((i * 37 + 13) % 29) / 8; });
+}
+
+std::vector<double> own_entries(Vec x) {
+  PetscInt n = 0;
+  const PetscScalar* data = nullptr;
+  check(VecGetLocalSize(x, &n));
+  check(VecGetArrayRead(x, &data));
+  const std::vector<double> entries(data, data + n);
+  check(VecRestoreArrayRead(x, &data));
+  return entries;
+}
+
+std::vector<double> applied(PC pc, Vec x) {
+  OwnedVec y;
+  check(VecDuplicate(x, y.receive()));
+  check(VecSet(y.get(), std::nan("")));
+  check(PCApply(pc, x, y.get()));
+  return own_entries(y.get());
+}
+
+/// What Prekond itself makes of this rank's rows and columns, applied.
+std::vector<double> expected(const HostMatrix<double>& whole, const NamedParts& parts,
+                             const std::string& name, OptionMap options, const std::vector<double>& x) {
+  HostMatrix<double> own;
+  own.num_rows = own.num_cols = parts.mine();
+  for (const std::int64_t i : parts.own()) {
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k) {
+      const std::int64_t col = whole.col_idxs[k] - parts.first();
+      if (col < 0 || col >= parts.mine()) continue;
+      own.col_idxs.push_back(static_cast<int>(col));
+      own.values.push_back(whole.values[k]);
+    }
+    own.row_ptrs.push_back(own.nnz());
+  }
+  const PetscSpace space;
+  const auto a = to_device<PetscSpace>(own);
+  const auto m = create_preconditioner<double, PetscSpace>(name, options);
+  m->numeric(space, CsrView<double, PetscSpace>(a));
+  const auto from = to_device<PetscSpace>(x);
+  const Vector<double, PetscSpace> to("y", x.size());
+  const auto workspace = m->make_workspace(space, 1);
+  m->apply(space, as_multivector(from), as_multivector(to), *workspace);
+  space.fence();
+  return to_vector(to);
+}
+
+/// What a PCView of `pc` writes, on rank 0.
+std::string text_of(PC pc) {
+  const TemporaryFolder folder("petsc_view");
+  const std::string path = folder / "view.txt";
+  PetscViewer viewer = nullptr;
+  check(PetscViewerASCIIOpen(PETSC_COMM_WORLD, path.c_str(), &viewer));
+  check(PCView(pc, viewer));
+  check(PetscViewerDestroy(&viewer));
+  return read_bytes(path);
+}
+
+// ------------------------------------------------------------------------------------------------
+// applications
+
+TEST_F(PetscPc, EveryMethodIsAppliedToTheRanksOwnRows) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  for (const NamedParts& parts : all_parts(81)) {
+    const OwnedMat a = assemble(whole, parts);
+    const OwnedVec x = right_hand_side(a.get());
+    for (const auto& line : preconditioner_registry<double, PetscSpace>()) {
+      SCOPED_TRACE(line.name + ", " + parts.name);
+      const OwnedPC pc = make_pc(a.get(), line.name.c_str());
+      check(PCSetUp(pc.get()));
+      EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, line.name, {}, own_entries(x.get())));
+    }
+  }
+}
+
+TEST_F(PetscPc, OtherFormatsAreConverted) {
+  const HostMatrix<double> whole = problem("poisson2d:8");
+  const NamedParts parts = equal_parts(64);
+  for (const MatType type : {MATMPIAIJ, MATBAIJ, MATSBAIJ}) {
+    SCOPED_TRACE(type);
+    const OwnedMat a = assemble(whole, parts, type);
+    const OwnedVec x = right_hand_side(a.get());
+    const OwnedPC pc = make_pc(a.get(), "fsai");
+    check(PCSetUp(pc.get()));
+    EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "fsai", {}, own_entries(x.get())));
+    const std::string text = text_of(pc.get());
+    if (my_rank() == 0 && type != std::string(MATMPIAIJ)) {
+      EXPECT_THAT(text, HasSubstr("baij, not aij"));
+    }
+  }
+}
+
+TEST_F(PetscPc, SeveralVectorsAtOnce) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const OwnedMat a = assemble(whole, equal_parts(81));
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  check(PCSetUp(pc.get()));
+  PetscInt n = 0;
+  check(MatGetLocalSize(a.get(), &n, nullptr));
+  for (const PetscInt k : {1, 5, 2}) {
+    OwnedMat x, y;
+    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, nullptr, x.receive()));
+    check(MatSetRandom(x.get(), nullptr));
+    check(MatDuplicate(x.get(), MAT_DO_NOT_COPY_VALUES, y.receive()));
+    check(PCMatApply(pc.get(), x.get(), y.get()));
+    for (PetscInt v = 0; v < k; ++v) {
+      Vec column = nullptr;
+      check(MatDenseGetColumnVecRead(x.get(), v, &column));
+      const std::vector<double> alone = applied(pc.get(), column);
+      check(MatDenseRestoreColumnVecRead(x.get(), v, &column));
+      check(MatDenseGetColumnVecRead(y.get(), v, &column));
+      EXPECT_EQ(own_entries(column), alone) << "column " << v << " of " << k;
+      check(MatDenseRestoreColumnVecRead(y.get(), v, &column));
+    }
+  }
+}
+
+TEST_F(PetscPc, TransposesOfSymmetricInverses) {
+  const OwnedMat a = assemble(problem("poisson2d:7"), equal_parts(49));
+  const OwnedVec x = right_hand_side(a.get());
+  OwnedVec y;
+  check(VecDuplicate(x.get(), y.receive()));
+  for (const auto& [name, exists] : {std::pair{"fsai", PETSC_TRUE}, std::pair{"spai", PETSC_FALSE}}) {
+    SCOPED_TRACE(name);
+    const OwnedPC pc = make_pc(a.get(), name);
+    check(PCSetUp(pc.get()));
+    PetscBool found = PETSC_FALSE;
+    check(PCApplyTransposeExists(pc.get(), &found));
+    EXPECT_EQ(found, exists);
+    if (!found) continue;
+    check(PCApplyTranspose(pc.get(), x.get(), y.get()));
+    EXPECT_EQ(own_entries(y.get()), applied(pc.get(), x.get()));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ phases
+
+TEST_F(PetscPc, NewValuesAndNewPatterns) {
+  HostMatrix<double> whole = problem("poisson2d:9");
+  const NamedParts parts = equal_parts(81);
+  const OwnedMat a = assemble(whole, parts);
+  const OwnedVec x = right_hand_side(a.get());
+  const OwnedPC pc = make_pc(a.get(), "adaptive_fsai");
+  const auto expect_fresh = [&](const char* what) {
+    SCOPED_TRACE(what);
+    check(PCSetUp(pc.get()));
+    EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "adaptive_fsai", {}, own_entries(x.get())));
+  };
+  expect_fresh("first");
+  for (std::int64_t i = 0; i < 81; ++i) {
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+      if (whole.col_idxs[k] == i) whole.values[k] += double(i % 7);
+  }
+  check(MatZeroEntries(a.get()));
+  const auto set_all = [&](Mat target) {
+    for (const std::int64_t i : parts.own())
+      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+        check(
+            MatSetValue(target, static_cast<PetscInt>(i), whole.col_idxs[k], whole.values[k], INSERT_VALUES));
+    check(MatAssemblyBegin(target, MAT_FINAL_ASSEMBLY));
+    check(MatAssemblyEnd(target, MAT_FINAL_ASSEMBLY));
+  };
+  set_all(a.get());
+  expect_fresh("new values");
+
+  whole = problem("anisotropic2d:9");
+  const OwnedMat b = assemble(whole, parts);
+  check(PCSetOperators(pc.get(), b.get(), b.get()));
+  expect_fresh("another matrix");
+
+  check(MatSetOption(b.get(), MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  check(MatSetOption(b.get(), MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+  std::vector<std::vector<double>> dense(81, std::vector<double>(81, 0));
+  for (std::int64_t i = 0; i < 81; ++i)
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+      dense[i][whole.col_idxs[k]] = whole.values[k];
+  for (std::int64_t i = 0; i < 81; ++i)
+    for (const std::int64_t j : {i - 3, i + 3})
+      if (j >= 0 && j < 81 && dense[i][j] == 0) dense[i][j] = -0.01;
+  for (std::int64_t i = 0; i < 81; ++i) dense[i][i] += 0.02;
+  whole = sparse(dense);
+  set_all(b.get());
+  expect_fresh("new pattern");
+}
+
+TEST_F(PetscPc, AFailedSetupIsNoEnd) {
+  HostMatrix<double> whole = problem("poisson2d:6");
+  const NamedParts parts = equal_parts(36);
+  const OwnedMat a = assemble(whole, parts);
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  check(PCSetUp(pc.get()));
+  const bool last = my_rank() == num_ranks() - 1;
+  const auto set_last = [&](double value) {
+    if (last) check(MatSetValue(a.get(), 35, 35, value, INSERT_VALUES));
+    check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
+    check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  };
+  set_last(-1);
+  {
+    ErrorText errors;
+    const std::string text = errors.of(PCSetUp(pc.get()));
+    EXPECT_THAT(text, HasSubstr("Prekond: "));
+    EXPECT_THAT(text, HasSubstr("positive"));
+    if (num_ranks() > 1) {
+      EXPECT_THAT(text, HasSubstr("rank " + std::to_string(num_ranks() - 1) + " of"));
+      EXPECT_THAT(text, HasSubstr("has the global index 35"));
+    }
+  }
+  set_last(4);
+  check(PCSetUp(pc.get()));
+  const OwnedVec x = right_hand_side(a.get());
+  EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "fsai", {}, own_entries(x.get())));
+}
+
+TEST_F(PetscPc, BreakdownsHaveGlobalRows) {
+  std::vector<std::vector<double>> dense(36, std::vector<double>(36, 0));
+  for (int i = 0; i < 36; ++i) dense[i][i] = 4;
+  dense[34][35] = dense[35][34] = 10;
+  // The last rank has the rows 33 to 35.
+  NamedParts parts = equal_parts(36);
+  parts.sizes.assign(num_ranks(), 0);
+  parts.sizes.front() = 33;
+  parts.sizes.back() += 3;
+  const OwnedMat a = assemble(sparse(dense), parts);
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  check(PCSetUp(pc.get()));
+  const std::string text = text_of(pc.get());
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, HasSubstr("breakdowns: 1 rows\n    the first has the global index 35, pivot "));
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ options
+
+TEST_F(PetscPc, OptionsComeFromTheDatabase) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const NamedParts parts = equal_parts(81);
+  const OwnedMat a = assemble(whole, parts);
+  const OwnedVec x = right_hand_side(a.get());
+  option("-pc_prekond_name", "block_jacobi");
+  option("-pc_prekond_local.name", "adaptive_fsai");
+  option("-pc_prekond_local.max_steps", "2");
+  option("-inner_pc_prekond_name", "adaptive_fsai");
+  option("-inner_pc_prekond_max_steps", "3");
+  option("-inner_pc_prekond_check_input", "no");
+  const OwnedPC pc = make_pc(a.get());
+  check(PCSetFromOptions(pc.get()));
+  check(PCSetUp(pc.get()));
+  EXPECT_EQ(applied(pc.get(), x.get()),
+            expected(whole, parts, "block_jacobi",
+                     {{"local.name", std::string("adaptive_fsai")}, {"local.max_steps", std::int64_t(2)}},
+                     own_entries(x.get())));
+  const std::string text = text_of(pc.get());
+
+  const OwnedPC inner = make_pc(a.get());
+  check(PCSetOptionsPrefix(inner.get(), "inner_"));
+  check(PCSetFromOptions(inner.get()));
+  check(PCSetUp(inner.get()));
+  EXPECT_EQ(applied(inner.get(), x.get()),
+            expected(whole, parts, "adaptive_fsai", {{"max_steps", std::int64_t(3)}}, own_entries(x.get())));
+  const std::string inner_text = text_of(inner.get());
+  long long columns = 0, entries = 0;  // of other ranks
+  {
+    const petsc::LocalMatrix<PetscSpace> local(PetscSpace(), a.get());
+    columns = local.foreign_columns();
+    entries = local.foreign_entries();
+    MPI_Allreduce(MPI_IN_PLACE, &columns, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &entries, 1, MPI_LONG_LONG, MPI_SUM, PETSC_COMM_WORLD);
+  }
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, HasSubstr("method: block_jacobi"));
+    EXPECT_THAT(text, HasSubstr("  local=adaptive_fsai\n"));
+    EXPECT_THAT(text, HasSubstr("  local.max_steps=2\n"));
+    EXPECT_THAT(inner_text, HasSubstr("  max_steps=3\n"));
+    EXPECT_THAT(inner_text, HasSubstr("  check_input=false\n"));
+    EXPECT_THAT(inner_text, HasSubstr("  reuse=none\n"));
+    EXPECT_THAT(inner_text, HasSubstr("breakdowns: 0 rows"));
+    EXPECT_THAT(inner_text, HasSubstr("last setup: symbolic "));
+    if (num_ranks() > 1) {
+      EXPECT_THAT(inner_text, HasSubstr("columns of other ranks, left out: " + std::to_string(columns) +
+                                        " with " + std::to_string(entries) + " entries"));
+    }
+  }
+}
+
+TEST_F(PetscPc, PrefixesAreThoseOfPetsc) {
+  const OwnedMat a = assemble(problem("poisson2d:5"), equal_parts(25));
+  option("-mg_levels_pc_prekond_name", "fsai");
+  option("-mg_levels_1_pc_prekond_check_input", nullptr);
+  option("-mg_coarse_pc_prekond_name", "spai");
+  option("-mg_coarse_pc_prekond_no_such", "option");
+  for (const auto& [prefix, name] : {std::pair{"mg_levels_1_", "fsai"}, std::pair{"mg_levels_2_", "fsai"},
+                                     std::pair{"mg_", "adaptive_fsai"}}) {
+    SCOPED_TRACE(prefix);
+    const OwnedPC pc = make_pc(a.get());
+    check(PCSetOptionsPrefix(pc.get(), prefix));
+    check(PCSetFromOptions(pc.get()));
+    const std::string text = text_of(pc.get());
+    if (my_rank() == 0) {
+      EXPECT_THAT(text, HasSubstr(std::string("method: ") + name + ","));
+    }
+  }
+  ErrorText errors;
+  const OwnedPC pc = make_pc(a.get());
+  check(PCSetOptionsPrefix(pc.get(), "mg_coarse_"));
+  EXPECT_THAT(errors.of(PCSetFromOptions(pc.get())), HasSubstr("'no_such'"));
+}
+
+TEST_F(PetscPc, OptionsThatChangeTakeEffect) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const NamedParts parts = equal_parts(81);
+  const OwnedMat a = assemble(whole, parts);
+  const OwnedVec x = right_hand_side(a.get());
+  const OwnedPC pc = make_pc(a.get(), "adaptive_fsai");
+  check(PCSetUp(pc.get()));
+  check(PCPrekondSetOption(pc.get(), "max_steps", "1"));
+  check(PCSetUp(pc.get()));
+  const auto found = applied(pc.get(), x.get());
+  EXPECT_EQ(found,
+            expected(whole, parts, "adaptive_fsai", {{"max_steps", std::int64_t(1)}}, own_entries(x.get())));
+  if (parts.mine() > 9) {
+    EXPECT_NE(found, expected(whole, parts, "adaptive_fsai", {}, own_entries(x.get())));
+  }
+}
+
+TEST_F(PetscPc, WrongOptionsAreErrors) {
+  const OwnedMat a = assemble(problem("poisson2d:5"), equal_parts(25));
+  ErrorText errors;
+  {
+    const OwnedPC pc = make_pc(a.get());
+    EXPECT_THAT(errors.of(PCPrekondSetName(pc.get(), "adaptive_fsay")),
+                HasSubstr("did you mean 'adaptive_fsai'?"));
+    EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "max_step", "3")), HasSubstr("max_steps"));
+    EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "max_steps", "many")), HasSubstr("max_steps"));
+    EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "check_input", "perhaps")), HasSubstr("check_input"));
+  }
+  option("-pc_prekond_max_step", "3");
+  const OwnedPC pc = make_pc(a.get());
+  const std::string text = errors.of(PCSetFromOptions(pc.get()));
+  EXPECT_THAT(text, HasSubstr("'max_step'"));
+  EXPECT_THAT(text, HasSubstr("'max_steps'"));
+}
+
+TEST_F(PetscPc, OtherTypesDoNotMind) {
+  OwnedPC pc;
+  check(PCCreate(PETSC_COMM_WORLD, pc.receive()));
+  check(PCSetType(pc.get(), PCJACOBI));
+  check(PCPrekondSetName(pc.get(), "spai"));
+  check(PCPrekondSetOption(pc.get(), "no_such", "option"));
+}
+
+TEST_F(PetscPc, ViewBeforeASetup) {
+  const OwnedMat a = assemble(problem("poisson2d:5"), equal_parts(25));
+  const OwnedPC pc = make_pc(a.get(), "jacobi");
+  const std::string text = text_of(pc.get());
+  if (my_rank() == 0) {
+    EXPECT_THAT(text, HasSubstr("method: jacobi"));
+    EXPECT_THAT(text, HasSubstr("not set up"));
+  }
+  check(PCReset(pc.get()));
+}
+
+TEST_F(PetscPc, KrylovMethodsConvergeSooner) {
+  const OwnedMat a = assemble(problem("poisson2d:40"), equal_parts(1600));
+  const OwnedVec b = right_hand_side(a.get());
+  const auto iterations = [&](const char* type, const char* name) {
+    OwnedKSP ksp;
+    OwnedVec x, r;
+    PC pc = nullptr;
+    check(VecDuplicate(b.get(), x.receive()));
+    check(VecDuplicate(b.get(), r.receive()));
+    check(KSPCreate(PETSC_COMM_WORLD, ksp.receive()));
+    check(KSPSetOperators(ksp.get(), a.get(), a.get()));
+    check(KSPSetType(ksp.get(), KSPCG));
+    check(KSPSetTolerances(ksp.get(), 1e-8, PETSC_CURRENT, PETSC_CURRENT, 1000));
+    check(KSPGetPC(ksp.get(), &pc));
+    check(PCSetType(pc, type));
+    if (name) check(PCPrekondSetName(pc, name));
+    check(KSPSolve(ksp.get(), b.get(), x.get()));
+    check(MatResidual(a.get(), b.get(), x.get(), r.get()));
+    PetscReal residual = 0, size = 0;
+    check(VecNorm(r.get(), NORM_2, &residual));
+    check(VecNorm(b.get(), NORM_2, &size));
+    EXPECT_LE(residual, 1e-6 * size);
+    PetscInt count = 0;
+    check(KSPGetIterationNumber(ksp.get(), &count));
+    return count;
+  };
+  const PetscInt without = iterations(PCNONE, nullptr);
+  EXPECT_EQ(iterations(PCPREKOND, "jacobi"), iterations(PCJACOBI, nullptr));
+  EXPECT_LT(iterations(PCPREKOND, "fsai"), 0.75 * without);
+  EXPECT_LT(iterations(PCPREKOND, "adaptive_fsai"), 0.6 * without);
+}
+
+}  // namespace
+}  // namespace prekond::testing
