@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The PC of type "prekond".
+#include "adapters/petsc_inverse.hpp"
 #include "adapters/petsc_options.hpp"
-#include "adapters/petsc_own_rows.hpp"
 #include "adapters/petsc_vectors.hpp"
 
 #include <prekond_petsc.h>
@@ -24,10 +24,11 @@ namespace {
 using Space = Kokkos::DefaultExecutionSpace;
 
 /// Options of the adapter itself; they stand beside those of the method.
-struct AdapterOptions {
+struct AdapterOptions : DistributedOptions {
   bool check_input = true;
   template <class Visitor>
   void describe(Visitor& visit) {
+    DistributedOptions::describe(visit);
     visit("check_input", check_input,
           "where the method needs a symmetric matrix with a positive diagonal: check that each rank's own "
           "part is one, in every setup");
@@ -41,8 +42,8 @@ class PrekondPc {
 
   const std::string& name() const { return m_name; }
   const Space& space() const { return m_space; }
-  bool is_set_up() const { return m_inverse.has_value(); }
-  const OwnRowsInverse<Space>& inverse() const { return *m_inverse; }
+  bool is_set_up() const { return m_inverse != nullptr; }
+  const PcInverse<Space>& inverse() const { return *m_inverse; }
 
   /// \throws OptionError for a name that is not registered
   void set_name(const std::string& name) {
@@ -84,8 +85,7 @@ class PrekondPc {
     if (begins) {
       m_inverse.reset();  // its memory is free before the next one needs as much
       m_is_new = true;    // until all has worked
-      m_inverse.emplace(m_configurator->build(),
-                        m_configurator->properties().needs_spd && m_adapter_options.check_input);
+      m_inverse = make_inverse(a);
     }
     try {
       if (begins) m_inverse->symbolic(m_space, a);
@@ -112,6 +112,22 @@ class PrekondPc {
  private:
   using configurator_type = Configurator<MatrixPreconditioner<PetscScalar, Space>>;
 
+  /// The same kind on all ranks.
+  std::unique_ptr<PcInverse<Space>> make_inverse(Mat a) const {
+    const bool check_spd = m_configurator->properties().needs_spd && m_adapter_options.check_input;
+    int size = 1;
+    MPI_Comm_size(impl::comm_of(a), &size);
+    PetscBool is_aij = PETSC_FALSE;
+    check(PetscObjectBaseTypeCompareAny(reinterpret_cast<PetscObject>(a), &is_aij, MATMPIAIJ, ""));
+    if (size > 1 && is_aij && m_adapter_options.rank_overlap != 0) {
+      auto across =
+          std::make_unique<DistributedPreconditioner<PetscScalar, Space>>(*m_configurator, m_adapter_options);
+      if (across->method().reach().levels >= 0 || m_adapter_options.rank_overlap > 0)
+        return std::make_unique<AcrossRanksInverse<Space>>(std::move(across), check_spd);
+    }
+    return std::make_unique<OwnRowsInverse<Space>>(m_configurator->build(), check_spd);
+  }
+
   OptionFields fields(configurator_type& configurator) {
     OptionFields all = configurator.fields();
     all.append(OptionFields::of(m_adapter_options));
@@ -124,7 +140,7 @@ class PrekondPc {
   std::shared_ptr<configurator_type> m_resolved;
   AdapterOptions m_adapter_options;
   bool m_is_new = true;
-  std::optional<OwnRowsInverse<Space>> m_inverse;
+  std::unique_ptr<PcInverse<Space>> m_inverse;
   ColumnsBuffer<Space> m_x, m_y;
 };
 
@@ -273,8 +289,8 @@ PetscErrorCode view(PC pc, PetscViewer viewer) {
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_ascii));
   if (!is_ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "method: %s, on each rank's own rows and columns\n",
-                                   data.name().c_str()));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "method: %s, %s\n", data.name().c_str(),
+                                   data.is_set_up() ? data.inverse().extent() : "not set up"));
   PetscCall(print_options(data.fields_in_force(), viewer));
   if (!data.is_set_up()) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "not set up\n"));

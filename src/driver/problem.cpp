@@ -270,6 +270,7 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   problem.matched_rows = whole.match.rows;
   if (!processes.alone()) progress.phase("distributing " + problem.source.name);
   problem.a = distribute<Scalar>(space, processes, std::move(whole.matrix.a), settings.spmv, choice);
+  choose_product<Scalar>(space, processes, problem.a, settings.spmv);
   problem.product = problem.a.product;
   problem.distribution = problem.a.distribution;
   problem.b = own_part<Scalar>(space, processes, problem.a, whole.b);

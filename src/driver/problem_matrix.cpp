@@ -3,6 +3,7 @@
 #include "problem_matrix.hpp"
 
 #include <prekond/distributed/one_rank_matrix.hpp>
+#include <prekond/distributed/split_operator.hpp>
 
 #include "spmv_choice.hpp"
 
@@ -19,6 +20,22 @@ ProblemMatrix<Scalar> undistributed(const Space& space, const Matrix<Scalar>& wh
   result.product = product.facts;
   result.distribution.most_rows = result.distribution.fewest_rows = whole.num_rows;
   return result;
+}
+
+template <class Scalar>
+void choose_product(const Space& space, const Processes& processes, ProblemMatrix<Scalar>& a,
+                    const std::string& spmv) {
+  if (processes.alone()) return;
+  if constexpr (!is_complex<Scalar>)  // complex matrices are for one process
+    processes.together([&] {
+      const Kokkos::Timer timer;
+      a.split = std::make_unique<SplitOperator<Scalar, Space>>(space, *a.distributed, [&](const auto& own) {
+        Product<Scalar> product = make_product<Scalar>(space, spmv, own);
+        a.product = product.facts;
+        return std::move(product.op);
+      });
+      a.product.seconds = timer.seconds();
+    });
 }
 
 template <class Scalar>
@@ -45,6 +62,8 @@ Vector<Scalar, Space> all_parts(const Space& space, const Processes& processes,
 }
 
 #define PREKOND_DRIVER_PROBLEM_MATRIX(Scalar)                                                      \
+  template void choose_product<Scalar>(const Space&, const Processes&, ProblemMatrix<Scalar>&,     \
+                                       const std::string&);                                        \
   template ProblemMatrix<Scalar> undistributed<Scalar>(const Space&, const Matrix<Scalar>&,        \
                                                        const std::string&);                        \
   template Vector<Scalar, Space> own_part<Scalar>(                                                 \

@@ -33,9 +33,13 @@ struct ProblemMatrix {
   Matrix<Scalar> whole;         ///< of a process that is alone; otherwise empty
   CsrView<Scalar, Space> rows;  ///< this process's, its own columns first
   std::unique_ptr<const DistributedMatrix<Scalar, Space>> distributed;
+  std::unique_ptr<const Operator<Scalar, Space>> split;  ///< of several processes, see choose_product
   ProductFacts product;
   DistributionFacts distribution;
   Vector<Scalar, Space> times_ones;  ///< A*1, where distribute_rows was to make it
+
+  /// A, as the solver applies it.
+  const Operator<Scalar, Space>& op() const { return split ? *split : distributed->product(); }
 };
 
 /// All processes: hands out the rows of the matrix that rank 0 has (elsewhere it is not looked at), whose
@@ -50,6 +54,12 @@ ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes,
 /// The numbers of the rows stay, so that what depends on their order is that of one process.
 ProblemMatrix<double> distribute_rows(const Space& space, const Processes& processes, HostRows block,
                                       const PartitionChoice& choice, bool with_sums);
+
+/// All processes: of several, the product whose messages are under way while each multiplies its own columns,
+/// these in the format of --spmv. Nothing where a process is alone, whose product is there.
+template <class Scalar>
+void choose_product(const Space& space, const Processes& processes, ProblemMatrix<Scalar>& a,
+                    const std::string& spmv);
 
 /// The matrix of a process that is alone.
 template <class Scalar>
@@ -68,7 +78,6 @@ Vector<Scalar, Space> all_parts(const Space& space, const Processes& processes,
 /// All processes: one report of all their setups: sums, the first row that broke down counted in all rows,
 /// and what the setups left out because it couples two processes' rows.
 template <class Scalar>
-Report report_of_all(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
-                     Report own);
+Report report_of_all(const Processes& processes, const ProblemMatrix<Scalar>& a, Report own);
 
 }  // namespace prekond::driver

@@ -23,15 +23,14 @@ ProblemMatrix<double> distribute_rows(const Space& space, const Processes& /*pro
 }
 
 template <class Scalar>
-Report report_of_all(const Space& /*space*/, const Processes& /*processes*/,
-                     const ProblemMatrix<Scalar>& /*a*/, Report own) {
+Report report_of_all(const Processes& /*processes*/, const ProblemMatrix<Scalar>& /*a*/, Report own) {
   return own;
 }
 
 #define PREKOND_DRIVER_DISTRIBUTE(Scalar)                                                           \
   template ProblemMatrix<Scalar> distribute<Scalar>(const Space&, const Processes&, Matrix<Scalar>, \
                                                     const std::string&, const PartitionChoice&);    \
-  template Report report_of_all<Scalar>(const Space&, const Processes&, const ProblemMatrix<Scalar>&, Report);
+  template Report report_of_all<Scalar>(const Processes&, const ProblemMatrix<Scalar>&, Report);
 PREKOND_DRIVER_DISTRIBUTE(double)
 PREKOND_DRIVER_DISTRIBUTE(Complex)
 

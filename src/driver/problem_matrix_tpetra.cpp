@@ -276,12 +276,8 @@ ProblemMatrix<Scalar> distribute(const Space& space, const Processes& processes,
 }
 
 template <class Scalar>
-Report report_of_all(const Space& space, const Processes& processes, const ProblemMatrix<Scalar>& a,
-                     Report own) {
+Report report_of_all(const Processes& processes, const ProblemMatrix<Scalar>& a, Report own) {
   if (processes.alone()) return own;
-  own.foreign_columns = a.rows.num_cols - a.rows.num_rows;
-  own.foreign_entries =
-      own.foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.rows) : 0;
   const std::int64_t first = own.breakdowns.first_row;
   return tpetra::merged_report(*all_processes(), own, first < 0 ? -1 : a.distributed->global_number(first));
 }
@@ -289,7 +285,7 @@ Report report_of_all(const Space& space, const Processes& processes, const Probl
 #define PREKOND_DRIVER_DISTRIBUTE(Scalar)                                                           \
   template ProblemMatrix<Scalar> distribute<Scalar>(const Space&, const Processes&, Matrix<Scalar>, \
                                                     const std::string&, const PartitionChoice&);    \
-  template Report report_of_all<Scalar>(const Space&, const Processes&, const ProblemMatrix<Scalar>&, Report);
+  template Report report_of_all<Scalar>(const Processes&, const ProblemMatrix<Scalar>&, Report);
 PREKOND_DRIVER_DISTRIBUTE(double)
 PREKOND_DRIVER_DISTRIBUTE(Complex)
 

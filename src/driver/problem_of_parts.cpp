@@ -108,6 +108,7 @@ Problem<double> make_problem_of_parts(const Space& space, const Processes& proce
   });
   progress.phase("distributing " + problem.source.name);
   problem.a = distribute_rows(space, processes, std::move(rows), choice, settings.rhs == "a_ones");
+  choose_product<double>(space, processes, problem.a, settings.spmv);
   problem.product = problem.a.product;
   problem.distribution = problem.a.distribution;
   problem.distribution.read_by_all = true;

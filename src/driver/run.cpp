@@ -134,8 +134,7 @@ class Run {
       set_up();
       solve();
     }
-    m_outcome.setup =
-        report_of_all<Scalar>(m_space, m_processes, m_problem.a, m_preconditioner->get().report());
+    m_outcome.setup = report_of_all<Scalar>(m_processes, m_problem.a, m_preconditioner->get().report());
     std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
     first_row = original_row(m_problem, first_row);
     m_outcome.symbolic_seconds = median(m_symbolic);
@@ -207,9 +206,8 @@ class Run {
     m_outcome.history.clear();
     const FencedTimer timer(m_processes);
     initial_vector();
-    m_outcome.solve =
-        m_solver->solve(m_space, m_problem.a.distributed->product(), applied(), m_problem.b, m_outcome.x,
-                        m_options.stopping, monitor(), m_problem.a.distributed->reducer());
+    m_outcome.solve = m_solver->solve(m_space, m_problem.a.op(), applied(), m_problem.b, m_outcome.x,
+                                      m_options.stopping, monitor(), m_problem.a.distributed->reducer());
     m_solve.push_back(timer.seconds());
     check_finite(m_outcome.solve);
   }
@@ -219,7 +217,7 @@ class Run {
     m_progress.phase("eigenvalues with " + m_method.precond_name);
     const double most_rows = m_processes.max(static_cast<double>(m_problem.a.rows.num_rows));
     try {
-      m_outcome.condition = measure_condition<Scalar>(m_space, m_problem.a.distributed->product(), applied(),
+      m_outcome.condition = measure_condition<Scalar>(m_space, m_problem.a.op(), applied(),
                                                       m_problem.a.distributed->reducer(), most_rows);
       m_outcome.condition->scaled = m_options.scale;
     } catch (...) {

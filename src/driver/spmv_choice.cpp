@@ -35,9 +35,7 @@ void check_spmv(const std::string& spmv, const Processes& processes) {
   check_spmv_name(spmv);
   if (is_kokkoskernels(spmv) && !has_kokkoskernels())
     throw OptionError("--spmv kokkoskernels: this build has no Kokkos Kernels; take --spmv auto");
-  // Rows that are distributed are multiplied by rows.
-  const bool by_rows = spmv == "auto" || spmv == "csr" || spmv == "native";
-  if (!by_rows && !processes.alone())
+  if (is_kokkoskernels(spmv) && !processes.alone())
     throw OptionError("--spmv " + spmv + " is for one process; run it without mpirun, or take --spmv auto");
 }
 

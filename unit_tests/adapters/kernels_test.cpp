@@ -3,7 +3,6 @@
 
 // The kernels of the adapters that need no other package, so that they are tested on devices too.
 #include <prekond/adapters/impl/merged_rows.hpp>
-#include <prekond/adapters/impl/packed_entries.hpp>
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/adapters/impl/update.hpp>
 #include <prekond/matrix/validate.hpp>
@@ -168,34 +167,6 @@ TYPED_TEST(AdapterKernels, TwoMatricesBecomeOne) {
     const auto merged = prekond::impl::merged_rows<double, Space>(space, device_own, device_other);
     space.fence();
     EXPECT_EQ(to_host(merged), expected);
-  }
-}
-
-TYPED_TEST(AdapterKernels, EntriesArePackedByRows) {
-  using Space = TypeParam;
-  const Space space;
-  for (const std::size_t k : {1, 3, 8}) {
-    const std::vector<int> rows = {4, 0, 4, 299, 17};
-    MultiVector<double, Space> memory("x", 303, k), result("y", 7, k);
-    const auto x = Kokkos::subview(memory, std::make_pair(0, 300), Kokkos::ALL);
-    auto host = Kokkos::create_mirror_view(memory);
-    for (std::size_t v = 0; v < k; ++v)
-      for (std::size_t i = 0; i < 303; ++i) host(i, v) = double(1000 * v + i);
-    Kokkos::deep_copy(memory, host);
-    const prekond::impl::MessageVector<double, Space> packed("packed", rows.size() * k);
-    prekond::impl::pack_entries<double, Space>(space, to_device<Space>(rows), x, packed);
-    space.fence();
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      for (std::size_t v = 0; v < k; ++v) EXPECT_EQ(packed(i * k + v), double(1000 * v + rows[i]));
-    Kokkos::deep_copy(result, -1.0);
-    prekond::impl::unpack_entries<double, Space>(space, packed,
-                                                 Kokkos::subview(result, std::make_pair(1, 6), Kokkos::ALL));
-    const auto found = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), result);
-    for (std::size_t v = 0; v < k; ++v) {
-      EXPECT_EQ(found(0, v), -1.0);
-      EXPECT_EQ(found(6, v), -1.0);
-      for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(found(i + 1, v), double(1000 * v + rows[i]));
-    }
   }
 }
 

@@ -29,6 +29,7 @@ TEST(PetscDistributed, KeepsThePromises) {
         const OwnedMat matrix = assemble(whole, parts, type);
         const DistributedAijMatrix a(PetscSpace(), matrix.get());
         expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+        expect_transposed<PetscSpace>(a, whole, parts.own());
       }
     }
   }

@@ -36,12 +36,14 @@ class PetscPc : public ::testing::Test {
   std::vector<std::string> m_options;
 };
 
-OwnedPC make_pc(Mat a, const char* name = nullptr) {
+/// On several ranks each acts on its own, unless another overlap is given.
+OwnedPC make_pc(Mat a, const char* name = nullptr, const char* rank_overlap = "0") {
   OwnedPC pc;
   check(PCCreate(PETSC_COMM_WORLD, pc.receive()));
   check(PCSetOperators(pc.get(), a, a));
   check(PCSetType(pc.get(), PCPREKOND));
   if (name) check(PCPrekondSetName(pc.get(), name));
+  check(PCPrekondSetOption(pc.get(), "rank_overlap", rank_overlap));
   return pc;
 }
 
@@ -129,6 +131,51 @@ TEST_F(PetscPc, EveryMethodIsAppliedToTheRanksOwnRows) {
       const OwnedPC pc = make_pc(a.get(), line.name.c_str());
       check(PCSetUp(pc.get()));
       EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, line.name, {}, own_entries(x.get())));
+    }
+  }
+}
+
+/// M^-1 of one rank for the whole matrix, applied: this rank's part.
+std::vector<double> expected_of_one_rank(const HostMatrix<double>& whole, const NamedParts& parts,
+                                         const std::string& name, const OptionMap& options) {
+  const PetscSpace space;
+  const auto a = to_device<PetscSpace>(whole);
+  const auto m = create_preconditioner<double, PetscSpace>(name, options);
+  m->numeric(space, CsrView<double, PetscSpace>(a));
+  std::vector<double> x;
+  for (std::int64_t i = 0; i < whole.num_rows; ++i) x.push_back(1 + double((i * 37 + 13) % 29) / 8);
+  const auto from = to_device<PetscSpace>(x);
+  const Vector<double, PetscSpace> to("y", x.size());
+  m->apply(space, as_multivector(from), as_multivector(to), *m->make_workspace(space, 1));
+  space.fence();
+  const auto y = to_vector(to);
+  return {y.begin() + parts.first(), y.begin() + parts.first() + parts.mine()};
+}
+
+TEST_F(PetscPc, InversesByRowsAreThoseOfOneRank) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  for (const NamedParts& parts : all_parts(81)) {
+    const OwnedMat a = assemble(whole, parts);
+    const OwnedVec x = right_hand_side(a.get());
+    for (const auto& [name, overlap] :
+         std::vector<std::pair<std::string, const char*>>{{"fsai", "-1"},
+                                                          {"nonsymmetric_fsai", "-1"},
+                                                          {"spai", "-1"},
+                                                          {"isai", "-1"},
+                                                          {"jacobi", "-1"},
+                                                          {"adaptive_fsai", "1000"}}) {
+      SCOPED_TRACE(name + ", " + parts.name);
+      const OwnedPC pc = make_pc(a.get(), name.c_str(), overlap);
+      check(PCSetUp(pc.get()));
+      const auto found = applied(pc.get(), x.get());
+      const auto whole_y = expected_of_one_rank(whole, parts, name, {});
+      ASSERT_EQ(found.size(), whole_y.size());
+      for (std::size_t i = 0; i < found.size(); ++i)
+        EXPECT_NEAR(found[i], whole_y[i], 1e-12 * (1 + std::abs(whole_y[i])));
+      const std::string text = text_of(pc.get());
+      if (my_rank() == 0 && num_ranks() > 1) {
+        EXPECT_THAT(text, HasSubstr(name == "jacobi" ? "on each rank's own rows" : "over all ranks"));
+      }
     }
   }
 }

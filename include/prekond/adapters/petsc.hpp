@@ -4,7 +4,7 @@
 /// PETSc's matrices and communicators as Prekond's kernels and solvers see them. Needs the target
 /// prekond::petsc. (The preconditioners as a PC: <prekond_petsc.h>.)
 #include <prekond/adapters/impl/merged_rows.hpp>
-#include <prekond/adapters/impl/packed_entries.hpp>
+#include <prekond/adapters/impl/message_memory.hpp>
 #include <prekond/adapters/impl/petsc_rows.hpp>
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/core/reducer.hpp>

@@ -6,6 +6,7 @@
 #include <prekond/adapters/petsc.hpp>
 #include <prekond/matrix/spmv.hpp>
 
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -24,23 +25,30 @@ class AijProduct : public Operator<PetscScalar, Space> {
   /// Collective.
   AijProduct(const Space& space, MPI_Comm comm, PetscLayout rows, const AijParts& parts,
              const std::vector<PetscInt>& numbers)
-      : m_num_rows(rows->n), m_own(space, parts.own), m_exchange(space, comm, rows, numbers) {
+      : m_num_rows(rows->n),
+        m_num_global_rows(rows->N),
+        m_first(rows->rstart),
+        m_own(space, parts.own),
+        m_import(make_import<Space>(space, comm, rows, numbers)) {
     if (parts.others) m_others = AijRows<Space>(space, parts.others);
     MPI_Comm_size(comm, &m_size);
   }
 
   std::int64_t num_rows() const override { return m_num_rows; }
   std::int64_t num_cols() const override { return num_rows(); }
+  RowNumbers<Space> row_numbers(const Space& /*space*/) const override {
+    return {m_num_global_rows, m_first, {}};
+  }
 
   void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
              MultiVectorView<PetscScalar, Space> y, PetscScalar alpha = 1,
              PetscScalar beta = 0) const override {
     if (y.extent(1) == 0) return;
-    if (m_size > 1) m_exchange.begin(space, x);
+    if (m_size > 1) m_import->start(space, x);
     spmv<PetscScalar, Space>(space, alpha, m_own.view(space), x, beta, y);
     if (m_size == 1) return;
     const auto remote = received(space, x.extent(1));
-    m_exchange.end(space, remote);
+    m_import->finish(space, remote);
     if (m_others.nnz() > 0)
       spmv<PetscScalar, Space>(space, alpha, m_others.view(space), remote, PetscScalar(1), y);
   }
@@ -50,16 +58,16 @@ class AijProduct : public Operator<PetscScalar, Space> {
     if (m_received.extent(1) < k) {
       m_received = {};
       m_received = allocate<MultiVector<PetscScalar, Space>>(space, "prekond::petsc::product::received",
-                                                             m_exchange.num_remote(), k);
+                                                             m_import->num_remote(), k);
     }
-    return MultiVectorView<PetscScalar, Space>(m_received.data(), m_exchange.num_remote(), k);
+    return MultiVectorView<PetscScalar, Space>(m_received.data(), m_import->num_remote(), k);
   }
 
-  std::int64_t m_num_rows;
+  std::int64_t m_num_rows, m_num_global_rows, m_first;
   int m_size = 1;
   AijRows<Space> m_own;
   AijRows<Space> m_others;
-  mutable Exchange<Space> m_exchange;
+  std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
   mutable MultiVector<PetscScalar, Space> m_received;
 };
 
@@ -89,11 +97,13 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     });
     m_numbers.assign(parts.numbers_of_others, parts.numbers_of_others + m_rows->foreign_columns());
     m_product.emplace(space, m_comm, m_layout, parts, m_numbers);
-    m_import.emplace(space, m_comm, m_layout, m_numbers);
+    m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers);
   }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
+
+  CsrView<PetscScalar, Space> own_rows() const override { return m_rows->view(); }
 
   std::int64_t num_rows() const override { return m_layout->n; }
   std::int64_t num_cols() const override { return m_rows->view().num_cols; }
@@ -115,8 +125,8 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   std::unique_ptr<const VectorImport<PetscScalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::make_import");
-    return std::make_unique<impl::ExchangeImport<Space>>(
-        space, m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global));
+    return impl::make_import<Space>(space, m_comm, m_layout,
+                                    impl::checked_numbers<Space>(m_comm, m_layout, global));
   }
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
@@ -128,6 +138,26 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     none.row_ptrs =
         allocate_zero<Vector<std::size_t, Space>>(space, "prekond::petsc::remote_rows::row_ptrs", 1);
     return none;
+  }
+
+  /// By MatTranspose, on the host.
+  std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> transposed(const Space& space) const override {
+    space.fence("prekond::petsc::transposed");
+    impl::OwnedMat transposed;
+    check(MatTranspose(m_a.get(), MAT_INITIAL_MATRIX, transposed.receive()));
+    return std::make_unique<DistributedAijMatrix>(space, transposed.get());  // which keeps it
+  }
+
+  void together(const std::function<void()>& work) const override {
+    mpi::together(m_comm, work, [this](std::int64_t row) {
+      return row < 0 || row >= num_rows() ? std::string()
+                                          : "its row " + std::to_string(row + 1) + " has the global index " +
+                                                std::to_string(global_number(row));
+    });
+  }
+  double largest(double value) const override {
+    MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, m_comm);
+    return value;
   }
 
   void scatter(const Space& space, VectorView<const PetscScalar, Space> whole,
@@ -191,7 +221,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   std::optional<local_type> m_rows;
   std::vector<PetscInt> m_numbers;  ///< of the columns behind the rank's own
   std::optional<impl::AijProduct<Space>> m_product;
-  std::optional<impl::ExchangeImport<Space>> m_import;
+  std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };
 
 }  // namespace prekond::petsc

@@ -45,7 +45,7 @@ class DistributedMatrix {
   virtual std::int64_t num_global_rows() const = 0;
 
   /// This rank's rows, num_rows() x num_cols(), sorted: the first num_rows() columns are its own. They stay
-  /// as long as the object, and have the values that the matrix has now.
+  /// as long as the object; whether they see new values is up to the class.
   virtual CsrView<Scalar, Space> own_rows() const = 0;
 
   /// The global number of a local column, and of a local row, for messages. \pre 0 <= column < num_cols()

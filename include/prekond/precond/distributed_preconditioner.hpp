@@ -135,7 +135,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
   std::int64_t m_num_rows = 0;
-  double m_least = 1, m_largest = 0;  ///< of all ranks' |a_ii|
+  double m_least = 1, m_largest = 0;                          ///< of all ranks' |a_ii|
+  std::int64_t m_foreign_columns = 0, m_foreign_entries = 0;  ///< that are left out
   Report m_report;
 };
 

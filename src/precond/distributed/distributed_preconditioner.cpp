@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/factored_inverse.hpp>
@@ -166,6 +167,10 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
   });
   m_num_rows = a.num_rows();
   m_is_symbolic = true;
+  m_foreign_columns = m_overlap ? 0 : a.num_cols() - a.num_rows();
+  m_foreign_entries = m_foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.own_rows())
+                      : m_overlap           ? m_overlap->num_cut()
+                                            : 0;
 }
 
 template <class Scalar, class Space>
@@ -236,7 +241,12 @@ void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const
 template <class Scalar, class Space>
 Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
   Report report = m_method->report();
-  if (!m_overlap) return report;
+  report.foreign_columns = m_foreign_columns;
+  report.foreign_entries = 0;
+  if (!m_overlap) {
+    report.foreign_entries = m_foreign_entries;
+    return report;
+  }
   if (m_application) m_application->report_to(report);
   std::int64_t& first = report.breakdowns.first_row;
   if (first >= 0) {
@@ -248,7 +258,7 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
   report.notes.push_back("on several ranks: a rank's setup reads " + std::to_string(levels(reach)) +
                          " levels of other ranks' rows");
   if (reach.levels > levels(reach) || m_is_schwarz) {
-    report.foreign_entries = m_overlap->num_cut();
+    report.foreign_entries = m_foreign_entries;
     report.notes.push_back("entries beyond these levels were left out");
   }
   return report;

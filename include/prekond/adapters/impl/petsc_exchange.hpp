@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
-#include <prekond/adapters/impl/packed_entries.hpp>
 #include <prekond/adapters/impl/petsc_objects.hpp>
 #include <prekond/adapters/mpi_agreement.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -71,130 +72,93 @@ class ScalarRow {
   std::size_t m_k = 0;
 };
 
-/// Brings the entries of a fixed list of rows of other ranks: `begin` packs those that this rank has to give
-/// and starts the messages, `end` waits for them. In between anything may run that does not touch this
-/// object. Messages go through the host's memory. Keeps buffers for as many vectors as were sent at once.
-template <class Space>
-class Exchange {
+/// The messages of an import by a star forest between the buffers: its roots are the slots that ranks send,
+/// its leaves those that they receive, and a root has one leaf. Host memory only.
+class SfMessages : public Messages<PetscScalar> {
  public:
-  /// Collective. \pre checked_numbers
-  Exchange(const Space& space, MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers)
-      : m_num_remote(numbers.size()) {
-    OwnedSF by_row;
-    check(PetscSFCreate(comm, by_row.receive()));
-    check(PetscSFSetGraphLayout(by_row.get(), rows, static_cast<PetscInt>(numbers.size()), nullptr,
-                                PETSC_OWN_POINTER, numbers.data()));
-    check(PetscSFSetUp(by_row.get()));
-    m_rows = rows_to_send(space, by_row.get());
-    check(PetscSFCreate(comm, m_sf.receive()));
-    auto sources = sources_in_buffers(comm, by_row.get());
-    check(PetscSFSetGraph(m_sf.get(), static_cast<PetscInt>(m_rows.extent(0)),
-                          static_cast<PetscInt>(sources.size()), nullptr, PETSC_OWN_POINTER, sources.data(),
-                          PETSC_COPY_VALUES));
-    check(PetscSFSetUp(m_sf.get()));
-  }
+  explicit SfMessages(OwnedSF sf) : m_sf(std::move(sf)) {}
 
-  std::size_t num_remote() const { return m_num_remote; }
-
-  /// Collective. Fences. \pre x has k > 0 columns, on all ranks as many
-  void begin(const Space& space, const MultiVectorView<const PetscScalar, Space>& x) {
-    const std::size_t k = x.extent(1);
-    m_sent = buffer(space, m_send_memory, m_rows.extent(0) * k);
-    m_received = buffer(space, m_receive_memory, m_num_remote * k);
-    prekond::impl::pack_entries<PetscScalar, Space>(space, m_rows, x, m_sent);
-    space.fence("prekond::petsc::exchange::packed");
-    m_type = m_scalar_row.of(k);
-    check(PetscSFBcastWithMemTypeBegin(m_sf.get(), m_type, PETSC_MEMTYPE_HOST, m_sent.data(),
-                                       PETSC_MEMTYPE_HOST, m_received.data(), MPI_REPLACE));
+  void start(const PetscScalar* sent, PetscScalar* received, int k) override {
+    begin(sent, received, k);
+    check(PetscSFBcastWithMemTypeBegin(m_sf.get(), m_type, PETSC_MEMTYPE_HOST, sent, PETSC_MEMTYPE_HOST,
+                                       received, MPI_REPLACE));
   }
+  void finish() override { check(PetscSFBcastEnd(m_sf.get(), m_type, m_from, m_to, MPI_REPLACE)); }
 
-  /// Collective. `remote`, num_remote() x k: entry i is that of the i-th number. Does not fence. \pre begin
-  void end(const Space& space, const MultiVectorView<PetscScalar, Space>& remote) {
-    check(PetscSFBcastEnd(m_sf.get(), m_type, m_sent.data(), m_received.data(), MPI_REPLACE));
-    prekond::impl::unpack_entries<PetscScalar, Space>(space, m_received, remote);
+  void start_reverse(const PetscScalar* received, PetscScalar* sent, int k) override {
+    begin(received, sent, k);
+    check(PetscSFReduceWithMemTypeBegin(m_sf.get(), m_type, PETSC_MEMTYPE_HOST, received, PETSC_MEMTYPE_HOST,
+                                        sent, MPI_REPLACE));
   }
+  void finish_reverse() override { check(PetscSFReduceEnd(m_sf.get(), m_type, m_from, m_to, MPI_REPLACE)); }
 
  private:
-  using Buffer = prekond::impl::MessageVector<PetscScalar, Space>;
-
-  static Buffer buffer(const Space& space, Buffer& memory, std::size_t n) {
-    if (memory.extent(0) < n) {
-      memory = {};
-      memory = Buffer(
-          Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "prekond::petsc::exchange::buffer"), n);
-    }
-    return Buffer(memory.data(), n);
+  void begin(const PetscScalar* from, PetscScalar* to, int k) {
+    m_from = from;
+    m_to = to;
+    m_type = m_scalar_row.of(static_cast<std::size_t>(k));
   }
 
-  /// The rows that others want of this rank, those of one rank behind those of another.
-  static Vector<const int, Space> rows_to_send(const Space& space, PetscSF by_row) {
-    PetscMPIInt ranks = 0;
-    const PetscInt *offsets = nullptr, *rows = nullptr;
-    check(PetscSFGetLeafRanks(by_row, &ranks, nullptr, &offsets, &rows));
-    const PetscInt count = ranks > 0 ? offsets[ranks] : 0;
-    return copied_to<Space>(space, std::vector<int>(rows, rows + count), "prekond::petsc::exchange::rows");
-  }
-
-  /// Where each number's entry stands in its rank's buffer. Collective: one message a neighbour.
-  static std::vector<PetscSFNode> sources_in_buffers(MPI_Comm comm, PetscSF by_row) {
-    PetscMPIInt num_owners = 0, num_askers = 0, tag = 0;
-    const PetscMPIInt *owners = nullptr, *askers = nullptr;
-    const PetscInt *asked = nullptr, *places = nullptr, *given = nullptr;
-    check(PetscSFGetRootRanks(by_row, &num_owners, &owners, &asked, &places, nullptr));
-    check(PetscSFGetLeafRanks(by_row, &num_askers, &askers, &given, nullptr));
-    MPI_Comm inner = MPI_COMM_NULL;  // PETSc's copy of comm, for which a tag is unused
-    check(PetscCommDuplicate(comm, &inner, &tag));
-    std::vector<PetscInt> first(num_owners);  // in the owner's buffer
-    std::vector<MPI_Request> requests(num_owners + num_askers);
-    for (int i = 0; i < num_owners; ++i)
-      MPI_Irecv(&first[i], 1, MPIU_INT, owners[i], tag, inner, &requests[i]);
-    for (int i = 0; i < num_askers; ++i)
-      MPI_Isend(&given[i], 1, MPIU_INT, askers[i], tag, inner, &requests[num_owners + i]);
-    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-    check(PetscCommDestroy(&inner));
-    std::vector<PetscSFNode> sources(num_owners > 0 ? asked[num_owners] : 0);
-    for (int i = 0; i < num_owners; ++i)
-      for (PetscInt k = asked[i]; k < asked[i + 1]; ++k)
-        sources[places[k]] = PetscSFNode{owners[i], first[i] + k - asked[i]};
-    return sources;
-  }
-
-  std::size_t m_num_remote;
-  Vector<const int, Space> m_rows;
   OwnedSF m_sf;
   ScalarRow m_scalar_row;
   MPI_Datatype m_type = MPI_DATATYPE_NULL;
-  Buffer m_send_memory, m_receive_memory;
-  Buffer m_sent, m_received;  ///< views of these
+  const PetscScalar* m_from = nullptr;
+  PetscScalar* m_to = nullptr;
 };
 
-/// An exchange behind the interface of setups.
+/// The rows that others want of this rank, those of one rank behind those of another.
+inline std::vector<int> rows_to_send(PetscSF by_row) {
+  PetscMPIInt ranks = 0;
+  const PetscInt *offsets = nullptr, *rows = nullptr;
+  check(PetscSFGetLeafRanks(by_row, &ranks, nullptr, &offsets, &rows));
+  return {rows, rows + (ranks > 0 ? offsets[ranks] : 0)};
+}
+
+/// Where each number's entry stands in its rank's buffer. Collective: one message a neighbour.
+inline std::vector<PetscSFNode> sources_in_buffers(MPI_Comm comm, PetscSF by_row) {
+  PetscMPIInt num_owners = 0, num_askers = 0, tag = 0;
+  const PetscMPIInt *owners = nullptr, *askers = nullptr;
+  const PetscInt *asked = nullptr, *places = nullptr, *given = nullptr;
+  check(PetscSFGetRootRanks(by_row, &num_owners, &owners, &asked, &places, nullptr));
+  check(PetscSFGetLeafRanks(by_row, &num_askers, &askers, &given, nullptr));
+  MPI_Comm inner = MPI_COMM_NULL;  // PETSc's copy of comm, for which a tag is unused
+  check(PetscCommDuplicate(comm, &inner, &tag));
+  std::vector<PetscInt> first(num_owners);  // in the owner's buffer
+  std::vector<MPI_Request> requests(num_owners + num_askers);
+  for (int i = 0; i < num_owners; ++i) MPI_Irecv(&first[i], 1, MPIU_INT, owners[i], tag, inner, &requests[i]);
+  for (int i = 0; i < num_askers; ++i)
+    MPI_Isend(&given[i], 1, MPIU_INT, askers[i], tag, inner, &requests[num_owners + i]);
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  check(PetscCommDestroy(&inner));
+  std::vector<PetscSFNode> sources(num_owners > 0 ? asked[num_owners] : 0);
+  for (int i = 0; i < num_owners; ++i)
+    for (PetscInt k = asked[i]; k < asked[i + 1]; ++k)
+      sources[places[k]] = PetscSFNode{owners[i], first[i] + k - asked[i]};
+  return sources;
+}
+
+/// Brings the entries of the rows `numbers`, in that order. Collective. \pre checked_numbers
 template <class Space>
-class ExchangeImport : public VectorImport<PetscScalar, Space> {
- public:
-  ExchangeImport(const Space& space, MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers)
-      : m_num_rows(rows->n), m_exchange(space, comm, rows, numbers) {}
-
-  std::int64_t num_rows() const override { return m_num_rows; }
-  std::int64_t num_cols() const override {
-    return m_num_rows + static_cast<std::int64_t>(m_exchange.num_remote());
-  }
-
-  void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
-             MultiVectorView<PetscScalar, Space> all) const override {
-    if (all.extent(1) == 0) return;
-    const auto part = [&](std::int64_t begin, std::int64_t end) {
-      return Kokkos::subview(all, std::make_pair(begin, end), Kokkos::ALL);
-    };
-    m_exchange.begin(space, x);
-    Kokkos::deep_copy(space, part(0, num_rows()), x);
-    m_exchange.end(space, part(num_rows(), num_cols()));
-  }
-
- private:
-  std::int64_t m_num_rows;
-  mutable Exchange<Space> m_exchange;
-};
+std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& space, MPI_Comm comm,
+                                                                PetscLayout rows,
+                                                                const std::vector<PetscInt>& numbers) {
+  OwnedSF by_row, by_slot;
+  check(PetscSFCreate(comm, by_row.receive()));
+  check(PetscSFSetGraphLayout(by_row.get(), rows, static_cast<PetscInt>(numbers.size()), nullptr,
+                              PETSC_OWN_POINTER, numbers.data()));
+  check(PetscSFSetUp(by_row.get()));
+  const std::vector<int> sent = rows_to_send(by_row.get());
+  auto sources = sources_in_buffers(comm, by_row.get());
+  check(PetscSFCreate(comm, by_slot.receive()));
+  check(PetscSFSetGraph(by_slot.get(), static_cast<PetscInt>(sent.size()),
+                        static_cast<PetscInt>(sources.size()), nullptr, PETSC_OWN_POINTER, sources.data(),
+                        PETSC_COPY_VALUES));
+  check(PetscSFSetUp(by_slot.get()));
+  std::vector<int> received(numbers.size());  // the leaves are in the order of the numbers
+  std::iota(received.begin(), received.end(), 0);
+  return std::make_unique<BufferedImport<PetscScalar, Space>>(
+      space, rows->n, sent, received, std::make_unique<SfMessages>(std::move(by_slot)));
+}
 
 /// The rows of `a` whose numbers this rank gives. Collective: MatCreateSubMatrices, which works on the host.
 /// \pre checked_numbers; a is a MATMPIAIJ

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Memory for messages.
+#include <prekond/core/views.hpp>
+
+#include <type_traits>
+
+namespace prekond::impl {
+
+/// Memory that kernels of `Space` and MPI both read and write: of a device, the host's, pinned.
+template <class Space>
+struct MessageSpace {
+#ifdef KOKKOS_HAS_SHARED_HOST_PINNED_SPACE
+  using memory_space =
+      std::conditional_t<is_host_space<Space>, typename Space::memory_space, Kokkos::SharedHostPinnedSpace>;
+#else
+  using memory_space = typename Space::memory_space;
+#endif
+  static_assert(Kokkos::SpaceAccessibility<Kokkos::HostSpace, memory_space>::accessible,
+                "this device has no memory that the host can read too");
+};
+
+template <class T, class Space>
+using MessageVector = Kokkos::View<T*, Kokkos::LayoutLeft, typename MessageSpace<Space>::memory_space>;
+
+}  // namespace prekond::impl

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/petsc_distributed.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
+
+#include <petscmat.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace prekond::petsc {
+
+/// The inverse behind a PC. Its phases are collective, and where a rank fails all throw.
+template <class Space>
+class PcInverse {
+ public:
+  virtual ~PcInverse() = default;
+  virtual void symbolic(const Space& space, Mat a) = 0;
+  virtual void numeric(const Space& space, Mat a) = 0;
+  virtual const char* extent() const = 0;  ///< what it acts on, in words
+
+  void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
+             MultiVectorView<PetscScalar, Space> y) {
+    const int k = static_cast<int>(x.extent(1));
+    if (!m_workspace || k > m_vectors) {
+      m_workspace = preconditioner().make_workspace(space, k);
+      m_vectors = k;
+    }
+    preconditioner().apply(space, x, y, *m_workspace);
+  }
+
+  bool is_symmetric() const { return preconditioner().is_symmetric(); }
+
+  /// Collective: of all ranks. Rows of breakdowns are global.
+  Report report(Mat a) const {
+    PetscInt first = 0;
+    check(MatGetOwnershipRange(a, &first, nullptr));
+    const std::int64_t row = m_report.breakdowns.first_row;
+    return mpi::merged_report(impl::comm_of(a), m_report, row >= 0 ? first + row : -1);
+  }
+
+ protected:
+  virtual const Preconditioner<PetscScalar, Space>& preconditioner() const = 0;
+
+  /// For work in which a rank talks to no other.
+  template <class Work>
+  static void together(Mat a, const Work& work) {
+    mpi::together(impl::comm_of(a), work, [a](std::int64_t row) -> std::string {
+      PetscInt first = 0, end = 0;
+      check(MatGetOwnershipRange(a, &first, &end));
+      if (first == end) return "which has no rows";
+      int size = 1;
+      MPI_Comm_size(impl::comm_of(a), &size);
+      if (row < 0 || size == 1) return "";
+      return "its row " + std::to_string(row + 1) + " has the global index " + std::to_string(first + row);
+    });
+  }
+
+  Report m_report;
+
+ private:
+  std::unique_ptr<Workspace> m_workspace;
+  int m_vectors = 0;
+};
+
+/// One that is set up over all ranks of an AIJ matrix; `apply` is collective.
+template <class Space>
+class AcrossRanksInverse : public PcInverse<Space> {
+ public:
+  using preconditioner_type = DistributedPreconditioner<PetscScalar, Space>;
+
+  AcrossRanksInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
+      : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
+
+  void symbolic(const Space& space, Mat a) override {
+    m_preconditioner->symbolic(space, DistributedAijMatrix<Space>(space, a));
+  }
+  void numeric(const Space& space, Mat a) override {
+    const DistributedAijMatrix<Space> matrix(space, a);
+    if (m_check_spd)
+      this->together(a, [&] { check_local_spd_input<PetscScalar, Space>(space, matrix.own_rows()); });
+    m_preconditioner->numeric(space, matrix);
+    this->m_report = m_preconditioner->report();
+    if (!matrix.rows().copied().empty()) this->m_report.notes.push_back(matrix.rows().copied());
+  }
+  const char* extent() const override { return "over all ranks"; }
+
+ private:
+  const Preconditioner<PetscScalar, Space>& preconditioner() const override { return *m_preconditioner; }
+
+  std::unique_ptr<preconditioner_type> m_preconditioner;
+  bool m_check_spd;
+};
+
+/// Each rank's preconditioner acts on the rank's own rows and columns (block Jacobi over the ranks); `apply`
+/// is the rank's alone.
+template <class Space>
+class OwnRowsInverse : public PcInverse<Space> {
+ public:
+  using preconditioner_type = MatrixPreconditioner<PetscScalar, Space>;
+
+  OwnRowsInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
+      : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
+
+  void symbolic(const Space& space, Mat a) override {
+    this->together(a, [&] {
+      const OwnBlock block(a);
+      m_preconditioner->symbolic(space, LocalMatrix<Space>(space, block.mat).view());
+    });
+  }
+
+  void numeric(const Space& space, Mat a) override {
+    this->together(a, [&] {
+      const OwnBlock block(a);
+      const LocalMatrix<Space> local(space, block.mat);
+      if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
+      m_preconditioner->numeric(space, local.view());
+      this->m_report = m_preconditioner->report();
+      this->m_report.foreign_columns = block.foreign_columns;
+      this->m_report.foreign_entries = block.foreign_entries;
+      for (const std::string& note : {block.converted, local.copied()})
+        if (!note.empty()) this->m_report.notes.push_back(note);
+    });
+  }
+
+  const char* extent() const override { return "on each rank's own rows and columns"; }
+
+ private:
+  /// The rank's rows in its own columns, as a MATSEQAIJ.
+  struct OwnBlock {
+    explicit OwnBlock(Mat a) {
+      PetscBool is_aij = PETSC_FALSE;
+      const auto object = reinterpret_cast<PetscObject>(a);
+      check(PetscObjectBaseTypeCompareAny(object, &is_aij, MATSEQAIJ, MATMPIAIJ, ""));
+      if (is_aij) {
+        const impl::AijParts parts = impl::parts_of(a);
+        mat = parts.own;
+        if (parts.others) count_others(parts.others);
+        return;
+      }
+      Mat block = nullptr;
+      MatType type = nullptr;
+      check(MatGetType(a, &type));
+      check(MatGetDiagonalBlock(a, &block));
+      check(MatConvert(block, MATSEQAIJ, MAT_INITIAL_MATRIX, m_copy.receive()));
+      mat = m_copy.get();
+      converted = "the matrix was copied: it is of type " + std::string(type) + ", not aij";
+    }
+
+    void count_others(Mat others) {
+      PetscInt cols = 0;
+      MatInfo info;
+      check(MatGetSize(others, nullptr, &cols));
+      check(MatGetInfo(others, MAT_LOCAL, &info));
+      foreign_columns = cols;
+      foreign_entries = static_cast<std::int64_t>(info.nz_used);
+    }
+
+    Mat mat = nullptr;
+    std::int64_t foreign_columns = 0;
+    std::int64_t foreign_entries = 0;
+    std::string converted;
+
+   private:
+    impl::OwnedMat m_copy;
+  };
+
+  const Preconditioner<PetscScalar, Space>& preconditioner() const override { return *m_preconditioner; }
+
+  std::unique_ptr<preconditioner_type> m_preconditioner;
+  bool m_check_spd;
+};
+
+}  // namespace prekond::petsc
