@@ -154,7 +154,7 @@ TEST_F(MpiDriverTest, OneRankIsThePlainCommandToTheLastBit) {
 
 TEST_F(MpiDriverTest, AdaptiveFsaiOfEachRanksRowsConverges) {
   const std::string problem =
-      "solve --generate elasticity3d:6 --precond adaptive_fsai -p max_steps=10 --repeat 2";
+      "solve --generate elasticity3d:6 --precond adaptive_fsai -p max_steps=10 -p rank_overlap=0 --repeat 2";
   const Json one = report_of(1, problem);
   for (const int ranks : {2, 3, 4, 7}) {
     const Json report = report_of(ranks, problem);
@@ -164,6 +164,39 @@ TEST_F(MpiDriverTest, AdaptiveFsaiOfEachRanksRowsConverges) {
     EXPECT_LE(report["preconditioner"]["nnz"].get<int>(), one["preconditioner"]["nnz"].get<int>());
     EXPECT_GT(report["preconditioner"]["nnz"].get<int>(), 540);
     EXPECT_GT(report["preconditioner"]["foreign_entries"].get<int>(), 0);
+  }
+}
+
+TEST_F(MpiDriverTest, InversesByRowsTakeTheIterationsOfOneRank) {
+  const auto iterations = [](int ranks, const std::string& arguments) {
+    return report_of(ranks, "solve " + arguments)["solver"]["iterations"].get<int>();
+  };
+  const std::string spd = "--generate elasticity3d:6,contrast=10 --solver cg --precond ",
+                    general = "--generate convection_diffusion3d:9 --solver gmres --precond ";
+  for (const std::string& arguments :
+       {spd + "fsai", spd + "adaptive_fsai -p rank_overlap=1000", spd + "isai -p kind=spd -p power=2",
+        spd + "fsai -p power=2 -p block_size=3 --partition metis", general + "nonsymmetric_fsai",
+        general + "spai", general + "isai"}) {
+    SCOPED_TRACE(arguments);
+    const int one = iterations(1, arguments);
+    for (const int ranks : {2, 3, 4, 7}) EXPECT_NEAR(iterations(ranks, arguments), one, 1) << ranks;
+  }
+  // Block Jacobi's known growth, and what overlap makes of it.
+  const std::string local = general + "ilu0 -p rank_overlap=";
+  EXPECT_GT(iterations(7, local + "0"), iterations(1, local + "0"));
+  EXPECT_LT(iterations(7, local + "2"), iterations(7, local + "0"));
+  EXPECT_GT(iterations(7, spd + "fsai -p rank_overlap=0"), iterations(7, spd + "fsai"));
+}
+
+TEST_F(MpiDriverTest, ProductsOfEveryFormatOverlapTheirMessages) {
+  const std::string problem = "solve --generate elasticity3d:6 --precond jacobi --spmv ";
+  const Json one = report_of(1, problem + "csr");
+  for (const std::string format : {"csr", "sell", "bcsr", "auto"}) {
+    const Json report = report_of(3, problem + format);
+    EXPECT_NEAR(report["solver"]["iterations"].get<int>(), one["solver"]["iterations"].get<int>(), 1);
+    if (format != "auto") {
+      EXPECT_EQ(report["matrix"]["product"]["format"], format);
+    }
   }
 }
 

@@ -12,7 +12,9 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <functional>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "testing/distributed_cases.hpp"
@@ -356,6 +358,87 @@ TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {
     const auto m = across<TypeParam>({"fsai", {}});
     EXPECT_THAT(message_of<InputError>([&] { m->numeric(space, a); }), HasSubstr("of all rows it is row 21"));
   });
+}
+
+/// Another matrix whose rows have larger numbers, as those of a matrix with more than 2^31 rows.
+template <class Space>
+class MatrixWithLargeNumbers : public DistributedMatrix<double, Space> {
+ public:
+  static constexpr std::int64_t offset = std::int64_t(3) << 40;
+
+  explicit MatrixWithLargeNumbers(std::shared_ptr<const DistributedMatrix<double, Space>> a)
+      : m_a(std::move(a)) {}
+
+  std::int64_t num_rows() const override { return m_a->num_rows(); }
+  std::int64_t num_cols() const override { return m_a->num_cols(); }
+  std::int64_t num_global_rows() const override { return m_a->num_global_rows() + offset; }
+  CsrView<double, Space> own_rows() const override { return m_a->own_rows(); }
+  std::int64_t global_number(std::int64_t column) const override {
+    return m_a->global_number(column) + offset;
+  }
+  Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
+    return shifted(m_a->global_numbers(space), offset);
+  }
+  const Operator<double, Space>& product() const override { return m_a->product(); }
+  const Reducer<double, Space>& reducer() const override { return m_a->reducer(); }
+  const VectorImport<double, Space>& column_import() const override { return m_a->column_import(); }
+  std::unique_ptr<const VectorImport<double, Space>> make_import(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    const Vector<const std::int64_t, Space> numbers = shifted(global, -offset);
+    return m_a->make_import(space, numbers);
+  }
+  RemoteRows<double, Space> remote_rows(const Space& space,
+                                        VectorView<const std::int64_t, Space> global) const override {
+    const Vector<const std::int64_t, Space> numbers = shifted(global, -offset);
+    auto rows = m_a->remote_rows(space, numbers);
+    auto columns = to_vector(rows.col_idxs);
+    for (auto& column : columns) column += offset;
+    rows.col_idxs = to_device<Space>(columns);
+    return rows;
+  }
+  std::unique_ptr<const DistributedMatrix<double, Space>> transposed(const Space& space) const override {
+    return std::make_unique<MatrixWithLargeNumbers>(
+        std::shared_ptr<const DistributedMatrix<double, Space>>(m_a->transposed(space)));
+  }
+  void together(const std::function<void()>& work) const override { m_a->together(work); }
+  double largest(double value) const override { return m_a->largest(value); }
+  void scatter(const Space&, VectorView<const double, Space>, VectorView<double, Space>) const override {}
+  void gather(const Space&, VectorView<const double, Space>, VectorView<double, Space>) const override {}
+
+ private:
+  template <class Numbers>
+  static Vector<const std::int64_t, Space> shifted(const Numbers& numbers, std::int64_t by) {
+    auto all = to_vector(numbers);
+    for (auto& number : all) number += by;
+    return to_device<Space>(all);
+  }
+  std::shared_ptr<const DistributedMatrix<double, Space>> m_a;
+};
+
+TYPED_TEST(DistributedPreconditionerTest, NumbersMayHave64Bits) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("convection_diffusion3d:4");
+  const Parts parts = consecutive_parts({20, 0, 30, 14});
+  for (const Setup& setup :
+       {Setup{"nonsymmetric_fsai", {{"power", "2"}}}, Setup{"spai", {}}, Setup{"ilu0", {}, 2}}) {
+    run_ranks(4, [&](const Rank& rank) {
+      const auto a = std::make_shared<MatrixOfRank<double, TypeParam>>(rank, whole, parts);
+      const MatrixWithLargeNumbers<TypeParam> large(a);
+      const auto m = across<TypeParam>(setup), of_large = across<TypeParam>(setup);
+      m->numeric(space, *a);
+      of_large->numeric(space, large);
+      const auto& own = parts[rank.rank];
+      const MultiVector<double, TypeParam> x("x", own.size(), 1), y("y", own.size(), 1),
+          z("z", own.size(), 1);
+      Kokkos::deep_copy(column(x, 0), to_device<TypeParam>(entries(own, 0)));
+      m->apply(space, x, y, *m->make_workspace(space, 1));
+      of_large->apply(space, x, z, *of_large->make_workspace(space, 1));
+      space.fence();
+      EXPECT_EQ(columns_of(z), columns_of(y)) << setup.name;
+      for (const auto number : to_vector(of_large->rows().remote_numbers))
+        EXPECT_GE(number, MatrixWithLargeNumbers<TypeParam>::offset);
+    });
+  }
 }
 
 TYPED_TEST(DistributedPreconditionerTest, StorageIsThatOfTheOptions) {
