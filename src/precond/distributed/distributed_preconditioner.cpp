@@ -25,12 +25,12 @@ constexpr int adaptive_levels = 4;
 
 template <class Scalar, class Space>
 struct DiagonalExtremes {
-  CsrView<Scalar, Space> a;
+  CsrGraphView<Space> graph;
+  VectorView<const Scalar, Space> values;
   KOKKOS_FUNCTION void operator()(std::int64_t i, double& least, double& largest) const {
-    const CsrGraphView<Space> graph(a);
     const std::size_t k = graph.first_from(i, i);
-    if (k == a.row_ptrs(i + 1) || a.col_idxs(k) != i) return;
-    const double size = Kokkos::abs(to_double(a.values(k)));
+    if (k == graph.row_ptrs(i + 1) || graph.col_idxs(k) != i) return;
+    const double size = Kokkos::abs(to_double(values(k)));
     least = size < least ? size : least;
     largest = size > largest ? size : largest;
   }
@@ -187,8 +187,8 @@ void DistributedPreconditioner<Scalar, Space>::find_diagonals(const Space& space
   double least = std::numeric_limits<double>::max(), most = 0;
   Kokkos::parallel_reduce("prekond::distributed::diagonals",
                           Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows()),
-                          DiagonalExtremes<Scalar, Space>{a.own_rows()}, Kokkos::Min<double>(least),
-                          Kokkos::Max<double>(most));
+                          DiagonalExtremes<Scalar, Space>{a.own_rows(), a.own_rows().values},
+                          Kokkos::Min<double>(least), Kokkos::Max<double>(most));
   m_least = -a.largest(-least);
   m_largest = a.largest(most);
   const bool usable = m_least > 0 && std::isfinite(m_largest);
