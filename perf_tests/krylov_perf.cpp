@@ -104,9 +104,9 @@ double iteration_time(benchmark::State& state, const Case& the_case, const Probl
   const double time =
       (many.seconds - few.seconds) / double(std::max<std::int64_t>(1, many.iterations - few.iterations));
   const double k = double(columns.x.extent(1)), groups = double((columns.x.extent(1) + 3) / 4);
-  const double bytes =
-      the_case.products * (groups * double(problem.a.bytes()) + k * double(m_bytes)) +
-      8 * k * (the_case.passes + (m ? 2 * the_case.products + the_case.more : 0)) * double(problem.a.num_rows);
+  const double bytes = the_case.products * (groups * double(problem.a.bytes()) + k * double(m_bytes)) +
+                       8 * k * (the_case.passes + (m ? 2 * the_case.products + the_case.more : 0)) *
+                           double(problem.a.num_rows);
   state.counters["iterations"] = double(many.iterations);
   state.counters["bytes"] = bytes;
   state.counters["bytes_per_second"] = bytes / time;
