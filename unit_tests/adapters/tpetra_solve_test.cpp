@@ -83,6 +83,19 @@ TEST(TpetraReducer, ASumInTwoHalvesIsTheSameSum) {
   }
 }
 
+TEST(TpetraReducer, SumsComplexNumbersInTwoHalves) {
+  using Complex = Kokkos::complex<double>;
+  const TpetraSpace space;
+  const tpetra::CommReducer<Complex, TpetraSpace> reducer(world());
+  const double rank = my_rank(), size = num_ranks();
+  const auto values = to_device<TpetraSpace>(std::vector<Complex>{{1.0, rank}, {-rank, 2.0}, {0.5, 0.0}});
+  reducer.start(space, values);
+  reducer.finish(space);
+  space.fence();
+  const double ranks = size * (size - 1) / 2;
+  EXPECT_EQ(to_vector(values), (std::vector<Complex>{{size, ranks}, {-ranks, 2 * size}, {0.5 * size, 0.0}}));
+}
+
 TEST(TpetraReducer, AStartDoesNotWaitForOtherRanks) {
   const TpetraSpace space;
   const tpetra::CommReducer<double, TpetraSpace> reducer(world());

@@ -94,7 +94,9 @@ TYPED_TEST(RanksTest, ARandomVectorIsOneOfTheSeedAndTheNumberOfRowsToo) {
     ASSERT_LE(v[i], 1);
     sum += v[i] / 1000;
     square += v[i] * v[i] / 1000;
-    if (i > 0) EXPECT_NE(v[i], v[i - 1]);
+    if (i > 0) {
+      EXPECT_NE(v[i], v[i - 1]);
+    }
   }
   EXPECT_NEAR(sum, 0, 0.06);
   EXPECT_NEAR(square, 1.0 / 3, 0.04);
