@@ -91,40 +91,59 @@ class LocalMatrix {
 };
 
 /// Global sums over an MPI communicator: one all-reduce for the k values of a step, after a fence. A device's
-/// values go through the host's pinned memory.
+/// values go through the host's pinned memory. A sum that was started is an MPI_Iallreduce. The object is for
+/// one thread at a time.
 template <class Space>
 class CommReducer : public Reducer<PetscScalar, Space> {
  public:
-  explicit CommReducer(MPI_Comm comm)
-      : m_comm(comm),
-        m_mine("prekond::petsc::reducer::mine", most),
-        m_all("prekond::petsc::reducer::all", most) {
-    MPI_Comm_size(comm, &m_size);
+  explicit CommReducer(MPI_Comm comm) : m_comm(comm) { MPI_Comm_size(comm, &m_size); }
+  ~CommReducer() override {
+    if (m_request != MPI_REQUEST_NULL) MPI_Wait(&m_request, MPI_STATUS_IGNORE);  // something threw meanwhile
   }
+  CommReducer(const CommReducer&) = delete;
+  CommReducer& operator=(const CommReducer&) = delete;
 
   void sum(const Space& space, VectorView<PetscScalar, Space> values) const override {
-    if (m_size == 1) return;
-    for (std::size_t first = 0; first < values.extent(0); first += most)
-      sum_some(space, VectorView<PetscScalar, Space>(values.data() + first,
-                                                     std::min(most, values.extent(0) - first)));
+    if (m_size == 1 || values.extent(0) == 0) return;
+    fetch(space, values);
+    MPI_Allreduce(m_mine.data(), m_all.data(), static_cast<int>(values.extent(0)), MPIU_SCALAR, MPIU_SUM,
+                  m_comm);
+    put_back(space, values);
+  }
+
+  void start(const Space& space, VectorView<PetscScalar, Space> values) const override {
+    if (m_size == 1 || values.extent(0) == 0) return;
+    fetch(space, values);
+    m_started = values;
+    MPI_Iallreduce(m_mine.data(), m_all.data(), static_cast<int>(values.extent(0)), MPIU_SCALAR, MPIU_SUM,
+                   m_comm, &m_request);
+  }
+  void finish(const Space& space) const override {
+    if (m_request == MPI_REQUEST_NULL) return;
+    MPI_Wait(&m_request, MPI_STATUS_IGNORE);
+    put_back(space, m_started);
   }
 
  private:
-  static constexpr std::size_t most = 64;  // the solvers sum up to five values at once
   using Buffer = prekond::impl::MessageVector<PetscScalar, Space>;
 
-  void sum_some(const Space& space, VectorView<PetscScalar, Space> values) const {
-    const std::size_t count = values.extent(0);
-    const Buffer mine(m_mine.data(), count), all(m_all.data(), count);
-    Kokkos::deep_copy(space, mine, values);
-    space.fence("prekond::petsc::reducer::sum");  // also behind the last use of `all`
-    MPI_Allreduce(mine.data(), all.data(), static_cast<int>(count), MPIU_SCALAR, MPIU_SUM, m_comm);
-    Kokkos::deep_copy(space, values, all);
+  void fetch(const Space& space, const VectorView<PetscScalar, Space>& values) const {
+    if (m_mine.extent(0) < values.extent(0)) {
+      m_mine = Buffer("prekond::petsc::reducer::mine", values.extent(0));
+      m_all = Buffer("prekond::petsc::reducer::all", values.extent(0));
+    }
+    Kokkos::deep_copy(space, Buffer(m_mine.data(), values.extent(0)), values);
+    space.fence("prekond::petsc::reducer::sum");  // also behind the last use of m_all
+  }
+  void put_back(const Space& space, const VectorView<PetscScalar, Space>& values) const {
+    Kokkos::deep_copy(space, values, Buffer(m_all.data(), values.extent(0)));
   }
 
   MPI_Comm m_comm;
   int m_size = 1;
-  Buffer m_mine, m_all;
+  mutable Buffer m_mine, m_all;
+  mutable VectorView<PetscScalar, Space> m_started;
+  mutable MPI_Request m_request = MPI_REQUEST_NULL;
 };
 
 }  // namespace prekond::petsc
