@@ -192,6 +192,21 @@ TEST_F(MpiDriverTest, MoreRanksThanRows) {
   }
 }
 
+TEST_F(MpiDriverTest, MoreRanksThanRowsOfAFile) {
+  run(1, "generate tridiagonal:3 -q -o three.mtx");
+  for (const char* partition : {"rows", "metis"}) {
+    const Json report = report_of(
+        7, std::string("solve three.mtx --solution x.mtx --precond jacobi --partition ") + partition);
+    EXPECT_EQ(report["distribution"]["read_by"], "all");
+    EXPECT_EQ(report["distribution"]["most_rows"], 1);
+    EXPECT_EQ(report["distribution"]["fewest_rows"], 0);
+    EXPECT_EQ(report["distribution"]["cut_entries"], 4);
+    EXPECT_EQ(report["distribution"]["most_neighbors"], 2);
+    for (const double value : solution("x.mtx")) EXPECT_NEAR(value, 1, 1e-5);
+    EXPECT_EQ(solution("x.mtx").size(), 3u);
+  }
+}
+
 TEST_F(MpiDriverTest, VectorsOfFiles) {
   report_of(2, "solve --generate poisson2d:15 --rhs random --rtol 1e-10 --solution x.mtx");
   const Json again = report_of(3, "solve --generate poisson2d:15 --rhs random --rtol 1e-9 --x0 x.mtx");
