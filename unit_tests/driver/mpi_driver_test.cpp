@@ -322,6 +322,7 @@ TEST_F(MpiDriverTest, PartitionsThatCannotBe) {
   expect_error(run(2, solve + "half.mtx"), 2, 3, {"half.mtx: row 2 is in part 0.5"});
   std::ofstream(file("short.mtx")) << "%%MatrixMarket matrix array real general\n2 1\n0\n1\n";
   expect_error(run(2, solve + "short.mtx"), 2, 3, {"short.mtx:2", "a vector of length 9 is wanted"});
+  EXPECT_EQ(run(1, solve + "parts.mtx").codes, std::vector<int>(1, 0));  // there is nothing to distribute
   expect_error(run(2, solve + "metiss"), 2, 2, {"--partition takes rows, metis or a FILE.mtx"});
   expect_error(run(2, solve + "missing.mtx"), 2, 3, {"missing.mtx"});
   expect_error(run(2, solve + "parts.mtx --report parts.mtx"), 2, 2, {"would overwrite --partition"});
