@@ -250,7 +250,7 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
   PartitionChoice choice{settings.partition, {}};
   processes.only_first([&] {
     whole = make_whole<Scalar>(space, settings, input, needs, progress);
-    if (choice.by_file())
+    if (choice.by_file() && !processes.alone())
       choice.parts = parts_in_order<Scalar>(
           space, read_parts(choice.name, whole.matrix.source.num_rows, processes.size()), whole);
   });

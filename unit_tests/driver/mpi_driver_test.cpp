@@ -225,6 +225,21 @@ TEST_F(MpiDriverTest, MoreRanksThanRows) {
   }
 }
 
+TEST_F(MpiDriverTest, MoreRanksThanRowsOfAFile) {
+  run(1, "generate tridiagonal:3 -q -o three.mtx");
+  for (const char* partition : {"rows", "metis"}) {
+    const Json report = report_of(
+        7, std::string("solve three.mtx --solution x.mtx --precond jacobi --partition ") + partition);
+    EXPECT_EQ(report["distribution"]["read_by"], "all");
+    EXPECT_EQ(report["distribution"]["most_rows"], 1);
+    EXPECT_EQ(report["distribution"]["fewest_rows"], 0);
+    EXPECT_EQ(report["distribution"]["cut_entries"], 4);
+    EXPECT_EQ(report["distribution"]["most_neighbors"], 2);
+    for (const double value : solution("x.mtx")) EXPECT_NEAR(value, 1, 1e-5);
+    EXPECT_EQ(solution("x.mtx").size(), 3u);
+  }
+}
+
 TEST_F(MpiDriverTest, VectorsOfFiles) {
   report_of(2, "solve --generate poisson2d:15 --rhs random --rtol 1e-10 --solution x.mtx");
   const Json again = report_of(3, "solve --generate poisson2d:15 --rhs random --rtol 1e-9 --x0 x.mtx");
@@ -340,6 +355,7 @@ TEST_F(MpiDriverTest, PartitionsThatCannotBe) {
   expect_error(run(2, solve + "half.mtx"), 2, 3, {"half.mtx: row 2 is in part 0.5"});
   std::ofstream(file("short.mtx")) << "%%MatrixMarket matrix array real general\n2 1\n0\n1\n";
   expect_error(run(2, solve + "short.mtx"), 2, 3, {"short.mtx:2", "a vector of length 9 is wanted"});
+  EXPECT_EQ(run(1, solve + "parts.mtx").codes, std::vector<int>(1, 0));  // there is nothing to distribute
   expect_error(run(2, solve + "metiss"), 2, 2, {"--partition takes rows, metis or a FILE.mtx"});
   expect_error(run(2, solve + "missing.mtx"), 2, 3, {"missing.mtx"});
   expect_error(run(2, solve + "parts.mtx --report parts.mtx"), 2, 2, {"would overwrite --partition"});

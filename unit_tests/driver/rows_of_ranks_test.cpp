@@ -12,6 +12,7 @@
 
 #include "driver/row_parts_mpi.hpp"
 #include "driver/symmetry_of_parts.hpp"
+#include "driver/table.hpp"
 #include "testing/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -308,8 +309,7 @@ std::string nearly_symmetric(int rows,
   std::string text = "%%MatrixMarket matrix coordinate real general\n" + std::to_string(rows) + " " +
                      std::to_string(rows) + " " + std::to_string(entries.size()) + "\n";
   for (const auto& [place, value] : entries)
-    text += std::to_string(place.first + 1) + " " + std::to_string(place.second + 1) + " " +
-            std::to_string(value) + "\n";
+    text += format("%d %d %.17g\n", place.first + 1, place.second + 1, value);
   return text;
 }
 
@@ -341,6 +341,9 @@ TEST_F(RowsOfRanks, SymmetryIsThatOfTheWhole) {
       },
       [](Entries& e) {
         e[{30, 31}] = 1e-12, e.erase({31, 30}), e[{12, 12}] = 1e-30;
+      },
+      [](Entries& e) {
+        e[{30, 31}] = 0.5, e[{31, 30}] = 0.5 + 1e-9, e[{30, 30}] = 1e8, e[{31, 31}] = 1e-8;
       },
       [](Entries& e) {
         e[{1, 50}] = 0, e.erase({50, 1});

@@ -121,6 +121,7 @@ TEST_F(MatrixMarketShare, ErrorsAreThoseOfOneReader) {
   expect_like_one_reader(with(with(good, 200, "1 x 1"), 100, "1 1 1e999"));
   expect_like_one_reader(good + "1 1 1\n");
   expect_like_one_reader(good + "%\n\n1 x 1\n");
+  expect_like_one_reader(lower + "3 39 1\n");
   expect_like_one_reader(with(good, 100, "%"));
   expect_like_one_reader(with(with(good, 100, "%"), 300, "1 x"));
   expect_like_one_reader(banner + "general\n2147483647 2147483647 1\n1 1 1\n");
@@ -150,6 +151,13 @@ TEST_F(MatrixMarketShare, WhatIsWrongWithTheWholeFile) {
   for (const bool compressed : {false, true}) {
     const std::string path = m_folder.write("blank.mtx", compressed ? gzipped(blank) : blank);
     EXPECT_THAT(error_of(path, 3, impl::share_block_size), HasSubstr("nearly all is blank or comment"));
+    // Who inflates stops where one reader does.
+    if (compressed)
+      for (const int part : {0, 2}) {
+        const auto share = impl::read_market_share<double>(path, part, 3);
+        ASSERT_TRUE(share.error);
+        EXPECT_EQ(share.error->text, error_of(path, 1, impl::share_block_size));
+      }
   }
 }
 
