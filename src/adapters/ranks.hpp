@@ -68,8 +68,8 @@ inline Breakdowns merged_breakdowns(const Ranks& ranks, const Breakdowns& mine,
   constexpr long long none = std::numeric_limits<long long>::max();
   const long long first = mine.count > 0 ? first_global_row : none;
   all.first_row = ranks.min(first);
-  const int owner =
-      static_cast<int>(ranks.min(static_cast<long long>(first == all.first_row ? ranks.rank() : ranks.size())));
+  const int owner = static_cast<int>(
+      ranks.min(static_cast<long long>(first == all.first_row ? ranks.rank() : ranks.size())));
   all.first_pivot = mine.first_pivot;
   ranks.broadcast(owner, &all.first_pivot, sizeof(all.first_pivot));
   const auto actions = gather(ranks, mine.count > 0 ? mine.action : std::string());

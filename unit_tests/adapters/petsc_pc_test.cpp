@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/petsc_matrices.hpp"
 #include "testing/temporary_folder.hpp"
+#include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -173,6 +174,22 @@ TEST_F(PetscPc, SeveralVectorsAtOnce) {
       check(MatDenseRestoreColumnVecRead(y.get(), v, &column));
     }
   }
+}
+
+TEST_F(PetscPc, AnApplicationWorksOnPetscsMemory) {
+  const OwnedMat a = assemble(problem("poisson2d:9"), equal_parts(81));
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  const OwnedVec x = right_hand_side(a.get());
+  OwnedVec y;
+  check(VecDuplicate(x.get(), y.receive()));
+  check(PCSetUp(pc.get()));
+  check(PCApply(pc.get(), x.get(), y.get()));
+  const ToolEvents events;
+  check(PCApply(pc.get(), x.get(), y.get()));
+  EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+  EXPECT_THAT(events.kernels(), ::testing::AllOf(::testing::Not(::testing::IsEmpty()),
+                                                 ::testing::Each(HasSubstr("prekond::"))));
+  EXPECT_THAT(events.fences(), ::testing::SizeIs(is_host_space<PetscSpace> ? 0 : 1));
 }
 
 TEST_F(PetscPc, TransposesOfSymmetricInverses) {

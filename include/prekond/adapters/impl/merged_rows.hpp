@@ -12,7 +12,9 @@ struct AddRowPtrs {
   CsrView<Scalar, Space> own;
   CsrView<Scalar, Space> others;
   VectorView<std::size_t, Space> row_ptrs;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { row_ptrs(i) = own.row_ptrs(i) + others.row_ptrs(i); }
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    row_ptrs(i) = own.row_ptrs(i) + others.row_ptrs(i);
+  }
 };
 
 /// A team's block of rows, a vector of lanes a row: first the entries of `own`, then those of `others`.

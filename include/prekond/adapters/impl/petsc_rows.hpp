@@ -22,10 +22,9 @@ template <class To, class From, class Space>
 Vector<To, Space> converted(const Space& space, const Vector<const From, Space>& from,
                             const std::string& label) {
   const auto to = allocate<Vector<To, Space>>(space, label, from.extent(0));
-  Kokkos::parallel_for(
-      "prekond::petsc::convert",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, from.extent(0)),
-      ConvertEntries<To, From, Space>{from, to});
+  Kokkos::parallel_for("prekond::petsc::convert",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, from.extent(0)),
+                       ConvertEntries<To, From, Space>{from, to});
   return to;
 }
 
@@ -146,7 +145,7 @@ class AijRows {
 /// What a rank has of an AIJ matrix: its rows in its own columns, and in those of other ranks.
 struct AijParts {
   Mat own = nullptr;
-  Mat others = nullptr;                      ///< null for a MATSEQAIJ
+  Mat others = nullptr;                         ///< null for a MATSEQAIJ
   const PetscInt* numbers_of_others = nullptr;  ///< the global number of each column of `others`, ascending
 };
 
