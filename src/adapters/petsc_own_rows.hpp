@@ -14,7 +14,7 @@
 namespace prekond::petsc {
 
 /// The inverse behind a PC: each rank's preconditioner acts on the rank's own rows and columns (block Jacobi
-/// over the ranks). Its phases are collective, and where a rank fails all throw; `apply` is the rank's alone.
+/// over the ranks). `numeric` is collective, and where a rank fails all throw; `apply` is the rank's alone.
 template <class Space>
 class OwnRowsInverse {
  public:
@@ -23,18 +23,13 @@ class OwnRowsInverse {
   OwnRowsInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
       : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
 
-  void symbolic(const Space& space, Mat a) {
-    together(a, [&] {
-      const OwnBlock block(a);
-      m_preconditioner->symbolic(space, LocalMatrix<Space>(space, block.mat).view());
-    });
-  }
-
+  /// The first call looks at the pattern too.
   void numeric(const Space& space, Mat a) {
     together(a, [&] {
       const OwnBlock block(a);
       const LocalMatrix<Space> local(space, block.mat);
       if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
+      m_workspace = nullptr;  // of the setup before
       m_preconditioner->numeric(space, local.view());
       m_report = m_preconditioner->report();
       m_report.foreign_columns = block.foreign_columns;
