@@ -160,10 +160,15 @@ TEST_F(PetscPc, SeveralVectorsAtOnce) {
   PetscInt n = 0;
   check(MatGetLocalSize(a.get(), &n, nullptr));
   for (const PetscInt k : {1, 5, 2}) {
+    // Their columns lie further apart than they are long, and at another distance each.
+    std::vector<PetscScalar> x_memory((n + 3) * k, 0), y_memory((n + 5) * k, std::nan(""));
     OwnedMat x, y;
-    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, nullptr, x.receive()));
-    check(MatSetRandom(x.get(), nullptr));
-    check(MatDuplicate(x.get(), MAT_DO_NOT_COPY_VALUES, y.receive()));
+    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, x_memory.data(), x.receive()));
+    check(MatDenseSetLDA(x.get(), n + 3));
+    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, y_memory.data(), y.receive()));
+    check(MatDenseSetLDA(y.get(), n + 5));
+    for (PetscInt v = 0; v < k; ++v)
+      for (PetscInt i = 0; i < n; ++i) x_memory[v * (n + 3) + i] = 1 + (i * 7 + v * 11) % 13;
     check(PCMatApply(pc.get(), x.get(), y.get()));
     for (PetscInt v = 0; v < k; ++v) {
       Vec column = nullptr;
@@ -292,6 +297,19 @@ TEST_F(PetscPc, AFailedSetupIsNoEnd) {
   check(PCSetUp(pc.get()));
   const OwnedVec x = right_hand_side(a.get());
   EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "fsai", {}, own_entries(x.get())));
+}
+
+TEST_F(PetscPc, AMatrixThatIsNotSymmetricIsRefusedWhereThatMatters) {
+  std::vector<std::vector<double>> dense(36, std::vector<double>(36, 0));
+  for (int i = 0; i < 36; ++i) dense[i][i] = 4;
+  dense[1][0] = -1;
+  const OwnedMat a = assemble(sparse(dense), parts_of_one(36, num_ranks() - 1));
+  ErrorText errors;
+  EXPECT_THAT(errors.of(PCSetUp(make_pc(a.get(), "adaptive_fsai").get())), HasSubstr("symmetric"));
+  check(PCSetUp(make_pc(a.get(), "spai").get()));
+  const OwnedPC unchecked = make_pc(a.get(), "adaptive_fsai");
+  check(PCPrekondSetOption(unchecked.get(), "check_input", "off"));
+  check(PCSetUp(unchecked.get()));
 }
 
 TEST_F(PetscPc, BreakdownsHaveGlobalRows) {
