@@ -17,4 +17,8 @@ if(PkgConfig_FOUND AND NOT TARGET PkgConfig::PETSC)
   endif()
   pkg_check_modules(PETSC QUIET IMPORTED_TARGET GLOBAL PETSc>=3.23)
   set(ENV{PKG_CONFIG_PATH} "${_prekond_pkg_config_path}")
+  if(TARGET PkgConfig::PETSC)
+    # Debian's file has flags of its own for compilers (-D_FORTIFY_SOURCE=2), which are for its packages.
+    set_property(TARGET PkgConfig::PETSC PROPERTY INTERFACE_COMPILE_OPTIONS "")
+  endif()
 endif()

@@ -279,7 +279,7 @@ fill_root() {
 # ---------------------------------------------------------------------------------------------- choosing a toolchain
 
 # probe SUITE FOLDER [RUNNER...]: do CMake and the compiler find all dependencies and link a Kokkos program? For the suite
-# trilinos one with Tpetra, Ifpack2 and Belos, which also has to run on two ranks.
+# trilinos one with Tpetra, Ifpack2 and Belos, which also has to run on two ranks, and one with PETSc.
 probe() {
   local folder=$2 options=(-G Ninja)
   [[ $1 != trilinos ]] || options+=(-DTRILINOS=ON)
@@ -310,6 +310,11 @@ if(TRILINOS)
   target_link_libraries(probe_trilinos Tpetra::all_libs Ifpack2::all_libs Belos::all_libs MPI::MPI_CXX)
   add_custom_command(TARGET probe_trilinos POST_BUILD VERBATIM
     COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} 2 --oversubscribe $<TARGET_FILE:probe_trilinos>)
+  find_package(PkgConfig REQUIRED)
+  pkg_check_modules(PETSC REQUIRED IMPORTED_TARGET PETSc)
+  add_executable(probe_petsc petsc.cpp)
+  target_link_libraries(probe_petsc PkgConfig::PETSC MPI::MPI_CXX)
+  add_custom_command(TARGET probe_petsc POST_BUILD COMMAND probe_petsc VERBATIM)
 endif()
 CMAKE
   cat >"$folder/probe.cpp" <<'CPP'
@@ -343,6 +348,14 @@ int main(int argc, char** argv) {
   Belos::SolverFactory<double, Vector, Tpetra::Operator<>> factory;
   const auto solver = factory.create("CG", Teuchos::parameterList());
   return solver.is_null() || matrix->getGlobalNumRows() != 10;
+}
+CPP
+  cat >"$folder/petsc.cpp" <<'CPP'
+#include <petscksp.h>
+int main(int argc, char** argv) {
+  KSP ksp = nullptr;
+  return PetscInitialize(&argc, &argv, nullptr, nullptr) || KSPCreate(PETSC_COMM_WORLD, &ksp) || KSPDestroy(&ksp) ||
+         PetscFinalize();
 }
 CPP
   [[ $# -gt 0 ]] || have ninja || options+=(-G "Unix Makefiles")

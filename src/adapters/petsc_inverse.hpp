@@ -18,7 +18,7 @@ template <class Space>
 class PcInverse {
  public:
   virtual ~PcInverse() = default;
-  virtual void symbolic(const Space& space, Mat a) = 0;
+  /// The first call looks at the pattern too.
   virtual void numeric(const Space& space, Mat a) = 0;
   virtual const char* extent() const = 0;  ///< what it acts on, in words
 
@@ -44,6 +44,8 @@ class PcInverse {
 
  protected:
   virtual const Preconditioner<PetscScalar, Space>& preconditioner() const = 0;
+  /// That of the setup before.
+  void forget_workspace() { m_workspace = nullptr; }
 
   /// For work in which a rank talks to no other.
   template <class Work>
@@ -75,13 +77,11 @@ class AcrossRanksInverse : public PcInverse<Space> {
   AcrossRanksInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
       : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
 
-  void symbolic(const Space& space, Mat a) override {
-    m_preconditioner->symbolic(space, DistributedAijMatrix<Space>(space, a));
-  }
   void numeric(const Space& space, Mat a) override {
     const DistributedAijMatrix<Space> matrix(space, a);
     if (m_check_spd)
       this->together(a, [&] { check_local_spd_input<PetscScalar, Space>(space, matrix.own_rows()); });
+    this->forget_workspace();
     m_preconditioner->numeric(space, matrix);
     this->m_report = m_preconditioner->report();
     if (!matrix.rows().copied().empty()) this->m_report.notes.push_back(matrix.rows().copied());
@@ -105,18 +105,12 @@ class OwnRowsInverse : public PcInverse<Space> {
   OwnRowsInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
       : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
 
-  void symbolic(const Space& space, Mat a) override {
-    this->together(a, [&] {
-      const OwnBlock block(a);
-      m_preconditioner->symbolic(space, LocalMatrix<Space>(space, block.mat).view());
-    });
-  }
-
   void numeric(const Space& space, Mat a) override {
     this->together(a, [&] {
       const OwnBlock block(a);
       const LocalMatrix<Space> local(space, block.mat);
       if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
+      this->forget_workspace();
       m_preconditioner->numeric(space, local.view());
       this->m_report = m_preconditioner->report();
       this->m_report.foreign_columns = block.foreign_columns;

@@ -81,14 +81,12 @@ class PrekondPc {
   }
 
   void set_up(Mat a, bool is_new_pattern) {
-    const bool begins = is_new_pattern || m_is_new || !m_inverse;
-    if (begins) {
+    if (is_new_pattern || m_is_new || !m_inverse) {
       m_inverse.reset();  // its memory is free before the next one needs as much
       m_is_new = true;    // until all has worked
       m_inverse = make_inverse(a);
     }
     try {
-      if (begins) m_inverse->symbolic(m_space, a);
       m_inverse->numeric(m_space, a);
     } catch (...) {
       m_inverse.reset();  // the next setup begins anew

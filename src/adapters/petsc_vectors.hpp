@@ -67,126 +67,62 @@ class ColumnsBuffer {
   MultiVector<PetscScalar, Space> m_memory;
 };
 
-/// A vector of PETSc's to be read, as long as the object lives. On the host PETSc brings it there.
-template <class Space>
-class ReadVec {
- public:
-  explicit ReadVec(Vec x) : m_x(x) {
-    m_columns.rows = m_columns.stride = local_size(x);
-    m_columns.count = 1;
-    if constexpr (is_host_space<Space>)
-      check(VecGetArrayRead(x, &m_columns.data));
-    else
-      check(VecGetArrayReadAndMemType(x, &m_columns.data, &m_columns.type));
-  }
-  ReadVec(const ReadVec&) = delete;
-  ReadVec& operator=(const ReadVec&) = delete;
-  ~ReadVec() {
-    if constexpr (is_host_space<Space>)
-      static_cast<void>(VecRestoreArrayRead(m_x, &m_columns.data));
-    else
-      static_cast<void>(VecRestoreArrayReadAndMemType(m_x, &m_columns.data));
-  }
-  const Columns<const PetscScalar>& columns() const { return m_columns; }
+/// The sizes of a vector, and of a MATDENSE, on this rank.
+template <class T>
+Columns<T> columns_of(Vec x) {
+  PetscInt rows = 0;
+  check(VecGetLocalSize(x, &rows));
+  const auto n = static_cast<std::size_t>(rows);
+  return {nullptr, n, n, 1, PETSC_MEMTYPE_HOST};
+}
+template <class T>
+Columns<T> columns_of(Mat x) {
+  PetscInt rows = 0, stride = 0, count = 0;
+  check(MatGetLocalSize(x, &rows, nullptr));
+  check(MatGetSize(x, nullptr, &count));
+  check(MatDenseGetLDA(x, &stride));
+  return {nullptr, static_cast<std::size_t>(rows), static_cast<std::size_t>(stride),
+          static_cast<std::size_t>(count), PETSC_MEMTYPE_HOST};
+}
 
-  static std::size_t local_size(Vec x) {
-    PetscInt n = 0;
-    check(VecGetLocalSize(x, &n));
-    return static_cast<std::size_t>(n);
+/// PETSc's array of a vector or a MATDENSE, taken by `get` and given back by `restore`, or by those for any
+/// memory where `Space` is a device's: for the host PETSc brings it there.
+template <class Space, class Object, class T, auto get, auto restore, auto get_anywhere,
+          auto restore_anywhere>
+class TakenArray {
+ public:
+  explicit TakenArray(Object object) : m_object(object), m_columns(columns_of<T>(object)) {
+    if constexpr (is_host_space<Space>)
+      check(get(object, &m_columns.data));
+    else
+      check(get_anywhere(object, &m_columns.data, &m_columns.type));
   }
+  TakenArray(const TakenArray&) = delete;
+  TakenArray& operator=(const TakenArray&) = delete;
+  ~TakenArray() {
+    if constexpr (is_host_space<Space>)
+      static_cast<void>(restore(m_object, &m_columns.data));
+    else
+      static_cast<void>(restore_anywhere(m_object, &m_columns.data));
+  }
+  const Columns<T>& columns() const { return m_columns; }
 
  private:
-  Vec m_x;
-  Columns<const PetscScalar> m_columns;
+  Object m_object;
+  Columns<T> m_columns;
 };
 
-/// One to be written.
 template <class Space>
-class WriteVec {
- public:
-  explicit WriteVec(Vec y) : m_y(y) {
-    m_columns.rows = m_columns.stride = ReadVec<Space>::local_size(y);
-    m_columns.count = 1;
-    if constexpr (is_host_space<Space>)
-      check(VecGetArrayWrite(y, &m_columns.data));
-    else
-      check(VecGetArrayWriteAndMemType(y, &m_columns.data, &m_columns.type));
-  }
-  WriteVec(const WriteVec&) = delete;
-  WriteVec& operator=(const WriteVec&) = delete;
-  ~WriteVec() {
-    if constexpr (is_host_space<Space>)
-      static_cast<void>(VecRestoreArrayWrite(m_y, &m_columns.data));
-    else
-      static_cast<void>(VecRestoreArrayWriteAndMemType(m_y, &m_columns.data));
-  }
-  const Columns<PetscScalar>& columns() const { return m_columns; }
-
- private:
-  Vec m_y;
-  Columns<PetscScalar> m_columns;
-};
-
-/// The columns of a MATDENSE, to be read.
+using ReadVec = TakenArray<Space, Vec, const PetscScalar, VecGetArrayRead, VecRestoreArrayRead,
+                           VecGetArrayReadAndMemType, VecRestoreArrayReadAndMemType>;
 template <class Space>
-class ReadDense {
- public:
-  explicit ReadDense(Mat x) : m_x(x) {
-    PetscInt rows = 0, stride = 0, count = 0;
-    check(MatGetLocalSize(x, &rows, nullptr));
-    check(MatGetSize(x, nullptr, &count));
-    check(MatDenseGetLDA(x, &stride));
-    m_columns = {nullptr, static_cast<std::size_t>(rows), static_cast<std::size_t>(stride),
-                 static_cast<std::size_t>(count), PETSC_MEMTYPE_HOST};
-    if constexpr (is_host_space<Space>)
-      check(MatDenseGetArrayRead(x, &m_columns.data));
-    else
-      check(MatDenseGetArrayReadAndMemType(x, &m_columns.data, &m_columns.type));
-  }
-  ReadDense(const ReadDense&) = delete;
-  ReadDense& operator=(const ReadDense&) = delete;
-  ~ReadDense() {
-    if constexpr (is_host_space<Space>)
-      static_cast<void>(MatDenseRestoreArrayRead(m_x, &m_columns.data));
-    else
-      static_cast<void>(MatDenseRestoreArrayReadAndMemType(m_x, &m_columns.data));
-  }
-  const Columns<const PetscScalar>& columns() const { return m_columns; }
-
- private:
-  Mat m_x;
-  Columns<const PetscScalar> m_columns;
-};
-
-/// To be written.
+using WriteVec = TakenArray<Space, Vec, PetscScalar, VecGetArrayWrite, VecRestoreArrayWrite,
+                            VecGetArrayWriteAndMemType, VecRestoreArrayWriteAndMemType>;
 template <class Space>
-class WriteDense {
- public:
-  explicit WriteDense(Mat y) : m_y(y) {
-    PetscInt rows = 0, stride = 0, count = 0;
-    check(MatGetLocalSize(y, &rows, nullptr));
-    check(MatGetSize(y, nullptr, &count));
-    check(MatDenseGetLDA(y, &stride));
-    m_columns = {nullptr, static_cast<std::size_t>(rows), static_cast<std::size_t>(stride),
-                 static_cast<std::size_t>(count), PETSC_MEMTYPE_HOST};
-    if constexpr (is_host_space<Space>)
-      check(MatDenseGetArrayWrite(y, &m_columns.data));
-    else
-      check(MatDenseGetArrayWriteAndMemType(y, &m_columns.data, &m_columns.type));
-  }
-  WriteDense(const WriteDense&) = delete;
-  WriteDense& operator=(const WriteDense&) = delete;
-  ~WriteDense() {
-    if constexpr (is_host_space<Space>)
-      static_cast<void>(MatDenseRestoreArrayWrite(m_y, &m_columns.data));
-    else
-      static_cast<void>(MatDenseRestoreArrayWriteAndMemType(m_y, &m_columns.data));
-  }
-  const Columns<PetscScalar>& columns() const { return m_columns; }
-
- private:
-  Mat m_y;
-  Columns<PetscScalar> m_columns;
-};
+using ReadDense = TakenArray<Space, Mat, const PetscScalar, MatDenseGetArrayRead, MatDenseRestoreArrayRead,
+                             MatDenseGetArrayReadAndMemType, MatDenseRestoreArrayReadAndMemType>;
+template <class Space>
+using WriteDense = TakenArray<Space, Mat, PetscScalar, MatDenseGetArrayWrite, MatDenseRestoreArrayWrite,
+                              MatDenseGetArrayWriteAndMemType, MatDenseRestoreArrayWriteAndMemType>;
 
 }  // namespace prekond::petsc

@@ -46,8 +46,8 @@ void check_condition_of(const std::string& matrix, bool symmetric) {
 
 template <class Scalar>
 Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a,
-                            const MatrixPreconditioner<Scalar, Space>* m,
-                            const Reducer<Scalar, Space>& reducer, double most_rows) {
+                            const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,
+                            double most_rows) {
   Condition condition;
   condition.precond = m ? m->name() : "none";
   condition.full = (m ? 2 : 1) * most_steps * most_rows * sizeof(Scalar) <= most_bytes;
@@ -103,7 +103,7 @@ nlohmann::ordered_json condition_json(const Condition& condition) {
 
 #define PREKOND_DRIVER_CONDITION(Scalar)                                                     \
   template Condition measure_condition<Scalar>(const Space&, const Operator<Scalar, Space>&, \
-                                               const MatrixPreconditioner<Scalar, Space>*,   \
+                                               const Preconditioner<Scalar, Space>*,         \
                                                const Reducer<Scalar, Space>&, double);
 PREKOND_DRIVER_CONDITION(double)
 PREKOND_DRIVER_CONDITION(Complex)

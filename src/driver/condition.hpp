@@ -41,8 +41,8 @@ void check_condition_of(const std::string& matrix, bool symmetric);
 /// Of M^-1 A, or of A where `m` is null. All processes; `most_rows`: the rows of the one that has most.
 template <class Scalar>
 Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a,
-                            const MatrixPreconditioner<Scalar, Space>* m,
-                            const Reducer<Scalar, Space>& reducer, double most_rows);
+                            const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,
+                            double most_rows);
 
 void print_condition(const Condition& condition);
 nlohmann::ordered_json condition_json(const Condition& condition);

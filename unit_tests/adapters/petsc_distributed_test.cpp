@@ -3,6 +3,7 @@
 #include "testing/distributed_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/petsc_matrices.hpp"
+#include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -200,6 +201,26 @@ TEST(PetscMessages, OneANeighbourForAllColumns) {
       }
     }
   }
+}
+
+TEST(PetscMessages, NothingIsAllocatedTheSecondTime) {
+  const PetscSpace space;
+  const OwnedMat matrix = assemble(problem("poisson2d:8"), equal_parts(64));
+  const DistributedAijMatrix a(space, matrix.get());
+  const MultiVector<double, PetscSpace> x("x", a.num_rows(), 3), y("y", a.num_rows(), 3),
+      all("all", a.num_cols(), 3);
+  const Vector<double, PetscSpace> sums("sums", 5);
+  const auto run = [&] {
+    a.product().apply(space, x, y);
+    a.column_import().apply(space, x, all);
+    a.reducer().sum(space, sums);
+    space.fence();
+  };
+  run();
+  const ToolEvents events;
+  run();
+  EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+  EXPECT_THAT(events.kernels(), ::testing::Contains(HasSubstr("prekond::unpack_entries")));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/petsc_matrices.hpp"
 #include "testing/temporary_folder.hpp"
+#include "testing/tool_events.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +10,7 @@
 #include <prekond/adapters/petsc.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -205,10 +207,15 @@ TEST_F(PetscPc, SeveralVectorsAtOnce) {
   PetscInt n = 0;
   check(MatGetLocalSize(a.get(), &n, nullptr));
   for (const PetscInt k : {1, 5, 2}) {
+    // Their columns lie further apart than they are long, and at another distance each.
+    std::vector<PetscScalar> x_memory((n + 3) * k, 0), y_memory((n + 5) * k, std::nan(""));
     OwnedMat x, y;
-    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, nullptr, x.receive()));
-    check(MatSetRandom(x.get(), nullptr));
-    check(MatDuplicate(x.get(), MAT_DO_NOT_COPY_VALUES, y.receive()));
+    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, x_memory.data(), x.receive()));
+    check(MatDenseSetLDA(x.get(), n + 3));
+    check(MatCreateDense(PETSC_COMM_WORLD, n, PETSC_DECIDE, 81, k, y_memory.data(), y.receive()));
+    check(MatDenseSetLDA(y.get(), n + 5));
+    for (PetscInt v = 0; v < k; ++v)
+      for (PetscInt i = 0; i < n; ++i) x_memory[v * (n + 3) + i] = 1 + (i * 7 + v * 11) % 13;
     check(PCMatApply(pc.get(), x.get(), y.get()));
     for (PetscInt v = 0; v < k; ++v) {
       Vec column = nullptr;
@@ -220,6 +227,22 @@ TEST_F(PetscPc, SeveralVectorsAtOnce) {
       check(MatDenseRestoreColumnVecRead(y.get(), v, &column));
     }
   }
+}
+
+TEST_F(PetscPc, AnApplicationWorksOnPetscsMemory) {
+  const OwnedMat a = assemble(problem("poisson2d:9"), equal_parts(81));
+  const OwnedPC pc = make_pc(a.get(), "fsai");
+  const OwnedVec x = right_hand_side(a.get());
+  OwnedVec y;
+  check(VecDuplicate(x.get(), y.receive()));
+  check(PCSetUp(pc.get()));
+  check(PCApply(pc.get(), x.get(), y.get()));
+  const ToolEvents events;
+  check(PCApply(pc.get(), x.get(), y.get()));
+  EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
+  EXPECT_THAT(events.kernels(), ::testing::AllOf(::testing::Not(::testing::IsEmpty()),
+                                                 ::testing::Each(HasSubstr("prekond::"))));
+  EXPECT_THAT(events.fences(), ::testing::SizeIs(is_host_space<PetscSpace> ? 0 : 1));
 }
 
 TEST_F(PetscPc, TransposesOfSymmetricInverses) {
@@ -242,52 +265,56 @@ TEST_F(PetscPc, TransposesOfSymmetricInverses) {
 
 // ------------------------------------------------------------------------------------------------ phases
 
-TEST_F(PetscPc, NewValuesAndNewPatterns) {
-  HostMatrix<double> whole = problem("poisson2d:9");
-  const NamedParts parts = equal_parts(81);
-  const OwnedMat a = assemble(whole, parts);
-  const OwnedVec x = right_hand_side(a.get());
-  const OwnedPC pc = make_pc(a.get(), "adaptive_fsai");
-  const auto expect_fresh = [&](const char* what) {
-    SCOPED_TRACE(what);
-    check(PCSetUp(pc.get()));
-    EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "adaptive_fsai", {}, own_entries(x.get())));
-  };
-  expect_fresh("first");
-  for (std::int64_t i = 0; i < 81; ++i) {
-    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
-      if (whole.col_idxs[k] == i) whole.values[k] += double(i % 7);
-  }
-  check(MatZeroEntries(a.get()));
-  const auto set_all = [&](Mat target) {
-    for (const std::int64_t i : parts.own())
-      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
-        check(
-            MatSetValue(target, static_cast<PetscInt>(i), whole.col_idxs[k], whole.values[k], INSERT_VALUES));
-    check(MatAssemblyBegin(target, MAT_FINAL_ASSEMBLY));
-    check(MatAssemblyEnd(target, MAT_FINAL_ASSEMBLY));
-  };
-  set_all(a.get());
-  expect_fresh("new values");
-
-  whole = problem("anisotropic2d:9");
-  const OwnedMat b = assemble(whole, parts);
-  check(PCSetOperators(pc.get(), b.get(), b.get()));
-  expect_fresh("another matrix");
-
-  check(MatSetOption(b.get(), MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
-  check(MatSetOption(b.get(), MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
-  std::vector<std::vector<double>> dense(81, std::vector<double>(81, 0));
-  for (std::int64_t i = 0; i < 81; ++i)
-    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
-      dense[i][whole.col_idxs[k]] = whole.values[k];
-  for (std::int64_t i = 0; i < 81; ++i)
+/// The same with entries 3 beside the diagonal.
+HostMatrix<double> with_more_entries(const HostMatrix<double>& a) {
+  std::vector<std::vector<double>> dense(a.num_rows, std::vector<double>(a.num_rows, 0));
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) dense[i][a.col_idxs[k]] = a.values[k];
     for (const std::int64_t j : {i - 3, i + 3})
-      if (j >= 0 && j < 81 && dense[i][j] == 0) dense[i][j] = -0.01;
-  for (std::int64_t i = 0; i < 81; ++i) dense[i][i] += 0.02;
-  whole = sparse(dense);
-  set_all(b.get());
-  expect_fresh("new pattern");
+      if (j >= 0 && j < a.num_rows && dense[i][j] == 0) dense[i][j] = -0.01;
+    dense[i][i] += 0.02;
+  }
+  return sparse(dense);
+}
+
+TEST_F(PetscPc, NewValuesAndNewPatterns) {
+  for (const char* const name : {"adaptive_fsai", "fsai", "ilu0"}) {
+    SCOPED_TRACE(name);
+    HostMatrix<double> whole = problem("poisson2d:9");
+    const NamedParts parts = equal_parts(81);
+    const OwnedMat a = assemble(whole, parts);
+    const OwnedVec x = right_hand_side(a.get());
+    const OwnedPC pc = make_pc(a.get(), name);
+    const auto expect_fresh = [&](const char* what, bool looks_at_the_pattern) {
+      SCOPED_TRACE(what);
+      {
+        const ToolEvents events;
+        check(PCSetUp(pc.get()));
+        const auto& fences = events.fences();
+        EXPECT_EQ(std::count(fences.begin(), fences.end(), "prekond::symbolic::end") > 0,
+                  looks_at_the_pattern);
+      }
+      EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, name, {}, own_entries(x.get())));
+    };
+    expect_fresh("first", true);
+
+    for (std::int64_t i = 0; i < 81; ++i)
+      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+        if (whole.col_idxs[k] == i) whole.values[k] += double(i % 7);
+    set_values(a.get(), whole, parts);
+    expect_fresh("new values", false);
+
+    whole = problem("anisotropic2d:9");
+    const OwnedMat b = assemble(whole, parts);
+    check(PCSetOperators(pc.get(), b.get(), b.get()));
+    expect_fresh("another matrix", true);
+
+    check(MatSetOption(b.get(), MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    check(MatSetOption(b.get(), MAT_NEW_NONZERO_LOCATION_ERR, PETSC_FALSE));
+    whole = with_more_entries(whole);
+    set_values(b.get(), whole, parts);
+    expect_fresh("new pattern", true);
+  }
 }
 
 TEST_F(PetscPc, AFailedSetupIsNoEnd) {
@@ -317,6 +344,19 @@ TEST_F(PetscPc, AFailedSetupIsNoEnd) {
   check(PCSetUp(pc.get()));
   const OwnedVec x = right_hand_side(a.get());
   EXPECT_EQ(applied(pc.get(), x.get()), expected(whole, parts, "fsai", {}, own_entries(x.get())));
+}
+
+TEST_F(PetscPc, AMatrixThatIsNotSymmetricIsRefusedWhereThatMatters) {
+  std::vector<std::vector<double>> dense(36, std::vector<double>(36, 0));
+  for (int i = 0; i < 36; ++i) dense[i][i] = 4;
+  dense[1][0] = -1;
+  const OwnedMat a = assemble(sparse(dense), parts_of_one(36, num_ranks() - 1));
+  ErrorText errors;
+  EXPECT_THAT(errors.of(PCSetUp(make_pc(a.get(), "adaptive_fsai").get())), HasSubstr("symmetric"));
+  check(PCSetUp(make_pc(a.get(), "spai").get()));
+  const OwnedPC unchecked = make_pc(a.get(), "adaptive_fsai");
+  check(PCPrekondSetOption(unchecked.get(), "check_input", "off"));
+  check(PCSetUp(unchecked.get()));
 }
 
 TEST_F(PetscPc, BreakdownsHaveGlobalRows) {

@@ -78,6 +78,15 @@ inline std::vector<NamedParts> all_parts(std::int64_t n) {
   return {equal_parts(n), unequal_parts(n), parts_of_one(n, 0), parts_of_one(n, num_ranks() - 1)};
 }
 
+/// All entries of this rank's rows; then the matrix is assembled.
+inline void set_values(Mat a, const HostMatrix<double>& whole, const NamedParts& parts) {
+  for (const std::int64_t i : parts.own())
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+      check(MatSetValue(a, static_cast<PetscInt>(i), whole.col_idxs[k], whole.values[k], INSERT_VALUES));
+  check(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
+  check(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
+}
+
 /// The matrix by MatSetValues, assembled.
 inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& parts, MatType type = MATAIJ) {
   OwnedMat a;
@@ -87,12 +96,7 @@ inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& part
   check(MatSetType(a.get(), type));
   check(MatSetUp(a.get()));
   if (std::string(type) == MATSBAIJ) check(MatSetOption(a.get(), MAT_IGNORE_LOWER_TRIANGULAR, PETSC_TRUE));
-  for (const std::int64_t i : parts.own())
-    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
-      check(
-          MatSetValue(a.get(), static_cast<PetscInt>(i), whole.col_idxs[k], whole.values[k], INSERT_VALUES));
-  check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
-  check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  set_values(a.get(), whole, parts);
   return a;
 }
 

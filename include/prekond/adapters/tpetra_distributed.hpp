@@ -33,7 +33,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   DistributedCrsMatrix(const Space& space, Teuchos::RCP<const matrix_type> a)
       : m_a(std::move(a)), m_product(m_a), m_reducer(m_a->getComm()) {
     std::vector<GlobalOrdinal> remote;
-    together(
+    prekond::tpetra::together(
         *m_a->getComm(),
         [&] {
           m_rows.emplace(space, *m_a);
