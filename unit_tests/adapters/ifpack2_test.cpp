@@ -10,6 +10,7 @@
 #include <Teuchos_XMLParameterListCoreHelpers.hpp>
 
 #include <cctype>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -325,6 +326,73 @@ std::pair<const Teuchos::ParameterList&, std::string> place_of(const Teuchos::Pa
   return {list.sublist(first), dot == std::string::npos ? "name" : key.substr(dot + 1)};
 }
 
+// ====================================================================================== all ranks
+
+/// M^-1 of one rank for the whole matrix: this rank's part of M^-1 x.
+Columns applied_on_one_rank(const std::string& name, const HostMatrix<double>& a, const OptionMap& options,
+                            const Columns& x, const TpetraMap& map) {
+  const auto m = create_preconditioner<double, Space>(name, options);
+  const auto whole = to_device<Space>(a);
+  m->numeric(Space(), whole);
+  return own_part(applied(*m, x), map);
+}
+
+TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
+  const HostMatrix<double> a = problem("elasticity3d:4");
+  const Columns x = random_columns(a.num_rows, 2, 5);
+  for (const auto& [map_name, map] : maps(a.num_rows)) {
+    const auto matrix = distribute(a, map);
+    for (const auto& [name, options] :
+         std::vector<std::pair<std::string, OptionMap>>{{"fsai", {{"power", std::int64_t(2)}}},
+                                                        {"adaptive_fsai", {{"max_steps", std::int64_t(3)}}},
+                                                        {"nonsymmetric_fsai", {}},
+                                                        {"spai", {}},
+                                                        {"isai", {}}}) {
+      SCOPED_TRACE(name + ", " + map_name);
+      OptionMap of_adapter = options;
+      of_adapter["rank_overlap"] = std::int64_t(name == "adaptive_fsai" ? 1000 : -1);
+      const auto m = computed(name, matrix, of_adapter);
+      const Columns found = applied(*m, x, map);
+      const Columns expected = num_ranks() == 1
+                                   ? applied(*reference(name, a, *map, options), own_part(x, *map))
+                                   : applied_on_one_rank(name, a, options, x, *map);
+      ASSERT_EQ(found.size(), expected.size());
+      for (std::size_t v = 0; v < found.size(); ++v)
+        for (std::size_t i = 0; i < found[v].size(); ++i)
+          EXPECT_NEAR(found[v][i], expected[v][i], 1e-11 * (1 + std::abs(expected[v][i])));
+      EXPECT_EQ(m->hasTransposeApply(), name == "fsai" || name == "adaptive_fsai");
+      m->compute();
+      EXPECT_EQ(applied(*m, x, map), found);
+      EXPECT_EQ(m->getNumInitialize(), 1);
+      EXPECT_EQ(m->getNumCompute(), 2);
+    }
+  }
+}
+
+TEST(Ifpack2AllRanks, NewValuesAreThoseOfTheWholeMatrix) {
+  HostMatrix<double> a = problem("poisson2d:11");
+  const auto map = contiguous_map(a.num_rows);
+  const auto matrix = distribute(a, map);
+  const Columns x = random_columns(a.num_rows, 1, 2);
+  const auto m = computed("fsai", matrix, {{"rank_overlap", std::int64_t(-1)}});
+  for (std::int64_t i = 0; i < a.num_rows; ++i) entry(a, i, i) += 0.1 * double(i % 3);
+  replace_values(*matrix, a);
+  m->compute();
+  const Columns found = applied(*m, x, map), expected = applied_on_one_rank("fsai", a, {}, x, *map);
+  for (std::size_t i = 0; i < found[0].size(); ++i)
+    EXPECT_NEAR(found[0][i], expected[0][i], 1e-12 * (1 + std::abs(expected[0][i])));
+}
+
+TEST(Ifpack2AllRanks, OverlapOfOtherMethodsIsSchwarz) {
+  const auto map = contiguous_map(144);
+  const auto matrix = distribute(problem("poisson2d:12"), map);
+  const auto m = computed("ilu0", matrix, {{"rank_overlap", std::int64_t(2)}});
+  EXPECT_EQ(m->local().is_nonsymmetric(),
+            num_ranks() > 1 || (create_preconditioner<double, Space>("ilu0")->is_nonsymmetric()));
+  const Columns x = random_columns(144, 1, 2);
+  EXPECT_EQ(applied(*m, x, map) == applied(*computed("ilu0", matrix), x, map), num_ranks() == 1);
+}
+
 TEST(Ifpack2Options, EveryOptionOfEveryAlgorithmIsThere) {
   for (const auto& line : registry()) {
     SCOPED_TRACE(line.name);
@@ -332,6 +400,7 @@ TEST(Ifpack2Options, EveryOptionOfEveryAlgorithmIsThere) {
     const auto valid = m->getValidParameters();
     OptionMap defaults = line.configure()->resolved()->fields().values();
     defaults["check_input"] = true;
+    defaults["rank_overlap"] = std::int64_t(0);
     if (defaults.contains("reuse")) defaults["reuse"] = std::string("none");
     EXPECT_EQ(num_values(*valid), defaults.size());
     for (const auto& [key, value] : defaults) {

@@ -220,7 +220,7 @@ TEST(PetscMessages, NothingIsAllocatedTheSecondTime) {
   const ToolEvents events;
   run();
   EXPECT_THAT(events.allocations(), ::testing::IsEmpty());
-  EXPECT_THAT(events.kernels(), ::testing::Contains(HasSubstr("prekond::unpack_entries")));
+  EXPECT_THAT(events.kernels(), ::testing::Contains(HasSubstr("prekond::import::unpack")));
 }
 
 }  // namespace

@@ -195,7 +195,7 @@ TEST_F(MpiDriverTest, ProductsOfEveryFormatOverlapTheirMessages) {
     const Json report = report_of(3, problem + format);
     EXPECT_NEAR(report["solver"]["iterations"].get<int>(), one["solver"]["iterations"].get<int>(), 1);
     if (format != "auto") {
-      EXPECT_EQ(report["matrix"]["product"]["format"], format);
+      EXPECT_EQ(report["product"]["format"], format);
     }
   }
 }

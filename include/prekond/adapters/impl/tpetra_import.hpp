@@ -84,9 +84,9 @@ class ImportMessages : public Messages<Scalar> {
   void finish_reverse() override { plan().doReverseWaits(); }
 
  private:
+  // Not of unmanaged memory by type: Tpetra allocates views of the type that it is given.
   template <class T>
-  using View =
-      Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  using View = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
   Tpetra::Distributor& plan() const { return m_import->getDistributor(); }
 
   Teuchos::RCP<const Import> m_import;
