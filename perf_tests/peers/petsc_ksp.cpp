@@ -168,7 +168,6 @@ double median(std::vector<double> values) {
 }
 
 Outcome measure(const Problem& problem, const Method& method, double rtol, int repeat) {
-  check(PetscOptionsPush(nullptr));
   check(PetscOptionsClear(nullptr));
   check(PetscOptionsInsertString(nullptr, method.options.c_str()));
   run(problem, rtol);
@@ -180,7 +179,6 @@ Outcome measure(const Problem& problem, const Method& method, double rtol, int r
     solves.push_back(last.solve);
   }
   check(PetscOptionsClear(nullptr));
-  check(PetscOptionsPop());
   last.setup = median(setups);
   last.solve = median(solves);
   return last;
