@@ -79,7 +79,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::remote_rows");
-    return impl::fetch_rows(*m_a, impl::checked_numbers<Space>(global, *m_a->getRowMap()));
+    return impl::fetch_rows(space, *m_a, impl::checked_numbers<Space>(global, *m_a->getRowMap()));
   }
 
   /// By Tpetra, whose transposer works on the host where its device is one.

@@ -7,6 +7,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/select_entries.hpp>
 
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_Distributor.hpp>
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,9 +112,35 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
       to_ints(import->getRemoteLIDs()), std::make_unique<ImportMessages<Scalar, Import>>(import));
 }
 
-/// The rows of `a` whose numbers this rank gives, sorted by column. Collective. \pre checked_numbers
+/// Column c of a row becomes numbers(c).
+template <class Space>
+struct NumberColumns {
+  VectorView<const int, Space> columns;
+  VectorView<const std::int64_t, Space> numbers;
+  VectorView<std::int64_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { result(k) = numbers(columns(k)); }
+};
+
+/// The global numbers of a map's indices, ascending, and where each index's stands among them.
+template <class Map>
+std::pair<std::vector<std::int64_t>, std::vector<int>> sorted_numbers(const Map& map) {
+  std::vector<std::int64_t> sorted(map.getLocalNumElements());
+  std::vector<int> order(sorted.size()), places(sorted.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto numbers = map.getLocalElementList();
+  std::sort(order.begin(), order.end(), [&](int c, int d) { return numbers[c] < numbers[d]; });
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    sorted[k] = numbers[order[k]];
+    places[order[k]] = static_cast<int>(k);
+  }
+  return {sorted, places};
+}
+
+/// The rows of `a` whose numbers this rank gives, sorted by column. Entries stay where the matrix has them;
+/// of the columns their list is sorted on the host. Collective. \pre checked_numbers
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 RemoteRows<Scalar, typename Node::execution_space> fetch_rows(
+    const typename Node::execution_space& space,
     const Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a,
     const std::vector<GlobalOrdinal>& numbers) {
   using Space = typename Node::execution_space;
@@ -120,29 +148,25 @@ RemoteRows<Scalar, typename Node::execution_space> fetch_rows(
   const auto map = map_of(numbers, *a.getRowMap());
   // The same matrix on a graph that it does not own: Tpetra packs its rows on the device, where others are
   // packed on the host, to which there is no access while a LocalMatrix views the values.
-  const Matrix source(a.getCrsGraph(), a.getLocalMatrixDevice().values);
-  Matrix fetched(map, 0);  // the import finds out how long the rows are
-  fetched.doImport(source, Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node>(a.getRowMap(), map),
-                   Tpetra::INSERT);
+  const auto source = Teuchos::rcp(new const Matrix(a.getCrsGraph(), a.getLocalMatrixDevice().values));
+  const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> import(a.getRowMap(), map);
+  const auto fetched = Tpetra::importAndFillCompleteCrsMatrix<Matrix>(source, import, a.getDomainMap(), map);
 
-  std::vector<std::size_t> row_ptrs(1, 0);
-  std::vector<std::int64_t> col_idxs;
-  std::vector<Scalar> values;
-  std::vector<std::pair<GlobalOrdinal, Scalar>> row;
-  for (const GlobalOrdinal number : numbers) {
-    const std::size_t length = fetched.getNumEntriesInGlobalRow(number);
-    typename Matrix::nonconst_global_inds_host_view_type cols("prekond::tpetra::remote_rows::cols", length);
-    typename Matrix::nonconst_values_host_view_type entries("prekond::tpetra::remote_rows::values", length);
-    std::size_t copied = 0;
-    fetched.getGlobalRowCopy(number, cols, entries, copied);
-    row.clear();
-    for (std::size_t k = 0; k < copied; ++k) row.emplace_back(cols(k), entries(k));
-    std::sort(row.begin(), row.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    for (const auto& [col, value] : row) col_idxs.push_back(col), values.push_back(value);
-    row_ptrs.push_back(col_idxs.size());
-  }
-  return {static_cast<std::int64_t>(numbers.size()), copied_to<Space>(row_ptrs), copied_to<Space>(col_idxs),
-          copied_to<Space>(values)};
+  const auto local = fetched->getLocalMatrixDevice();
+  const auto [sorted, places] = sorted_numbers(*fetched->getColMap());
+  const auto device_sorted = copied_to<Space>(sorted);
+  const auto device_places = copied_to<Space>(places);
+  const auto num_cols = static_cast<std::int64_t>(sorted.size());
+  const auto rows =
+      select_entries<Scalar, Space>(space, "prekond::tpetra::remote_rows", view_of<Scalar, Space>(local),
+                                    static_cast<std::int64_t>(numbers.size()), {}, device_places, num_cols);
+  const auto col_idxs =
+      allocate<Vector<std::int64_t, Space>>(space, "prekond::tpetra::remote_rows::col_idxs", rows.nnz());
+  Kokkos::parallel_for("prekond::tpetra::remote_rows::number",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows.nnz()),
+                       NumberColumns<Space>{rows.col_idxs, device_sorted, col_idxs});
+  space.fence("prekond::tpetra::remote_rows");  // what was fetched goes away
+  return {static_cast<std::int64_t>(numbers.size()), rows.row_ptrs, col_idxs, rows.values};
 }
 
 }  // namespace prekond::tpetra::impl
