@@ -66,12 +66,16 @@ inline Breakdowns merged_breakdowns(const Ranks& ranks, const Breakdowns& mine,
   all.count = ranks.sum(static_cast<long long>(mine.count));
   if (all.count == 0) return all;
   constexpr long long none = std::numeric_limits<long long>::max();
-  const long long first = mine.count > 0 ? first_global_row : none;
+  // A rank may know of no row of its own: -1.
+  const long long first = mine.count > 0 && first_global_row >= 0 ? first_global_row : none;
   all.first_row = ranks.min(first);
   const int owner = static_cast<int>(
       ranks.min(static_cast<long long>(first == all.first_row ? ranks.rank() : ranks.size())));
   all.first_pivot = mine.first_pivot;
-  ranks.broadcast(owner, &all.first_pivot, sizeof(all.first_pivot));
+  if (all.first_row == none)
+    all.first_row = -1;
+  else
+    ranks.broadcast(owner, &all.first_pivot, sizeof(all.first_pivot));
   const auto actions = gather(ranks, mine.count > 0 ? mine.action : std::string());
   for (std::size_t rank = 0; rank < actions.size(); ++rank) {
     if (actions[rank].empty()) continue;

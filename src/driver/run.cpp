@@ -75,7 +75,7 @@ class Setup {
       if (processes.alone()) return;
       // Scaled by a rank's own rows, a method is that rank's.
       if (m_alone)
-        m_across = std::make_unique<Across>(std::move(m_alone), StoredAs(Storage::full), method.distributed);
+        m_across = std::make_unique<Across>(std::move(m_alone), DistributedOptions{0});
       else
         m_across = std::make_unique<Across>(*method.precond, method.distributed);
     }

@@ -105,7 +105,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     m_begins = on_device(space, begins);
     m_slots = on_device(space, slots);
     space.fence("prekond::import::lists");
-    reserve(space, 1);
+    make_room(space, 1);
   }
   BufferedImport(const BufferedImport&) = delete;
   BufferedImport& operator=(const BufferedImport&) = delete;
@@ -114,6 +114,10 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   std::int64_t num_cols() const override { return m_num_rows + num_received(); }
   /// Entries that a vector sends, one for each rank that needs it.
   std::int64_t num_sent() const { return static_cast<std::int64_t>(m_sent_rows.extent(0)); }
+
+  void reserve(const Space& space, int k) const override {
+    if (static_cast<std::size_t>(k) > m_most) make_room(space, static_cast<std::size_t>(k));
+  }
 
   void start(const Space& space, MultiVectorView<const Scalar, Space> x) const override {
     const int k = begin(space, x.extent(1));
@@ -165,10 +169,10 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   bool is_staged() const { return !is_host_space<Space> && !m_messages->takes_device_memory(); }
 
   int begin(const Space& space, std::size_t k) const {
-    if (k > m_most) reserve(space, k);
+    if (k > m_most) make_room(space, k);
     return static_cast<int>(k);
   }
-  void reserve(const Space& space, std::size_t k) const {
+  void make_room(const Space& space, std::size_t k) const {
     m_sent = m_received = {};
     m_host_sent = m_host_received = {};
     m_sent = allocate<Vector<Scalar, Space>>(space, "prekond::import::sent", m_sent_rows.extent(0) * k);

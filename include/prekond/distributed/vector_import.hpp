@@ -25,6 +25,9 @@ class VectorImport {
   virtual std::int64_t num_cols() const = 0;  ///< these and the imported ones
   std::int64_t num_remote() const { return num_cols() - num_rows(); }
 
+  /// Makes room for k vectors at once, so that later exchanges of as many allocate nothing. Not collective.
+  virtual void reserve(const Space& /*space*/, int /*k*/) const {}
+
   /// Sends the entries of x, num_rows() x k, that other ranks need. Fences.
   virtual void start(const Space& space, MultiVectorView<const Scalar, Space> x) const = 0;
   /// `remote`, num_remote() x k: the chosen entries, in the order of the choice. k is that of the start.

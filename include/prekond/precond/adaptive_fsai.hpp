@@ -197,10 +197,12 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   /// range \pre columns ascend
   void set_initial_pattern(const Space& space, const CsrGraphView<Space>& pattern);
 
-  /// A step leads to a neighbour of the pattern. See Fsai for blocks.
+  /// A step leads to a neighbour of the pattern, whose row is summed as a whole. With `reuse` = extend each
+  /// numeric phase goes on from there. See Fsai for blocks.
   RowReach reach() const override {
     if (m_options.block_size == 0) return {};
-    return {.levels = m_options.initial_power + *m_options.max_steps,
+    const bool ends = m_options.reuse != Reuse::extend;
+    return {.levels = ends ? m_options.initial_power + *m_options.max_steps + 1 : 1000000,
             .block_rows = m_options.block_size,
             .adaptive = true};
   }

@@ -62,9 +62,13 @@ struct DistributedOptions {
 /// precision. With `storage` half, the rows of G get their scales from the rank's own part, which rounds a
 /// little differently than on one rank.
 ///
-/// Cost beyond the method's: for L levels, L - 1 exchanges of rows in `symbolic` and one in each `numeric`;
-/// A^T once where the method needs columns. Memory: the rank's rows and the imported ones, until the phase
-/// ends. An application: one message a neighbour in each direction (explicit inverses: in one).
+/// Cost beyond the method's: for L levels, L exchanges of rows in `symbolic` (one more for blocks of rows)
+/// and one in each `numeric`; A^T once where the method needs columns. Memory: the rank's rows and the
+/// imported ones, until the phase ends. An application: one message a neighbour in each direction (explicit
+/// inverses: in one).
+///
+/// On a device G agrees to rounding, because some kernels choose their lanes by the mean length of the rows
+/// that a rank has. Breakdowns count imported rows too.
 ///
 /// A user's pattern (set_pattern) is for one rank.
 ///
@@ -76,10 +80,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   using Method = MatrixPreconditioner<Scalar, Space>;
   using Distributed = DistributedMatrix<Scalar, Space>;
 
-  /// `method` is to keep its matrices in full precision and as CSR where it has a reach; `as` is how they are
-  /// kept here.
-  DistributedPreconditioner(std::unique_ptr<Method> method, StoredAs as,
-                            const DistributedOptions& options = {});
+  /// A method of the user's that has no reach: each rank's own, or Schwarz.
+  explicit DistributedPreconditioner(std::unique_ptr<Method> method, const DistributedOptions& options = {});
   /// A method with its options.
   explicit DistributedPreconditioner(const Configurator<Method>& method,
                                      const DistributedOptions& options = {});
@@ -100,7 +102,10 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool is_nonsymmetric() const override { return m_is_schwarz || m_method->is_nonsymmetric(); }
   /// Of this rank; the first row that broke down is a local one, -1 where it is another rank's.
   const Report& report() const override { return m_report; }
-  void set_listener(const typename Method::Listener& listener) { m_method->set_listener(listener); }
+  void set_listener(const typename Method::Listener& listener) {
+    m_listener = listener;
+    m_method->set_listener(listener);
+  }
 
   /// The method on this rank: of its own rows, or of these with the overlap.
   const Method& method() const { return *m_method; }
@@ -126,8 +131,10 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   std::unique_ptr<const Application> make_application(const Space& space, const Distributed& a) const;
   Report finished_report() const;
 
+  std::unique_ptr<Configurator<Method>> m_options_of_method;  ///< null: the method was given as it is
   std::unique_ptr<Method> m_method;
-  StoredAs m_as;
+  typename Method::Listener m_listener;
+  StoredAs m_as;  ///< how products over ranks are kept
   DistributedOptions m_options;
   std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise

@@ -109,7 +109,11 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
   const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
 
-  RowReach reach() const override { return {.levels = m_options.power, .both_ways = m_options.power > 0}; }
+  /// The postfilter weighs a column by its row, which may lead one step further.
+  RowReach reach() const override {
+    const int weights = m_options.power > 0 && m_options.postfilter > 0 ? 1 : 0;
+    return {.levels = m_options.power + weights, .both_ways = m_options.power > 0};
+  }
 
   const NonsymmetricFsaiOptions& options() const { return m_options; }
 

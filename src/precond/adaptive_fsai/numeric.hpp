@@ -297,9 +297,16 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   const bool kept = keeps_pattern();
   report.pattern_kept = kept;
   impl::check_diagonal(range, name());
+  const auto own_least = range.min;
   impl::widen(range, source);
+  const auto whole = range;
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
   if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  if (scaled.is_scaled() && !scaled.is_graded()) {  // by one power of two: the whole's range as this part's
+    const auto scale = range.min / own_least;
+    range.min = whole.min * scale;
+    range.max = whole.max * scale;
+  }
   if (scaled.is_graded())
     report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
   const matrix_view& b = scaled.matrix();

@@ -115,6 +115,7 @@ class ProductApplication : public Application<Scalar, Space> {
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
     auto work = std::make_unique<ProductWorkspace<Scalar, Space>>();
+    m_import->reserve(space, num_vectors);
     work->between =
         allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::between",
                                              m_by_rows && m_by_columns ? m_num_rows : 0, num_vectors);
@@ -281,6 +282,7 @@ class SchwarzApplication : public Application<Scalar, Space> {
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override {
     auto work = std::make_unique<SchwarzWorkspace<Scalar, Space>>();
+    m_import->reserve(space, num_vectors);
     const auto block = [&](std::int64_t rows) {
       return allocate<MultiVector<Scalar, Space>>(space, "prekond::distributed::apply::overlap", rows,
                                                   num_vectors);

@@ -11,6 +11,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 
 #include "instantiate.hpp"
@@ -36,11 +37,10 @@ struct DiagonalExtremes {
   }
 };
 
-/// The options `storage` and `storage_format`, where there are any, of a method that is to keep its matrices
-/// as they are found.
+/// The method that keeps its matrices as they are found, and what its options `storage` and `storage_format`
+/// say.
 template <class Method>
-std::pair<std::unique_ptr<Configurator<Method>>, StoredAs> without_storage(
-    const Configurator<Method>& method) {
+std::pair<std::unique_ptr<Method>, StoredAs> without_storage(const Configurator<Method>& method) {
   std::unique_ptr<Configurator<Method>> plain = method.resolved();
   StoredAs as(Storage::full);
   const auto value_of = [](const auto& choices, const std::string& name) {
@@ -48,8 +48,6 @@ std::pair<std::unique_ptr<Configurator<Method>>, StoredAs> without_storage(
       if (text == name) return value;
     throw std::logic_error("an option has the unknown value " + name);
   };
-  const auto reach = plain->build()->reach();
-  if (reach.levels < 0) return {std::move(plain), as};
   for (const OptionField& field : plain->fields().list()) {
     if (field.name == "storage") as.storage = value_of(storage_choices(), to_string(field.get()));
     if (field.name == "storage_format") as.format = value_of(stored_format_choices(), to_string(field.get()));
@@ -59,7 +57,7 @@ std::pair<std::unique_ptr<Configurator<Method>>, StoredAs> without_storage(
     if (field.name == "storage_format")
       plain->fields().set({{"storage_format", std::string("csr")}}, "storage_format");
   }
-  return {std::move(plain), as};
+  return {plain->build(), as};
 }
 
 template <class Scalar, class Space>
@@ -82,18 +80,16 @@ impl::distributed::FoundMatrices<Scalar, Space> found_by(const MatrixPreconditio
 
 template <class Scalar, class Space>
 DistributedPreconditioner<Scalar, Space>::DistributedPreconditioner(std::unique_ptr<Method> method,
-                                                                    StoredAs as,
                                                                     const DistributedOptions& options)
-    : m_method(std::move(method)), m_as(as), m_options(options) {}
+    : m_method(std::move(method)), m_as(Storage::full), m_options(options) {}
 
 template <class Scalar, class Space>
 DistributedPreconditioner<Scalar, Space>::DistributedPreconditioner(const Configurator<Method>& method,
                                                                     const DistributedOptions& options)
-    : m_as(Storage::full), m_options(options) {
-  auto [plain, as] = without_storage(method);
-  m_method = plain->build();
-  m_as = as;
-}
+    : m_options_of_method(method.resolved()),
+      m_method(m_options_of_method->build()),
+      m_as(Storage::full),
+      m_options(options) {}
 
 template <class Scalar, class Space>
 DistributedPreconditioner<Scalar, Space>::~DistributedPreconditioner() = default;
@@ -147,8 +143,16 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
   m_overlap = nullptr;
   m_is_fetched = false;
-  // With rank_overlap = 0 each method has the rank's own rows alone.
-  if (alone || (depth == 0 && (reach.levels < 0 || m_options.rank_overlap == 0))) return;
+  const bool reads_others = !alone && (depth > 0 || (reach.levels >= 0 && m_options.rank_overlap != 0));
+  if (m_options_of_method) {
+    // Products over ranks are stored here, in their parts.
+    if (reads_others && reach.levels >= 0)
+      std::tie(m_method, m_as) = without_storage(*m_options_of_method);
+    else
+      m_method = m_options_of_method->build();
+    if (m_listener) m_method->set_listener(m_listener);
+  }
+  if (!reads_others) return;
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
   m_overlap = std::make_unique<Overlap>(space, a, around, depth);
@@ -177,6 +181,7 @@ template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, const Distributed& a) {
   run_symbolic(space, a);
   m_is_fetched = false;  // the values may change until numeric
+  if (m_overlap) m_overlap->forget_matrix();
   m_application = nullptr;
   m_report = m_method->report();
 }

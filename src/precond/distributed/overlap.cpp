@@ -108,6 +108,15 @@ struct FillOverlapRow {
   }
 };
 
+template <class Space>
+struct ExtremesOf {
+  NumbersView<Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& least, std::int64_t& most) const {
+    least = numbers(k) < least ? numbers(k) : least;
+    most = numbers(k) > most ? numbers(k) : most;
+  }
+};
+
 /// One behind the other.
 template <class Space>
 Numbers<Space> joined(const Space& space, const std::vector<Numbers<Space>>& lists) {
@@ -135,15 +144,29 @@ Numbers<Space> part_of(const Space& space, const NumbersView<Space>& numbers, st
 
 template <class Scalar, class Space>
 Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
+  if (reach.block_rows > 1) check_numbers(space, a);
   find_rows(space, a, reach, levels);
-  const auto all = a.global_numbers(space);
-  number_places(space, part_of<Space>(space, all, 0, a.num_rows()), reach.block_rows);
   a.together([&] {
-    if (num_rows() <= std::numeric_limits<int>::max()) return;
-    throw InputError("this rank's rows and those of other ranks that its setup needs are " +
-                     std::to_string(num_rows()) +
-                     ", more than 31 bits count; use more ranks, or rank_overlap");
+    if (num_rows() > std::numeric_limits<int>::max())
+      throw InputError("this rank's rows and those of other ranks that its setup needs are " +
+                       std::to_string(num_rows()) +
+                       ", more than 31 bits count; use more ranks, or rank_overlap");
+    const auto all = a.global_numbers(space);
+    number_places(space, part_of<Space>(space, all, 0, a.num_rows()), reach.block_rows);
   });
+}
+
+/// Blocks of rows are those of the numbers 0, 1, ...
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::check_numbers(const Space& space, const Distributed& a) const {
+  std::int64_t least = 0, most = -1;
+  const FlatPolicy<Space> own(space, 0, a.num_rows());
+  const auto numbers = a.global_numbers(space);
+  Kokkos::parallel_reduce("prekond::distributed::check_numbers", own, ExtremesOf<Space>{numbers},
+                          Kokkos::Min<std::int64_t>(least), Kokkos::Max<std::int64_t>(most));
+  const bool fits = a.num_rows() == 0 || (least >= 0 && most < a.num_global_rows());
+  if (a.largest(fits ? 0 : 1) > 0)
+    throw InputError("blocks of rows over several ranks need rows that are numbered 0, 1, ...");
 }
 
 template <class Scalar, class Space>
@@ -157,11 +180,14 @@ void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
   std::vector<std::unique_ptr<const Distributed>> transposed;
   if (reach.both_ways && levels > 0) transposed.push_back(a.transposed(space));
 
-  auto own = part_of<Space>(space, columns, 0, a.num_rows());
-  if (own.extent(0) > 0) Kokkos::sort(space, own);
-  m_numbers = own;
-  Numbers<Space> last = b > 1 ? new_numbers<Space>(space, blocks(own), own) : Numbers<Space>();
-  if (last.extent(0) > 0) m_numbers = united<Space>(space, own, last);
+  Numbers<Space> own, last;
+  a.together([&] {
+    own = part_of<Space>(space, columns, 0, a.num_rows());
+    if (own.extent(0) > 0) Kokkos::sort(space, own);
+    m_numbers = own;
+    if (b > 1) last = new_numbers<Space>(space, blocks(own), own);
+    if (last.extent(0) > 0) m_numbers = united<Space>(space, own, last);
+  });
   for (int level = 1; level <= levels; ++level) {
     std::vector<Numbers<Space>> lists;
     const auto look_at = [&](const Distributed& matrix) {
@@ -172,11 +198,14 @@ void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
     };
     look_at(a);
     for (const auto& matrix : transposed) look_at(*matrix);
-    last = new_numbers<Space>(space, blocks(joined<Space>(space, lists)), m_numbers);
-    m_numbers = united<Space>(space, m_numbers, last);
+    a.together([&] {
+      last = new_numbers<Space>(space, blocks(joined<Space>(space, lists)), m_numbers);
+      m_numbers = united<Space>(space, m_numbers, last);
+    });
     if (level < levels && a.largest(static_cast<double>(last.extent(0))) == 0) break;
   }
-  m_remote = new_numbers<Space>(space, part_of<Space>(space, m_numbers, 0, num_rows()), own);
+  a.together(
+      [&] { m_remote = new_numbers<Space>(space, part_of<Space>(space, m_numbers, 0, num_rows()), own); });
 }
 
 template <class Scalar, class Space>
@@ -198,6 +227,12 @@ void Overlap<Scalar, Space>::number_places(const Space& space, const NumbersView
 template <class Scalar, class Space>
 void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
   const RemoteRows<Scalar, Space> remote = a.remote_rows(space, m_remote);
+  a.together([&] { assemble(space, a, remote); });
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a,
+                                      const RemoteRows<Scalar, Space>& remote) {
   const CsrView<Scalar, Space> own = a.own_rows();
   const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
   const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);

@@ -23,7 +23,8 @@ class Overlap {
   using Distributed = DistributedMatrix<Scalar, Space>;
 
   /// Collective. Finds S: for each level but the first, one message a neighbour with the rows of the level
-  /// before. \throws InputError on all ranks where one has more rows than 31 bits count
+  /// before. \throws InputError on all ranks where one has more rows than 31 bits count, and
+  /// for blocks of rows whose numbers are not 0, 1, ...
   Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels);
 
   /// Collective. The rows of S with the values that they have now, one message a neighbour.
@@ -46,6 +47,8 @@ class Overlap {
   const Vector<unsigned char, Space>& is_wanted() const { return m_is_wanted; }
 
  private:
+  void check_numbers(const Space& space, const Distributed& a) const;
+  void assemble(const Space& space, const Distributed& a, const RemoteRows<Scalar, Space>& remote);
   void find_rows(const Space& space, const Distributed& a, const RowReach& reach, int levels);
   void number_places(const Space& space, const NumbersView<Space>& own, int block_rows);
 
