@@ -137,8 +137,8 @@ class SymmetryOfParts {
     });
     const Found diagonal = check_diagonal();
     const std::int64_t others = m_rows.num_cols - m_rows.num_rows;
-    const auto turns = static_cast<std::int64_t>(
-        m_processes.max(static_cast<double>((others + rows_at_a_time - 1) / rows_at_a_time)));
+    const std::int64_t own_turns = (others + rows_at_a_time - 1) / rows_at_a_time;
+    const auto turns = static_cast<std::int64_t>(m_processes.max(static_cast<double>(own_turns)));
     for (std::int64_t turn = 0; turn < std::max<std::int64_t>(1, turns); ++turn)
       compare(std::min(others, turn * rows_at_a_time), std::min(others, (turn + 1) * rows_at_a_time),
               turn == 0);
