@@ -9,6 +9,10 @@
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/select_entries.hpp>
 
+#include <Teuchos_Comm.hpp>
+#ifdef HAVE_TEUCHOS_MPI
+#include <Teuchos_DefaultMpiComm.hpp>
+#endif
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_Distributor.hpp>
 #include <Tpetra_Import.hpp>
@@ -17,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,35 +70,97 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   return numbers;
 }
 
-/// The messages of an Import, by its own plan. Host memory only: what MPI does with device buffers is not
-/// relied on.
+#ifdef HAVE_TEUCHOS_MPI
+/// The messages of an Import: who sends how much to whom is its plan's, the messages are MPI's own, none of
+/// which waits before `finish`. (In the reverse direction Tpetra's own copy the entries one by one: 1.2
+/// of 4.0 ms of an iteration with fsai, elasticity3d:30 on 2 ranks.) Host memory only: what MPI does with
+/// device buffers is not relied on.
 template <class Scalar, class Import>
 class ImportMessages : public Messages<Scalar> {
  public:
-  explicit ImportMessages(Teuchos::RCP<const Import> import)
-      : m_import(std::move(import)),
-        m_num_sent(static_cast<std::size_t>(m_import->getExportLIDs().size())),
-        m_num_received(static_cast<std::size_t>(m_import->getRemoteLIDs().size())) {}
+  explicit ImportMessages(const Import& import) {
+    Tpetra::Distributor& plan = import.getDistributor();
+    append(m_to, plan.getProcsTo(), plan.getLengthsTo());
+    append(m_from, plan.getProcsFrom(), plan.getLengthsFrom());
+    // A communicator of its own: nobody else's messages are taken for these.
+    m_comm = import.getSourceMap()->getComm()->duplicate();
+    if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(m_comm.get()))
+      m_raw = *mpi->getRawMpiComm();
+  }
 
-  void start(const Scalar* sent, Scalar* received, int k) override {
-    plan().doPosts(View<const Scalar>(sent, m_num_sent * k), k, View<Scalar>(received, m_num_received * k));
-  }
-  void finish() override { plan().doWaits(); }
+  ~ImportMessages() override { forget_type(); }
+  ImportMessages(const ImportMessages&) = delete;
+  ImportMessages& operator=(const ImportMessages&) = delete;
+
+  void start(const Scalar* sent, Scalar* received, int k) override { post(m_to, sent, m_from, received, k); }
+  void finish() override { wait(); }
   void start_reverse(const Scalar* received, Scalar* sent, int k) override {
-    plan().doReversePosts(View<const Scalar>(received, m_num_received * k), k,
-                          View<Scalar>(sent, m_num_sent * k));
+    post(m_from, received, m_to, sent, k);
   }
-  void finish_reverse() override { plan().doReverseWaits(); }
+  void finish_reverse() override { wait(); }
 
  private:
-  // Not of unmanaged memory by type: Tpetra allocates views of the type that it is given.
-  template <class T>
-  using View = Kokkos::View<T*, Kokkos::LayoutLeft, Kokkos::HostSpace>;
-  Tpetra::Distributor& plan() const { return m_import->getDistributor(); }
+  struct Neighbour {
+    int rank;
+    int slots;
+  };
 
-  Teuchos::RCP<const Import> m_import;
-  std::size_t m_num_sent, m_num_received;
+  template <class Ranks, class Lengths>
+  static void append(std::vector<Neighbour>& list, const Ranks& ranks, const Lengths& lengths) {
+    for (std::size_t i = 0; i < static_cast<std::size_t>(ranks.size()); ++i)
+      if (lengths[i] > 0) list.push_back({ranks[i], static_cast<int>(lengths[i])});
+  }
+
+  void post(const std::vector<Neighbour>& to, const Scalar* out, const std::vector<Neighbour>& from,
+            Scalar* in, int k) {
+    if (k != m_k) make_type(k);
+    for (const Neighbour& other : from) {
+      check(MPI_Irecv(in, other.slots, m_type, other.rank, 0, m_raw, &m_requests.emplace_back()));
+      in += std::size_t(other.slots) * k;
+    }
+    for (const Neighbour& other : to) {
+      check(MPI_Isend(out, other.slots, m_type, other.rank, 0, m_raw, &m_requests.emplace_back()));
+      out += std::size_t(other.slots) * k;
+    }
+  }
+  void make_type(int k) {
+    forget_type();
+    check(MPI_Type_contiguous(static_cast<int>(sizeof(Scalar)) * k, MPI_BYTE, &m_type));
+    check(MPI_Type_commit(&m_type));
+    m_k = k;
+  }
+  void forget_type() {
+    if (m_k > 0) MPI_Type_free(&m_type);
+    m_k = 0;
+  }
+  static void check(int code) {
+    if (code != MPI_SUCCESS)
+      throw std::runtime_error("MPI could not exchange entries of vectors: error " + std::to_string(code));
+  }
+  void wait() {
+    check(MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE));
+    m_requests.clear();
+  }
+
+  std::vector<Neighbour> m_to, m_from;
+  Teuchos::RCP<const Teuchos::Comm<int>> m_comm;
+  MPI_Comm m_raw = MPI_COMM_NULL;
+  MPI_Datatype m_type = MPI_DATATYPE_NULL;  ///< of a slot of m_k numbers
+  int m_k = 0;
+  std::vector<MPI_Request> m_requests;
 };
+#else
+/// Without MPI there is one rank.
+template <class Scalar, class Import>
+class ImportMessages : public Messages<Scalar> {
+ public:
+  explicit ImportMessages(const Import&) {}
+  void start(const Scalar*, Scalar*, int) override {}
+  void finish() override {}
+  void start_reverse(const Scalar*, Scalar*, int) override {}
+  void finish_reverse() override {}
+};
+#endif
 
 template <class Array>
 std::vector<int> to_ints(const Array& list) {
@@ -106,10 +173,10 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
     const Teuchos::RCP<const Map>& rows, const Teuchos::RCP<const Map>& remote) {
   using Space = typename Node::execution_space;
   using Import = Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node>;
-  const auto import = Teuchos::rcp(new const Import(rows, remote));
+  const Import import(rows, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import->getExportLIDs()),
-      to_ints(import->getRemoteLIDs()), std::make_unique<ImportMessages<Scalar, Import>>(import));
+      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import.getExportLIDs()),
+      to_ints(import.getRemoteLIDs()), std::make_unique<ImportMessages<Scalar, Import>>(import));
 }
 
 /// Column c of a row becomes numbers(c).
