@@ -366,6 +366,48 @@ TYPED_TEST(DistributedPreconditionerTest, NumericAgainSeesNewValues) {
   }
 }
 
+HostMatrix<double> with_diagonal(HostMatrix<double> a, std::int64_t row, double value) {
+  for (std::size_t k = a.row_ptrs[row]; k < a.row_ptrs[row + 1]; ++k)
+    if (a.col_idxs[k] == row) a.values[k] = value;
+  return a;
+}
+
+TYPED_TEST(DistributedPreconditionerTest, AFailedNumericLeavesNoOldValues) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson2d:8"), bad = with_diagonal(whole, 30, -1);
+  const Entries expected = entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>({"fsai", {}}, whole)));
+  const Parts parts = consecutive_parts({20, 0, 30, 14});
+  Entries found;
+  run_ranks(4, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts), refused(rank, bad, parts);
+    const auto m = across<TypeParam>({"fsai", {}});
+    EXPECT_THROW(m->numeric(space, refused), InputError);
+    const Vector<double, TypeParam> x("x", parts[rank.rank].size()), y("y", parts[rank.rank].size());
+    Workspace none;
+    EXPECT_THROW(m->apply(space, as_multivector(x), as_multivector(y), none), std::logic_error);
+    m->numeric(space, a);
+    add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
+  });
+  expect_entries<TypeParam>(found, expected);
+}
+
+TYPED_TEST(DistributedPreconditionerTest, AfterAFailedSymbolicThereIsNothingToApply) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("elasticity3d:3");
+  const Parts parts = consecutive_parts({27, 27});
+  run_ranks(2, [&](const Rank& rank) {
+    const auto a = std::make_shared<MatrixOfRank<double, TypeParam>>(rank, whole, parts);
+    const MatrixOfOtherNumbers<TypeParam> gaps(a, 1, 0);
+    const auto m = across<TypeParam>({"fsai", {{"block_size", "3"}}});
+    m->numeric(space, *a);
+    const Vector<double, TypeParam> x("x", 27), y("y", 27);
+    const auto workspace = m->make_workspace(space, 1);
+    m->apply(space, as_multivector(x), as_multivector(y), *workspace);
+    EXPECT_THROW(m->symbolic(space, gaps), InputError);
+    EXPECT_THROW(m->apply(space, as_multivector(x), as_multivector(y), *workspace), std::logic_error);
+  });
+}
+
 TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("poisson2d:12");
@@ -453,9 +495,7 @@ TYPED_TEST(DistributedPreconditionerTest, OtherMethodsAreBlockJacobiOrSchwarz) {
 
 TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {
   const TypeParam space;
-  HostMatrix<double> whole = problem("poisson2d:6");
-  for (std::size_t k = whole.row_ptrs[20]; k < whole.row_ptrs[21]; ++k)
-    if (whole.col_idxs[k] == 20) whole.values[k] = -1;
+  const HostMatrix<double> whole = with_diagonal(problem("poisson2d:6"), 20, -1);
   const Parts parts = consecutive_parts({12, 12, 12});
   run_ranks(3, [&](const Rank& rank) {
     const MatrixOfRank<double, TypeParam> a(rank, whole, parts);

@@ -124,13 +124,14 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack", policy(space, num_sent()),
                          impl::PackSlots<Scalar, Space>{m_sent_rows, x, m_sent});
-    m_messages->start(to_send(space, m_sent, m_host_sent), to_receive(m_received, m_host_received), k);
+    m_messages->start(to_send(space, m_sent, m_host_sent, num_sent() * k),
+                      to_receive(m_received, m_host_received), k);
   }
 
   void finish(const Space& space, MultiVectorView<Scalar, Space> remote) const override {
     if (remote.extent(1) == 0) return;
     m_messages->finish();
-    came(space, m_received, m_host_received);
+    came(space, m_received, m_host_received, num_received() * std::int64_t(remote.extent(1)));
     Kokkos::parallel_for("prekond::import::unpack", policy(space, num_received()),
                          impl::UnpackSlots<Scalar, Space>{m_places, m_received, remote});
   }
@@ -140,14 +141,14 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     if (k == 0) return;
     Kokkos::parallel_for("prekond::import::pack_reverse", policy(space, num_received()),
                          impl::PackSlots<Scalar, Space>{m_places, remote, m_received});
-    m_messages->start_reverse(to_send(space, m_received, m_host_received), to_receive(m_sent, m_host_sent),
-                              k);
+    m_messages->start_reverse(to_send(space, m_received, m_host_received, num_received() * k),
+                              to_receive(m_sent, m_host_sent), k);
   }
 
   void finish_reverse(const Space& space, MultiVectorView<Scalar, Space> y) const override {
     if (y.extent(1) == 0) return;
     m_messages->finish_reverse();
-    came(space, m_sent, m_host_sent);
+    came(space, m_sent, m_host_sent, num_sent() * std::int64_t(y.extent(1)));
     Kokkos::parallel_for("prekond::import::add", policy(space, m_shared_rows.extent(0)),
                          impl::AddSlots<Scalar, Space>{m_shared_rows, m_begins, m_slots, m_sent, y});
   }
@@ -187,17 +188,22 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     m_most = k;
   }
 
-  /// Where the messages read what is in `buffer`, once it is there.
-  const Scalar* to_send(const Space& space, const Vector<Scalar, Space>& buffer, const Host& host) const {
-    if (is_staged()) Kokkos::deep_copy(space, host, buffer);
+  static auto part(const auto& buffer, std::int64_t count) {
+    return Kokkos::subview(buffer, std::make_pair(std::int64_t(0), count));
+  }
+  /// Where the messages read the first numbers of `buffer`, once they are there.
+  const Scalar* to_send(const Space& space, const Vector<Scalar, Space>& buffer, const Host& host,
+                        std::int64_t count) const {
+    if (is_staged()) Kokkos::deep_copy(space, part(host, count), part(buffer, count));
     space.fence("prekond::import::packed");
     return is_staged() ? host.data() : buffer.data();
   }
   Scalar* to_receive(const Vector<Scalar, Space>& buffer, const Host& host) const {
     return is_staged() ? host.data() : buffer.data();
   }
-  void came(const Space& space, const Vector<Scalar, Space>& buffer, const Host& host) const {
-    if (is_staged()) Kokkos::deep_copy(space, buffer, host);
+  void came(const Space& space, const Vector<Scalar, Space>& buffer, const Host& host,
+            std::int64_t count) const {
+    if (is_staged()) Kokkos::deep_copy(space, part(buffer, count), part(host, count));
   }
 
   std::int64_t m_num_rows;

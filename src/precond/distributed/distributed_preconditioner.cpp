@@ -164,6 +164,9 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
 
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, const Distributed& a) {
+  // Where this fails there is nothing to apply: what was applied may look at the method.
+  m_application = nullptr;
+  m_is_symbolic = false;
   find_overlap(space, a);
   set_up(a, [&] {
     if (m_overlap)
@@ -184,7 +187,6 @@ void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, cons
   run_symbolic(space, a);
   m_is_fetched = false;  // the values may change until numeric
   if (m_overlap) m_overlap->forget_matrix();
-  m_application = nullptr;
   m_report = m_method->report();
 }
 
@@ -216,7 +218,8 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
   if (m_overlap) {
-    if (!m_is_fetched) m_overlap->fetch(space, a);
+    // The next values are other ones, also where this phase fails.
+    if (!std::exchange(m_is_fetched, false)) m_overlap->fetch(space, a);
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
   set_up(a, [&] {
@@ -241,7 +244,6 @@ void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const
   m_report = finished_report();
   m_report.symbolic_seconds = symbolic_seconds;
   m_report.numeric_seconds = timer.seconds();
-  m_is_fetched = false;  // the next values are other ones
   if (m_overlap) m_overlap->forget_matrix();
 }
 
@@ -276,6 +278,7 @@ void DistributedPreconditioner<Scalar, Space>::apply(const Space& space,
                                                      MultiVectorView<const Scalar, Space> x,
                                                      MultiVectorView<Scalar, Space> y,
                                                      Workspace& workspace) const {
+  if (m_overlap && !m_application) throw std::logic_error(name() + ": apply before numeric");
   if (!m_application) return m_method->apply(space, x, y, workspace);
   impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
   if (x.extent(1) > 0) m_application->apply(space, x, y, workspace);
