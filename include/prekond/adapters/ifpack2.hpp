@@ -163,21 +163,10 @@ class Preconditioner
     const Kokkos::Timer timer;
     m_application = {};
     m_initialized = false;  // where a rank fails, the next compute starts anew on all
-    std::string copied;
-    on_all_ranks([&] {
-      const local_matrix_type local(m_space, *a);
-      if (m_configurator->properties().needs_spd && m_adapter_options.check_input)
-        check_local_spd_input<scalar_type, space_type>(m_space, local.view());
-      if (m_preconditioner) m_preconditioner->numeric(m_space, local.view());
-      copied = local.copied();
-    });
-    if (m_across) {
-      m_across->numeric(m_space, *distributed(*a));
-      m_report = m_across->report();
-      if (!copied.empty()) m_report.notes.push_back(copied);
-    } else {
-      finish_report(copied);
-    }
+    if (m_across)
+      compute_across(*a);
+    else
+      compute_own_rows(*a);
     m_initialized = m_computed = true;
     ++m_num_compute;
     m_compute_seconds += timer.seconds();
@@ -316,6 +305,30 @@ class Preconditioner
     ++m_num_initialize;
     m_initialize_seconds += timer.seconds();
     return true;
+  }
+
+  void check_own_rows(const CsrView<scalar_type, space_type>& rows) const {
+    if (m_configurator->properties().needs_spd && m_adapter_options.check_input)
+      check_local_spd_input<scalar_type, space_type>(m_space, rows);
+  }
+
+  void compute_across(const row_matrix_type& a) {
+    const auto matrix = distributed(a);
+    on_all_ranks([&] { check_own_rows(matrix->own_rows()); });
+    m_across->numeric(m_space, *matrix);
+    m_report = m_across->report();
+    if (!matrix->rows().copied().empty()) m_report.notes.push_back(matrix->rows().copied());
+  }
+
+  void compute_own_rows(const row_matrix_type& a) {
+    std::string copied;
+    on_all_ranks([&] {
+      const local_matrix_type local(m_space, a);
+      check_own_rows(local.view());
+      m_preconditioner->numeric(m_space, local.view());
+      copied = local.copied();
+    });
+    finish_report(copied);
   }
 
   void forget() {

@@ -4,10 +4,10 @@
 /// PETSc's matrices and communicators as Prekond's kernels and solvers see them. Needs the target
 /// prekond::petsc. (The preconditioners as a PC: <prekond_petsc.h>.)
 #include <prekond/adapters/impl/merged_rows.hpp>
-#include <prekond/adapters/impl/message_memory.hpp>
 #include <prekond/adapters/impl/petsc_rows.hpp>
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/core/reducer.hpp>
+#include <prekond/distributed/message_memory.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/matrix/validate.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/distributed/message_memory.hpp>
 #include <prekond/distributed/vector_import.hpp>
 
 #include <algorithm>
@@ -154,7 +155,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   }
 
  private:
-  using Host = Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::SharedHostPinnedSpace>;
+  using Host = impl::MessageVector<Scalar, Space>;
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
   static Policy policy(const Space& space, std::size_t size) { return Policy(space, 0, size); }
