@@ -4,31 +4,25 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/krylov/cg.hpp>
 
+#include "cg_run.hpp"
 #include "instantiate.hpp"
 #include "pipelined_cg.hpp"
-#include "run.hpp"
 
 #include <algorithm>
 #include <optional>
 
-namespace prekond {
+namespace prekond::krylov {
 namespace {
 
 /// A column's scalars. Two sets alternate.
 struct Scalars {
   static constexpr int size = 4;
   // With two reductions an iteration:
-  static constexpr krylov::Group residual{0, 2};   ///< (r, M^-1 r), (r, r)
-  static constexpr krylov::Group curvature{2, 1};  ///< (p, A p)
+  static constexpr Group residual{0, 2};   ///< (r, M^-1 r), (r, r)
+  static constexpr Group curvature{2, 1};  ///< (p, A p)
   // With one:
-  static constexpr krylov::Group dots{0, 3};  ///< (r, M^-1 r), (r, r), (A z, z)
-  static constexpr krylov::Group step{3, 1};  ///< alpha
-};
-
-/// A column of the vectors.
-template <class Scalar, class Space>
-struct Vectors {
-  VectorView<Scalar, Space> x, r, z, p, q, s;  ///< q = A p, or A z with s = A p in the single-reduction form
+  static constexpr Group dots{0, 3};  ///< (r, M^-1 r), (r, r), (A z, z)
+  static constexpr Group step{3, 1};  ///< alpha
 };
 
 /// alpha = num / den where that is a step; 0 where it is not, so that x stays as it is until the host sees
@@ -41,7 +35,7 @@ KOKKOS_FORCEINLINE_FUNCTION Real safe_ratio(Real num, Real den) {
 
 /// x += alpha p, r -= alpha q, alpha = (r, z) / (p, A p)
 template <class Scalar, class Space>
-void update_solution(const Space& space, const Vectors<Scalar, Space>& v,
+void update_solution(const Space& space, const CgVectors<Scalar, Space>& v,
                      VectorView<const Scalar, Space> residual, VectorView<const Scalar, Space> curvature) {
   const VectorView<Scalar, Space> x = v.x, r = v.r;
   const VectorView<const Scalar, Space> p = v.p, q = v.q;
@@ -56,7 +50,7 @@ void update_solution(const Space& space, const Vectors<Scalar, Space>& v,
 
 /// (r, z) and (r, r)
 template <class Scalar, class Space>
-void residual_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
+void residual_dots(const Space& space, const CgVectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
                    const ReduceWorkspace<Scalar, Space>& workspace) {
   const VectorView<const Scalar, Space> r = v.r, z = v.z;
   block_reduce<2>(
@@ -69,7 +63,7 @@ void residual_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorVi
 
 /// p = z + beta p, beta = (r, z) / (r, z) of the iteration before
 template <class Scalar, class Space>
-void update_direction(const Space& space, const Vectors<Scalar, Space>& v,
+void update_direction(const Space& space, const CgVectors<Scalar, Space>& v,
                       VectorView<const Scalar, Space> now, VectorView<const Scalar, Space> before,
                       bool first) {
   const VectorView<Scalar, Space> p = v.p;
@@ -81,7 +75,7 @@ void update_direction(const Space& space, const Vectors<Scalar, Space>& v,
 
 /// (r, z), (r, r) and (A z, z), the one reduction of Chronopoulos and Gear
 template <class Scalar, class Space>
-void three_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
+void three_dots(const Space& space, const CgVectors<Scalar, Space>& v, VectorView<Scalar, Space> result,
                 const ReduceWorkspace<Scalar, Space>& workspace) {
   const VectorView<const Scalar, Space> r = v.r, z = v.z, q = v.q;
   block_reduce<3>(
@@ -95,7 +89,7 @@ void three_dots(const Space& space, const Vectors<Scalar, Space>& v, VectorView<
 
 /// The step of the single-reduction form: beta and alpha from the dots, then p, s = A p, x and r in one pass.
 template <class Scalar, class Space>
-void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorView<const Scalar, Space> now,
+void fused_update(const Space& space, const CgVectors<Scalar, Space>& v, VectorView<const Scalar, Space> now,
                   VectorView<const Scalar, Space> before, VectorView<Scalar, Space> alpha_now,
                   VectorView<const Scalar, Space> alpha_before, bool first) {
   const VectorView<Scalar, Space> x = v.x, r = v.r, p = v.p, s = v.s;
@@ -119,129 +113,129 @@ void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorVie
       });
 }
 
-/// One solve.
-template <class Scalar, class Space>
-class CgRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
-  using Multi = MultiVector<Scalar, Space>;
-
- public:
-  CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction)
-      : Base(problem, Side::right, false),
-        m_single(single_reduction),
-        m_scalars(problem.space, "prekond::cg::scalars", Scalars::size, this->num_columns(), 2) {
-    const auto vector = [&](const char* label) { return this->allocate_columns(label, this->num_columns()); };
-    m_r = vector("prekond::cg::r");
-    m_z = this->has_preconditioner() ? vector("prekond::cg::z") : m_r;
-    m_p = vector("prekond::cg::p");
-    m_q = vector("prekond::cg::q");
-    if (single_reduction) m_s = vector("prekond::cg::s");
-    this->lend_scratch(m_q);
-  }
-
- private:
-  Vectors<Scalar, Space> vectors(int c) const {
-    Vectors<Scalar, Space> v{this->x(c), column(m_r, c), column(m_z, c), column(m_p, c), column(m_q, c), {}};
-    if (m_single) v.s = column(m_s, c);
-    return v;
-  }
-
-  void iterate() override {
-    this->residual(m_r);
-    dots();
-    m_stepped = false;
-    test();
-    for (bool first = true; !this->running().empty(); first = false) {
-      m_single ? single_step(first) : step(first);
-      m_scalars.swap();
-      dots();
-      this->count_iteration();
-      m_stepped = true;
-      test();
-    }
-  }
-
-  void single_step(bool first) {
-    for (int c : this->running())
-      fused_update<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
-                                  m_scalars.before(Scalars::dots, c), m_scalars.now(Scalars::step, c),
-                                  m_scalars.before(Scalars::step, c), first);
-  }
-
-  void step(bool first) {
-    for (int c : this->running())
-      update_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
-                                      m_scalars.before(Scalars::residual, c), first);
-    multiply_directions();
-    this->sum(m_scalars.message(Scalars::curvature));
-    for (int c : this->running())
-      update_solution<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
-                                     m_scalars.now(Scalars::curvature, c));
-  }
-
-  /// q = A p and (p, q): in one pass over the matrix for one column.
-  void multiply_directions() {
-    if (this->running().size() == 1) {
-      const int c = this->running().front();
-      this->multiply_dot(column(m_p, c), column(m_q, c), m_scalars.now(Scalars::curvature, c));
-      return;
-    }
-    this->multiply(m_p, m_q);
-    for (int c : this->running())
-      block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce_workspace(),
-                      m_scalars.now(Scalars::curvature, c),
-                      impl::DotBody<Scalar, Space>{column(m_p, c), column(m_q, c)});
-  }
-
-  void dots() {
-    if (this->has_preconditioner()) this->precondition(m_r, m_z);
-    if (m_single) this->multiply(m_z, m_q);
-    for (int c : this->running()) {
-      if (m_single)
-        three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
-                                  this->reduce_workspace());
-      else
-        residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
-                                     this->reduce_workspace());
-    }
-    this->sum(m_scalars.message(m_single ? Scalars::dots : Scalars::residual));
-  }
-
-  /// The stopping test.
-  void test() {
-    m_scalars.read(this->space(), "prekond::cg::stopping_test");
-    this->for_each_running([&](int c) {
-      const krylov::Group group = m_single ? Scalars::dots : Scalars::residual;
-      const double rz = m_scalars.real_now(group, c, 0), rr = m_scalars.real_now(group, c, 1);
-      // The two-reduction form filed the curvature of its last step in the set before this one.
-      const double curvature = m_single ? m_scalars.real_now(Scalars::dots, c, 2)
-                                        : m_scalars.real_before(Scalars::curvature, c, 0);
-      std::optional<StopReason> breakdown;
-      if (!(rz > 0))
-        breakdown = StopReason::breakdown_preconditioner_not_spd;
-      else if (!curvature_is_positive(c, curvature))
-        breakdown = StopReason::breakdown_not_spd;
-      const bool known = m_single || m_stepped;
-      // Large ones end in an infinity before they do harm.
-      this->judge(c, rr, std::isfinite(rz) && (!known || std::isfinite(curvature)), breakdown, true,
-                  {std::min(rz, rr), known ? std::min(curvature, rr) : rr});
-    });
-  }
-
-  /// With one reduction, (A z, z) is looked at before a step, and (p, A p) after it: alpha = 0 where it was
-  /// not positive.
-  bool curvature_is_positive(int c, double curvature) const {
-    if (!m_single) return !m_stepped || curvature > 0;
-    return curvature > 0 && (!m_stepped || m_scalars.real_before(Scalars::step, c, 0) > 0);
-  }
-
-  bool m_single;
-  bool m_stepped = false;  ///< in this cycle: else the scalars of a step are those of another one
-  krylov::DeviceScalars<Scalar, Space> m_scalars;
-  Multi m_r, m_z, m_p, m_q, m_s;
-};
-
 }  // namespace
+
+template <class Scalar, class Space>
+CgRun<Scalar, Space>::CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction)
+    : Base(problem, Side::right, false),
+      m_single(single_reduction),
+      m_scalars(problem.space, "prekond::cg::scalars", Scalars::size, this->num_columns(), 2) {
+  const auto vector = [&](const char* label) { return this->allocate_columns(label, this->num_columns()); };
+  m_r = vector("prekond::cg::r");
+  m_mr = this->has_preconditioner() ? vector("prekond::cg::z") : m_r;
+  m_p = vector("prekond::cg::p");
+  m_product = vector("prekond::cg::q");
+  if (single_reduction) m_s = vector("prekond::cg::s");
+  this->lend_scratch(m_product);
+}
+
+template <class Scalar, class Space>
+CgVectors<Scalar, Space> CgRun<Scalar, Space>::vectors(int c) const {
+  CgVectors<Scalar, Space> v{this->x(c),     column(m_r, c),       column(m_mr, c),
+                             column(m_p, c), column(m_product, c), {}};
+  if (m_single) v.s = column(m_s, c);
+  return v;
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::iterate() {
+  this->residual(m_r);
+  dots();
+  m_stepped = false;
+  test();
+  for (bool first = true; !this->running().empty(); first = false) {
+    m_single ? single_step(first) : step(first);
+    m_scalars.swap();
+    dots();
+    this->count_iteration();
+    m_stepped = true;
+    test();
+  }
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::single_step(bool first) {
+  for (int c : this->running())
+    fused_update<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
+                                m_scalars.before(Scalars::dots, c), m_scalars.now(Scalars::step, c),
+                                m_scalars.before(Scalars::step, c), first);
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::step(bool first) {
+  for (int c : this->running())
+    update_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+                                    m_scalars.before(Scalars::residual, c), first);
+  multiply_directions();
+  this->sum(m_scalars.message(Scalars::curvature));
+  for (int c : this->running())
+    update_solution<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+                                   m_scalars.now(Scalars::curvature, c));
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::multiply_directions() {
+  if (this->running().size() == 1) {
+    const int c = this->running().front();
+    this->multiply_dot(column(m_p, c), column(m_product, c), m_scalars.now(Scalars::curvature, c));
+    return;
+  }
+  this->multiply(m_p, m_product);
+  for (int c : this->running())
+    block_reduce<1>(this->space(), "prekond::cg::curvature", this->num_rows(), this->reduce_workspace(),
+                    m_scalars.now(Scalars::curvature, c),
+                    impl::DotBody<Scalar, Space>{column(m_p, c), column(m_product, c)});
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::dots() {
+  if (this->has_preconditioner()) this->precondition(m_r, m_mr);
+  if (m_single) this->multiply(m_mr, m_product);
+  for (int c : this->running()) {
+    if (m_single)
+      three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
+                                this->reduce_workspace());
+    else
+      residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+                                   this->reduce_workspace());
+  }
+  this->sum(m_scalars.message(m_single ? Scalars::dots : Scalars::residual));
+}
+
+template <class Scalar, class Space>
+void CgRun<Scalar, Space>::test() {
+  m_scalars.read(this->space(), "prekond::cg::stopping_test");
+  this->for_each_running([&](int c) {
+    const Group group = m_single ? Scalars::dots : Scalars::residual;
+    const double rz = m_scalars.real_now(group, c, 0), rr = m_scalars.real_now(group, c, 1);
+    // The two-reduction form filed the curvature of its last step in the set before this one.
+    const double curvature =
+        m_single ? m_scalars.real_now(Scalars::dots, c, 2) : m_scalars.real_before(Scalars::curvature, c, 0);
+    std::optional<StopReason> breakdown;
+    if (!(rz > 0))
+      breakdown = StopReason::breakdown_preconditioner_not_spd;
+    else if (!curvature_is_positive(c, curvature))
+      breakdown = StopReason::breakdown_not_spd;
+    const bool known = m_single || m_stepped;
+    // Large ones end in an infinity before they do harm.
+    this->judge(c, rr, std::isfinite(rz) && (!known || std::isfinite(curvature)), breakdown, true,
+                {std::min(rz, rr), known ? std::min(curvature, rr) : rr});
+  });
+}
+
+template <class Scalar, class Space>
+bool CgRun<Scalar, Space>::curvature_is_positive(int c, double curvature) const {
+  if (!m_single) return !m_stepped || curvature > 0;
+  return curvature > 0 && (!m_stepped || m_scalars.real_before(Scalars::step, c, 0) > 0);
+}
+
+#define PREKOND_CG_RUN(Scalar, Space) template class CgRun<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_CG_RUN)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_CG_RUN)
+
+}  // namespace prekond::krylov
+
+namespace prekond {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
@@ -252,7 +246,7 @@ std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Spac
         "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
         "fgmres or idr");
   if (m_options.variant == CgVariant::pipelined) return krylov::pipelined_cg<Scalar, Space>(problem);
-  return CgRun<Scalar, Space>(problem, m_options.single_reduction).run();
+  return krylov::CgRun<Scalar, Space>(problem, m_options.single_reduction).run();
 }
 
 #define PREKOND_CG(Scalar, Space) template class Cg<Scalar, Space>;

@@ -177,6 +177,25 @@ TYPED_TEST(PipelinedCgTest, ABreakdownIsOneOfTheMatrixNotOfRounding) {
   }
 }
 
+TYPED_TEST(PipelinedCgTest, TheClassicFormGoesOnWhereTheRecurrencesGoAstray) {
+  // The recurrences alone end far from the solution, and are no better when they start again.
+  for (const char* spec : {"circuit:11", "circuit:30", "tridiagonal:700"}) {
+    SCOPED_TRACE(spec);
+    const HostMatrix<double> a = problem(spec);
+    const std::vector<double> b = random_vector(a.num_rows);
+    const auto m = preconditioner_of<TypeParam>("jacobi", a);
+    for (const auto* jacobi : {m.get(), decltype(m.get())(nullptr)}) {
+      const auto one =
+          solve_with<double, TypeParam>(classic, operator_of<TypeParam>(a), jacobi, b, stop_at(1e-9, 20000));
+      const auto other = solve_with<double, TypeParam>(pipelined, operator_of<TypeParam>(a), jacobi, b,
+                                                       stop_at(1e-9, 20000));
+      ASSERT_EQ(one.result.reason, StopReason::rtol);
+      EXPECT_EQ(other.result.reason, StopReason::rtol) << to_string(other.result.reason);
+      EXPECT_LE(other.result.iterations, 3 * one.result.iterations);
+    }
+  }
+}
+
 /// From product `from` on one of another matrix: what recurrences of before stand for is no longer true.
 template <class Space>
 class Turning : public Operator<double, Space> {
@@ -210,6 +229,34 @@ TYPED_TEST(PipelinedCgTest, ABreakdownThatIsNoneAnyMoreIsNotReported) {
     EXPECT_TRUE(solved.result.converged) << to_string(solved.result.reason);
     EXPECT_LE(residual_norm(shifted(a, -1.0), b, solved.x), 1.01e-8 * norm(b));
   }
+}
+
+/// Each third product is a little too large: (p, A p) is never what recurrences let expect.
+template <class Space>
+class Uneven : public Operator<double, Space> {
+ public:
+  explicit Uneven(const HostMatrix<double>& a) : m_inner(operator_of<Space>(a)) {}
+  std::int64_t num_rows() const override { return m_inner.num_rows(); }
+  std::int64_t num_cols() const override { return m_inner.num_cols(); }
+  void apply(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
+             double alpha, double beta) const override {
+    m_inner.apply(space, x, y, (m_calls++ % 3 == 0 ? 1.012 : 1) * alpha, beta);
+  }
+
+ private:
+  CsrOperator<double, Space> m_inner;
+  mutable int m_calls = 0;
+};
+
+TYPED_TEST(PipelinedCgTest, DoesNotReplaceForEver) {
+  const HostMatrix<double> a = problem("poisson2d:40");
+  const Uneven<TypeParam> uneven(a);
+  const auto solved = solve_with<double, TypeParam>(pipelined, uneven, nullptr, random_vector(a.num_rows),
+                                                    stop_at(1e-12, 200));
+  EXPECT_EQ(solved.result.reason, StopReason::max_iters) << to_string(solved.result.reason);
+  // Four products each: eleven where (p, A p) differed, and where ||r|| had fallen.
+  EXPECT_GE(solved.result.matrix_products - solved.result.iterations, 4 * 11);
+  EXPECT_LE(solved.result.matrix_products - solved.result.iterations, 4 * 20);
 }
 
 // ----------------------------------------------------------------------------------------- threads and ranks

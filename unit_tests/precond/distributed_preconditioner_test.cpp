@@ -311,7 +311,8 @@ TYPED_TEST(DistributedPreconditionerTest, GeneralMatricesHaveTheBitsOfOneRank) {
 }
 
 TYPED_TEST(DistributedPreconditionerTest, CgTakesTheIterationsOfOneRank) {
-  const HostMatrix<double> whole = problem("elasticity3d:5");
+  // Without jumps in the coefficients: with them the order of the sums changes a hundred iterations by two.
+  const HostMatrix<double> whole = problem("elasticity3d:5,contrast=1");
   const auto iterations = [&](const Setup& setup, const Parts& parts) {
     std::int64_t result = 0;
     run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
@@ -333,7 +334,7 @@ TYPED_TEST(DistributedPreconditionerTest, CgTakesTheIterationsOfOneRank) {
     const auto all = partitions(whole.num_rows);
     const std::int64_t one = iterations(setup, all[0]);
     for (const Parts& parts : all)
-      EXPECT_NEAR(double(iterations(setup, parts)), double(one), 1) << setup.name << ", " << parts.size();
+      EXPECT_EQ(iterations(setup, parts), one) << setup.name << ", " << parts.size();
   }
   // Block Jacobi's known growth.
   const Parts cyclic = cyclic_parts(whole.num_rows, 7);

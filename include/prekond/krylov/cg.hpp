@@ -61,9 +61,11 @@ struct CgOptions {
 /// which are one kernel with the three dots of the next step, and (s, p). Rounding errors of these
 /// recurrences grow faster than the classic form's: they are replaced by what they stand for, four products
 /// and two applications, where ||r|| has fallen to a hundredth or (s, p) is not (p, A p) of the scalars, and
-/// before a breakdown is reported. Memory: 9 vectors a right-hand side, 6 without a preconditioner. A product
-/// more than iterations is made, and two to begin with. Source: Ghysels, Vanroose, Parallel Computing 40
-/// (2014), 224, algorithm 4; replacement: Sleijpen, van der Vorst, Computing 56 (1996), 141.
+/// before a breakdown is reported. Where that does not help (a fall of ||r|| or a breakdown that the vectors
+/// do not have, or (s, p) wrong for the eleventh time) the classic form goes on from x. Memory: 9 vectors a
+/// right-hand side, 6 without a preconditioner. A product more than iterations is made, and two to begin
+/// with. Source: Ghysels, Vanroose, Parallel Computing 40 (2014), 224, algorithm 4; replacement: Sleijpen,
+/// van der Vorst, Computing 56 (1996), 141.
 ///
 /// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in
 /// exact arithmetic; their real parts make alpha and beta, and are what is tested.
