@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of a pattern, each by its own breadth-first search: those of a power, and of the fill of an
-/// incomplete factorisation.
+/// Rows of a pattern, each by its own breadth-first search: those of a power, of the fill of an incomplete
+/// factorisation, and of a product.
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/column_set.hpp>
@@ -43,8 +43,9 @@ struct Layout {
 };
 
 /// What is wanted of the columns that k steps reach from row i: all; those up to i; or those above i, by ways
-/// whose inner columns are all below i.
-enum class Part { lower, whole, fill };
+/// whose inner columns are all below i. Of a product, those that one step along another pattern's row i and
+/// one along S's rows reach.
+enum class Part { lower, whole, fill, product };
 
 /// Rows of the pattern by breadth-first search. Each vector of lanes owns a workspace and fetches row after
 /// row: counts its columns or, where there is a result, writes them there, in any order.
@@ -57,6 +58,7 @@ struct SearchRows {
   using Set = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
 
   CsrGraphView<Space> s;
+  CsrGraphView<Space> first;  ///< of a product, the pattern of its left factor; else s
   int k;
   Part part;
   Layout layout;
@@ -66,8 +68,10 @@ struct SearchRows {
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<int, Space> workspaces;
-  VectorView<int, Space> markers;    ///< s.num_rows a workspace, zero
+  VectorView<int, Space> markers;    ///< num_columns() a workspace, zero
   VectorView<unsigned, Space> next;  ///< the next row to fetch
+
+  KOKKOS_FUNCTION std::int64_t num_columns() const { return part == Part::product ? s.num_cols : s.num_rows; }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const Level level(team);
@@ -94,7 +98,7 @@ struct SearchRows {
     if constexpr (Set::shared_insertion) {
       return Set(columns, reinterpret_cast<unsigned*>(base + layout.buckets), layout.num_buckets);
     } else {
-      return Set(columns, markers.data() + unit * static_cast<std::size_t>(s.num_rows));
+      return Set(columns, markers.data() + unit * static_cast<std::size_t>(num_columns()));
     }
   }
 
@@ -112,6 +116,7 @@ struct SearchRows {
   /// Fills the set with the columns that k steps reach; false where there are more than it holds.
   KOKKOS_FUNCTION bool search(const Level& level, const Set& set, int* fresh, int i) const {
     set.clear(level);
+    if (part == Part::product) return search_product(level, set, fresh, i);
     level.once([&] { set.insert(i); });
     // The set's list is in the order of insertion: what one step added is the next one's frontier.
     int begin = 0;
@@ -131,12 +136,19 @@ struct SearchRows {
     return true;
   }
 
-  /// Adds the columns of row j from `first` on below `limit`. They are distinct: once all lanes have looked
+  KOKKOS_FUNCTION bool search_product(const Level& level, const Set& set, int* fresh, int i) const {
+    const int limit = static_cast<int>(s.num_cols);
+    for (std::size_t entry = first.row_ptrs(i); entry < first.row_ptrs(i + 1); ++entry)
+      if (!visit(level, set, fresh, first.col_idxs(entry), 0, limit)) return false;
+    return true;
+  }
+
+  /// Adds the columns of row j from `begin` on below `limit`. They are distinct: once all lanes have looked
   /// theirs up, all insert.
-  KOKKOS_FUNCTION bool visit(const Level& level, const Set& set, int* fresh, int j, int first,
+  KOKKOS_FUNCTION bool visit(const Level& level, const Set& set, int* fresh, int j, int begin,
                              int limit) const {
     const std::size_t end = s.row_ptrs(j + 1);
-    for (std::size_t from = first > 0 ? s.first_from(j, first) : s.row_ptrs(j);
+    for (std::size_t from = begin > 0 ? s.first_from(j, begin) : s.row_ptrs(j);
          from < end && s.col_idxs(from) < limit; from += Level::width) {
       level.region([&](int lane) {
         const int col = from + lane < end ? s.col_idxs(from + lane) : limit;
@@ -151,7 +163,8 @@ struct SearchRows {
   }
 
   KOKKOS_FORCEINLINE_FUNCTION bool has(int col, int i) const {
-    return part == Part::whole || (part == Part::lower ? col <= i : col > i);
+    if (part == Part::whole || part == Part::product) return true;
+    return part == Part::lower ? col <= i : col > i;
   }
 
   KOKKOS_FUNCTION void count(const Level& level, const Set& set, int i) const {
@@ -214,25 +227,29 @@ class Search {
 
   /// A first guess of what most rows reach: 252 where 180 are reached for k = 5 on a 7-point mesh, 448 where
   /// 234 are for k = 3 on a 27-point one. Random graphs grow faster.
-  int first_capacity(const CsrGraphView<Space>& s, int k) const {
-    const std::int64_t reach = std::min(k, 63) + 1;
-    const std::int64_t wanted = (s.nnz() / s.num_rows + 1) * reach * reach;
+  int first_capacity(const Kernel& kernel) const {
+    const CsrGraphView<Space>&s = kernel.s, &left = kernel.first;
+    const std::int64_t mean = s.nnz() / std::max<std::int64_t>(1, s.num_rows) + 1;
+    const std::int64_t reach = std::min(kernel.k, 63) + 1;
+    const std::int64_t wanted =
+        kernel.part == Part::product ? mean * (left.nnz() / left.num_rows + 1) : mean * reach * reach;
     const std::int64_t affordable = m_slab_bytes / Tuning::bytes_per_column;
     const std::int64_t first =
         std::clamp(std::min(wanted, affordable), Tuning::min_capacity, Tuning::max_first_capacity);
-    return static_cast<int>(std::min(first, s.num_rows));
+    return static_cast<int>(std::min(first, std::max<std::int64_t>(1, kernel.num_columns())));
   }
 
   /// All rows, and then those that outgrew their workspace in larger ones, until none is left.
   void run(Kernel kernel, const std::string& label) {
-    const std::int64_t n = kernel.s.num_rows;
-    kernel.layout = layout(first_capacity(kernel.s, kernel.k));
+    const std::int64_t n = kernel.first.num_rows;
+    kernel.layout = layout(first_capacity(kernel));
     kernel.num_rows = static_cast<int>(n);
     run_in_slab(kernel, label);
     while (const int left = outgrown(kernel.length, {})) {
       auto list = allocate<Vector<int, Space>>(m_space, m_name + "::outgrown", left);
       outgrown(kernel.length, list);
-      kernel.layout = layout(static_cast<int>(std::min<std::int64_t>(4ll * kernel.layout.capacity, n)));
+      kernel.layout = layout(
+          static_cast<int>(std::min<std::int64_t>(4ll * kernel.layout.capacity, kernel.num_columns())));
       kernel.num_rows = left;
       kernel.list = list;
       run_in_slab(kernel, label);
@@ -251,7 +268,7 @@ class Search {
     auto workspaces =
         allocate<Vector<int, Space>>(m_space, m_name + "::workspaces", kernel.layout.ints * units);
     if constexpr (host) {
-      const std::size_t markers = units * static_cast<std::size_t>(kernel.s.num_rows);
+      const std::size_t markers = units * static_cast<std::size_t>(kernel.num_columns());
       if (m_markers.extent(0) < markers)
         m_markers = allocate_zero<Vector<int, Space>>(m_space, m_name + "::markers", markers);
     }
@@ -281,12 +298,13 @@ class Search {
 
 /// The rows that `check(nnz)` has allowed: it throws where the result would be too large.
 template <int Lanes, class Space, class Check>
-CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, const CsrGraphView<Space>& s,
-                                Part part, int k, std::int64_t slab_bytes, const Check& check) {
-  const std::int64_t n = s.num_rows;
+CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
+                                const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,
+                                const Check& check) {
+  const std::int64_t n = first.num_rows;
   Search<Space, Lanes> search(space, name, slab_bytes);
   auto length = allocate<Vector<int, Space>>(space, name + "::length", n);
-  SearchRows<Space, Lanes> kernel{s, k, part, search.layout(0), 0, {}, length, {}, {}, {}, {}, {}};
+  SearchRows<Space, Lanes> kernel{s, first, k, part, search.layout(0), 0, {}, length, {}, {}, {}, {}, {}};
   search.run(kernel, "::count_rows");
   const auto [row_ptrs, nnz] = scan_row_lengths(space, name, n, VectorView<const int, Space>(length));
   check(nnz);
@@ -295,20 +313,27 @@ CsrGraph<Space> search_by_lanes(const Space& space, const std::string& name, con
   kernel.col_idxs = col_idxs;
   search.run(kernel, "::fill_rows");
   sort_columns<Space>(space, n, row_ptrs, col_idxs);
-  return {n, n, row_ptrs, col_idxs};
+  return {n, kernel.num_columns(), row_ptrs, col_idxs};
 }
 
-/// \pre s has rows
+/// Of a product, `first` is its left factor and s its right one. \pre s and `first` have rows
+template <class Space, class Check>
+CsrGraph<Space> search_rows(const Space& space, const std::string& name, const CsrGraphView<Space>& first,
+                            const CsrGraphView<Space>& s, Part part, int k, std::int64_t slab_bytes,
+                            const Check& check) {
+  if constexpr (is_host_space<Space>) {
+    return search_by_lanes<1>(space, name, first, s, part, k, slab_bytes, check);
+  } else {
+    constexpr int few = Tuning::lanes_of_short_rows, many = Tuning::lanes_of_long_rows;
+    return s.nnz() / s.num_rows < Tuning::mean_length_of_long_rows
+               ? search_by_lanes<few>(space, name, first, s, part, k, slab_bytes, check)
+               : search_by_lanes<many>(space, name, first, s, part, k, slab_bytes, check);
+  }
+}
 template <class Space, class Check>
 CsrGraph<Space> search_rows(const Space& space, const std::string& name, const CsrGraphView<Space>& s,
                             Part part, int k, std::int64_t slab_bytes, const Check& check) {
-  if constexpr (is_host_space<Space>) {
-    return search_by_lanes<1>(space, name, s, part, k, slab_bytes, check);
-  } else {
-    return s.nnz() / s.num_rows < Tuning::mean_length_of_long_rows
-               ? search_by_lanes<Tuning::lanes_of_short_rows>(space, name, s, part, k, slab_bytes, check)
-               : search_by_lanes<Tuning::lanes_of_long_rows>(space, name, s, part, k, slab_bytes, check);
-  }
+  return search_rows(space, name, s, s, part, k, slab_bytes, check);
 }
 
 }  // namespace prekond::impl::row_search

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace prekond {
+
+/// The pattern of a sparse product: row i of A B has the columns of B's rows j for all stored a_ij, sorted;
+/// entries that cancel, and stored zeros, stay. num_rows(A) x num_cols(B).
+///
+/// Cost: twice a reading of B's row for each entry of A, each column looked up in a hash table (on the host
+/// in a marker array of B's columns that a thread has), and the sort. Memory: the result, one int a row, and
+/// workspaces of `slab_bytes` together, see lower_power. Fences a few times. The result has the same bits
+/// whatever the threads and `slab_bytes`.
+///
+/// \pre sorted rows
+/// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
+/// more than `max_bytes`
+template <class Space>
+CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                                const std::type_identity_t<CsrGraphView<Space>>& b, std::int64_t max_bytes,
+                                std::int64_t slab_bytes);
+
+/// Budgets of a sparse product.
+struct SpgemmOptions {
+  std::int64_t max_bytes = std::int64_t(1) << 40;     ///< of the result's pattern
+  std::int64_t slab_bytes = std::int64_t(256) << 20;  ///< of the workspaces of product_pattern
+};
+
+/// C = A B, a sparse matrix times a sparse matrix: product_pattern, and spgemm_values.
+///
+/// Source: Gustavson, ACM Trans. Math. Softw. 4 (1978), rows of C as sums of rows of B; on devices by hash
+/// tables: Nagasaka, Nukada, Matsuoka, ICPP 2017.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const Space& space,
+                                                                         const CsrView<Scalar, Space>& a,
+                                                                         const CsrView<Scalar, Space>& b,
+                                                                         const SpgemmOptions& options = {});
+
+/// The values alone: c_ij = sum_k a_ik b_kj in the order of row i of A. For a product again with new values.
+///
+/// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
+/// lanes, which find its columns by a hash table there; one of more than 2048 entries by a team in place,
+/// with a binary search; on the host by a thread with an array of B's columns. Memory: an int a row, on the
+/// host one a column of B and thread. Fences to count rows by their length. The same bits whatever the
+/// threads.
+///
+/// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0
+/// \throws InputError for sizes that do not fit
+template <class Scalar, class Space>
+void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c);
+
+}  // namespace prekond

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/pattern/spgemm.hpp>
+
+#include "instantiate.hpp"
+#include "pattern/row_search.hpp"
+
+#include <string>
+
+namespace prekond {
+namespace {
+
+void check_size(std::int64_t num_rows, std::size_t nnz, std::int64_t max_bytes) {
+  const auto bytes = static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));
+  if (bytes <= max_bytes) return;
+  throw InputError("spgemm: the product's pattern would have " + std::to_string(nnz) + " entries and take " +
+                   std::to_string(bytes) + " bytes, more than the " + std::to_string(max_bytes) + " allowed");
+}
+
+}  // namespace
+
+template <class Space>
+CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                                const std::type_identity_t<CsrGraphView<Space>>& b, std::int64_t max_bytes,
+                                std::int64_t slab_bytes) {
+  if (a.num_cols != b.num_rows)
+    throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
+                     " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols));
+  if (a.nnz() > 0 && b.nnz() > 0)
+    return impl::row_search::search_rows<Space>(
+        space, "prekond::spgemm", a, b, impl::row_search::Part::product, 1, slab_bytes,
+        [&](std::size_t nnz) { check_size(a.num_rows, nnz, max_bytes); });
+  return {a.num_rows, b.num_cols,
+          allocate_zero<Vector<std::size_t, Space>>(space, "prekond::spgemm::row_ptrs", a.num_rows + 1),
+          Vector<int, Space>()};
+}
+
+#define PREKOND_PRODUCT_PATTERN(Space)                                                      \
+  template CsrGraph<Space> product_pattern<Space>(const Space&, const CsrGraphView<Space>&, \
+                                                  const CsrGraphView<Space>&, std::int64_t, std::int64_t);
+PREKOND_INSTANTIATE_SPACES(PREKOND_PRODUCT_PATTERN)
+
+}  // namespace prekond

@@ -1,0 +1,202 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/core/levels.hpp>
+#include <prekond/pattern/row_bins.hpp>
+#include <prekond/pattern/spgemm.hpp>
+
+#include "instantiate.hpp"
+#include "pattern/spgemm_row.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace prekond {
+namespace {
+
+using impl::spgemm::Product;
+using impl::spgemm::SumRow;
+
+struct SpgemmTuning {
+  static constexpr int longest_in_scratch =
+      2048;  ///< 16 bytes a column and 4 a bucket: 40 kB a row of doubles
+  static constexpr int lanes = 32;
+  static constexpr int few_lanes = 8;
+  static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
+  static constexpr int team_lanes = 128;
+  static constexpr std::size_t scratch_bytes = 48 * 1024;
+  static constexpr int rows_per_fetch = 16;  ///< of a host thread
+};
+
+// --------------------------------------------------------------------------------------------------- host
+
+/// Rows by threads, each with the place of every column in the row at hand.
+template <class Scalar, class Space>
+struct SumRowsByThread {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  Product<Scalar, Space> product;
+  VectorView<std::size_t, Space> places;  ///< b.num_cols a thread
+  VectorView<std::int64_t, Space> next;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    std::size_t* place = places.data() + static_cast<std::size_t>(team.league_rank()) *
+                                             static_cast<std::size_t>(product.b.num_cols);
+    constexpr std::int64_t group = SpgemmTuning::rows_per_fetch;
+    while (true) {
+      const std::int64_t first = Kokkos::atomic_fetch_add(&next(0), group);
+      if (first >= product.a.num_rows) break;
+      for (std::int64_t i = first; i < first + group && i < product.a.num_rows; ++i) do_row(place, i);
+    }
+  }
+
+  KOKKOS_FUNCTION void do_row(std::size_t* place, std::int64_t i) const {
+    const auto& [a, b, c] = product;
+    for (std::size_t p = c.row_ptrs(i); p < c.row_ptrs(i + 1); ++p) {
+      place[c.col_idxs(p)] = p;
+      c.values(p) = Scalar(0);
+    }
+    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
+      const int k = a.col_idxs(e);
+      const Scalar a_ik = a.values(e);
+      for (std::size_t q = b.row_ptrs(k); q < b.row_ptrs(k + 1); ++q)
+        c.values(place[b.col_idxs(q)]) += a_ik * b.values(q);
+    }
+  }
+};
+
+template <class Scalar, class Space>
+void sum_rows_by_threads(const Space& space, const Product<Scalar, Space>& product) {
+  const int threads = static_cast<int>(
+      std::min<std::int64_t>(space.concurrency(), product.a.num_rows / SpgemmTuning::rows_per_fetch + 1));
+  const auto places = allocate<Vector<std::size_t, Space>>(
+      space, "prekond::spgemm::places", static_cast<std::size_t>(threads) * product.b.num_cols);
+  const auto next = allocate_zero<Vector<std::int64_t, Space>>(space, "prekond::spgemm::next", 1);
+  using Kernel = SumRowsByThread<Scalar, Space>;
+  Kokkos::parallel_for("prekond::spgemm::sum_rows", typename Kernel::Policy(space, threads, 1),
+                       Kernel{product, places, next});
+  space.fence("prekond::spgemm::sum_rows");  // the arrays go away
+}
+
+// ------------------------------------------------------------------------------------------------- device
+
+/// Rows of C by vectors of lanes, one each.
+template <class Scalar, class Space, int Lanes>
+struct SumRowsByVector {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+
+  Product<Scalar, Space> product;
+  VectorView<const int, Space> rows;
+  int capacity;  ///< entries of the longest of them
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
+    if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
+    using Row = SumRow<Scalar, Space>;
+    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity), 16);
+    Row(product, scratch, capacity)(Level(team), rows(r));
+  }
+};
+
+/// Long rows of C, by a team each, in place.
+template <class Scalar, class Space>
+struct SumRowsByTeam {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  Product<Scalar, Space> product;
+  VectorView<const int, Space> rows;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto& [a, b, c] = product;
+    const int i = rows(team.league_rank());
+    const CsrGraphView<Space> pattern(c);
+    const std::size_t begin = c.row_ptrs(i), length = c.row_ptrs(i + 1) - begin;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, length),
+                         [&](std::size_t p) { c.values(begin + p) = Scalar(0); });
+    team.team_barrier();
+    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
+      const int k = a.col_idxs(e);
+      const Scalar a_ik = a.values(e);
+      const std::size_t first = b.row_ptrs(k);
+      Kokkos::parallel_for(Kokkos::TeamVectorRange(team, b.row_ptrs(k + 1) - first), [&](std::size_t q) {
+        c.values(pattern.first_from(i, b.col_idxs(first + q))) += a_ik * b.values(first + q);
+      });
+      team.team_barrier();
+    }
+  }
+};
+
+template <int Lanes, class Scalar, class Space>
+void sum_bin(const Space& space, const Product<Scalar, Space>& product, const RowBins<Space>& bins,
+             const typename RowBins<Space>::Bin& bin) {
+  const VectorView<const int, Space> rows = bins.rows_of(bin);
+  if (bin.longest > SpgemmTuning::longest_in_scratch) {
+    using Kernel = SumRowsByTeam<Scalar, Space>;
+    Kokkos::parallel_for("prekond::spgemm::sum_long_rows",
+                         typename Kernel::Policy(space, static_cast<int>(bin.count), Kokkos::AUTO, 32),
+                         Kernel{product, rows});
+    return;
+  }
+  using Kernel = SumRowsByVector<Scalar, Space, Lanes>;
+  const int capacity = std::max(bin.longest, 1);
+  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity);
+  const int team = static_cast<int>(
+      std::clamp<std::size_t>(SpgemmTuning::scratch_bytes / bytes, 1, SpgemmTuning::team_lanes / Lanes));
+  typename Kernel::Policy policy(space, static_cast<int>((bin.count + team - 1) / team), team, Lanes);
+  policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 16)));
+  Kokkos::parallel_for("prekond::spgemm::sum_rows", policy, Kernel{product, rows, capacity});
+}
+
+template <int Lanes, class Scalar, class Space>
+void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
+  const RowBins<Space> bins =
+      bin_rows<Space>(space, product.c.row_ptrs, {16, 32, 64, 128, 256, 512, 1024, 2048});
+  for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
+  space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c) {
+  if (a.num_cols != b.num_rows || c.num_rows != a.num_rows || c.num_cols != b.num_cols)
+    throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
+                     " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols) + " into " +
+                     std::to_string(c.num_rows) + " x " + std::to_string(c.num_cols));
+  if (c.nnz() == 0) return;
+  const Product<Scalar, Space> product{a, b, c};
+  if constexpr (is_host_space<Space>) {
+    sum_rows_by_threads(space, product);
+  } else if (b.nnz() / b.num_rows < SpgemmTuning::mean_length_of_long_rows) {
+    sum_rows<SpgemmTuning::few_lanes>(space, product);
+  } else {
+    sum_rows<SpgemmTuning::lanes>(space, product);
+  }
+}
+
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const Space& space,
+                                                                         const CsrView<Scalar, Space>& a,
+                                                                         const CsrView<Scalar, Space>& b,
+                                                                         const SpgemmOptions& options) {
+  const CsrGraph<Space> pattern = product_pattern<Space>(space, a, b, options.max_bytes, options.slab_bytes);
+  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> c(
+      pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+      allocate<Vector<Scalar, Space>>(space, "prekond::spgemm::values", pattern.nnz()));
+  spgemm_values<Scalar, Space>(space, a, b, c);
+  return c;
+}
+
+#define PREKOND_SPGEMM(Scalar, Space)                                                                    \
+  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm<Scalar, Space>(      \
+      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, const SpgemmOptions&); \
+  template void spgemm_values<Scalar, Space>(                                                            \
+      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&,                        \
+      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&);
+PREKOND_INSTANTIATE(PREKOND_SPGEMM)
+
+}  // namespace prekond

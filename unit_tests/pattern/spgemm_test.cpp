@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/host_matrix.hpp"
+#include "testing/lane_threads.hpp"
+#include "testing/one_thread.hpp"
+#include "testing/reference_spgemm.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
+#include <prekond/pattern/spgemm.hpp>
+
+#include "pattern/spgemm_row.hpp"
+
+#include <random>
+#include <string>
+
+namespace prekond::testing {
+namespace {
+
+template <class Scalar>
+HostMatrix<Scalar> random_entries(int rows, int cols, double density, unsigned seed) {
+  std::mt19937 random(seed);
+  HostMatrix<Scalar> a;
+  a.num_rows = rows;
+  a.num_cols = cols;
+  for (int i = 0; i < rows; ++i) {
+    for (int j = 0; j < cols; ++j) {
+      if (double(random()) >= density * 0x1p32) continue;
+      a.col_idxs.push_back(j);
+      a.values.push_back(Scalar(double(random()) / 0x1p31 - 1));
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  return a;
+}
+
+template <class Scalar>
+struct Factors {
+  std::string name;
+  HostMatrix<Scalar> a, b;
+};
+
+template <class Scalar>
+std::vector<Factors<Scalar>> awkward_factors() {
+  const auto random = [](int rows, int cols, double density, unsigned seed) {
+    return random_entries<Scalar>(rows, cols, density, seed);
+  };
+  HostMatrix<Scalar> zeros = random(9, 9, 1, 20);  // stored zeros, and sums that cancel
+  for (std::size_t k = 0; k < zeros.nnz(); ++k)
+    zeros.values[k] = Scalar(k % 3 == 0 ? 0 : k % 2 == 0 ? 1 : -1);
+  return {{"1 x 1", random(1, 1, 1, 1), random(1, 1, 1, 2)},
+          {"no entries", random(5, 7, 0, 1), random(7, 3, 0.5, 2)},
+          {"no entries of B", random(5, 7, 0.5, 1), random(7, 3, 0, 2)},
+          {"no rows", random(0, 7, 1, 1), random(7, 3, 0.5, 2)},
+          {"no columns", random(5, 7, 1, 1), random(7, 0, 1, 2)},
+          {"nothing between", random(5, 0, 1, 1), random(0, 7, 1, 2)},
+          {"outer product", random(33, 1, 0.7, 3), random(1, 47, 0.7, 4)},
+          {"inner product", random(1, 333, 0.6, 5), random(333, 1, 0.6, 6)},
+          {"dense", random(31, 37, 1, 7), random(37, 41, 1, 8)},
+          {"sparse", random(1023, 517, 0.01, 9), random(517, 771, 0.01, 10)},
+          {"longer than a table", random(7, 200, 0.5, 11), random(200, 5003, 0.1, 12)},
+          {"tall", random(2049, 65, 0.02, 13), random(65, 33, 0.2, 14)},
+          {"zeros", zeros, zeros}};
+}
+
+template <class Space>
+class SpgemmTest : public ::testing::Test {};
+TYPED_TEST_SUITE(SpgemmTest, TestSpaces, SpaceNames);
+
+/// Equal but for rounding, which sums of fused products may have another of.
+template <class Scalar>
+void expect_near(const HostMatrix<Scalar>& found, const HostMatrix<Scalar>& expected, double relative) {
+  ASSERT_EQ(found.num_rows, expected.num_rows);
+  ASSERT_EQ(found.num_cols, expected.num_cols);
+  ASSERT_EQ(found.row_ptrs, expected.row_ptrs);
+  ASSERT_EQ(found.col_idxs, expected.col_idxs);
+  for (std::size_t k = 0; k < found.nnz(); ++k)
+    ASSERT_NEAR(found.values[k], expected.values[k], relative) << "entry " << k;
+}
+
+template <class Space, class Scalar>
+HostMatrix<Scalar> product_of(const HostMatrix<Scalar>& a, const HostMatrix<Scalar>& b,
+                              const SpgemmOptions& options = {}) {
+  const auto left = to_device<Space>(a), right = to_device<Space>(b);
+  return to_host(spgemm<Scalar, Space>(Space(), left, right, options));
+}
+
+TYPED_TEST(SpgemmTest, IsTheTextbooks) {
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    SCOPED_TRACE(name);
+    expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-12);
+  }
+  for (const auto& [name, a, b] : awkward_factors<float>()) {
+    SCOPED_TRACE(name + ", float");
+    expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-4);
+  }
+}
+
+TYPED_TEST(SpgemmTest, AnyBudgetGivesTheSame) {
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    SCOPED_TRACE(name);
+    SpgemmOptions small;
+    small.slab_bytes = 1;
+    EXPECT_TRUE(product_of<TypeParam>(a, b, small) == product_of<TypeParam>(a, b));
+  }
+}
+
+TYPED_TEST(SpgemmTest, TheSameBitsForAnyNumberOfThreads) {
+  if constexpr (is_host_space<TypeParam>) {
+    const auto a = to_device<TypeParam>(random_entries<double>(2000, 1500, 0.01, 1));
+    const auto b = to_device<TypeParam>(random_entries<double>(1500, 800, 0.02, 2));
+    const auto one = to_host(spgemm<double, TypeParam>(of_one_thread<TypeParam>(), a, b));
+    EXPECT_TRUE(to_host(spgemm<double, TypeParam>(TypeParam(), a, b)) == one);
+  }
+}
+
+TYPED_TEST(SpgemmTest, NewValuesOnAPatternThatIsThere) {
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    SCOPED_TRACE(name);
+    const auto right = to_device<TypeParam>(b);
+    const auto c = spgemm<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), right);
+    HostMatrix<double> other = a;
+    for (double& value : other.values) value = 1 - 2 * value;
+    const auto left = to_device<TypeParam>(other);
+    spgemm_values<double, TypeParam>(TypeParam(), left, right, c);
+    expect_near(to_host(c), reference_spgemm(other, b), 1e-12);
+  }
+}
+
+TYPED_TEST(SpgemmTest, ColumnsThatTheProductHasNotBecomeZero) {
+  const auto a = random_entries<double>(50, 30, 0.1, 1), b = random_entries<double>(30, 40, 0.1, 2);
+  HostMatrix<double> full = random_entries<double>(50, 40, 1, 3);
+  const auto c = to_device<TypeParam>(full);
+  spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), to_device<TypeParam>(b), c);
+  const HostMatrix<double> expected = reference_spgemm(a, b), found = to_host(c);
+  for (int i = 0; i < 50; ++i)
+    for (int j = 0; j < 40; ++j) ASSERT_NEAR(found(i, j), expected(i, j), 1e-14) << i << ", " << j;
+}
+
+TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
+  const auto a = to_device<TypeParam>(random_entries<double>(5, 7, 1, 1));
+  const auto b = to_device<TypeParam>(random_entries<double>(7, 3, 1, 2));
+  const auto message = [&](const auto& call) {
+    try {
+      call();
+    } catch (const InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(message([&] { spgemm<double, TypeParam>(TypeParam(), b, b); }), HasSubstr("7 x 3 times 7 x 3"));
+  EXPECT_THAT(message([&] { spgemm_values<double, TypeParam>(TypeParam(), a, b, a); }),
+              HasSubstr("5 x 7 times 7 x 3 into 5 x 7"));
+  SpgemmOptions tight;
+  tight.max_bytes = 6 * 8 + 15 * 4 - 1;
+  EXPECT_THAT(message([&] { spgemm<double, TypeParam>(TypeParam(), a, b, tight); }),
+              HasSubstr("15 entries and take 108 bytes, more than the 107 allowed"));
+  ++tight.max_bytes;
+  EXPECT_EQ(to_host(spgemm<double, TypeParam>(TypeParam(), a, b, tight)).nnz(), 15u);
+}
+
+// ------------------------------------------------------------------------------------- lanes that are
+// threads
+
+class SpgemmLanesTest : public LanesTest {};
+
+TEST_F(SpgemmLanesTest, ARowInScratchIsTheTextbooks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  using Row = impl::spgemm::SumRow<double, Space>;
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    const HostMatrix<double> expected = reference_spgemm(a, b);
+    std::size_t longest = 1;
+    for (std::int64_t i = 0; i < expected.num_rows; ++i)
+      longest = std::max(longest, expected.row_ptrs[i + 1] - expected.row_ptrs[i]);
+    if (longest > 2048 || expected.num_rows > 100) continue;
+    SCOPED_TRACE(name);
+    HostMatrix<double> c = expected;
+    std::fill(c.values.begin(), c.values.end(), -7.0);
+    const auto left = to_device<Space>(a), right = to_device<Space>(b);
+    const auto result = to_device<Space>(c);
+    const impl::spgemm::Product<double, Space> product{left, right, result};
+    const int capacity = static_cast<int>(longest);
+    std::vector<double> scratch(Row::bytes(capacity) / sizeof(double) + 1, 1e300);
+    LaneThreads<8> lanes;
+    lanes.run([&](const auto& level) {
+      for (int i = 0; i < c.num_rows; ++i) Row(product, scratch.data(), capacity)(level, i);
+    });
+    EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
+    expect_near(to_host(result), expected, 1e-13);
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
