@@ -101,6 +101,20 @@ Json breakdowns_json(const Breakdowns& breakdowns) {
           {"action", breakdowns.action}};
 }
 
+/// Null but of multigrid.
+Json levels_json(const std::vector<LevelReport>& levels) {
+  Json result;
+  for (const LevelReport& level : levels)
+    result.push_back({{"num_rows", level.num_rows},
+                      {"nnz", level.nnz},
+                      {"prolongator_nnz", level.prolongator_nnz},
+                      {"method", level.method},
+                      {"method_nnz", level.method_nnz},
+                      {"damping", number(level.damping)},
+                      {"setup_seconds", number(level.setup_seconds)}});
+  return result;
+}
+
 Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
                          const Measurements& outcome) {
   const Report& setup = outcome.setup;
@@ -119,6 +133,7 @@ Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
           {"fences", setup.fences},
           {"apply_seconds", number(outcome.apply_seconds)},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
+          {"levels", levels_json(setup.levels)},
           {"notes", setup.notes}};
 }
 

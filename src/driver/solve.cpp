@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/io/matrix_market.hpp>
 
+#include <algorithm>
 #include <optional>
 
 #include "commands.hpp"
@@ -54,6 +55,25 @@ void print_breakdowns(const Breakdowns& b) {
                                     b.first_pivot, b.action.empty() ? "" : ": ", b.action.c_str()));
 }
 
+/// Operator complexity: entries of all levels' matrices over those of the finest; grid complexity: rows.
+void print_levels(const std::vector<LevelReport>& levels) {
+  if (levels.empty()) return;
+  double rows = 0, entries = 0;
+  for (const LevelReport& level : levels) {
+    rows += double(level.num_rows);
+    entries += double(level.nnz);
+  }
+  print_line("  levels", format("%zu, operator complexity %.2f, grid complexity %.2f", levels.size(),
+                                entries / double(std::max<std::int64_t>(1, levels[0].nnz)),
+                                rows / double(std::max<std::int64_t>(1, levels[0].num_rows))));
+  for (std::size_t l = 0; l < levels.size(); ++l)
+    print_line(format("    %zu", l),
+               format("%lld rows, %lld entries, %s of %lld (damping %.3g), %s",
+                      static_cast<long long>(levels[l].num_rows), static_cast<long long>(levels[l].nnz),
+                      levels[l].method.c_str(), static_cast<long long>(levels[l].method_nnz),
+                      levels[l].damping, seconds_text(levels[l].setup_seconds).c_str()));
+}
+
 void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method, const Settings& settings,
                           const Measurements& outcome) {
   const Report& report = outcome.setup;
@@ -77,6 +97,7 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
     print_line("  left out", format("%lld columns of other processes, with %lld entries",
                                     static_cast<long long>(report.foreign_columns),
                                     static_cast<long long>(report.foreign_entries)));
+  print_levels(report.levels);
   print_breakdowns(report.breakdowns);
   for (const auto& note : report.notes) print_line("  note", note);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include <prekond/precond/amg.hpp>
 #include <prekond/precond/block_ilu0.hpp>
 #include <prekond/precond/block_jacobi.hpp>
 #include <prekond/precond/chebyshev.hpp>
@@ -69,6 +70,7 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
       lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
       lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
       lines.push_back(registry_line<Product, Matched<Scalar, Space>>());
+      lines.push_back(registry_line<Product, Amg<Scalar, Space>>());
     }
     lines.push_back(registry_line<Product, LsPolynomial<Scalar, Space>>());
     lines.push_back(registry_line<Product, Chebyshev<Scalar, Space>>());

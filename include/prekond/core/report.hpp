@@ -16,6 +16,17 @@ struct Breakdowns {
   std::string action;           ///< what the setup did instead
 };
 
+/// A level of a multigrid hierarchy, the finest first.
+struct LevelReport {
+  std::int64_t num_rows = 0;
+  std::int64_t nnz = 0;              ///< of its matrix
+  std::int64_t prolongator_nnz = 0;  ///< to it from the next coarser one; 0 of the coarsest
+  std::string method;                ///< its smoother; of the coarsest level what solves it
+  std::int64_t method_nnz = 0;       ///< entries that this stores
+  double damping = 1;                ///< omega of its sweeps
+  double setup_seconds = 0;          ///< of this level, and of making the next coarser one's matrix
+};
+
 /// What the phases of a preconditioner did. Times are fenced wall seconds, sizes are bytes.
 struct Report {
   double symbolic_seconds = 0;
@@ -34,7 +45,8 @@ struct Report {
   std::int64_t foreign_entries = 0;  ///< and the entries in them
   bool pattern_kept = false;         ///< the last numeric phase worked on the pattern found before
   Breakdowns breakdowns;
-  std::vector<std::string> notes;  ///< anything else a user should know, a sentence each
+  std::vector<LevelReport> levels;  ///< of multigrid
+  std::vector<std::string> notes;   ///< anything else a user should know, a sentence each
 };
 
 }  // namespace prekond

@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/options.hpp>
+#include <prekond/core/properties.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/setup_options.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace prekond {
+
+namespace impl::amg {
+template <class Scalar, class Space>
+class Hierarchy;
+}
+
+/// How a prolongator is made of the tentative one.
+enum class AmgProlongator { smoothed, unsmoothed };
+
+/// How often a level is visited in a cycle.
+enum class AmgCycle { v, w };
+
+/// The names that `smoother` may have: every registered preconditioner.
+template <class Space = Kokkos::DefaultExecutionSpace>
+MethodTable smoother_table();
+
+/// What the options of a smoother say of it. \throws OptionError for an unknown name
+template <class Space = Kokkos::DefaultExecutionSpace>
+Properties smoother_properties(const MethodChoice& choice);
+
+/// Parameters of algebraic multigrid.
+struct AmgOptions {
+  static constexpr const char* name = "amg";
+  static constexpr const char* summary =
+      "algebraic multigrid by smoothed aggregation, with any method as its smoother";
+  static constexpr const char* paper = "Vanek, Mandel, Brezina, Computing 56 (1996)";
+  static constexpr const char* default_smoother = "chebyshev";
+
+  AmgProlongator prolongator = AmgProlongator::smoothed;
+  double theta = 0.08;
+  double theta_decay = 0.5;
+  double prolongator_damping = 4.0 / 3;
+  int unknowns_per_node = 0;
+  int max_levels = 25;
+  int coarse_size = 256;
+  MethodChoice smoother = {default_smoother, {{"degree", OptionValue(std::int64_t(2))}}};
+  double smoother_damping = 0;
+  int pre_sweeps = 1;
+  int post_sweeps = 1;
+  AmgCycle cycle = AmgCycle::v;
+  Storage storage = Storage::full;
+  MatrixFormat storage_format = MatrixFormat::automatic;
+  Reuse reuse = Reuse::pattern;
+  std::int64_t slab_bytes = std::int64_t(256) << 20;
+
+  /// \throws OptionError for a cycle without sweeps, and reuse = extend
+  void resolve() const;
+
+  /// M is symmetric where the smoother is and is applied as often before as after.
+  Properties properties() const;
+
+  template <class Visitor>
+  void describe(Visitor& visit) {
+    visit("prolongator", prolongator,
+          {{"smoothed", AmgProlongator::smoothed}, {"unsmoothed", AmgProlongator::unsmoothed}},
+          "smoothed: one step of damped Jacobi on the tentative one (SPD); unsmoothed: the tentative one "
+          "itself");
+    visit("theta", theta, 0.0, 1.0,
+          "nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||)");
+    visit("theta_decay", theta_decay, 0.0, 1.0, "factor of theta from a level to the next coarser one");
+    visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
+          "of smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is the optimum for the upper "
+          "three quarters of the spectrum");
+    visit("unknowns_per_node", unknowns_per_node, 0, 32,
+          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1");
+    visit("max_levels", max_levels, 1, 100, "levels at most");
+    visit("coarse_size", coarse_size, 1, 10000, "a level of no more rows is solved by its dense inverse");
+    visit("smoother_damping", smoother_damping, 0.0, 2.0,
+          "omega of x <- x + omega M^-1 (b - A x); 0: 4/3 over the largest eigenvalue of M^-1 A, by Lanczos, "
+          "at most 1; where M is not symmetric 1");
+    visit("pre_sweeps", pre_sweeps, 0, 1000, "sweeps of the smoother before the coarser level");
+    visit("post_sweeps", post_sweeps, 0, 1000, "and after it; as many, for a symmetric M");
+    visit("cycle", cycle, {{"v", AmgCycle::v}, {"w", AmgCycle::w}}, "v: each coarser level once; w: twice");
+    visit("storage", storage, storage_choices(),
+          "precision in which A and the prolongators of all levels are kept and applied");
+    describe_storage_format(visit, storage_format);
+    visit("reuse", reuse, reuse_choices(),
+          "of a later numeric phase: pattern keeps the aggregates and all patterns, none finds them anew");
+    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "budget of the setup's working memory in products of matrices");
+    visit.method("smoother", smoother, smoother_table(), "any preconditioner, with its own options");
+  }
+};
+
+/// Algebraic multigrid by smoothed aggregation: one cycle of
+///
+///   x <- x + omega M^-1 (b - A x)    (pre_sweeps times, from x = 0)
+///   x <- x + P B_c P^T (b - A x)     (B_c the cycle on A_c = P^T A P, dense inverse on the coarsest level)
+///   x <- x + omega M^-1 (b - A x)    (post_sweeps times)
+///
+/// with M any registered preconditioner of each level's matrix.
+///
+/// Setup of a level, all on the device:
+/// 1. the graph of strongly coupled nodes, see strong_connections; theta is theta_decay times smaller on each
+///    coarser level;
+/// 2. aggregates of nodes, see `aggregate`: distance-2 maximal independent sets and their neighbours;
+/// 3. the tentative prolongator: the near null space's vectors restricted to each aggregate, made orthonormal
+///    there (Q); the R of that factorisation are the coarse level's near null space. Without vectors from the
+///    user (MatrixSource::set_near_null_space) they are the constants, one an unknown of a node;
+/// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
+/// coupled,
+///    which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the largest
+///    eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q;
+/// 5. A_c = P^T (A P), two sparse products, see spgemm.
+/// Until a level has coarse_size rows, nothing is aggregated any more, or max_levels is reached: where the
+/// last level is larger than coarse_size, its smoother solves it, and a note says so.
+///
+/// Of an aggregate on which the near null space has a smaller rank than vectors, columns of Q are zero, and
+/// the coarse matrix has 1 on the diagonal there. Nodes without strong neighbours are in no aggregate: the
+/// smoother alone serves them.
+///
+/// Symmetric positive definite where A is, the smoother is symmetric with omega M^-1 < 2 A^-1, and there are
+/// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates, tentative
+/// prolongators and all patterns, and makes the values anew.
+///
+/// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
+/// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy
+/// of the finest), P and P^T, the smoothers; with reuse = pattern the patterns of A P and A_F too. The
+/// report's `levels` has rows, entries and times of each.
+///
+/// Columns >= num_rows (of other ranks) are skipped.
+///
+/// Breakdown: what the smoothers and the coarsest level's inverse count.
+///
+/// Source: Vanek, Mandel, Brezina, Computing 56 (1996); aggregates Kelley, Rajamanickam, IPDPS 2022.
+template <class Scalar, class Space>
+class Amg : public MatrixPreconditioner<Scalar, Space> {
+ public:
+  using options_type = AmgOptions;
+  using typename MatrixPreconditioner<Scalar, Space>::matrix_source;
+
+  explicit Amg(const AmgOptions& options = {});
+  ~Amg() override;
+
+  std::string name() const override { return AmgOptions::name; }
+  Properties properties() const override { return m_options.properties(); }
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  const AmgOptions& options() const { return m_options; }
+
+ protected:
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+
+ private:
+  AmgOptions m_options;
+  std::unique_ptr<const impl::amg::Hierarchy<Scalar, Space>> m_hierarchy;
+};
+
+}  // namespace prekond

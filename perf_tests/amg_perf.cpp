@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "benchmark_main.hpp"
+#include "krylov_problem.hpp"
+
+#include <prekond/krylov/cg.hpp>
+#include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/registry.hpp>
+#include <prekond/precond/rigid_body_modes.hpp>
+
+#include <memory>
+#include <string>
+
+/// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
+/// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
+/// [--preconds=jacobi,fsai]
+/// [--rigid_body=true: the rigid body modes of elasticity3d, else constants] [--storages=full,single,half]
+/// [--theta=0.08] [--rtol=1e-6] [--repetitions=5].
+///
+/// b = A 1. `time` is that of the whole solve: a second setup with fresh objects, and CG. Counters:
+/// iterations, `first_setup` (of this process's first object of the kind), `setup`, `again` (numeric with new
+/// values), `solve`, `application`, levels, operator and grid complexity.
+namespace {
+
+using namespace prekond;
+using perf::Space;
+using Method = MatrixPreconditioner<double, Space>;
+using Source = MatrixSource<double, Space>;
+
+/// The coordinates of elasticity3d's free nodes.
+MultiVector<double, Space> coordinates(std::int64_t num_rows) {
+  std::int64_t size = 2;
+  while (3 * size * size * (size - 1) < num_rows) ++size;
+  const MultiVector<double, Space> x("coordinates", num_rows / 3, 3);
+  Kokkos::parallel_for(
+      "perf::coordinates", Kokkos::RangePolicy<Space>(Space(), 0, num_rows / 3),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        x(k, 0) = double(k % size);
+        x(k, 1) = double(k / size % size);
+        x(k, 2) = double(k / (size * size) + 1);
+      });
+  return x;
+}
+
+struct Case {
+  std::string name;  ///< of the registry
+  OptionMap options;
+};
+
+OptionMap smoother_options(const std::string& smoother) {
+  if (smoother == "l1_jacobi")
+    return {{"smoother", std::string("jacobi")}, {"smoother.type", std::string("l1")}};
+  if (smoother == "chebyshev") return {};
+  return {{"smoother", smoother}};
+}
+
+double solve(benchmark::State& state, const perf::Problem& problem, const Source& source, const Case& of,
+             double rtol) {
+  const Space space;
+  std::unique_ptr<Method> method;
+  const auto set_up = [&] {
+    method = create_preconditioner<double, Space>(of.name, of.options);
+    method->numeric(space, source);
+  };
+  const double first = perf::seconds(space, set_up), setup = perf::seconds(space, set_up);
+  SolveResult result;
+  StoppingOptions stopping;
+  stopping.rtol = rtol;
+  stopping.max_iters = 100000;
+  const auto cg = [&] {
+    Kokkos::deep_copy(problem.x, 0.0);
+    const CsrOperator<double, Space> a(problem.a);
+    result = Cg<double, Space>().solve(space, a, method.get(), problem.b, problem.x, stopping);
+  };
+  cg();
+  const double solve_seconds = perf::seconds(space, cg);
+  const auto workspace = method->make_workspace(space, 1);
+  constexpr int times = 10;
+  const double application = perf::seconds(space, [&] {
+    for (int k = 0; k < times; ++k)
+      method->apply(space, as_multivector(VectorView<const double, Space>(problem.b)),
+                    as_multivector(problem.x), *workspace);
+  });
+  state.counters["iterations"] = double(result.iterations);
+  state.counters["converged"] = result.converged ? 1 : 0;
+  state.counters["first_setup"] = first;
+  state.counters["setup"] = setup;
+  state.counters["solve"] = solve_seconds;
+  state.counters["application"] = application / times;
+  state.counters["again"] = perf::seconds(space, [&] { method->numeric(space, source); });
+  double rows = 0, entries = 0;
+  for (const LevelReport& level : method->report().levels) {
+    rows += double(level.num_rows);
+    entries += double(level.nnz);
+  }
+  state.counters["levels"] = double(method->report().levels.size());
+  state.counters["operator_complexity"] = entries / double(problem.a.nnz());
+  state.counters["grid_complexity"] = rows / double(problem.a.num_rows);
+  if (!result.converged) state.SkipWithError(("CG ended by " + to_string(result.reason)).c_str());
+  return setup + solve_seconds;
+}
+
+void register_all(int& argc, char** argv) {
+  const std::string spec = perf::take_flag(argc, argv, "matrix", "poisson3d:64");
+  const auto smoothers = perf::words(perf::take_flag(
+      argc, argv, "smoothers", "chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai"));
+  const auto preconds = perf::words(perf::take_flag(argc, argv, "preconds", "jacobi,fsai"));
+  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full"));
+  const bool elastic = spec.rfind("elasticity3d", 0) == 0;
+  const bool rigid = elastic && perf::take_flag(argc, argv, "rigid_body", "true") == "true";
+  const double theta = std::stod(perf::take_flag(argc, argv, "theta", "0.08"));
+  const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
+  const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
+  const auto problem = perf::make_problem(spec);
+  const auto source = std::make_shared<Source>(problem->a);
+  const auto modes = std::make_shared<MultiVector<double, Space>>();
+  Kokkos::push_finalize_hook([modes] { *modes = {}; });
+  if (elastic) source->set_unknowns_per_node(3);
+  if (rigid) {
+    *modes = rigid_body_modes<double, Space>(Space(), coordinates(problem->a.num_rows));
+    source->set_near_null_space(*modes);
+  }
+  const auto add = [&](const std::string& label, const Case& of) {
+    perf::add("amg/" + spec + "/" + label, repetitions,
+              [=](benchmark::State& state) { return solve(state, *problem, *source, of, rtol); });
+  };
+  for (const std::string& smoother : smoothers)
+    for (const std::string& storage : storages) {
+      OptionMap options = smoother_options(smoother);
+      options["storage"] = storage;
+      options["theta"] = theta;
+      add("amg:" + smoother + "/" + storage, {"amg", options});
+    }
+  for (const std::string& name : preconds) add(name, {name, {}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return prekond::perf::run(argc, argv, register_all);
+}

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/precond/amg.hpp>
+#include <prekond/precond/stored_matrix.hpp>
+
+#include "precond/amg/tentative.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::amg {
+
+/// What a level has of the way to the next coarser one, and what a later numeric phase keeps of it.
+template <class Scalar, class Space>
+struct Transfer {
+  Matrix<Scalar, Space> q;                          ///< the tentative prolongator
+  MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
+  CsrGraph<Space> filtered;                         ///< A_F's pattern; of unsmoothed prolongators 0 x 0
+  Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
+  Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
+  StoredMatrix<Scalar, Space> p, r;
+};
+
+template <class Scalar, class Space>
+struct Level {
+  using Method = MatrixPreconditioner<Scalar, Space>;
+  Matrix<Scalar, Space> matrix;
+  StoredMatrix<Scalar, Space> a;
+  int unknowns = 1;
+  std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
+  double omega = 1;
+  bool is_exact = false;             ///< the coarsest level: `smoother` is A's inverse
+  Transfer<Scalar, Space> transfer;  ///< of all levels but the coarsest
+
+  std::int64_t num_rows() const { return matrix.num_rows; }
+};
+
+template <class Scalar, class Space>
+struct LevelVectors {
+  MultiVector<Scalar, Space> b, x;        ///< of all levels but the finest
+  MultiVector<Scalar, Space> residual;    ///< scaled by omega for the smoother
+  MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add, and of a second visit
+  std::unique_ptr<Workspace> smoother;
+};
+
+template <class Scalar, class Space>
+struct CycleWorkspace : Workspace {
+  std::vector<LevelVectors<Scalar, Space>> levels;
+  int num_vectors = 0;
+};
+
+/// The levels, their setup and the cycle.
+template <class Scalar, class Space>
+class Hierarchy {
+ public:
+  using Source = MatrixSource<Scalar, Space>;
+
+  /// `before`: a hierarchy whose patterns are kept, and whose smoothers are set up again; null: all is found.
+  Hierarchy(const Space& space, const AmgOptions& options, const Source& source, const Hierarchy* before,
+            Report& report);
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
+
+  const std::vector<Level<Scalar, Space>>& levels() const { return m_levels; }
+
+  bool fits(const CycleWorkspace<Scalar, Space>& workspace) const {
+    if (workspace.levels.size() != m_levels.size()) return false;
+    for (std::size_t l = 1; l < m_levels.size(); ++l)
+      if (static_cast<std::int64_t>(workspace.levels[l].b.extent(0)) != m_levels[l].num_rows()) return false;
+    return true;
+  }
+
+  /// y = one cycle from zero for A y = x.
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             CycleWorkspace<Scalar, Space>& workspace) const {
+    cycle(space, 0, x, y, workspace);
+  }
+
+ private:
+  using View = MultiVectorView<Scalar, Space>;
+  using ConstView = MultiVectorView<const Scalar, Space>;
+
+  Level<Scalar, Space> finest(const Space& space, const Source& source) const;
+  int unknowns_of(const Source& source) const;
+  bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
+  Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
+                               const Level<Scalar, Space>* old) const;
+  void store(const Space& space, Level<Scalar, Space>& level) const;
+  void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
+                     const Level<Scalar, Space>* old, Report& report) const;
+  void set_smoother(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+                    Report& report) const;
+  void set_coarsest(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+                    Report& report) const;
+  void file(const Level<Scalar, Space>& level, double seconds, Report& report) const;
+
+  void cycle(const Space& space, std::size_t level, ConstView b, View x,
+             CycleWorkspace<Scalar, Space>& workspace) const;
+  void correct(const Space& space, std::size_t level, ConstView b, View x, bool from_zero,
+               CycleWorkspace<Scalar, Space>& workspace) const;
+  void smooth(const Space& space, std::size_t level, ConstView b, View x, int sweeps, bool from_zero,
+              CycleWorkspace<Scalar, Space>& workspace) const;
+
+  AmgOptions m_options;
+  std::vector<Level<Scalar, Space>> m_levels;
+};
+
+}  // namespace prekond::impl::amg

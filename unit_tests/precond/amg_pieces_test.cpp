@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the levels of multigrid are made of.
+#include "testing/krylov_solves.hpp"
+#include "testing/one_thread.hpp"
+#include "testing/reference_amg.hpp"
+#include "testing/reference_eigenvalues.hpp"
+#include "testing/spaces.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/pattern/strength.hpp>
+
+#include "precond/amg/hierarchy.hpp"
+#include "precond/amg/smoothing_matrix.hpp"
+
+#include <cmath>
+
+namespace prekond::testing {
+namespace {
+
+using namespace impl::amg;
+
+template <class Space>
+class AmgPiecesTest : public ::testing::Test {};
+TYPED_TEST_SUITE(AmgPiecesTest, TestSpaces, SpaceNames);
+
+template <class Space>
+Aggregates<Space> aggregates_of(const std::vector<int>& part, int count) {
+  Aggregates<Space> result;
+  result.count = count;
+  result.part = to_device<Space>(part);
+  return result;
+}
+
+/// Q and R by Gram-Schmidt's method in long double, an aggregate after the other.
+void expect_tentative(const std::vector<int>& part, int count, int unknowns, const DenseMatrix& b,
+                      const HostMatrix<double>& q, const DenseMatrix& r) {
+  const int m = static_cast<int>(b[0].size());
+  const std::int64_t n = static_cast<std::int64_t>(b.size());
+  ASSERT_EQ(q.num_rows, n);
+  ASSERT_EQ(q.num_cols, count * m);
+  for (int g = 0; g < count; ++g) {
+    std::vector<std::int64_t> rows;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (part[i / unknowns] == g) rows.push_back(i);
+    std::vector<std::vector<long double>> columns;
+    for (int c = 0; c < m; ++c) {
+      std::vector<long double> v;
+      for (const auto i : rows) v.push_back(b[i][c]);
+      const auto dot = [&](const auto& x, const auto& y) {
+        long double sum = 0;
+        for (std::size_t k = 0; k < x.size(); ++k) sum += x[k] * y[k];
+        return sum;
+      };
+      const long double before = std::sqrt(dot(v, v));
+      for (int pass = 0; pass < 2; ++pass)
+        for (const auto& other : columns) {
+          const long double along = dot(other, v);
+          for (std::size_t k = 0; k < v.size(); ++k) v[k] -= along * other[k];
+        }
+      const long double after = std::sqrt(dot(v, v));
+      const bool depends = !(after > 1e-10L * before);
+      for (auto& value : v) value = depends ? 0 : value / after;
+      ASSERT_NEAR(r[g * m + c][c], double(depends ? 0 : after), 1e-13 * double(before) + 1e-300);
+      columns.push_back(v);
+      for (std::size_t k = 0; k < rows.size(); ++k)
+        ASSERT_NEAR(q(rows[k], g * m + c), double(v[k]), 1e-12) << "aggregate " << g << ", column " << c;
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const int g = part[i / unknowns];
+    ASSERT_EQ(q.row_ptrs[i + 1] - q.row_ptrs[i], g < 0 ? 0u : unsigned(m));
+    for (int c = 0; g >= 0 && c < m; ++c) {
+      double sum = 0;
+      for (int k = 0; k < m; ++k) sum += q(i, g * m + k) * r[g * m + k][c];
+      ASSERT_NEAR(sum, b[i][c], 1e-12) << "Q R is not B in row " << i;
+    }
+  }
+}
+
+template <class Space>
+DenseMatrix to_rows(const MultiVector<double, Space>& v) {
+  const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, v);
+  DenseMatrix result(host.extent(0), std::vector<double>(host.extent(1)));
+  for (std::size_t i = 0; i < host.extent(0); ++i)
+    for (std::size_t c = 0; c < host.extent(1); ++c) result[i][c] = host(i, c);
+  return result;
+}
+
+TYPED_TEST(AmgPiecesTest, TheTentativeProlongatorIsAQrAnAggregate) {
+  struct Case {
+    int nodes, unknowns, vectors, count;
+    std::vector<int> part;
+  };
+  std::vector<Case> cases;
+  for (const int unknowns : {1, 2, 3})
+    for (const int vectors : {1, 3, 6}) {
+      Case one{
+          131, unknowns, vectors, 9, {}};  // members far apart; some nodes in none; aggregates of one node
+      for (int node = 0; node < one.nodes; ++node)
+        one.part.push_back(node % 10 == 9 ? -1
+                           : node < 110   ? node % 7
+                           : node == 111  ? 7
+                           : node == 112  ? 8
+                                          : 0);
+      cases.push_back(one);
+    }
+  cases.push_back({1, 1, 1, 1, {0}});
+  cases.push_back({5, 1, 1, 0, {-1, -1, -1, -1, -1}});
+  for (const auto& [nodes, unknowns, vectors, count, part] : cases) {
+    SCOPED_TRACE(std::to_string(nodes) + " nodes, " + std::to_string(unknowns) + " unknowns, " +
+                 std::to_string(vectors) + " vectors");
+    std::vector<std::vector<double>> columns;
+    for (int c = 0; c < vectors; ++c) columns.push_back(random_vector(nodes * unknowns, 10 + c));
+    if (vectors > 2)  // the second depends on the first in aggregate 1, and is zero in aggregate 2
+      for (int i = 0; i < nodes * unknowns; ++i) {
+        if (part[i / unknowns] == 1) columns[1][i] = 2 * columns[0][i];
+        if (part[i / unknowns] == 2) columns[1][i] = 0;
+      }
+    const auto b = to_columns<TypeParam>(columns);
+    const auto found =
+        tentative_prolongator<double, TypeParam>(TypeParam(), aggregates_of<TypeParam>(part, count), unknowns,
+                                                 MultiVectorView<const double, TypeParam>(b));
+    expect_tentative(part, count, unknowns, to_rows<TypeParam>(b), to_host(found.q),
+                     to_rows<TypeParam>(found.near_null_space));
+  }
+}
+
+TYPED_TEST(AmgPiecesTest, ConstantsAreOneAnUnknown) {
+  for (const int unknowns : {1, 2, 3, 5}) {
+    const auto v = to_rows<TypeParam>(constant_vectors<double, TypeParam>(TypeParam(), 30, unknowns));
+    for (int i = 0; i < 30; ++i)
+      for (int c = 0; c < unknowns; ++c) ASSERT_EQ(v[i][c], i % unknowns == c ? 1.0 : 0.0);
+  }
+}
+
+/// A_F by its definition, and I - omega D^-1 A_F.
+void expect_smoothing(const HostMatrix<double>& a, int unknowns, double theta, double damping,
+                      const HostMatrix<double>& s, double lambda) {
+  const std::int64_t n = a.num_rows;
+  const auto block_norm = [&](std::int64_t node, std::int64_t other) {
+    double sum = 0;
+    for (int r = 0; r < unknowns; ++r)
+      for (int c = 0; c < unknowns; ++c) sum += std::pow(a(node * unknowns + r, other * unknowns + c), 2);
+    return std::sqrt(sum);
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::vector<double> row(n, 0.0);
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      const std::int64_t j = a.col_idxs[k], node = i / unknowns, other = j / unknowns;
+      if (j >= n) continue;
+      const double limit = theta * std::sqrt(block_norm(node, node) * block_norm(other, other));
+      const bool strong = node == other || block_norm(node, other) > limit || block_norm(other, node) > limit;
+      row[strong ? j : i] += a.values[k];
+    }
+    const double diagonal = row[i], omega = damping / lambda;
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double expected = (i == j ? 1 : 0) - (diagonal > 0 ? omega / diagonal * row[j] : 0);
+      ASSERT_NEAR(s(i, j), expected, 1e-13) << i << ", " << j;
+    }
+  }
+}
+
+TYPED_TEST(AmgPiecesTest, TheSmoothingMatrixIsItsDefinition) {
+  HostMatrix<double> holes = problem("poisson2d:7");  // rows without a diagonal, or with a negative one
+  for (std::size_t k = holes.row_ptrs[3]; k < holes.row_ptrs[4]; ++k)
+    if (holes.col_idxs[k] == 3) holes.values[k] = -1;
+  for (std::size_t k = holes.row_ptrs[20]; k < holes.row_ptrs[21]; ++k)
+    if (holes.col_idxs[k] == 20) holes.values[k] = 0;
+  for (const auto& [a, unknowns] :
+       {std::pair(problem("poisson2d:9"), 1), std::pair(problem("tridiagonal:1"), 1),
+        std::pair(problem("anisotropic2d:8,epsilon=0.01"), 1), std::pair(problem("elasticity3d:3"), 3),
+        std::pair(holes, 1), std::pair(problem("convection_diffusion3d:4"), 1)})
+    for (const double theta : {0.0, 0.08, 0.3}) {
+      SCOPED_TRACE(std::to_string(a.num_rows) + " rows, theta " + std::to_string(theta));
+      const TypeParam space;
+      const auto device = to_device<TypeParam>(a);
+      const auto strong = strong_connections<double, TypeParam>(space, device, unknowns, theta);
+      const auto pattern = filtered_pattern<double, TypeParam>(space, device, strong, unknowns);
+      const auto found = smoothing_matrix<double, TypeParam>(space, device, pattern, 4.0 / 3);
+      EXPECT_GT(found.lambda, 0);
+      expect_smoothing(a, unknowns, theta, 4.0 / 3, to_host(found.s), found.lambda);
+    }
+}
+
+TYPED_TEST(AmgPiecesTest, LambdaIsTheLargestEigenvalue) {
+  // Of D^-1 A for the Laplacian on n x n points: 1 + cos(pi / (n + 1)).
+  const HostMatrix<double> a = problem("poisson2d:30");
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(a);
+  const auto strong = strong_connections<double, TypeParam>(space, device, 1, 0.0);
+  const auto pattern = filtered_pattern<double, TypeParam>(space, device, strong, 1);
+  const double lambda = smoothing_matrix<double, TypeParam>(space, device, pattern, 1.0).lambda;
+  const double largest = 1 + std::cos(M_PI / 31);
+  EXPECT_GE(lambda, 0.98 * largest);
+  EXPECT_LE(lambda, 1.1 * largest * (1 + 1e-12));
+}
+
+TYPED_TEST(AmgPiecesTest, LevelsAreGalerkins) {
+  for (const auto& [a, unknowns] :
+       {std::pair(problem("poisson2d:20"), 1), std::pair(problem("elasticity3d:5"), 3),
+        std::pair(problem("anisotropic2d:19,epsilon=0.001"), 1)})
+    for (const auto prolongator : {AmgProlongator::smoothed, AmgProlongator::unsmoothed}) {
+      SCOPED_TRACE(a.num_rows);
+      AmgOptions options;
+      options.coarse_size = 5;
+      options.unknowns_per_node = unknowns;
+      options.prolongator = prolongator;
+      const auto device = to_device<TypeParam>(a);
+      Report report;
+      const Hierarchy<double, TypeParam> found(TypeParam(), options, MatrixSource<double, TypeParam>(device),
+                                               nullptr, report);
+      ASSERT_GT(found.levels().size(), 2u);
+      ASSERT_EQ(report.levels.size(), found.levels().size());
+      for (std::size_t l = 0; l + 1 < found.levels().size(); ++l) {
+        const DenseMatrix fine = dense(to_host(found.levels()[l].matrix));
+        const DenseMatrix p = dense(to_host(found.levels()[l].transfer.prolongator));
+        const DenseMatrix r = dense(to_host(found.levels()[l].transfer.restriction));
+        DenseMatrix expected = dense_product(p, dense_product(fine, p, false), true);
+        const HostMatrix<double> coarse = to_host(found.levels()[l + 1].matrix);
+        const auto near = to_rows<TypeParam>(found.levels()[l].transfer.near_null_space);
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          if (near[i][i % near[i].size()] == 0) expected[i][i] = 1;
+          for (std::size_t j = 0; j < expected.size(); ++j)
+            ASSERT_NEAR(coarse(i, j), expected[i][j], 1e-12 * fine[0][0]) << l << ": " << i << ", " << j;
+          for (std::size_t j = 0; j < fine.size(); ++j) ASSERT_EQ(r[i][j], p[j][i]);
+        }
+        EXPECT_EQ(report.levels[l].num_rows, std::int64_t(fine.size()));
+        EXPECT_EQ(report.levels[l].prolongator_nnz, found.levels()[l].transfer.prolongator.nnz());
+      }
+    }
+}
+
+TYPED_TEST(AmgPiecesTest, TheSameBitsForAnyNumberOfThreads) {
+  if constexpr (is_host_space<TypeParam>) {
+    const auto a = to_device<TypeParam>(problem("elasticity3d:8"));
+    AmgOptions options;
+    options.unknowns_per_node = 3;
+    options.coarse_size = 20;
+    Report report;
+    const Hierarchy<double, TypeParam> all(TypeParam(), options, a, nullptr, report);
+    const Hierarchy<double, TypeParam> one(of_one_thread<TypeParam>(), options, a, nullptr, report);
+    ASSERT_EQ(all.levels().size(), one.levels().size());
+    for (std::size_t l = 0; l < all.levels().size(); ++l) {
+      EXPECT_TRUE(to_host(all.levels()[l].matrix) == to_host(one.levels()[l].matrix)) << l;
+      EXPECT_EQ(all.levels()[l].omega, one.levels()[l].omega);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing

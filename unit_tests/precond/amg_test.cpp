@@ -1,0 +1,376 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/krylov_solves.hpp"
+#include "testing/one_thread.hpp"
+#include "testing/reference_amg.hpp"
+#include "testing/spaces.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/precond/amg.hpp>
+
+#include "precond/amg/hierarchy.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace impl::amg;
+
+template <class Space>
+class AmgTest : public ::testing::Test {};
+TYPED_TEST_SUITE(AmgTest, TestSpaces, SpaceNames);
+
+template <class Space>
+std::unique_ptr<MatrixPreconditioner<double, Space>> amg(const OptionMap& options = {}) {
+  return create_preconditioner<double, Space>("amg", options);
+}
+OptionMap with(OptionMap options, const OptionMap& more) {
+  for (const auto& [key, value] : more) options[key] = value;
+  return options;
+}
+
+template <class Space, class Method>
+std::vector<double> applied_to(const Method& m, const std::vector<double>& x) {
+  const auto from = to_device<Space>(x);
+  const Vector<double, Space> to("y", x.size());
+  const auto workspace = m.make_workspace(Space(), 1);
+  m.apply(Space(), MultiVectorView<const double, Space>(from.data(), x.size(), 1),
+          MultiVectorView<double, Space>(to.data(), x.size(), 1), *workspace);
+  Space().fence();
+  return to_vector(to);
+}
+
+const OptionMap small = {{"coarse_size", OptionValue(std::int64_t(10))}};
+const OptionMap three = {{"unknowns_per_node", OptionValue(std::int64_t(3))}};
+
+// ----------------------------------------------------------------------------------------------- the cycle
+
+template <class Space>
+ReferenceCycle reference_of(const Hierarchy<double, Space>& hierarchy, const AmgOptions& options) {
+  ReferenceCycle cycle;
+  cycle.pre = options.pre_sweeps;
+  cycle.post = options.post_sweeps;
+  cycle.w = options.cycle == AmgCycle::w;
+  for (const auto& level : hierarchy.levels()) {
+    ReferenceLevel own;
+    own.a = dense(to_host(level.matrix));
+    own.exact = level.is_exact;
+    if (level.transfer.prolongator.num_rows > 0) own.p = dense(to_host(level.transfer.prolongator));
+    own.smoother = [smoother = level.smoother, omega = level.omega](const std::vector<double>& r) {
+      std::vector<double> y = applied_to<Space>(*smoother, r);
+      for (double& value : y) value *= omega;
+      return y;
+    };
+    cycle.levels.push_back(own);
+  }
+  return cycle;
+}
+
+TYPED_TEST(AmgTest, ACycleIsTheTextbooks) {
+  const TypeParam space;
+  for (const char* smoother : {"jacobi", "fsai", "chebyshev", "multicolor_ssor"})
+    for (const auto& [pre, post] : {std::pair(1, 1), std::pair(2, 2), std::pair(0, 1), std::pair(3, 0)})
+      for (const AmgCycle kind : {AmgCycle::v, AmgCycle::w})
+        for (const int most : {1, 2, 10}) {
+          SCOPED_TRACE(std::string(smoother) + ", " + std::to_string(pre) + " and " + std::to_string(post) +
+                       " sweeps, levels " + std::to_string(most));
+          AmgOptions options;
+          options.smoother = {smoother, {}};
+          options.pre_sweeps = pre;
+          options.post_sweeps = post;
+          options.cycle = kind;
+          options.coarse_size = 10;
+          options.max_levels = most;
+          const auto a = to_device<TypeParam>(problem("anisotropic2d:17,epsilon=0.2"));
+          Report report;
+          const Hierarchy<double, TypeParam> hierarchy(space, options, MatrixSource<double, TypeParam>(a),
+                                                       nullptr, report);
+          EXPECT_EQ(hierarchy.levels().back().is_exact, most == 10);
+          const ReferenceCycle cycle = reference_of(hierarchy, options);
+          std::vector<std::vector<double>> b;
+          for (int c = 0; c < 3; ++c) b.push_back(random_vector(a.num_rows, 3 + c));
+          const auto from = to_columns<TypeParam>(b);
+          const MultiVector<double, TypeParam> to("y", a.num_rows, 3);
+          Kokkos::deep_copy(to, std::nan(""));
+          const auto workspace = hierarchy.make_workspace(space, 4);
+          hierarchy.apply(space, from, to, dynamic_cast<CycleWorkspace<double, TypeParam>&>(*workspace));
+          for (int c = 0; c < 3; ++c) {
+            const auto expected = cycle.run(0, b[c]);
+            const auto found = column_of(to, c);
+            for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-11);
+          }
+        }
+}
+
+TYPED_TEST(AmgTest, IsSymmetricAsItSays) {
+  const HostMatrix<double> a = problem("elasticity3d:5");
+  const auto x = random_vector(a.num_rows, 1), y = random_vector(a.num_rows, 2);
+  for (const OptionMap& options :
+       {OptionMap{}, OptionMap{{"cycle", std::string("w")}}, OptionMap{{"smoother", std::string("fsai")}},
+        OptionMap{{"smoother", std::string("multicolor_gs")}}, OptionMap{{"pre_sweeps", std::int64_t(2)}},
+        OptionMap{{"smoother", std::string("jacobi")}, {"smoother.type", std::string("l1")}}}) {
+    const auto m = amg<TypeParam>(with(with(small, three), options));
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    const auto of_x = applied_to<TypeParam>(*m, x), of_y = applied_to<TypeParam>(*m, y);
+    double one = 0, other = 0, definite = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      one += x[i] * of_y[i];
+      other += of_x[i] * y[i];
+      definite += of_x[i] * x[i];
+    }
+    EXPECT_GT(definite, 0);
+    if (m->is_symmetric())
+      EXPECT_NEAR(one, other, 1e-12 * definite);
+    else
+      EXPECT_GT(std::abs(one - other), 1e-6 * definite);
+    EXPECT_EQ(m->is_symmetric(), options.count("pre_sweeps") == 0 &&
+                                     (options.count("smoother") == 0 ||
+                                      options.at("smoother") != OptionValue(std::string("multicolor_gs"))));
+  }
+}
+
+// ------------------------------------------------------------------------------------------- what it is for
+
+template <class Space>
+std::int64_t cg_iterations(const MatrixPreconditioner<double, Space>& m, const HostMatrix<double>& a) {
+  const auto solved =
+      solve_with<double, Space>({"cg", {}}, operator_of<Space>(a), &m,
+                                multiply(a, std::vector<double>(a.num_rows, 1.0)), stop_at(1e-8, 300));
+  EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
+  return solved.result.iterations;
+}
+template <class Space>
+std::int64_t iterations(const std::string& spec, const OptionMap& options = {}) {
+  const HostMatrix<double> a = problem(spec);
+  const auto m = amg<Space>(options);
+  m->numeric(Space(), to_device<Space>(a));
+  return cg_iterations<Space>(*m, a);
+}
+
+TYPED_TEST(AmgTest, IterationsHardlyGrowWithTheProblem) {
+  const auto few = iterations<TypeParam>("poisson2d:25"), many = iterations<TypeParam>("poisson2d:100");
+  EXPECT_LE(few, 15);
+  EXPECT_LE(many, 1.5 * few);
+  EXPECT_LE(iterations<TypeParam>("poisson3d:24"), 15);
+  EXPECT_LE(iterations<TypeParam>("anisotropic2d:60,epsilon=0.001"), 40);
+}
+
+TYPED_TEST(AmgTest, EverySmootherServes) {
+  for (const char* name : {"jacobi", "fsai", "adaptive_fsai", "chebyshev", "multicolor_ssor", "isai", "spai",
+                           "block_jacobi", "ic0", "ls_polynomial"}) {
+    SCOPED_TRACE(name);
+    EXPECT_LE(iterations<TypeParam>("poisson2d:40", {{"smoother", std::string(name)}}), 40);
+  }
+}
+
+TYPED_TEST(AmgTest, UnknownsOfANodeAreAggregatedTogether) {
+  const auto together = iterations<TypeParam>("elasticity3d:8,contrast=1", three);
+  EXPECT_LE(together, 40);
+  EXPECT_LT(together, iterations<TypeParam>("elasticity3d:8,contrast=1"));
+}
+
+TYPED_TEST(AmgTest, VectorsOfTheUserAreInTheRangeOfProlongators) {
+  const HostMatrix<double> a = problem("poisson2d:30");
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(a);
+  MatrixSource<double, TypeParam> source(device);
+  std::vector<double> ramp(a.num_rows);
+  for (std::size_t i = 0; i < ramp.size(); ++i) ramp[i] = 1 + 0.01 * double(i % 30);
+  const auto vectors = to_columns<TypeParam>({std::vector<double>(a.num_rows, 1.0), ramp});
+  source.set_near_null_space(vectors);
+  AmgOptions options;
+  options.prolongator = AmgProlongator::unsmoothed;
+  options.coarse_size = 10;
+  Report report;
+  const Hierarchy<double, TypeParam> hierarchy(space, options, source, nullptr, report);
+  ASSERT_GT(hierarchy.levels().size(), 2u);
+  std::vector<std::vector<double>> coarse;
+  DenseMatrix fine(a.num_rows);
+  for (std::int64_t i = 0; i < a.num_rows; ++i) fine[i] = {1.0, ramp[i]};
+  for (std::size_t l = 0; l + 1 < hierarchy.levels().size(); ++l) {
+    const auto& transfer = hierarchy.levels()[l].transfer;
+    const DenseMatrix p = dense(to_host(transfer.prolongator));
+    const auto near = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, transfer.near_null_space);
+    ASSERT_EQ(hierarchy.levels()[l + 1].unknowns, 2);
+    for (int c = 0; c < 2; ++c) {
+      std::vector<double> column(near.extent(0));
+      for (std::size_t i = 0; i < column.size(); ++i) column[i] = near(i, c);
+      const auto prolonged = times(p, column);
+      for (std::size_t i = 0; i < fine.size(); ++i) ASSERT_NEAR(prolonged[i], fine[i][c], 1e-12);
+    }
+    fine.assign(near.extent(0), {});
+    for (std::size_t i = 0; i < fine.size(); ++i) fine[i] = {near(i, 0), near(i, 1)};
+  }
+}
+
+TYPED_TEST(AmgTest, NonsymmetricMatricesByUnsmoothedAggregation) {
+  const HostMatrix<double> a = problem("convection_diffusion3d:12");
+  const auto m = amg<TypeParam>(
+      {{"prolongator", std::string("unsmoothed")}, {"smoother", std::string("multicolor_gs")}});
+  EXPECT_FALSE(m->properties().needs_spd);
+  m->numeric(TypeParam(), to_device<TypeParam>(a));
+  const auto solved = solve_with<double, TypeParam>({"fgmres", {}}, operator_of<TypeParam>(a), m.get(),
+                                                    random_vector(a.num_rows), stop_at(1e-8, 200));
+  EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
+  EXPECT_LE(solved.result.iterations, 40);
+}
+
+// ------------------------------------------------------------------------------------------------- phases
+
+TYPED_TEST(AmgTest, NumericAgainKeepsAggregatesAndPatterns) {
+  const TypeParam space;
+  HostMatrix<double> a = problem("anisotropic2d:20,epsilon=0.1");
+  const auto x = random_vector(a.num_rows);
+  for (const char* reuse : {"pattern", "none"}) {
+    const auto m = amg<TypeParam>(with(small, {{"reuse", std::string(reuse)}}));
+    m->numeric(space, to_device<TypeParam>(a));
+    EXPECT_FALSE(m->report().pattern_kept);
+    HostMatrix<double> other = a;
+    for (std::int64_t i = 0; i < a.num_rows; ++i)  // the same couplings by strength
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        other.values[k] *= 2 + 1e-3 * std::sin(double(i + a.col_idxs[k]));
+    m->numeric(space, to_device<TypeParam>(other));
+    EXPECT_EQ(m->report().pattern_kept, std::string(reuse) == "pattern");
+    const auto anew = amg<TypeParam>(small);
+    anew->numeric(space, to_device<TypeParam>(other));
+    EXPECT_EQ(applied_to<TypeParam>(*m, x), applied_to<TypeParam>(*anew, x));
+    EXPECT_EQ(m->report().levels.size(), anew->report().levels.size());
+  }
+}
+
+TYPED_TEST(AmgTest, APhaseThatFailsLeavesNothingToApply) {
+  const TypeParam space;
+  HostMatrix<double> a = problem("poisson2d:20");
+  const auto m = amg<TypeParam>(with(small, {{"smoother", std::string("ic0")}}));
+  m->numeric(space, to_device<TypeParam>(a));
+  const auto x = random_vector(a.num_rows);
+  const auto workspace = m->make_workspace(space, 1);
+  HostMatrix<double> other = problem("poisson2d:19");
+  EXPECT_THROW(m->numeric(space, to_device<TypeParam>(other)), InputError);  // other rows: it stays as it was
+  EXPECT_GT(norm(applied_to<TypeParam>(*m, x)), 0);
+}
+
+TYPED_TEST(AmgTest, TheReportDescribesTheHierarchy) {
+  const HostMatrix<double> a = problem("poisson2d:50");
+  const auto m = amg<TypeParam>();
+  m->numeric(TypeParam(), to_device<TypeParam>(a));
+  const Report& report = m->report();
+  ASSERT_GE(report.levels.size(), 2u);
+  EXPECT_EQ(report.levels[0].num_rows, a.num_rows);
+  EXPECT_EQ(report.levels[0].nnz, std::int64_t(a.nnz()));
+  EXPECT_EQ(report.levels[0].method, "chebyshev");
+  EXPECT_EQ(report.levels.back().method, "dense");
+  EXPECT_LE(report.levels.back().num_rows, 256);
+  std::int64_t entries = 0;
+  for (const LevelReport& level : report.levels) {
+    entries += level.nnz;
+    EXPECT_GT(level.damping, 0);
+    EXPECT_GE(level.setup_seconds, 0);
+  }
+  EXPECT_LE(double(entries), 2.0 * double(a.nnz()));  // the operator complexity
+  EXPECT_GE(report.nnz, entries);
+  EXPECT_GT(report.apply_flops, 0);
+}
+
+// ---------------------------------------------------------------------------------------------- awkward
+// input
+
+TYPED_TEST(AmgTest, SmallAndDiagonalMatricesAreSolved) {
+  for (const HostMatrix<double>& a :
+       {problem("tridiagonal:1"), problem("tridiagonal:2"), problem("tridiagonal:200"),
+        diagonal_matrix(std::vector<double>(1000, 3.0)), diagonal_matrix({2.0})}) {
+    SCOPED_TRACE(a.num_rows);
+    const auto m = amg<TypeParam>();
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    EXPECT_LE(cg_iterations<TypeParam>(*m, a), 2);
+  }
+}
+
+TYPED_TEST(AmgTest, NoCoarserLevelIsSaid) {
+  const auto m = amg<TypeParam>();
+  m->numeric(TypeParam(), to_device<TypeParam>(diagonal_matrix(std::vector<double>(1000, 3.0))));
+  ASSERT_EQ(m->report().levels.size(), 1u);
+  ASSERT_EQ(m->report().notes.size(), 1u);
+  EXPECT_THAT(m->report().notes[0], HasSubstr("the coarsest level has 1000 rows"));
+}
+
+TYPED_TEST(AmgTest, ASingularSystemWithASolution) {
+  // The Laplacian of a ring: its null space are the constants.
+  HostMatrix<double> a;
+  const int n = 900;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    std::vector<std::pair<int, double>> row = {{(i + n - 1) % n, -1}, {i, 2}, {(i + 1) % n, -1}};
+    std::sort(row.begin(), row.end());
+    for (const auto& [col, value] : row) {
+      a.col_idxs.push_back(col);
+      a.values.push_back(value);
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  const auto m = amg<TypeParam>();
+  m->numeric(TypeParam(), to_device<TypeParam>(a));
+  std::vector<double> b(n, 0.0);
+  b[3] = 1;
+  b[700] = -1;
+  const auto solved =
+      solve_with<double, TypeParam>({"cg", {}}, operator_of<TypeParam>(a), m.get(), b, stop_at(1e-8, 300));
+  EXPECT_EQ(solved.result.reason, StopReason::rtol) << to_string(solved.result.reason);
+}
+
+TYPED_TEST(AmgTest, SinglePrecisionAndLowerStorage) {
+  const HostMatrix<double> a = problem("poisson2d:60");
+  const auto full = iterations<TypeParam>("poisson2d:60");
+  for (const char* storage : {"single", "half", "bfloat16"})
+    EXPECT_LE(iterations<TypeParam>("poisson2d:60", {{"storage", std::string(storage)}}), full + 8)
+        << storage;
+  const auto m = create_preconditioner<float, TypeParam>("amg", {});
+  HostMatrix<float> single;
+  single.num_rows = single.num_cols = a.num_rows;
+  single.row_ptrs = a.row_ptrs;
+  single.col_idxs = a.col_idxs;
+  single.values.assign(a.values.begin(), a.values.end());
+  m->numeric(TypeParam(), to_device<TypeParam>(single));
+  const std::vector<float> b(a.num_rows, 1.0f);
+  const auto solved = solve_with<float, TypeParam>({"cg", {}}, operator_of<TypeParam>(single), m.get(), b,
+                                                   stop_at(1e-5, 100));
+  EXPECT_EQ(solved.result.reason, StopReason::rtol);
+  EXPECT_LE(solved.result.iterations, full);
+}
+
+TYPED_TEST(AmgTest, WhatCannotBeIsRefused) {
+  const auto message = [](const auto& call) {
+    try {
+      call();
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing was thrown");
+  };
+  const TypeParam space;
+  const auto a = to_device<TypeParam>(problem("tridiagonal:10"));
+  EXPECT_THAT(message([&] { amg<TypeParam>(three)->numeric(space, a); }),
+              HasSubstr("10 rows are not nodes of 3 unknowns each"));
+  EXPECT_THAT(message([&] {
+                amg<TypeParam>({{"pre_sweeps", std::int64_t(0)}, {"post_sweeps", std::int64_t(0)}});
+              }),
+              HasSubstr("a cycle needs a sweep"));
+  EXPECT_THAT(message([&] {
+                amg<TypeParam>({{"smoother", std::string("jacoby")}});
+              }),
+              HasSubstr("did you mean 'jacobi'"));
+  EXPECT_THAT(message([&] { amg<TypeParam>({{"smoother.degre", std::int64_t(2)}}); }), HasSubstr("degree"));
+  const auto m = amg<TypeParam>();
+  m->numeric(space, a);
+  const auto workspace = m->make_workspace(space, 1);
+  const MultiVector<double, TypeParam> x("x", 10, 2), y("y", 10, 2);
+  EXPECT_THAT(message([&] { m->apply(space, x, y, *workspace); }), HasSubstr("fewer vectors"));
+}
+
+}  // namespace
+}  // namespace prekond::testing

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The pieces of smoothed aggregation, and its cycle, sequentially on dense matrices.
+#include "testing/host_matrix.hpp"
+#include "testing/krylov_problems.hpp"
+
+#include <cmath>
+#include <functional>
+#include <vector>
+
+namespace prekond::testing {
+
+using DenseMatrix = std::vector<std::vector<double>>;
+
+inline DenseMatrix dense(const HostMatrix<double>& a) {
+  DenseMatrix result(a.num_rows, std::vector<double>(a.num_cols, 0.0));
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) result[i][a.col_idxs[k]] += a.values[k];
+  return result;
+}
+
+inline DenseMatrix dense_product(const DenseMatrix& a, const DenseMatrix& b, bool transpose_a) {
+  const std::size_t rows = transpose_a ? a[0].size() : a.size(), inner = b.size(), cols = b[0].size();
+  DenseMatrix c(rows, std::vector<double>(cols, 0.0));
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < inner; ++k)
+      for (std::size_t j = 0; j < cols; ++j) c[i][j] += (transpose_a ? a[k][i] : a[i][k]) * b[k][j];
+  return c;
+}
+
+inline std::vector<double> times(const DenseMatrix& a, const std::vector<double>& x,
+                                 bool transposed = false) {
+  std::vector<double> y(transposed ? a[0].size() : a.size(), 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < a[0].size(); ++j)
+      (transposed ? y[j] : y[i]) += a[i][j] * (transposed ? x[i] : x[j]);
+  return y;
+}
+
+/// A level as the textbook has it: A, P (empty on the coarsest), y = omega M^-1 x.
+struct ReferenceLevel {
+  DenseMatrix a, p;
+  std::function<std::vector<double>(const std::vector<double>&)> smoother;
+  bool exact = false;
+};
+
+struct ReferenceCycle {
+  std::vector<ReferenceLevel> levels;
+  int pre = 1, post = 1;
+  bool w = false;
+
+  void smooth(std::size_t l, const std::vector<double>& b, std::vector<double>& x, int sweeps) const {
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+      const auto correction = levels[l].smoother(residual(l, b, x));
+      for (std::size_t i = 0; i < x.size(); ++i) x[i] += correction[i];
+    }
+  }
+  std::vector<double> residual(std::size_t l, std::vector<double> b, const std::vector<double>& x) const {
+    const auto product = times(levels[l].a, x);
+    for (std::size_t i = 0; i < b.size(); ++i) b[i] -= product[i];
+    return b;
+  }
+  void correct(std::size_t l, const std::vector<double>& b, std::vector<double>& x) const {
+    const auto coarse = run(l + 1, times(levels[l].p, residual(l, b, x), true));
+    const auto correction = times(levels[l].p, coarse);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] += correction[i];
+  }
+  std::vector<double> run(std::size_t l, const std::vector<double>& b) const {
+    std::vector<double> x(b.size(), 0.0);
+    if (levels[l].exact) {
+      std::vector<std::vector<long double>> a;
+      for (const auto& row : levels[l].a) a.emplace_back(row.begin(), row.end());
+      const auto solution = dense_solve(a, {b.begin(), b.end()});
+      return {solution.begin(), solution.end()};
+    }
+    smooth(l, b, x, pre);
+    if (l + 1 < levels.size()) {
+      correct(l, b, x);
+      if (w && l > 0) {
+        smooth(l, b, x, post);
+        smooth(l, b, x, pre);
+        correct(l, b, x);
+      }
+    }
+    smooth(l, b, x, post);
+    return x;
+  }
+};
+
+}  // namespace prekond::testing
