@@ -59,9 +59,11 @@ CsrGraph<Space> strong_entries(const Space& space, const CsrView<Scalar, Space>&
   Kokkos::parallel_for("prekond::strong_connections::scale_rows",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
                        ScaleRows<Scalar, Space>{a, false, scale});
-  const CsrGraph<Space> strong =
-      filter_pattern<Scalar, Space>(space, a, IsStrong<Scalar, Space>{a, scale, theta});
-  return symmetrize<Space>(space, strong);
+  CsrGraph<Space> strong = filter_pattern<Scalar, Space>(space, a, IsStrong<Scalar, Space>{a, scale, theta});
+  strong.num_cols = a.num_rows;
+  const CsrGraph<Space> result = symmetrize<Space>(space, strong);
+  space.fence("prekond::strong_connections");  // the strong entries are freed
+  return result;
 }
 
 /// The norms of A's blocks, as a matrix.
