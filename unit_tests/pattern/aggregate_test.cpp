@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
 #include <prekond/pattern/aggregate.hpp>
 #include <prekond/pattern/strength.hpp>
 
@@ -15,6 +16,7 @@ namespace prekond::testing {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 std::vector<char> all_vertices(const HostGraph& graph) {
@@ -140,6 +142,14 @@ TYPED_TEST(AggregateTest, DiagonalsAndColumnsOfOthersAreIgnored) {
     EXPECT_EQ(to_vector(maximal_independent_set2(space, graph_of<TypeParam>(more, n + 10))),
               to_vector(maximal_independent_set2(space, graph_of<TypeParam>(less, n))));
   }
+}
+
+TYPED_TEST(AggregateTest, RefusesGraphsWithoutProgress) {
+  // A cycle in one direction: no vertex is the first of its neighbours' neighbourhoods.
+  const auto cycle = graph_of<TypeParam>({{1}, {2}, {0}, {4}, {3}}, 5);
+  EXPECT_THAT(message_of<InputError>([&] { maximal_independent_set2(TypeParam(), cycle); }),
+              HasSubstr("not symmetric"));
+  EXPECT_THAT(message_of<InputError>([&] { aggregate(TypeParam(), cycle); }), HasSubstr("not symmetric"));
 }
 
 /// Spaces of 1, 2 and 3 threads, where a space can have a number of threads.

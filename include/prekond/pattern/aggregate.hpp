@@ -25,11 +25,13 @@ struct Aggregates {
 /// Lists of what is undecided, and of the neighbourhoods that still have something undecided, shrink from
 /// round to round. There are about log n rounds.
 ///
-/// The graph has to be symmetric. Diagonal entries, and columns >= num_rows, are ignored. The result has the
-/// same bits whatever the threads, and on every backend.
+/// The graph has to be symmetric: of another the result may depend on the threads. Diagonal entries, and
+/// columns >= num_rows, are ignored. The result has the same bits whatever the threads, and on every backend.
 ///
 /// Cost: two readings a round of the rows that are left. Memory: 28 bytes a vertex, and the result. Fences
 /// once a round.
+///
+/// \throws InputError where a round decides nothing, which happens to nonsymmetric graphs alone
 ///
 /// Source: Kelley, Rajamanickam, IPDPS 2022, algorithm 1.
 template <class Space>
@@ -45,7 +47,7 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 /// Aggregates are numbered in the order of their roots. A vertex without neighbours is in none, every other
 /// in one: connected, all within two edges of the root.
 ///
-/// The graph, its diagonal and the bits of the result: as of `maximal_independent_set2`.
+/// The graph, its diagonal, the bits of the result and the error: as of `maximal_independent_set2`.
 ///
 /// Cost: two independent sets, the second of what is left; two readings of the roots' rows; the rows of what
 /// is left after phase 2, once read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Maximal independent sets of distance 2, in rounds.
+#include <prekond/core/error.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/impl/counter_hash.hpp>
 
@@ -187,6 +188,9 @@ class IndependentSet {
       Kokkos::parallel_for(label("decide"), Teams::policy(space, vertices, m_graph),
                            Decide<Space>{words, {m_vertices, vertices}});
       left = list(space, words, ++round, open, neighbourhoods);
+      // Of a symmetric graph the vertex with the least word of all is decided.
+      if (static_cast<std::int64_t>(left & 0xffffffffu) == vertices)
+        throw InputError("maximal_independent_set2: the graph is not symmetric; symmetrize() makes it so");
     }
     return round;
   }
