@@ -129,10 +129,9 @@ struct Join {
         Kokkos::Min<Word>(best));
     Kokkos::single(Kokkos::PerThread(team), [&] { part(list(i)) = static_cast<int>(best & 0xffffffffu); });
   }
-  /// How often the aggregate at place k is there, where k is the first of its places; else 0.
+  /// How often the aggregate at place k is there from k on: at the first of its places, all of them.
   KOKKOS_FUNCTION int places(std::int64_t i, std::size_t begin, int k) const {
     const int root = parts.col_idxs(begin + k);
-    if (k > 0 && parts.col_idxs(begin + k - 1) == root) return 0;
     return static_cast<int>(parts.first_from(i, std::int64_t(root) + 1) - begin) - k;
   }
 };
