@@ -147,6 +147,8 @@ part_perf() {
     measure "par_ilu_${matrix//[:,=]/_}" perf_par_ilu "--matrix=$matrix" --repetitions=3 --levels=0
   done
   measure matching perf_matching --matrix=convection_diffusion3d:60 --repetitions=3
+  measure aggregate_poisson3d_160 perf_aggregate --matrix=poisson3d:160
+  measure aggregate_elasticity3d_60 perf_aggregate --matrix=elasticity3d:60 --unknowns=3
   measure block_elasticity3d_30 perf_block --matrix=elasticity3d:30
   measure reordering_poisson3d_100 perf_reordering --matrix=poisson3d:100
   measure cholesky perf_cholesky

@@ -3,29 +3,18 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/find_entry.hpp>
 #include <prekond/pattern/threshold.hpp>
 
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
+#include "pattern/row_scales.hpp"
 
 #include <string>
 
 namespace prekond {
 namespace {
 
-/// |a_ii|: the root of the product of two is the scale of an entry.
-template <class Scalar, class Space>
-struct ScaleRows {
-  CsrView<Scalar, Space> a;
-  bool unit_diagonal;
-  VectorView<double, Space> scale;
-
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::size_t place = 0;
-    scale(i) = unit_diagonal ? 1.0 : Kokkos::abs(to_double(find_entry(a, i, i, place)));
-  }
-};
+using impl::ScaleRows;
 
 /// Which entries beside the diagonal are kept.
 template <class Scalar, class Space>

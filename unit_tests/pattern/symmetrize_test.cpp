@@ -30,6 +30,11 @@ template <class Space>
 class SymmetrizeTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SymmetrizeTest, TestSpaces, SpaceNames);
 
+TYPED_TEST(SymmetrizeTest, AsManyEntriesMayBeMissingAsAreSkipped) {
+  const CsrGraph<TypeParam> s = symmetrize<TypeParam>(TypeParam(), graph_of<TypeParam>({{1, 2}, {}}, 3));
+  EXPECT_EQ(to_host(s), (HostGraph{{1}, {0}}));
+}
+
 TYPED_TEST(SymmetrizeTest, EqualsTheSequentialOne) {
   const TypeParam space;
   for (const auto& test : awkward_patterns<double>()) {

@@ -21,7 +21,7 @@ struct FilterEntries {
   VectorView<int, Space> length;                  ///< of the result's rows: written where there is no result
   VectorView<const std::size_t, Space> row_ptrs;  ///< of the result
   VectorView<int, Space> col_idxs;
-  VectorView<Scalar, Space> values;
+  VectorView<Scalar, Space> values;  ///< none: of the pattern alone
 
   Policy policy(const Space& space) const {
     const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
@@ -59,12 +59,34 @@ struct FilterEntries {
       if (!keep(i, from + k)) return;
       if (final) {
         col_idxs(to + rank) = a.col_idxs(from + k);
-        values(to + rank) = a.values(from + k);
+        if (values.extent(0) > 0) values(to + rank) = a.values(from + k);
       }
       ++rank;
     });
   }
 };
+
+/// The kept entries: with their values, or their pattern alone.
+template <bool with_values, class Scalar, class Space, class Keep>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> keep_entries(
+    const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
+  using Kernel = FilterEntries<Scalar, Space, Keep>;
+  auto length = allocate<Vector<int, Space>>(space, "prekond::filter_entries::length", a.num_rows);
+  Kernel kernel{a, keep, length, {}, {}, {}};
+  Kokkos::parallel_for("prekond::filter_entries::count", kernel.policy(space), kernel);
+  const auto [row_ptrs, nnz] =
+      scan_row_lengths(space, "prekond::filter_entries", a.num_rows, VectorView<const int, Space>(length));
+  typename Kernel::Result result(
+      a.num_rows, a.num_cols, row_ptrs,
+      allocate<Vector<int, Space>>(space, "prekond::filter_entries::col_idxs", nnz), {});
+  if constexpr (with_values)
+    result.values = allocate<Vector<Scalar, Space>>(space, "prekond::filter_entries::values", nnz);
+  kernel.row_ptrs = row_ptrs;
+  kernel.col_idxs = result.col_idxs;
+  kernel.values = result.values;
+  Kokkos::parallel_for("prekond::filter_entries::copy", kernel.policy(space), kernel);
+  return result;
+}
 
 }  // namespace impl
 
@@ -78,21 +100,14 @@ struct FilterEntries {
 template <class Scalar, class Space, class Keep>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filter_entries(
     const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
-  using Kernel = impl::FilterEntries<Scalar, Space, Keep>;
-  auto length = allocate<Vector<int, Space>>(space, "prekond::filter_entries::length", a.num_rows);
-  Kernel kernel{a, keep, length, {}, {}, {}};
-  Kokkos::parallel_for("prekond::filter_entries::count", kernel.policy(space), kernel);
-  const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, "prekond::filter_entries", a.num_rows,
-                                                      VectorView<const int, Space>(length));
-  const typename Kernel::Result result(
-      a.num_rows, a.num_cols, row_ptrs,
-      allocate<Vector<int, Space>>(space, "prekond::filter_entries::col_idxs", nnz),
-      allocate<Vector<Scalar, Space>>(space, "prekond::filter_entries::values", nnz));
-  kernel.row_ptrs = row_ptrs;
-  kernel.col_idxs = result.col_idxs;
-  kernel.values = result.values;
-  Kokkos::parallel_for("prekond::filter_entries::copy", kernel.policy(space), kernel);
-  return result;
+  return impl::keep_entries<true, Scalar, Space>(space, a, keep);
+}
+
+/// The pattern of those entries alone: no value is copied.
+template <class Scalar, class Space, class Keep>
+CsrGraph<Space> filter_pattern(const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
+  const auto kept = impl::keep_entries<false, Scalar, Space>(space, a, keep);
+  return {kept.num_rows, kept.num_cols, kept.row_ptrs, kept.col_idxs};
 }
 
 }  // namespace prekond

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+
+#include <type_traits>
+
+namespace prekond {
+
+/// Disjoint sets of vertices, each a root, its neighbours and some of theirs.
+template <class Space>
+struct Aggregates {
+  std::int64_t count = 0;
+  Vector<int, Space> part;   ///< aggregate of each vertex; -1: in none
+  Vector<int, Space> roots;  ///< of each aggregate, ascending
+  int rounds = 0;            ///< of both independent sets
+};
+
+/// A maximal set of vertices no two of which are within two edges of each other: the vertices, ascending.
+/// Every other vertex is within two edges of one of them; a vertex without neighbours is in the set.
+///
+/// It is found in rounds. Each gives the undecided vertices new random priorities, a hash of the round and
+/// the vertex. A vertex that has the first priority within two edges enters the set: those of its neighbours
+/// and its own least priority are all its own. One that has a vertex of the set within two edges is out.
+/// Lists of what is undecided, and of the neighbourhoods that still have something undecided, shrink from
+/// round to round. There are about log n rounds.
+///
+/// The graph has to be symmetric: of another the result may depend on the threads. Diagonal entries, and
+/// columns >= num_rows, are ignored. The result has the same bits whatever the threads, and on every backend.
+///
+/// Cost: two readings a round of the rows that are left. Memory: 28 bytes a vertex, and the result. Fences
+/// once a round.
+///
+/// \throws InputError where a round decides nothing, which happens to nonsymmetric graphs alone
+///
+/// Source: Kelley, Rajamanickam, IPDPS 2022, algorithm 1.
+template <class Space>
+Vector<int, Space> maximal_independent_set2(const Space& space,
+                                            const std::type_identity_t<CsrGraphView<Space>>& graph);
+
+/// Aggregates for algebraic multigrid, in three phases:
+///   1. the vertices of a maximal independent set of distance 2 are roots, each with all its neighbours;
+///   2. of a second such set, in the graph that is left, those with at least two neighbours left are roots
+///      with these neighbours;
+///   3. a vertex that is left joins the aggregate of phases 1 and 2 to which most of its edges go: of equal
+///      ones the smallest, of equal sizes (after phase 2) the one of the smaller number.
+/// Aggregates are numbered in the order of their roots. A vertex without neighbours is in none, every other
+/// in one: connected, all within two edges of the root.
+///
+/// The graph, its diagonal, the bits of the result and the error: as of `maximal_independent_set2`.
+///
+/// Cost: two independent sets, the second of what is left; two readings of the roots' rows; the rows of what
+/// is left after phase 2, once read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows
+/// left after phase 2, and the result. Fences once a round.
+///
+/// Source: Kelley, Rajamanickam, IPDPS 2022, algorithm 3.
+template <class Space>
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph);
+
+}  // namespace prekond

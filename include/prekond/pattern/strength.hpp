@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+
+namespace prekond {
+
+/// The graph of strong couplings between nodes of d = unknowns_per_node unknowns, rows d k to d k + d - 1 the
+/// node k: nodes I and J != I are connected where, in the Frobenius norm,
+///   ||A_IJ|| > theta sqrt(||A_II|| ||A_JJ||)  or  ||A_JI|| > theta sqrt(||A_II|| ||A_JJ||).
+/// num_rows / d x num_rows / d, symmetric, sorted, without the diagonal.
+///
+/// The norms are taken in double, and neither overflow nor underflow. A diagonal block that is not stored has
+/// the norm 0. Zeros are never strong, stored ones neither: theta = 0 connects all that is not zero. Columns
+/// >= num_rows are skipped. Same bits whatever the threads and on every backend.
+///
+/// Cost: two readings of A and two of the strong pattern, with a binary search an entry; for d > 1, once, A
+/// by blocks (`to_bcsr`) and one reading of it. Memory: the result, the strong pattern once more, two numbers
+/// of 4 and 8 bytes a node; for d > 1, A by blocks and one double a block. Fences.
+///
+/// \pre sorted rows \throws InputError for theta < 0 or NaN, and where d is not from 1 to 32 or does not
+/// divide the rows
+///
+/// Source: Vanek, Mandel, Brezina, Computing 56 (1996), with norms of blocks for the entries.
+template <class Scalar, class Space>
+CsrGraph<Space> strong_connections(const Space& space, const CsrView<Scalar, Space>& a, int unknowns_per_node,
+                                   double theta);
+
+}  // namespace prekond

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/reference_aggregation.hpp"
+#include "testing/spaces.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <prekond/core/error.hpp>
+#include <prekond/pattern/strength.hpp>
+
+#include <cmath>
+#include <limits>
+
+namespace prekond::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// The first rows and columns, as many as blocks take.
+template <class Scalar>
+HostMatrix<Scalar> whole_nodes(const HostMatrix<Scalar>& a, int d) {
+  HostMatrix<Scalar> result;
+  result.num_rows = a.num_rows / d * d;
+  result.num_cols = a.num_cols - (a.num_rows - result.num_rows);
+  for (std::int64_t i = 0; i < result.num_rows; ++i) {
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) {
+      if (a.col_idxs[k] >= result.num_cols) continue;
+      result.col_idxs.push_back(a.col_idxs[k]);
+      result.values.push_back(a.values[k]);
+    }
+    result.row_ptrs.push_back(result.nnz());
+  }
+  return result;
+}
+
+template <class Scalar, class Space>
+void check_strength(const HostMatrix<Scalar>& matrix) {
+  const Space space;
+  for (const int d : {1, 2, 3, 7}) {
+    const HostMatrix<Scalar> a = whole_nodes(matrix, d);
+    const auto device = to_device<Space>(a);
+    for (const double theta : {0.0, 1e-300, 1e-3, 0.08, 0.26, 0.51, 1.03, 1e300}) {
+      SCOPED_TRACE("d " + std::to_string(d) + ", theta " + std::to_string(theta));
+      const CsrGraph<Space> graph = strong_connections<Scalar, Space>(space, device, d, theta);
+      EXPECT_EQ(graph.num_rows, a.num_rows / d);
+      EXPECT_EQ(graph.num_cols, a.num_rows / d);
+      EXPECT_EQ(to_host(graph), sequential_strength(a, d, theta));
+    }
+    EXPECT_TRUE(to_host(device) == a) << "the matrix itself changed";
+  }
+}
+
+template <class Space>
+class StrengthTest : public ::testing::Test {};
+TYPED_TEST_SUITE(StrengthTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(StrengthTest, EqualsTheDefinition) {
+  for (const auto& [name, a] : awkward_patterns<double>()) {
+    SCOPED_TRACE(name);
+    check_strength<double, TypeParam>(a);
+  }
+  for (const auto& [name, a] : awkward_patterns<float>()) {
+    SCOPED_TRACE(name + ", float");
+    check_strength<float, TypeParam>(a);
+  }
+}
+
+template <class Space>
+HostGraph strong(const HostMatrix<double>& a, int d, double theta) {
+  return to_host(strong_connections<double, Space>(Space(), to_device<Space>(a), d, theta));
+}
+
+TYPED_TEST(StrengthTest, TheConditionIsStrictAndEitherDirectionDoes) {
+  // Entry (0, 1) is exactly 0.25 of its scale, (1, 0) is less; row 2 has no diagonal; column 3 is another's.
+  const HostMatrix<double> a = sparse<double>({{4, 1, 1e-20, 5}, {0.5, 4, 0, 5}, {0, 1.01, 0, 5}});
+  EXPECT_THAT(strong<TypeParam>(a, 1, 0.25), ElementsAre(ElementsAre(2), ElementsAre(2), ElementsAre(0, 1)));
+  EXPECT_THAT(strong<TypeParam>(a, 1, 0.2),
+              ElementsAre(ElementsAre(1, 2), ElementsAre(0, 2), ElementsAre(0, 1)));
+  // Norms 5 of (0, 1), 10 and 40 of the diagonal: 5 is 0.25 sqrt(10 * 40).
+  const HostMatrix<double> b = sparse<double>({{6, 8, 3, 0}, {0, 0, 0, 4}, {0, 0, 24, 0}, {0, 0, 32, 0}});
+  EXPECT_THAT(strong<TypeParam>(b, 2, 0.25), ElementsAre(IsEmpty(), IsEmpty()));
+  EXPECT_THAT(strong<TypeParam>(b, 2, std::nextafter(0.25, 0)), ElementsAre(ElementsAre(1), ElementsAre(0)));
+}
+
+TYPED_TEST(StrengthTest, StoredZerosAreNeverStrong) {
+  HostMatrix<double> a = sparse<double>({{1, 2, 3, 4}, {4, 5, 6, 1}, {7, 8, 9, 1}, {1, 1, 1, 1}});
+  a.values = {0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0};
+  for (const double theta : {0.0, 0.5})
+    EXPECT_THAT(strong<TypeParam>(a, 1, theta),
+                ElementsAre(ElementsAre(2), IsEmpty(), ElementsAre(0), IsEmpty()));
+  EXPECT_THAT(strong<TypeParam>(a, 2, 0), ElementsAre(ElementsAre(1), ElementsAre(0)));
+  a.values[2] = 0;
+  EXPECT_THAT(strong<TypeParam>(a, 2, 0), ElementsAre(IsEmpty(), IsEmpty()));
+}
+
+TYPED_TEST(StrengthTest, NormsNeitherOverflowNorUnderflow) {
+  for (const double scale : {1e300, 1e200, 1.0, 1e-200, 1e-300}) {
+    SCOPED_TRACE(scale);
+    HostMatrix<double> a = sparse<double>({{2, 1, 1, 0}, {1, 2, 1, 1}, {1, 1, 2, 1}, {0, 1, 1, 2}});
+    for (double& x : a.values) x *= scale;
+    // Norms sqrt(10) and sqrt(3): 0.5477 of the scale.
+    EXPECT_THAT(strong<TypeParam>(a, 2, 0.54), ElementsAre(ElementsAre(1), ElementsAre(0)));
+    EXPECT_THAT(strong<TypeParam>(a, 2, 0.55), ElementsAre(IsEmpty(), IsEmpty()));
+    EXPECT_THAT(strong<TypeParam>(a, 1, 0.51), ElementsAre(IsEmpty(), IsEmpty(), IsEmpty(), IsEmpty()));
+    EXPECT_THAT(strong<TypeParam>(a, 1, 0.49), ElementsAre(ElementsAre(1, 2), ElementsAre(0, 2, 3),
+                                                           ElementsAre(0, 1, 3), ElementsAre(1, 2)));
+  }
+}
+
+TYPED_TEST(StrengthTest, ColumnsOfOthersNeedNotBeWholeNodes) {
+  const HostMatrix<double> a = random_entries<double>(42, 47, 0.2, 9);
+  EXPECT_EQ(strong<TypeParam>(a, 3, 0.1), sequential_strength(a, 3, 0.1));
+}
+
+TYPED_TEST(StrengthTest, RefusesWhatItCannotTake) {
+  const auto a = to_device<TypeParam>(sparse<double>({{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
+  const auto refused = [&](int d, double theta) {
+    return message_of<InputError>([&] { strong_connections<double, TypeParam>(TypeParam(), a, d, theta); });
+  };
+  for (const double theta : {-1e-9, std::numeric_limits<double>::quiet_NaN()})
+    EXPECT_THAT(refused(1, theta), HasSubstr("it must be 0 or larger"));
+  EXPECT_THAT(refused(0, 0.1), HasSubstr("must be from 1 to 32"));
+  EXPECT_THAT(refused(33, 0.1), HasSubstr("must be from 1 to 32"));
+  EXPECT_THAT(refused(2, 0.1), HasSubstr("must divide the rows"));
+}
+
+TYPED_TEST(StrengthTest, KernelsAndArraysHaveLabels) {
+  const TypeParam space;
+  const auto device = to_device<TypeParam>(whole_nodes(awkward_patterns<double>().back().matrix, 3));
+  const ToolEvents events;
+  for (const int d : {1, 3}) strong_connections<double, TypeParam>(space, device, d, 0.1);
+  for (const auto& labels : {events.kernels(), events.allocations()}) {
+    EXPECT_FALSE(labels.empty());
+    for (const auto& label : labels)
+      EXPECT_TRUE(label.find("prekond::") == 0 || label.find("Kokkos::") == 0) << label;
+  }
+}
+
+}  // namespace
+}  // namespace prekond::testing
