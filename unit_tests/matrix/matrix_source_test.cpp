@@ -126,7 +126,6 @@ TYPED_TEST(MatrixSourceTest, AnyMatrixConvertsAndKnowsNothingMore) {
   EXPECT_EQ(source.csr().values.data(), a.values.data());
   EXPECT_EQ(source.csr().num_rows, 16);
   EXPECT_EQ(source.blocks(), nullptr);
-  EXPECT_EQ(source.remote_rows(), nullptr);
   EXPECT_EQ(source.unknowns_per_node(), 1);
   EXPECT_EQ(source.near_null_space().size(), 0u);
 }
@@ -216,27 +215,6 @@ TYPED_TEST(MatrixSourceTest, WhatIsKnownMoreHasToFit) {
   auto changed = in_blocks;
   EXPECT_THAT(refusal([&] { changed.set_unknowns_per_node(3); }),
               HasSubstr("3 unknowns a node, and blocks of 2"));
-}
-
-TYPED_TEST(MatrixSourceTest, RowsOfOtherRanksAreThoseOfTheirColumns) {
-  using View = typename MatrixSource<double, TypeParam>::matrix_view;
-  const auto a = generate<double>(TypeParam(), "poisson2d:4");
-  View own = a, remote = a;
-  own.num_cols = 20;
-  remote.num_rows = 4;
-  remote.num_cols = 23;
-  MatrixSource<double, TypeParam> source = own;
-  source.set_remote_rows(remote);
-  ASSERT_NE(source.remote_rows(), nullptr);
-  EXPECT_EQ(source.remote_rows()->num_cols, 23);
-  const auto refused = [&](const View& rows) {
-    return message_of<InputError>([&] { source.set_remote_rows(rows); });
-  };
-  remote.num_rows = 3;
-  EXPECT_EQ(refused(remote), "MatrixSource: 3 x 23 rows of other ranks, where the matrix is 16 x 20");
-  remote.num_rows = 4;
-  remote.num_cols = 19;
-  EXPECT_THAT(refused(remote), HasSubstr("4 x 19"));
 }
 
 }  // namespace

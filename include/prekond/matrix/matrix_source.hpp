@@ -101,20 +101,6 @@ class MatrixSource {
     m_near_null_space = vectors;
   }
 
-  /// Of the columns behind this rank's own, the rows, which are other ranks': row k of it is that of column
-  /// num_rows + k. Its columns are numbered as the matrix's are, further ones behind those. Null where they
-  /// were not given: a setup stays within the rank's own rows then.
-  const matrix_view* remote_rows() const { return m_remote_rows ? &*m_remote_rows : nullptr; }
-  /// \throws InputError for another number of rows than the matrix has columns of other ranks, or fewer
-  /// columns than it has
-  void set_remote_rows(const matrix_view& rows) {
-    if (rows.num_rows != m_num_cols - m_num_rows || rows.num_cols < m_num_cols)
-      throw InputError("MatrixSource: " + std::to_string(rows.num_rows) + " x " +
-                       std::to_string(rows.num_cols) + " rows of other ranks, where the matrix is " +
-                       std::to_string(m_num_rows) + " x " + std::to_string(m_num_cols));
-    m_remote_rows = rows;
-  }
-
   /// Rows whose part of an inverse is wanted, 1 each; of the others, which are 0, a setup by rows may keep
   /// the diagonal alone. Empty: all rows.
   const VectorView<const unsigned char, Space>& wanted_rows() const { return m_wanted_rows; }
@@ -167,7 +153,6 @@ class MatrixSource {
   std::int64_t m_num_cols = 0;
   std::optional<block_view> m_blocks;
   std::shared_ptr<Expansion> m_expansion;
-  std::optional<matrix_view> m_remote_rows;
   int m_unknowns_per_node = 1;
   vectors_view m_near_null_space;
   VectorView<const unsigned char, Space> m_wanted_rows;
