@@ -77,6 +77,7 @@ message(STATUS "Prekond: found for the adapters:${_found}")
 set(PREKOND_FOUND_TRILINOS ${PREKOND_HAS_TRILINOS} CACHE INTERNAL "Are the adapters for Trilinos built?")
 
 find_package(ZLIB REQUIRED)
+find_package(Threads REQUIRED)
 
 # Libraries that order and partition graphs: taken where they are installed, never fetched. What needs one that is
 # missing says so when it is called. PREKOND_HAS_METIS, PREKOND_HAS_AMD; targets prekond_metis, prekond_amd.

@@ -7,8 +7,9 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, batched, blocks, tables, sanitize; default all, each takes less than
-#   9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, devices, batched, blocks, tables, sanitize; default all, each takes
+#   less than 9 minutes.
+# devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
 #   performance tests and tables have to match.
@@ -161,6 +162,24 @@ part_perf() {
   measure krylov_4_columns_convection_diffusion3d_100 perf_krylov --matrix=convection_diffusion3d:100 --columns=4
 }
 
+# Setups that several GPUs share, and solves with them by the command.
+part_devices() {
+  local matrix precond count
+  count=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
+  [[ $count -gt 1 ]] || { say "devices: left out, there is $count" && return 0; }
+  nvidia-smi topo -m >"$out/topology.txt" 2>&1 || true
+  for matrix in ${SETUP_MATRICES:-elasticity3d:100 elasticity3d:60}; do
+    measure "devices_${matrix//[:,=]/_}" perf_devices "--matrix=$matrix" \
+      --preconditioners=adaptive_fsai,fsai,nonsymmetric_fsai,spai,isai --repetitions=3
+    for precond in adaptive_fsai fsai; do
+      wanted "solve_$precond" || continue
+      say "prekond solve --generate $matrix --precond $precond --devices $count"
+      timeout "$(left)" "$(program prekond)" solve --generate "$matrix" --precond "$precond" --devices "$count" --repeat 3 \
+        --report "$out/devices_${precond}_${matrix//[:,=]/_}_solve.json" || failed "solve --devices $count, $precond"
+    done
+  done
+}
+
 # Matrices by blocks, for results/h200/blocks; the real ones of MATRICES (default ../shared/matrices).
 part_blocks() {
   local filter='^(product|symbolic|numeric|apply|gmres/dcgs2/(sync|jac)|cusparse|end)' folder=${MATRICES:-../shared/matrices}
@@ -279,7 +298,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf batched blocks tables sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf devices batched blocks tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()
@@ -294,7 +313,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | batched | tables | sanitize) "part_$part" ;;
+    tests | perf | devices | batched | blocks | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

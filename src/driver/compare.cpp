@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "device_choice.hpp"
 #include "report.hpp"
 #include "run_files.hpp"
 #include "spmv_choice.hpp"
@@ -50,14 +51,15 @@ void check_combinations(const std::vector<Row<Scalar>>& rows) {
 /// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
 template <class Scalar>
 void fill(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
-          const Settings& settings, Row<Scalar>& row, Progress& progress) {
+          const Settings& settings, const Devices* devices, Row<Scalar>& row, Progress& progress) {
   try {
     // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
     processes.only_first([&] {
       if (row.method.precond_properties.needs_spd && !problem.not_spd.empty())
         throw InputError(problem.not_spd);
     });
-    const RunOptions options{settings.x0, settings.stopping, settings.repeat, false, settings.scale};
+    const RunOptions options{settings.x0, settings.stopping, settings.repeat, false, settings.scale, false,
+                             devices};
     row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
     row.outcome.x = {};
   } catch (const Failure& failure) {
@@ -120,12 +122,14 @@ std::optional<Failure> failure_of_rows(const std::vector<Row<Scalar>>& rows) {
 }
 
 template <class Scalar>
-void compare(const CommandLine& line, const Processes& processes, MatrixInput& input, RunFiles& files) {
+void compare(const CommandLine& line, const Processes& processes, const Devices* devices, MatrixInput& input,
+             RunFiles& files) {
   const Settings& settings = line.settings;
   std::vector<Row<Scalar>> rows;
   processes.together([&] {
     rows = parse_rows<Scalar>(settings);
     check_combinations(rows);
+    for (const auto& row : rows) check_devices(devices, row.method);
   });
   const Space space;
   Json reports = Json::array();
@@ -143,7 +147,7 @@ void compare(const CommandLine& line, const Processes& processes, MatrixInput& i
     for (std::size_t k = 0; k < rows.size(); ++k) {
       Row<Scalar>& row = rows[k];
       progress.row(k + 1, rows.size(), row.label);
-      fill<Scalar>(space, processes, problem, settings, row, progress);
+      fill<Scalar>(space, processes, problem, settings, devices, row, progress);
       table.push_back(cells(problem, row));
       reports.push_back(row.error ? failed_report(processes, problem, row.method, settings, row.error->what())
                                   : run_report(processes, problem, row.method, settings, row.outcome));
@@ -170,15 +174,21 @@ void compare_command(const CommandLine& line, const Processes& processes) {
     processes.together([&] {
       rows = parse_rows<double>(settings);
       for (const auto& row : rows) check_match(settings, row.method);
+      check_devices(settings, processes);
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);
-    processes.together([&] { check_combinations(rows); });
+    std::unique_ptr<const Devices> devices;
+    processes.together([&] {
+      check_combinations(rows);
+      devices = choose_devices(settings);
+      for (const auto& row : rows) check_devices(devices.get(), row.method);
+    });
     MatrixInput input = open_matrix(settings, processes);
     if (input.complex)
-      compare<Complex>(line, processes, input, files);
+      compare<Complex>(line, processes, devices.get(), input, files);
     else
-      compare<double>(line, processes, input, files);
+      compare<double>(line, processes, devices.get(), input, files);
   });
 }
 

@@ -115,6 +115,27 @@ Json levels_json(const std::vector<LevelReport>& levels) {
   return result;
 }
 
+/// Of a setup over several devices; else null.
+Json devices_json(const Measurements& outcome) {
+  const auto& devices = outcome.setup.devices;
+  if (devices.empty()) return nullptr;
+  Json json = Json::array();
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const DeviceReport& device = devices[k];
+    json.push_back({{"name", k < outcome.device_names.size() ? outcome.device_names[k] : ""},
+                    {"first_row", device.first_row},
+                    {"rows", device.num_rows},
+                    {"rows_read", device.rows_read},
+                    {"nnz", device.nnz},
+                    {"bytes", device.bytes},
+                    {"copy_seconds", number(device.copy_seconds)},
+                    {"symbolic_seconds", number(device.symbolic_seconds)},
+                    {"numeric_seconds", number(device.numeric_seconds)},
+                    {"fences", device.fences}});
+  }
+  return json;
+}
+
 Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
                          const Measurements& outcome) {
   const Report& setup = outcome.setup;
@@ -134,6 +155,8 @@ Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
           {"apply_seconds", number(outcome.apply_seconds)},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
           {"levels", levels_json(setup.levels)},
+          {"devices", devices_json(outcome)},
+          {"gather_seconds", number(setup.gather_seconds)},
           {"notes", setup.notes}};
 }
 
@@ -174,6 +197,7 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"match", match_json(problem.match)},
           {"order", order_json(problem.order)},
           {"scale", settings.scale},
+          {"devices", settings.devices},
           {"repeat", settings.repeat}};
 }
 

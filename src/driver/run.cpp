@@ -3,6 +3,7 @@
 #include "run.hpp"
 
 #include <prekond/core/workspace.hpp>
+#include <prekond/precond/several_devices.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -60,16 +61,23 @@ double time_apply(const Space& space, const Processes& processes,
   return median(seconds);
 }
 
+/// One of this process, whose setup several devices may share.
+template <class Scalar>
+std::unique_ptr<AnyPreconditioner<Scalar>> made(const Method<Scalar>& method, const Devices* devices) {
+  if (devices == nullptr) return method.precond->build();
+  return std::make_unique<SeveralDevices<Scalar, Space>>(*method.precond, devices->others());
+}
+
 /// A preconditioner of one process, or one over all of them.
 template <class Scalar>
 class Setup {
  public:
-  Setup(const Processes& processes, const Method<Scalar>& method,
+  Setup(const Processes& processes, const Method<Scalar>& method, const Devices* devices,
         const std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()>& scaled) {
     if (scaled) {
       m_alone = scaled();
     } else if (processes.alone()) {
-      m_alone = method.precond->build();
+      m_alone = made(method, devices);
     }
     if constexpr (!is_complex<Scalar>) {
       if (processes.alone()) return;
@@ -130,13 +138,14 @@ class Run {
     });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
-      m_preconditioner = std::make_unique<Setup<Scalar>>(m_processes, m_method, scaled());
+      m_preconditioner = std::make_unique<Setup<Scalar>>(m_processes, m_method, m_options.devices, scaled());
       set_up();
       solve();
     }
     m_outcome.setup = report_of_all<Scalar>(m_processes, m_problem.a, m_preconditioner->get().report());
     std::int64_t& first_row = m_outcome.setup.breakdowns.first_row;
     first_row = original_row(m_problem, first_row);
+    if (m_options.devices) m_outcome.device_names = m_options.devices->names();
     m_outcome.symbolic_seconds = median(m_symbolic);
     m_outcome.numeric_seconds = median(m_numeric);
     m_outcome.setup_seconds = median(m_setup);
@@ -153,11 +162,11 @@ class Run {
   std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()> scaled() const {
     if (!m_problem.match.done && !m_options.scale) return {};
     return [this]() -> std::unique_ptr<AnyPreconditioner<Scalar>> {
-      auto made = m_method.precond->build();
+      auto inner = made(m_method, m_options.devices);
       if (m_problem.match.done)
-        return std::make_unique<Scaled<Scalar, Space>>(std::move(made), m_problem.row_scale,
+        return std::make_unique<Scaled<Scalar, Space>>(std::move(inner), m_problem.row_scale,
                                                        m_problem.column_scale);
-      return std::make_unique<Scaled<Scalar, Space>>(std::move(made), ScaledOptions{scaling_of(m_method)});
+      return std::make_unique<Scaled<Scalar, Space>>(std::move(inner), ScaledOptions{scaling_of(m_method)});
     };
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 /// A preconditioner set up and a system solved with it, and the times of both: what `solve` does once and
 /// `compare` once a preconditioner.
+#include <prekond/core/devices.hpp>
 #include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
@@ -75,6 +76,7 @@ struct Measurements {
   double setup_seconds = 0;
   double first_setup_seconds = 0;
   double apply_seconds = 0;
+  std::vector<std::string> device_names;  ///< of a setup over several devices
   SolveResult solve;
   std::optional<Condition> condition;
   std::vector<double> history;  ///< ||r|| before the first and after each iteration, if it was asked for
@@ -102,6 +104,7 @@ struct RunOptions {
   bool history = false;
   bool scale = false;
   bool condition = false;
+  const Devices* devices = nullptr;  ///< that share the setup; null: it is the own device's
 };
 
 /// All processes: sets up and solves. A result with a value that is not finite is never a success: its reason

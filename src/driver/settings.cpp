@@ -19,6 +19,7 @@ namespace {
 struct Numbers {
   StoppingOptions stopping;
   std::int64_t repeat = 1;
+  std::int64_t devices = 1;
   bool scale = false;
   bool quiet = false;
   bool condition = false;
@@ -27,6 +28,7 @@ struct Numbers {
   void describe(Visitor& visit) {
     stopping.describe(visit);
     visit("repeat", repeat, std::int64_t(1), std::int64_t(1000000), "times to set up and solve");
+    visit("devices", devices, std::int64_t(1), std::int64_t(1000), "devices that share a setup");
     visit("scale", scale, "set the preconditioner up for the scaled matrix");
     visit("quiet", quiet, "print nothing but errors");
     visit("condition", condition, "measure the extreme eigenvalues of M^-1 A");
@@ -179,6 +181,10 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
   if (command != "info") {
     keys.push_back({"scale", "", "scale rows and columns of A for the preconditioner, by powers of two"});
     keys.push_back(
+        {"devices", "N",
+         "share the setup of the preconditioner out over N devices of this host: fsai, adaptive_fsai, "
+         "nonsymmetric_fsai, spai and isai (default 1)"});
+    keys.push_back(
         {"partition", "rows|metis|FILE.mtx",
          "which rows each process has under mpirun: blocks of as many, METIS's parts with few entries "
          "between them, or the rank of each row in a vector file (default rows)"});
@@ -277,6 +283,7 @@ Settings to_settings(const RawSettings& raw, const std::string& command) {
   }
   settings.stopping = numbers.stopping;
   settings.repeat = numbers.repeat;
+  settings.devices = numbers.devices;
   settings.scale = numbers.scale;
   settings.quiet = numbers.quiet;
   settings.condition = numbers.condition;

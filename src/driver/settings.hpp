@@ -40,6 +40,7 @@ struct Settings {
   OptionMap precond_options;
   StoppingOptions stopping;
   std::int64_t repeat = 1;
+  std::int64_t devices = 1;  ///< that share the preconditioner's setup
   std::string report;
   std::string history;
   std::string solution;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "commands.hpp"
+#include "device_choice.hpp"
 #include "report.hpp"
 #include "run_files.hpp"
 #include "spmv_choice.hpp"
@@ -74,6 +75,23 @@ void print_levels(const std::vector<LevelReport>& levels) {
                       levels[l].damping, seconds_text(levels[l].setup_seconds).c_str()));
 }
 
+/// A line for each device of a setup that several share.
+void print_devices(const Measurements& outcome) {
+  const auto& devices = outcome.setup.devices;
+  for (std::size_t k = 0; k < devices.size(); ++k) {
+    const DeviceReport& device = devices[k];
+    const std::string name = k < outcome.device_names.size() ? outcome.device_names[k] : "";
+    print_line(format("  device %zu", k),
+               (name.empty() ? "" : name + ": ") +
+                   format("%lld rows from %lld (from 0), %lld read; copied in %s, symbolic %s, numeric %s",
+                          static_cast<long long>(device.num_rows), static_cast<long long>(device.first_row),
+                          static_cast<long long>(device.rows_read), seconds_text(device.copy_seconds).c_str(),
+                          seconds_text(device.symbolic_seconds).c_str(),
+                          seconds_text(device.numeric_seconds).c_str()));
+  }
+  if (!devices.empty()) print_line("  gathered", seconds_text(outcome.setup.gather_seconds));
+}
+
 void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method, const Settings& settings,
                           const Measurements& outcome) {
   const Report& report = outcome.setup;
@@ -89,6 +107,7 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
              format("%s (symbolic %s, numeric %s%s)", seconds_text(outcome.setup_seconds).c_str(),
                     seconds_text(outcome.symbolic_seconds).c_str(),
                     seconds_text(outcome.numeric_seconds).c_str(), median_note(settings, outcome).c_str()));
+  print_devices(outcome);
   print_line("  stores",
              format("%lld entries, density %.3f, %s; an application takes %s",
                     static_cast<long long>(report.nnz), density(problem, outcome),
@@ -232,17 +251,19 @@ Method<Scalar> chosen_method(const Settings& settings) {
 }
 
 template <class Scalar>
-void solve(const CommandLine& line, const Processes& processes, MatrixInput& input, RunFiles& files) {
+void solve(const CommandLine& line, const Processes& processes, const Devices* devices, MatrixInput& input,
+           RunFiles& files) {
   const Settings& settings = line.settings;
   Method<Scalar> method;
   processes.together([&] {
     method = chosen_method<Scalar>(settings);
     check_combination(method);
     check_condition(settings, line.command, method.precond_properties);
+    check_devices(devices, method);
   });
   const Space space;
-  const RunOptions options{settings.x0,    settings.stopping, settings.repeat, !settings.history.empty(),
-                           settings.scale, settings.condition};
+  const RunOptions options{settings.x0,    settings.stopping,  settings.repeat, !settings.history.empty(),
+                           settings.scale, settings.condition, devices};
   Problem<Scalar> problem;
   Outcome<Scalar> outcome;
   {
@@ -284,18 +305,22 @@ void solve_command(const CommandLine& line, const Processes& processes) {
     processes.together([&] {
       method = chosen_method<double>(settings);
       check_match(settings, method);
+      check_devices(settings, processes);
       check_spmv(settings.spmv, processes);
     });
     const Session session(line.kokkos, processes);
+    std::unique_ptr<const Devices> devices;
     processes.together([&] {
       check_combination(method);
+      devices = choose_devices(settings);
+      check_devices(devices.get(), method);
       check_condition(settings, line.command, method.precond_properties);
     });
     MatrixInput input = open_matrix(settings, processes);
     if (input.complex)
-      solve<Complex>(line, processes, input, files);
+      solve<Complex>(line, processes, devices.get(), input, files);
     else
-      solve<double>(line, processes, input, files);
+      solve<double>(line, processes, devices.get(), input, files);
   });
 }
 

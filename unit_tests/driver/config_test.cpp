@@ -129,6 +129,7 @@ const std::vector<ConfigCase> values = {
     {"out_of_range",
      after_good("\"rtol\": 1e-3,\n\"repeat\": 0}"),
      {"c.json:3:1: option 'repeat' = 0 is out of its range"}},
+    {"devices", after_good("\"devices\": 999}"), {"c.json:2:1: --devices: 999 devices were asked for"}},
     {"no_text",
      after_good("\"solver\": 5}"),
      {"c.json:2:1: 'solver' takes a text that is not empty, not '5'"}},

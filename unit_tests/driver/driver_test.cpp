@@ -4,6 +4,7 @@
 // The command `prekond`, run as a process: exit codes, messages, files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/core/devices.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/views.hpp>
 
@@ -113,6 +114,16 @@ const std::vector<ErrorCase> command_line_errors = {
     {"rtol_negative", {"solve", "spd.mtx", "--rtol=-1"}, 2, {"rtol", "range"}},
     {"rtol_nan", {"solve", "spd.mtx", "--rtol", "nan"}, 2, {"rtol"}},
     {"max_iters_fraction", {"solve", "spd.mtx", "--max-iters", "1.5"}, 2, {"max_iters"}},
+    {"devices_zero", {"solve", "spd.mtx", "--devices", "0"}, 2, {"option 'devices' = 0 is out of its range"}},
+    {"devices_of_info", {"info", "spd.mtx", "--devices", "1"}, 2, {"no option '--devices'"}},
+    {"more_devices_than_there_are",
+     {"solve", "missing.mtx", "--precond", "fsai", "--devices", "999"},
+     2,
+     {"--devices: 999 devices were asked for"}},
+    {"compare_on_more_devices",
+     {"compare", "missing.mtx", "--precond", "jacobi,fsai", "--devices", "999"},
+     2,
+     {"--devices: 999 devices were asked for"}},
     {"repeat_zero", {"solve", "spd.mtx", "--repeat", "0"}, 2, {"repeat"}},
     {"spmv_slip",
      {"solve", "spd.mtx", "--spmv", "kokos"},
@@ -438,6 +449,45 @@ TEST_F(DriverTest, InfoTellsTheFormatOfTheProduct) {
   EXPECT_EQ(product["format"], format_of_a_grid());
   EXPECT_EQ(product["diagonals"], 5);
   EXPECT_EQ(product["dia_bytes"], 5 * 400 * 8);
+}
+
+TEST_F(DriverTest, OneDeviceIsThePlainCommand) {
+  for (const char* precond : {"jacobi", "fsai"}) {
+    const std::vector<std::string> plain = {"solve", "--generate", "poisson2d:20", "--precond", precond};
+    std::vector<std::string> arguments = plain;
+    arguments.insert(arguments.end(), {"--devices", "1"});
+    const Json report = report_of(arguments), expected = report_of(plain);
+    EXPECT_EQ(report["devices"], 1);
+    EXPECT_EQ(expected["devices"], 1);
+    EXPECT_TRUE(report["preconditioner"]["devices"].is_null());
+    EXPECT_EQ(report["preconditioner"]["nnz"], expected["preconditioner"]["nnz"]);
+    EXPECT_EQ(report["solver"]["iterations"], expected["solver"]["iterations"]);
+    EXPECT_EQ(report["solver"]["true_relative_residual"], expected["solver"]["true_relative_residual"]);
+  }
+}
+
+TEST_F(DriverTest, SeveralDevicesShareASetup) {
+  if (Devices::available() < 2) GTEST_SKIP() << "there is one device";
+  const std::vector<std::string> plain = {"solve", "--generate", "elasticity3d:12", "--precond", "fsai"};
+  std::vector<std::string> arguments = plain;
+  arguments.insert(arguments.end(), {"--devices", "2", "--repeat", "2"});
+  const Json report = report_of(arguments), expected = report_of(plain);
+  EXPECT_EQ(report["devices"], 2);
+  const Json& precond = report["preconditioner"];
+  EXPECT_EQ(precond["nnz"], expected["preconditioner"]["nnz"]);
+  EXPECT_EQ(precond["setup_seconds"].is_number_float(), true);
+  EXPECT_NEAR(report["solver"]["iterations"].get<double>(), expected["solver"]["iterations"].get<double>(),
+              2);
+  ASSERT_EQ(precond["devices"].size(), 2u);
+  EXPECT_EQ(precond["devices"][0]["first_row"], 0);
+  EXPECT_EQ(precond["devices"][1]["first_row"], precond["devices"][0]["rows"]);
+  for (const Json& device : precond["devices"]) {
+    EXPECT_THAT(device["name"].get<std::string>(), HasSubstr("(number "));
+    EXPECT_GT(device["numeric_seconds"].get<double>(), 0);
+  }
+  const Result refused = run({"solve", "--generate", "poisson2d:5", "--precond", "jacobi", "--devices", "2"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--devices: jacobi cannot be set up over several devices"));
 }
 
 TEST_F(DriverTest, RepeatReportsMedians) {

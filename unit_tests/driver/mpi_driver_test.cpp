@@ -200,6 +200,14 @@ TEST_F(MpiDriverTest, ProductsOfEveryFormatOverlapTheirMessages) {
   }
 }
 
+TEST_F(MpiDriverTest, DevicesAreForOneProcess) {
+  for (const char* command : {"solve --precond fsai", "compare --precond fsai,jacobi"})
+    expect_error(run(2, std::string(command) + " --generate poisson2d:5 --devices 2"), 2, 2,
+                 {"--devices 2 shares a setup out over the devices of one process, and these are 2 processes",
+                  "leave --devices out"});
+  EXPECT_EQ(report_of(2, "solve --generate poisson2d:5 --precond fsai --devices 1")["devices"], 1);
+}
+
 TEST_F(MpiDriverTest, OneReportOnStandardOutput) {
   const Result result = run(3, "solve --generate poisson2d:20 --precond adaptive_fsai --history h.csv");
   EXPECT_EQ(result.codes, std::vector<int>(3, 0));

@@ -27,6 +27,19 @@ struct LevelReport {
   double setup_seconds = 0;          ///< of this level, and of making the next coarser one's matrix
 };
 
+/// What one of several devices did in a setup (SeveralDevices).
+struct DeviceReport {
+  std::int64_t first_row = 0;  ///< its own rows are first_row .. first_row + num_rows - 1
+  std::int64_t num_rows = 0;
+  std::int64_t rows_read = 0;   ///< of A, for them; its own included
+  std::int64_t nnz = 0;         ///< entries found in its own rows (of a right inverse columns)
+  std::int64_t bytes = 0;       ///< memory that it keeps for a next numeric phase
+  double copy_seconds = 0;      ///< to bring A's rows to the device, in both phases
+  double symbolic_seconds = 0;  ///< the method's phases, without the copies
+  double numeric_seconds = 0;
+  int fences = 0;  ///< host synchronisations of the method's numeric phase
+};
+
 /// What the phases of a preconditioner did. Times are fenced wall seconds, sizes are bytes.
 struct Report {
   double symbolic_seconds = 0;
@@ -45,8 +58,10 @@ struct Report {
   std::int64_t foreign_entries = 0;  ///< and the entries in them
   bool pattern_kept = false;         ///< the last numeric phase worked on the pattern found before
   Breakdowns breakdowns;
-  std::vector<LevelReport> levels;  ///< of multigrid
-  std::vector<std::string> notes;   ///< anything else a user should know, a sentence each
+  std::vector<LevelReport> levels;    ///< of multigrid
+  std::vector<DeviceReport> devices;  ///< of a setup over several devices, else none
+  double gather_seconds = 0;          ///< of the numeric phase, to bring what devices found to the first one
+  std::vector<std::string> notes;     ///< anything else a user should know, a sentence each
 };
 
 }  // namespace prekond

@@ -68,7 +68,8 @@ struct DistributedOptions {
 /// inverses: in one).
 ///
 /// On a device G agrees to rounding, because some kernels choose their lanes by the mean length of the rows
-/// that a rank has. Breakdowns count imported rows too.
+/// that a rank has. A rank counts the breakdowns of its own rows; those of a block of rows that two ranks
+/// share both of them count.
 ///
 /// A user's pattern (set_pattern) is for one rank.
 ///

@@ -136,7 +136,10 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
   sample.outcome = {};
   m_rows.run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_blocks");
   const auto quantile = [&](const Vector<int, Space>& used) {
-    auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), used);
+    const auto host =
+        Kokkos::create_mirror(Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), used);
+    Kokkos::deep_copy(m_space, host, used);
+    m_space.fence("prekond::adaptive_fsai::quantile");
     std::sort(host.data(), host.data() + count);
     return host(std::min<int>(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count))));
   };

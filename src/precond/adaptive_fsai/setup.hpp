@@ -279,7 +279,10 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   sample.outcome = {};
   run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_rows");
   const auto quantile = [&](const Vector<int, Space>& used) {
-    auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), used);
+    const auto host =
+        Kokkos::create_mirror(Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), used);
+    Kokkos::deep_copy(m_space, host, used);
+    m_space.fence("prekond::adaptive_fsai::quantile");
     std::sort(host.data(), host.data() + count);
     return host(std::min<int>(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count))));
   };

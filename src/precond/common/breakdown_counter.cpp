@@ -6,9 +6,24 @@
 
 namespace prekond::impl {
 
+namespace {
 template <class Space>
-Vector<BreakdownCounter, Space> make_breakdown_counter(const Space& space, const std::string& label) {
-  return allocate_zero<Vector<BreakdownCounter, Space>>(space, label, 1);
+struct SetWanted {
+  VectorView<BreakdownCounter, Space> outcome;
+  VectorView<const unsigned char, Space> wanted;
+  KOKKOS_FUNCTION void operator()(int) const { outcome(0).wanted = wanted.data(); }
+};
+}  // namespace
+
+template <class Space>
+Vector<BreakdownCounter, Space> make_breakdown_counter(
+    const Space& space, const std::string& label,
+    const std::type_identity_t<VectorView<const unsigned char, Space>>& wanted) {
+  const auto outcome = allocate_zero<Vector<BreakdownCounter, Space>>(space, label, 1);
+  if (wanted.extent(0) > 0)
+    Kokkos::parallel_for("prekond::breakdowns::wanted", Kokkos::RangePolicy<Space>(space, 0, 1),
+                         SetWanted<Space>{outcome, wanted});
+  return outcome;
 }
 
 template <class Space>
@@ -22,8 +37,9 @@ BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>
   return result;
 }
 
-#define PREKOND_BREAKDOWN_COUNTER(Space)                                                             \
-  template Vector<BreakdownCounter, Space> make_breakdown_counter(const Space&, const std::string&); \
+#define PREKOND_BREAKDOWN_COUNTER(Space)                                                \
+  template Vector<BreakdownCounter, Space> make_breakdown_counter(                      \
+      const Space&, const std::string&, const VectorView<const unsigned char, Space>&); \
   template BreakdownCounter fetch(const Space&, const Vector<BreakdownCounter, Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_BREAKDOWN_COUNTER)
 

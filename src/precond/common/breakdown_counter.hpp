@@ -7,31 +7,41 @@
 
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 namespace prekond::impl {
 
 /// Rows that broke down, counted on the device.
 struct BreakdownCounter {
-  long long pivots;          ///< rows with fewer entries than they were to have, because of a pivot
-  long long diagonals;       ///< rows that fell back to the diagonal
-  unsigned long long first;  ///< all ones less the first such row and its pivot's bits, packed; 0: none
+  long long pivots;             ///< rows with fewer entries than they were to have, because of a pivot
+  long long diagonals;          ///< rows that fell back to the diagonal
+  unsigned long long first;     ///< all ones less the first such row and its pivot's bits, packed; 0: none
+  const unsigned char* wanted;  ///< 1 of each row that is counted; null: all are
 
+  KOKKOS_FUNCTION static bool counts(const BreakdownCounter& outcome, int i) {
+    return outcome.wanted == nullptr || outcome.wanted[i] != 0;
+  }
   /// Counts row i. `pivot` is relative to the diagonal entry.
   KOKKOS_FUNCTION static void count(BreakdownCounter& outcome, int i, bool diagonal, float pivot) {
+    if (!counts(outcome, i)) return;
     Kokkos::atomic_inc(diagonal ? &outcome.diagonals : &outcome.pivots);
     note_first(outcome, i, pivot);
   }
   /// Row i may be the first, and is counted when it is known how it ends.
   KOKKOS_FUNCTION static void note_first(BreakdownCounter& outcome, int i, float pivot) {
+    if (!counts(outcome, i)) return;
     const unsigned long long packed =
         static_cast<unsigned long long>(i) << 32 | Kokkos::bit_cast<unsigned>(pivot);
     Kokkos::atomic_max(&outcome.first, ~packed);
   }
 };
 
-/// One that has counted nothing.
+/// One that has counted nothing, and counts the wanted rows alone (see MatrixSource), which have to outlive
+/// it; all where there are none.
 template <class Space>
-Vector<BreakdownCounter, Space> make_breakdown_counter(const Space& space, const std::string& label);
+Vector<BreakdownCounter, Space> make_breakdown_counter(
+    const Space& space, const std::string& label,
+    const std::type_identity_t<VectorView<const unsigned char, Space>>& wanted = {});
 
 /// What was counted. Fences.
 template <class Space>

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "precond/common/found_matrices.hpp"
 #include "precond/distributed/overlap.hpp"
 
 namespace prekond::impl::distributed {
@@ -22,16 +23,6 @@ class Application {
   /// Entries, bytes and operations on this rank, where they are not the method's.
   virtual void report_to(Report&) const {}
   virtual RankRows<Scalar, Space> rows() const { return {}; }
-};
-
-/// The matrices of a method on an overlap, S x S. `rows`: of G or M, whose own rows are meant; `columns`: of
-/// G^T or M, whose own columns are. Null: there is none.
-template <class Scalar, class Space>
-struct FoundMatrices {
-  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  const Matrix* rows = nullptr;
-  const Matrix* columns = nullptr;
-  bool are_transposes = false;  ///< of each other
 };
 
 /// Collective. The application of what was found.

@@ -3,18 +3,15 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
-#include <prekond/precond/explicit_inverse.hpp>
-#include <prekond/precond/factored_inverse.hpp>
-#include <prekond/precond/isai.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 
 #include "instantiate.hpp"
+#include "precond/common/found_matrices.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
 
@@ -25,58 +22,6 @@ namespace {
 /// many iterations, as on one rank (298; with 1 299 to 331, with 0 307 to 313: elasticity3d:30, 2 and 7
 /// ranks).
 constexpr int adaptive_levels = 2;
-
-template <class Scalar, class Space>
-struct DiagonalExtremes {
-  CsrGraphView<Space> graph;
-  VectorView<const Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double& least, double& largest) const {
-    const std::size_t k = graph.first_from(i, i);
-    if (k == graph.row_ptrs(i + 1) || graph.col_idxs(k) != i) return;
-    const double size = Kokkos::abs(to_double(values(k)));
-    least = size < least ? size : least;
-    largest = size > largest ? size : largest;
-  }
-};
-
-/// The method that keeps its matrices as they are found, and what its options `storage` and `storage_format`
-/// say.
-template <class Method>
-std::pair<std::unique_ptr<Method>, StoredAs> without_storage(const Configurator<Method>& method) {
-  std::unique_ptr<Configurator<Method>> plain = method.resolved();
-  StoredAs as(Storage::full);
-  const auto value_of = [](const auto& choices, const std::string& name) {
-    for (const auto& [text, value] : choices)
-      if (text == name) return value;
-    throw std::logic_error("an option has the unknown value " + name);
-  };
-  for (const OptionField& field : plain->fields().list()) {
-    if (field.name == "storage") as.storage = value_of(storage_choices(), to_string(field.get()));
-    if (field.name == "storage_format") as.format = value_of(stored_format_choices(), to_string(field.get()));
-  }
-  for (const OptionField& field : plain->fields().list()) {
-    if (field.name == "storage") plain->fields().set({{"storage", std::string("full")}}, "storage");
-    if (field.name == "storage_format")
-      plain->fields().set({{"storage_format", std::string("csr")}}, "storage_format");
-  }
-  return {plain->build(), as};
-}
-
-template <class Scalar, class Space>
-impl::distributed::FoundMatrices<Scalar, Space> found_by(const MatrixPreconditioner<Scalar, Space>& method) {
-  const MatrixPreconditioner<Scalar, Space>* kept = &method;
-  if (const auto* isai = dynamic_cast<const Isai<Scalar, Space>*>(kept)) {
-    if (!isai->factored()) return {&isai->inverse(), nullptr, false};
-    kept = isai->factored();
-  }
-  if (const auto* factored = dynamic_cast<const FactoredInverse<Scalar, Space>*>(kept))
-    return {&factored->factor(), &factored->factor_transposed(), factored->is_symmetric()};
-  if (const auto* whole = dynamic_cast<const ExplicitInverse<Scalar, Space>*>(kept)) {
-    if (method.reach().by_columns) return {nullptr, &whole->inverse(), false};
-    return {&whole->inverse(), nullptr, false};
-  }
-  throw std::logic_error(method.name() + ": it has a reach, and no matrix that is known here");
-}
 
 }  // namespace
 
@@ -149,7 +94,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   if (m_options_of_method) {
     // Products over ranks are stored here, in their parts.
     if (reads_others && reach.levels >= 0)
-      std::tie(m_method, m_as) = without_storage(*m_options_of_method);
+      std::tie(m_method, m_as) = impl::without_storage(*m_options_of_method);
     else
       m_method = m_options_of_method->build();
     if (m_listener) m_method->set_listener(m_listener);
@@ -193,11 +138,7 @@ void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, cons
 /// What a setup decides by the range of the whole diagonal is decided alike on all ranks.
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::find_diagonals(const Space& space, const Distributed& a) {
-  double least = std::numeric_limits<double>::max(), most = 0;
-  Kokkos::parallel_reduce("prekond::distributed::diagonals",
-                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows()),
-                          DiagonalExtremes<Scalar, Space>{a.own_rows(), a.own_rows().values},
-                          Kokkos::Min<double>(least), Kokkos::Max<double>(most));
+  const auto [least, most] = impl::range_of_diagonal<Scalar, Space>(space, a.own_rows());
   m_least = -a.largest(-least);
   m_largest = a.largest(most);
   const bool usable = m_least > 0 && std::isfinite(m_largest);
@@ -211,8 +152,8 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
   if (!m_overlap) return nullptr;
   if (m_is_schwarz)
     return impl::distributed::make_schwarz_application<Scalar, Space>(space, a, *m_overlap, *m_method);
-  return impl::distributed::make_product_application<Scalar, Space>(space, a, *m_overlap,
-                                                                    found_by<Scalar, Space>(*m_method), m_as);
+  return impl::distributed::make_product_application<Scalar, Space>(
+      space, a, *m_overlap, impl::found_by<Scalar, Space>(*m_method), m_as);
 }
 
 template <class Scalar, class Space>

@@ -58,9 +58,10 @@ struct SolveGeneral : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class GeneralSetup : public RowSetup<Scalar, Space> {
  public:
-  GeneralSetup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes,
+  GeneralSetup(const Space& space, const CsrView<Scalar, Space>& a,
+               const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
                const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space>(space, a, slab_bytes, name, meter) {}
+      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name, meter) {}
 
   /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
@@ -181,11 +182,12 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
     const bool by_blocks =
         m_block_rows > 0 && blocks != nullptr && blocks->padding == 0 && blocks->block_size == m_block_rows;
     if (!by_blocks) {
-      GeneralSetup<Scalar, Space> setup(space, source.csr(), this->options().slab_bytes, this->name(), meter);
+      GeneralSetup<Scalar, Space> setup(space, source.csr(), source.wanted_rows(), this->options().slab_bytes,
+                                        this->name(), meter);
       return solve_by(setup, space, m, {}, report);
     }
-    GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), this->options().slab_bytes, this->name(),
-                                           meter);
+    GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), source.wanted_rows(),
+                                           this->options().slab_bytes, this->name(), meter);
     return solve_by(setup, space, m, uniform_supernodes<Space>(space, m.num_rows, m_block_rows), report);
   }
 

@@ -74,9 +74,9 @@ class GeneralBlockSetup : public RowSetup<Scalar, Space, BlockEntries<Scalar, Sp
  public:
   using Matrix = BlockEntries<Scalar, Space>;
 
-  GeneralBlockSetup(const Space& space, const Matrix& a, std::int64_t slab_bytes, const std::string& name,
-                    MemoryMeter& meter)
-      : RowSetup<Scalar, Space, Matrix>(space, a, slab_bytes, name, meter) {}
+  GeneralBlockSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
+                    std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
+      : RowSetup<Scalar, Space, Matrix>(space, a, wanted, slab_bytes, name, meter) {}
 
   /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {

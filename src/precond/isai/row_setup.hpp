@@ -52,13 +52,13 @@ class RowSetup {
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
  protected:
-  /// `name` is the preconditioner's.
-  RowSetup(const Space& space, const Matrix& a, std::int64_t slab_bytes, const std::string& name,
-           MemoryMeter& meter)
+  /// `name` is the preconditioner's. `wanted`: see MatrixSource.
+  RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
+           std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_meter(meter),
-        m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome")),
+        m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
         m_slab_bytes(slab_bytes),
         m_name(name),

@@ -47,9 +47,10 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
-  TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes,
+  TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a,
+                  const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
                   const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space>(space, a, slab_bytes, name, meter) {}
+      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name, meter) {}
 
   /// \throws InputError where the workspace of a row takes more than `slab_bytes`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
@@ -116,7 +117,8 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
                          Report& report, MemoryMeter& meter) override {
     const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
-    TriangularSetup<Scalar, Space> setup(space, a, options.slab_bytes, this->name(), meter);
+    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.slab_bytes, this->name(),
+                                         meter);
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});
     // Of A's mean row; those of the other triangle count too.

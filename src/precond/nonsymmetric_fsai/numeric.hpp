@@ -48,7 +48,8 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   const auto held_values = meter.hold(upper.values);  // transposed in the end
   {                                                   // the setup's arrays make way for the transposition's
-    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, m_options.slab_bytes, name(), meter);
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(), m_options.slab_bytes,
+                                                        name(), meter);
     const impl::LongestRow longest = setup.check_rows(pattern);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
                                    space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});

@@ -107,7 +107,7 @@ struct ScaleRows : VectorRows<Space, Width> {
   }
 
   KOKKOS_FUNCTION void count(int i, bool sound, float relative) const {
-    if (sound && status(i) == Status::solved) return;
+    if ((sound && status(i) == Status::solved) || !BreakdownCounter::counts(outcome(0), i)) return;
     if (status(i) == Status::solved) BreakdownCounter::note_first(outcome(0), i, relative);
     const bool shortened = sound && status(i) == Status::shortened;
     Kokkos::atomic_inc(shortened ? &outcome(0).pivots : &outcome(0).diagonals);
@@ -167,8 +167,10 @@ class Setup {
  public:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
-  Setup(const Space& space, const CsrView<Scalar, Space>& a, std::int64_t slab_bytes, const std::string& name,
-        MemoryMeter& meter)
+  /// `wanted`: see MatrixSource.
+  Setup(const Space& space, const CsrView<Scalar, Space>& a,
+        const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
+        const std::string& name, MemoryMeter& meter)
       : m_space(space),
         m_a(a),
         m_slab_bytes(slab_bytes),
@@ -177,7 +179,7 @@ class Setup {
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
-        m_outcome(make_breakdown_counter(space, "prekond::nonsymmetric_fsai::numeric::outcome")),
+        m_outcome(make_breakdown_counter(space, "prekond::nonsymmetric_fsai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
     m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
     const auto [least, most] = range_of_rows();

@@ -75,7 +75,7 @@ void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_s
     options.slab_bytes = m_options.slab_bytes;
     options.column_bytes = m_options.column_bytes;
     m = impl::spai::least_on_pattern<Scalar, Space>(
-        space, a, pattern, options, name(), [&](const std::string& note) { this->tell(note, report); },
+        space, a, pattern, {}, options, name(), [&](const std::string& note) { this->tell(note, report); },
         report, meter);
   } else {
     m = impl::dynamic_spai::grow_from<Scalar, Space>(space, a, pattern, m_options, report, meter);

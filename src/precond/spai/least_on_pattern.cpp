@@ -12,8 +12,8 @@ namespace prekond::impl::spai {
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
-    const SpaiOptions& options, const std::string& name, const CostListener& listener, Report& report,
-    MemoryMeter& meter) {
+    const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options, const std::string& name,
+    const CostListener& listener, Report& report, MemoryMeter& meter) {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   const bool right = options.side == Side::right;
   // The right inverse is found by the rows of A^T, and as M^T, whose values come into the place of these
@@ -30,7 +30,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
   }
   {
     const CsrView<Scalar, Space> b = right ? CsrView<Scalar, Space>(transposed) : a;
-    Setup<Scalar, Space> setup(space, b, m, options, name, listener, meter);
+    Setup<Scalar, Space> setup(space, b, m, wanted, options, name, listener, meter);
     setup.solve(m.values);
     report.notes.push_back(setup.note());
     report.breakdowns = spai::breakdowns_of(
@@ -45,8 +45,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_patte
 
 #define PREKOND_LEAST_ON_PATTERN(Scalar, Space)                                                      \
   template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> least_on_pattern<Scalar, Space>( \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&, const SpaiOptions&,       \
-      const std::string&, const CostListener&, Report&, MemoryMeter&);
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&,                           \
+      const VectorView<const unsigned char, Space>&, const SpaiOptions&, const std::string&,         \
+      const CostListener&, Report&, MemoryMeter&);
 PREKOND_INSTANTIATE(PREKOND_LEAST_ON_PATTERN)
 
 }  // namespace prekond::impl::spai

@@ -27,10 +27,11 @@ inline Breakdowns breakdowns_of(const BreakdownCounter& outcome, const std::stri
 }
 
 /// M on a pattern, and what the report says of it. `listener` is told before, where it takes long.
+/// Breakdowns of columns that are not wanted (see MatrixSource) are not counted.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> least_on_pattern(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern,
-    const SpaiOptions& options, const std::string& name, const CostListener& listener, Report& report,
-    MemoryMeter& meter);
+    const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options, const std::string& name,
+    const CostListener& listener, Report& report, MemoryMeter& meter);
 
 }  // namespace prekond::impl::spai

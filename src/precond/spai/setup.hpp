@@ -27,9 +27,10 @@ class Setup {
   static constexpr bool streams = has_register_levels<Space>;
   static constexpr Tuning tuning = host ? host_tuning : device_tuning;
 
-  /// `lists`: J of each column.
+  /// `lists`: J of each column. `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrGraphView<Space>& lists,
-        const SpaiOptions& options, const std::string& name, const CostListener& listener, MemoryMeter& meter)
+        const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options,
+        const std::string& name, const CostListener& listener, MemoryMeter& meter)
       : m_space(space),
         m_b(b),
         m_lists(lists),
@@ -41,7 +42,7 @@ class Setup {
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
-        m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome")),
+        m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome", wanted)),
         m_main(space, options.slab_bytes, meter) {
     m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome);
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),

@@ -29,8 +29,8 @@ void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& 
   impl::MemoryMeter meter;
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
-      space, a, pattern, m_options, name(), [&](const std::string& note) { this->tell(note, report); },
-      report, meter);
+      space, a, pattern, source.wanted_rows(), m_options, name(),
+      [&](const std::string& note) { this->tell(note, report); }, report, meter);
   this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
 }
 

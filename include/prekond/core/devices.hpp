@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <Kokkos_Core.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// Execution spaces on several devices of this host, for what is shared out over them (SeveralDevices). The
+/// first is the device that Kokkos was initialised on, the next ones those behind it by their numbers, and
+/// then from number 0 on. Each has a stream of its own, and reads and writes the others' memory directly
+/// where the hardware can.
+///
+/// With CUDA; any other backend has one device. It must outlive all copies of its spaces, and end before
+/// Kokkos does.
+class Devices {
+ public:
+  using Space = Kokkos::DefaultExecutionSpace;
+
+  /// How many there are.
+  static int available();
+
+  /// \throws OptionError for fewer than one, or more than there are, and for devices of different
+  /// architectures: Kokkos launches on all as on the first
+  explicit Devices(int count);
+  ~Devices();
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+
+  /// Of all but the first, whose space is `Space()`.
+  const std::vector<Space>& others() const { return m_others; }
+  /// Of all, as the driver names them: "NVIDIA H100 (number 1)". Empty on the host.
+  const std::vector<std::string>& names() const { return m_names; }
+
+ private:
+  struct Streams;
+  std::unique_ptr<Streams> m_streams;  ///< older than the spaces, which are made of them
+  std::vector<Space> m_others;
+  std::vector<std::string> m_names;
+};
+
+namespace impl {
+/// What there is to say where `count` devices are asked for and `available` are there. \throws OptionError
+void check_number_of_devices(int count, int available);
+}  // namespace impl
+
+}  // namespace prekond

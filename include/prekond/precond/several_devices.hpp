@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/registry.hpp>
+#include <prekond/precond/matrix_preconditioner.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond {
+
+/// A method whose setup is shared by several devices of one host. It is applied on the first one, as the
+/// method of one device is.
+///
+/// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges of about the same
+/// work, one a device: that of a row with m entries in A is taken to be 1 + m^2. A device is sent A[R, R] for
+/// the smallest range R of rows that its own depend on (`reach()`), and runs the method on it for its own
+/// rows, without messages. What it finds is copied to the first device, which transposes the whole factor and
+/// stores it as the method's options say. On the host G, G_L and G_U, or M have the bits of one device's; on
+/// a GPU they agree to rounding, because some kernels choose their lanes by the mean length of the rows that
+/// they are given.
+///
+/// For methods that know their reach: the static and adaptive FSAI, the FSAI of general matrices, SPAI and
+/// ISAI, without options that make rows depend on all others (`block_size=0`, `relaxation_steps`). A's blocks
+/// are expanded. A pattern of the user's cannot be given.
+///
+/// ```
+/// std::vector<Kokkos::Cuda> others = ...;                        // of devices 1 .. N - 1
+/// SeveralDevices<double, Kokkos::Cuda> m(*line.configure(), others);
+/// m.numeric(space, a);                                           // space and a: of device 0
+/// ```
+///
+/// Each device has a thread of the host in a phase. Where a phase fails on several devices, what is thrown is
+/// the error of the first row, or of the first device. The listener is told what the first device has to say.
+///
+/// Cost beyond the method's: A's rows are copied in each phase, G once in each `numeric`. The rows that two
+/// devices read are read twice, and solved once. Memory: on each device its rows of A until the phase ends,
+/// and between phases its part of G and G^T, which the first device has beside the whole: a next numeric
+/// phase may keep the pattern. The report's sums are those of all devices, its fences the calling thread's,
+/// `setup_bytes` those of the device that holds most; `devices` has each one's part.
+///
+/// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4.
+template <class Scalar, class Space>
+class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
+ public:
+  using Method = MatrixPreconditioner<Scalar, Space>;
+  using typename Method::Listener;
+  using typename Method::matrix_source;
+
+  /// `others`: an instance for each further device, whose memory views on it get (for CUDA, one made of a
+  /// stream of that device); several of one device, and of the host, do as well. The first device is that of
+  /// the space that phases and applications are given.
+  ///
+  /// \throws InputError for a method that depends on all rows; names those that do not
+  SeveralDevices(const Configurator<Method>& method, const std::vector<Space>& others);
+  ~SeveralDevices() override;
+
+  std::string name() const override { return m_prototype->name(); }
+  Properties properties() const override { return m_prototype->properties(); }
+  RowReach reach() const override { return m_prototype->reach(); }
+  void set_listener(const Listener& listener) override;
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+  bool can_apply_add() const override { return true; }
+
+  int num_devices() const { return static_cast<int>(m_others.size()) + 1; }
+  /// What is applied: a FactoredInverse or an ExplicitInverse, on the first device. \pre numeric
+  const Method& inverse() const { return *m_inverse; }
+
+ protected:
+  void symbolic_step(const Space& space, const matrix_source& source) override;
+  void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                  MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+  void apply_add_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                      MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
+
+ private:
+  struct Device;
+
+  template <class Work>
+  void on_all(const Space& space, std::vector<Device>& devices, const Work& work) const;
+  void listen(Method& method) const;
+  void gather(const Space& space, const matrix_source& source, Report& report);
+
+  std::unique_ptr<Configurator<Method>> m_method;  ///< with the options in force
+  std::unique_ptr<Method> m_prototype;
+  std::vector<Space> m_others;
+  Listener m_listener;
+  std::vector<Device> m_devices;      ///< of the last symbolic
+  std::unique_ptr<Method> m_inverse;  ///< null until there are values
+};
+
+/// The names of the methods that SeveralDevices takes, with their default options.
+template <class Scalar, class Space>
+std::vector<std::string> methods_over_devices();
+
+}  // namespace prekond

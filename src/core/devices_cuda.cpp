@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// CUDA's devices. This file is compiled where Kokkos has that backend.
+#include <prekond/core/devices.hpp>
+#include <prekond/core/error.hpp>
+
+#include <stdexcept>
+
+namespace prekond {
+namespace {
+
+void check(cudaError_t error, const std::string& what) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // it is told here, and not by the next call
+  throw std::runtime_error(what + ": " + cudaGetErrorString(error));
+}
+
+void select(int device) {
+  check(cudaSetDevice(device), "device " + std::to_string(device) + " cannot be selected");
+}
+
+/// The calling thread's device is what it was again at the end of the scope.
+class SameDevice {
+ public:
+  SameDevice() { check(cudaGetDevice(&m_device), "there is no current device"); }
+  ~SameDevice() { cudaSetDevice(m_device); }
+  SameDevice(const SameDevice&) = delete;
+  SameDevice& operator=(const SameDevice&) = delete;
+
+ private:
+  int m_device = 0;
+};
+
+cudaDeviceProp properties_of(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device),
+        "device " + std::to_string(device) + " does not say what it is");
+  return properties;
+}
+
+/// `from` may read and write the memory of `to`, where the hardware can: else copies go by the host.
+void enable_access(int from, int to) {
+  int possible = 0;
+  check(cudaDeviceCanAccessPeer(&possible, from, to), "the devices do not say whether they are connected");
+  if (possible == 0) return;
+  select(from);
+  const cudaError_t error = cudaDeviceEnablePeerAccess(to, 0);
+  if (error == cudaErrorPeerAccessAlreadyEnabled)
+    cudaGetLastError();
+  else
+    check(error, "devices " + std::to_string(from) + " and " + std::to_string(to) + " cannot be connected");
+}
+
+}  // namespace
+
+struct Devices::Streams {
+  std::vector<int> devices;
+  std::vector<cudaStream_t> streams;
+
+  cudaStream_t add(int device) {
+    select(device);
+    cudaStream_t stream = nullptr;
+    // One that waits for the device's default stream, where Kokkos clears its scratch memory.
+    check(cudaStreamCreate(&stream), "device " + std::to_string(device) + " has no stream");
+    devices.push_back(device);
+    streams.push_back(stream);
+    return stream;
+  }
+  ~Streams() {
+    int before = 0;
+    cudaGetDevice(&before);
+    for (std::size_t k = 0; k < streams.size(); ++k) {
+      cudaSetDevice(devices[k]);
+      cudaStreamDestroy(streams[k]);
+    }
+    cudaSetDevice(before);
+  }
+};
+
+int Devices::available() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
+}
+
+Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
+  const int all = available();
+  impl::check_number_of_devices(count, all);
+  const SameDevice same;
+  const int first = Space().cuda_device();
+  const cudaDeviceProp model = properties_of(first);
+  std::vector<int> devices;
+  for (int k = 0; k < count; ++k) {
+    const int device = (first + k) % all;
+    const cudaDeviceProp own = properties_of(device);
+    m_names.push_back(std::string(own.name) + " (number " + std::to_string(device) + ")");
+    if (own.major != model.major || own.minor != model.minor)
+      throw OptionError("the devices " + m_names.front() + " and " + m_names.back() +
+                        " have different architectures: choose some of one by CUDA_VISIBLE_DEVICES");
+    devices.push_back(device);
+  }
+  for (const int from : devices)
+    for (const int to : devices)
+      if (from != to) enable_access(from, to);
+  for (int k = 1; k < count; ++k) m_others.emplace_back(m_streams->add(devices[static_cast<std::size_t>(k)]));
+}
+
+Devices::~Devices() = default;
+
+}  // namespace prekond
