@@ -7,7 +7,7 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, devices, batched, blocks, tables, sanitize; default all, each takes
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, devices, batched, blocks, tables, sanitize; default all, each takes
 #   less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
@@ -162,6 +162,13 @@ part_perf() {
   measure krylov_4_columns_convection_diffusion3d_100 perf_krylov --matrix=convection_diffusion3d:100 --columns=4
 }
 
+part_amg() {
+  say 'multigrid to a solution'
+  for matrix in ${AMG_MATRICES:-poisson3d:160 poisson3d:200 elasticity3d:50 elasticity3d:100}; do
+    measure "amg_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --storages=full,single --repetitions=3
+  done
+}
+
 # Setups that several GPUs share, and solves with them by the command.
 part_devices() {
   local matrix precond count
@@ -298,7 +305,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf devices batched blocks tables sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf amg devices batched blocks tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()
@@ -313,7 +320,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | devices | batched | blocks | tables | sanitize) "part_$part" ;;
+    tests | perf | amg | devices | batched | blocks | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done
