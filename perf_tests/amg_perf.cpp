@@ -17,10 +17,9 @@
 /// [--rigid_body=true: the rigid body modes of elasticity3d, else constants] [--storages=full,single,half]
 /// [--theta=0.08] [--rtol=1e-6] [--repetitions=5].
 ///
-/// b = A 1. `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is not
-/// symmetric). Counters:
-/// iterations, `first_setup` (of this process's first object of the kind), `setup`, `again` (numeric with new
-/// values), `solve`, `application`, levels, operator and grid complexity.
+/// b = A 1. `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is
+/// not symmetric). Counters: iterations, `first_setup` (of this process's first object of the kind), `setup`,
+/// `again` (numeric with new values), `solve`, `application`, levels, operator and grid complexity.
 namespace {
 
 using namespace prekond;

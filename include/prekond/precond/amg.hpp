@@ -6,8 +6,8 @@
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
+#include <cstdint>
 #include <memory>
-#include <optional>
 
 namespace prekond {
 
@@ -158,6 +158,7 @@ class Amg : public MatrixPreconditioner<Scalar, Space> {
  private:
   AmgOptions m_options;
   std::unique_ptr<const impl::amg::Hierarchy<Scalar, Space>> m_hierarchy;
+  std::uint64_t m_pattern = 0;  ///< fingerprint of the one that it was found in
 };
 
 }  // namespace prekond

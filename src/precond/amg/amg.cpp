@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/fingerprint.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/chebyshev.hpp>
 #include <prekond/precond/registry.hpp>
@@ -72,9 +73,15 @@ template <class Scalar, class Space>
 void Amg<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   const auto before = std::move(m_hierarchy);
   m_hierarchy = nullptr;
-  const bool keep = before && m_options.reuse == Reuse::pattern;
+  const std::uint64_t pattern = fingerprint<Space>(space, source.csr());
+  const bool wanted = before && m_options.reuse == Reuse::pattern;
+  const bool keep = wanted && pattern == m_pattern;
+  if (wanted && !keep)
+    report.notes.push_back(
+        "numeric was given another pattern than before: aggregates and patterns were found anew");
   m_hierarchy = std::make_unique<impl::amg::Hierarchy<Scalar, Space>>(space, m_options, source,
                                                                       keep ? before.get() : nullptr, report);
+  m_pattern = pattern;
   report.pattern_kept = keep;
 }
 
