@@ -14,7 +14,7 @@ namespace prekond {
 /// method of one device is.
 ///
 /// The rows of the inverse (of a right SPAI the columns) are split into consecutive ranges of about the same
-/// work, one a device: that of a row with m entries in A is taken to be 1 + m^2. A device is sent A[R, R] for
+/// work, one a device: that of a row with m entries in A is taken to be 1 + m. A device is sent A[R, R] for
 /// the smallest range R of rows that its own depend on (`reach()`), and runs the method on it for its own
 /// rows, without messages. What it finds is copied to the first device, which transposes the whole factor and
 /// stores it as the method's options say. On the host G, G_L and G_U, or M have the bits of one device's; on

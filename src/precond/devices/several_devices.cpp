@@ -202,7 +202,7 @@ void SeveralDevices<Scalar, Space>::gather(const Space& space, const matrix_sour
   const bool two = found.rows && found.columns && !found.are_transposes;
   const Matrix<Scalar, Space> second = two ? all(&Device::second) : first;
   if (!found.rows) first = conjugate_transpose<Scalar, Space>(space, first);
-  const auto keep = [&](auto&& kept) {
+  const auto keep = [&](auto kept) {
     kept->give(first, second);
     kept->numeric(space, source);
     m_inverse = std::move(kept);
