@@ -153,6 +153,28 @@ TEST(TpetraMessages, OneANeighbourForAllColumns) {
   }
 }
 
+TEST(TpetraMessages, LongOnesAreSentInParts) {
+  // Around the ring of ranks, five slots of k numbers each.
+  const int next = (my_rank() + 1) % num_ranks(), previous = (my_rank() + num_ranks() - 1) % num_ranks();
+  for (const std::int64_t most_slots : {1, 2, 5, 6}) {
+    tpetra::impl::NeighbourMessages<double> around(world()->duplicate(), {{{next, 5}}, {{previous, 5}}},
+                                                   most_slots);
+    for (const int k : {1, 3}) {
+      std::vector<double> sent(5 * k), received(5 * k), expected(5 * k), back(5 * k);
+      for (int s = 0; s < 5 * k; ++s) sent[s] = 100 * my_rank() + s, expected[s] = 100 * previous + s;
+      const Messages counted = messages_of([&] {
+        around.start(sent.data(), received.data(), k);
+        around.finish();
+      });
+      EXPECT_EQ(received, expected);
+      EXPECT_EQ(counted.sent, (5 + most_slots - 1) / most_slots);
+      around.start_reverse(received.data(), back.data(), k);
+      around.finish_reverse();
+      EXPECT_EQ(back, sent);
+    }
+  }
+}
+
 TEST(TpetraMessages, AProductHasNoAllReduce) {
   const auto matrix = distribute(problem("poisson2d:8"), contiguous_map(64));
   const MatrixOperator a(matrix);

@@ -12,10 +12,12 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 #include "testing/distributed_cases.hpp"
 #include "testing/krylov_problems.hpp"
@@ -390,6 +392,120 @@ TYPED_TEST(DistributedPreconditionerTest, AFailedNumericLeavesNoOldValues) {
     add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
   });
   expect_entries<TypeParam>(found, expected);
+}
+
+/// Counts the exchanges of rows, and refuses to fetch a row twice in one phase.
+template <class Space>
+class MatrixThatCounts : public MatrixOfOtherNumbers<Space> {
+ public:
+  MatrixThatCounts(const Rank& rank, const HostMatrix<double>& whole, const Parts& parts)
+      : MatrixOfOtherNumbers<Space>(std::make_shared<MatrixOfRank<double, Space>>(rank, whole, parts), 0, 0) {
+  }
+  RemoteRows<double, Space> remote_rows(const Space& space,
+                                        VectorView<const std::int64_t, Space> global) const override {
+    ++m_exchanges;
+    for (const std::int64_t row : to_vector(global)) EXPECT_TRUE(m_rows.insert(row).second) << row;
+    return MatrixOfOtherNumbers<Space>::remote_rows(space, global);
+  }
+  /// Since the last call.
+  int exchanges() const {
+    m_rows.clear();
+    return std::exchange(m_exchanges, 0);
+  }
+
+ private:
+  mutable int m_exchanges = 0;
+  mutable std::set<std::int64_t> m_rows;
+};
+
+TYPED_TEST(DistributedPreconditionerTest, RowsAreFetchedOnce) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("elasticity3d:5");
+  const std::int64_t n = whole.num_rows;
+  for (const auto& [setup, exchanges] :
+       std::vector<std::pair<Setup, int>>{{{"fsai", {}}, 1},
+                                          {{"fsai", {{"power", "3"}}}, 3},
+                                          {{"fsai", {{"block_size", "3"}}}, 2},
+                                          {{"adaptive_fsai", {}}, 2},
+                                          {{"ilu0", {}, 2}, 2}}) {
+    SCOPED_TRACE(to_text(setup));
+    // From every rank two levels lead to all rows where they are dealt out in turn.
+    for (const auto& [parts, most] :
+         {std::pair(consecutive_parts({31, 0, n - 31}), 3), std::pair(cyclic_parts(n, 3), 2)})
+      run_ranks(3, [&](const Rank& rank) {
+        const MatrixThatCounts<TypeParam> a(rank, whole, parts), again(rank, whole, parts);
+        const auto m = across<TypeParam>(setup);
+        m->symbolic(space, a);
+        EXPECT_EQ(a.exchanges(), std::min(exchanges, most));
+        m->numeric(space, again);
+        EXPECT_EQ(again.exchanges(), 0);
+        m->numeric(space, a);
+        EXPECT_EQ(a.exchanges(), 1);
+        across<TypeParam>(setup)->numeric(space, a);
+        EXPECT_EQ(a.exchanges(), std::min(exchanges, most));
+      });
+  }
+}
+
+/// a_ij and a_ji become `value`.
+HostMatrix<double> with_entry(HostMatrix<double> a, std::int64_t row, std::int64_t col, double value) {
+  for (const auto& [i, j] : {std::pair(row, col), std::pair(col, row)})
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      if (a.col_idxs[k] == j) a.values[k] = value;
+  return a;
+}
+
+TYPED_TEST(DistributedPreconditionerTest, NewValuesBetweenThePhasesAreSeen) {
+  const TypeParam space;
+  HostMatrix<double> whole = with_entry(problem("poisson2d:8"), 3, 4, 0.0);
+  const Parts parts = consecutive_parts({20, 0, 30, 14});
+  const Setup setup{"fsai", {{"power", "2"}}};
+  // Beside another rank's rows and far from them, the last row, and the sign of a zero.
+  for (const auto& changed : {with_entry(whole, 19, 19, 4.5), with_entry(whole, 36, 36, 4.5),
+                              with_entry(whole, 63, 63, 4.5), with_entry(whole, 3, 4, -0.0)}) {
+    const Entries expected = entries_of(serial_rows<TypeParam>(*on_one_rank<TypeParam>(setup, changed)));
+    Entries found;
+    run_ranks(4, [&](const Rank& rank) {
+      const MatrixThatCounts<TypeParam> a(rank, whole, parts), b(rank, changed, parts);
+      const auto m = across<TypeParam>(setup);
+      m->symbolic(space, a);
+      m->numeric(space, b);
+      EXPECT_EQ(b.exchanges(), 1);
+      add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
+    });
+    expect_entries<TypeParam>(found, expected);
+  }
+}
+
+TYPED_TEST(DistributedPreconditionerTest, RowsWithEntriesOutsideAreFetchedAgain) {
+  // Blocks of rows alone: a rank has rows of which another one has more entries than itself.
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("elasticity3d:3");
+  const Parts parts = consecutive_parts({28, 26});
+  run_ranks(2, [&](const Rank& rank) {
+    const MatrixThatCounts<TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>({"fsai", {{"block_size", "3"}, {"power", "0"}}});
+    m->symbolic(space, a);
+    EXPECT_EQ(a.exchanges(), 1);
+    m->numeric(space, a);
+    EXPECT_EQ(a.exchanges(), 1);
+  });
+}
+
+TYPED_TEST(DistributedPreconditionerTest, ANumericPhaseThatFailedIsNoReasonToKeepRows) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson2d:8"), bad = with_diagonal(whole, 30, -1);
+  const Parts parts = consecutive_parts({20, 0, 30, 14});
+  run_ranks(4, [&](const Rank& rank) {
+    const MatrixThatCounts<TypeParam> a(rank, whole, parts), refused(rank, bad, parts);
+    const auto m = across<TypeParam>({"fsai", {}});
+    m->symbolic(space, a);
+    EXPECT_THROW(m->numeric(space, refused), InputError);
+    EXPECT_EQ(refused.exchanges(), 1);
+    a.exchanges();
+    m->numeric(space, a);
+    EXPECT_EQ(a.exchanges(), 1);
+  });
 }
 
 TYPED_TEST(DistributedPreconditionerTest, AfterAFailedSymbolicThereIsNothingToApply) {

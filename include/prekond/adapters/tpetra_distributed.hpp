@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Tpetra as the library behind a DistributedMatrix. Needs the target prekond::trilinos.
-#include <prekond/adapters/impl/tpetra_import.hpp>
+#include <prekond/adapters/impl/tpetra_fetch_rows.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
@@ -78,8 +78,11 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    space.fence("prekond::tpetra::remote_rows");
-    return impl::fetch_rows(space, *m_a, impl::checked_numbers<Space>(global, *m_a->getRowMap()));
+    space.fence("prekond::tpetra::remote_rows::before");
+    const auto numbers = impl::checked_numbers<Space>(global, *m_a->getRowMap());
+    if (!m_sorted) m_sorted = impl::sorted_numbers<Space>(*m_a->getColMap(), m_a->getLocalNumRows());
+    return impl::fetch_rows<Scalar, Node>(space, impl::view_of<Scalar, Space>(m_a->getLocalMatrixDevice()),
+                                          *m_sorted, m_a->getRowMap(), numbers);
   }
 
   /// By Tpetra, whose transposer works on the host where its device is one.
@@ -158,6 +161,7 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   std::optional<local_type> m_rows;
   Teuchos::RCP<const map_type> m_remote;
   std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
+  mutable std::optional<impl::SortedNumbers<Space>> m_sorted;  ///< of the columns, where they were needed
 };
 
 }  // namespace prekond::tpetra

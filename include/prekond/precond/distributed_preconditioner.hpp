@@ -63,9 +63,10 @@ struct DistributedOptions {
 /// little differently than on one rank.
 ///
 /// Cost beyond the method's: for L levels, L exchanges of rows in `symbolic` (one more for blocks of rows)
-/// and one in each `numeric`; A^T once where the method needs columns. Memory: the rank's rows and the
-/// imported ones, until the phase ends. An application: one message a neighbour in each direction (explicit
-/// inverses: in one).
+/// and one in each `numeric`, but for the first after `symbolic` where no rank's rows have other values than
+/// they had there: each compares its own, bit by bit. A^T once where the method needs columns. Memory: the
+/// rank's rows and the imported ones, from `symbolic` until `numeric` ends. An application: one message a
+/// neighbour in each direction (explicit inverses: in one).
 ///
 /// On a device G agrees to rounding, because some kernels choose their lanes by the mean length of the rows
 /// that a rank has. A rank counts the breakdowns of its own rows; those of a block of rows that two ranks
@@ -140,6 +141,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise
   bool m_is_fetched = false;                         ///< has the overlap the values of this phase?
+  bool m_is_kept = false;  ///< has it those of the symbolic phase, which numeric compares?
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
   std::int64_t m_num_rows = 0;

@@ -89,7 +89,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   const bool alone = a.largest(a.num_rows() == a.num_global_rows() ? 0 : 1) == 0;
   m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
   m_overlap = nullptr;
-  m_is_fetched = false;
+  m_is_fetched = m_is_kept = false;
   const bool reads_others = !alone && (depth > 0 || (reach.levels >= 0 && m_options.rank_overlap != 0));
   if (m_options_of_method) {
     // Products over ranks are stored here, in their parts.
@@ -103,7 +103,6 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
   m_overlap = std::make_unique<Overlap>(space, a, around, depth);
-  m_overlap->fetch(space, a);
   m_is_fetched = true;
 }
 
@@ -130,8 +129,7 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
 template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::symbolic(const Space& space, const Distributed& a) {
   run_symbolic(space, a);
-  m_is_fetched = false;  // the values may change until numeric
-  if (m_overlap) m_overlap->forget_matrix();
+  m_is_kept = std::exchange(m_is_fetched, false);  // the values may change until numeric
   m_report = m_method->report();
 }
 
@@ -160,7 +158,8 @@ template <class Scalar, class Space>
 void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
   if (m_overlap) {
     // The next values are other ones, also where this phase fails.
-    if (!std::exchange(m_is_fetched, false)) m_overlap->fetch(space, a);
+    const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
+    if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
   set_up(a, [&] {

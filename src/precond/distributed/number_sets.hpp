@@ -17,12 +17,16 @@ using NumbersView = VectorView<const std::int64_t, Space>;
 template <class Space>
 using FlatPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// Where a number stands in a sorted vector; -1: it does not.
+/// Where a number stands in a sorted vector; -1: it does not. Looks first where it stands if there are no
+/// gaps before it.
 template <class Space>
 struct FindNumber {
   NumbersView<Space> sorted;
   KOKKOS_FUNCTION int operator()(std::int64_t number) const {
     std::int64_t begin = 0, end = static_cast<std::int64_t>(sorted.extent(0));
+    if (end == 0 || number < sorted(0)) return -1;
+    const std::int64_t without_gaps = number - sorted(0);
+    if (without_gaps < end && sorted(without_gaps) == number) return static_cast<int>(without_gaps);
     while (begin < end) {
       const std::int64_t middle = begin + (end - begin) / 2;
       if (sorted(middle) < number)
@@ -36,32 +40,55 @@ struct FindNumber {
   }
 };
 
-/// The first of each run of equal numbers that `known` has not.
+/// Those that `known` has not.
 template <class Space>
-struct TakeNew {
-  NumbersView<Space> sorted;
+struct TakeUnknown {
+  NumbersView<Space> list;
   FindNumber<Space> known;
   VectorView<std::int64_t, Space> result;
   KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
+    if (known(list(k)) >= 0) return;
+    if (final && result.extent(0) > 0) result(count) = list(k);
+    ++count;
+  }
+};
+
+/// The first of each run of equal numbers.
+template <class Space>
+struct TakeFirst {
+  NumbersView<Space> sorted;
+  VectorView<std::int64_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count, bool final) const {
     if (k > 0 && sorted(k) == sorted(k - 1)) return;
-    if (known(sorted(k)) >= 0) return;
     if (final && result.extent(0) > 0) result(count) = sorted(k);
     ++count;
   }
 };
 
-/// The numbers of `list` that `known`, sorted, has not, sorted and once each. `list` is sorted in place.
-template <class Space>
-Numbers<Space> new_numbers(const Space& space, const Numbers<Space>& list, const NumbersView<Space>& known) {
-  if (list.extent(0) == 0) return {};
-  Kokkos::sort(space, list);
-  const FlatPolicy<Space> all(space, 0, list.extent(0));
+/// What `take(result)`, for a scan over `size` numbers, takes.
+template <class Space, class MakeScan>
+Numbers<Space> taken(const Space& space, std::size_t size, const MakeScan& take) {
+  const FlatPolicy<Space> all(space, 0, size);
   std::int64_t count = 0;
-  Kokkos::parallel_scan("prekond::distributed::count_new", all, TakeNew<Space>{list, {known}, {}}, count);
+  Kokkos::parallel_scan("prekond::distributed::count_numbers", all, take(Numbers<Space>()), count);
   const auto found = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", count);
-  if (count > 0)
-    Kokkos::parallel_scan("prekond::distributed::take_new", all, TakeNew<Space>{list, {known}, found}, count);
+  if (count > 0) Kokkos::parallel_scan("prekond::distributed::take_numbers", all, take(found), count);
   return found;
+}
+
+/// The numbers of `list` that `known`, sorted, has not, sorted and once each.
+template <class Space>
+Numbers<Space> new_numbers(const Space& space, const NumbersView<Space>& list,
+                           const NumbersView<Space>& known) {
+  if (list.extent(0) == 0) return {};
+  const auto unknown = taken(space, list.extent(0), [&](const Numbers<Space>& result) {
+    return TakeUnknown<Space>{list, {known}, result};
+  });
+  if (unknown.extent(0) == 0) return {};
+  Kokkos::sort(space, unknown);
+  return taken(space, unknown.extent(0), [&](const Numbers<Space>& result) {
+    return TakeFirst<Space>{unknown, result};
+  });
 }
 
 /// The members of both, sorted. \pre they have none in common

@@ -66,15 +66,16 @@ struct OverlapRows {
   VectorView<const int, Space> sources;
   CsrView<Scalar, Space> own;
   VectorView<const int, Space> own_columns;  ///< the place of each column of `own`
+  VectorView<const int, Space> fetched;      ///< where a row of another rank stands among those fetched
   VectorView<const std::size_t, Space> remote_ptrs;
   VectorView<const int, Space> remote_columns;  ///< that of each entry
   VectorView<const Scalar, Space> remote_values;
 
   KOKKOS_FUNCTION std::size_t begin(int source) const {
-    return source >= 0 ? own.row_ptrs(source) : remote_ptrs(~source);
+    return source >= 0 ? own.row_ptrs(source) : remote_ptrs(fetched(~source));
   }
   KOKKOS_FUNCTION std::size_t end(int source) const {
-    return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(~source + 1);
+    return source >= 0 ? own.row_ptrs(source + 1) : remote_ptrs(fetched(~source) + 1);
   }
   KOKKOS_FUNCTION int column(int source, std::size_t k) const {
     return source >= 0 ? own_columns(own.col_idxs(k)) : remote_columns(k);
@@ -118,11 +119,12 @@ struct ExtremesOf {
 };
 
 /// One behind the other.
-template <class Space>
-Numbers<Space> joined(const Space& space, const std::vector<Numbers<Space>>& lists) {
+template <class T, class Space>
+Vector<T, Space> joined(const Space& space, const std::vector<Vector<T, Space>>& lists) {
+  if (lists.size() == 1) return lists.front();
   std::size_t size = 0;
   for (const auto& list : lists) size += list.extent(0);
-  const auto all = allocate<Numbers<Space>>(space, "prekond::distributed::numbers", size);
+  const auto all = allocate<Vector<T, Space>>(space, "prekond::distributed::joined", size);
   std::size_t begin = 0;
   for (const auto& list : lists) {
     Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(begin, begin + list.extent(0))), list);
@@ -130,6 +132,76 @@ Numbers<Space> joined(const Space& space, const std::vector<Numbers<Space>>& lis
   }
   return all;
 }
+
+/// The row pointers of a list of rows behind others, which have `rows` rows and `entries` entries.
+template <class Space>
+struct ShiftPointers {
+  VectorView<const std::size_t, Space> from;
+  std::size_t rows, entries;
+  VectorView<std::size_t, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const { to(rows + i) = from(i) + entries; }
+};
+
+template <class Scalar, class Space>
+RemoteRows<Scalar, Space> joined(const Space& space, const std::vector<RemoteRows<Scalar, Space>>& lists) {
+  if (lists.size() == 1) return lists.front();
+  RemoteRows<Scalar, Space> all;
+  std::vector<Numbers<Space>> columns;
+  std::vector<Vector<Scalar, Space>> values;
+  for (const auto& list : lists) {
+    all.num_rows += list.num_rows;
+    columns.push_back(list.col_idxs);
+    values.push_back(list.values);
+  }
+  all.row_ptrs =
+      allocate<Vector<std::size_t, Space>>(space, "prekond::distributed::joined::row_ptrs", all.num_rows + 1);
+  std::size_t rows = 0, entries = 0;
+  for (const auto& list : lists) {
+    Kokkos::parallel_for("prekond::distributed::shift_pointers",
+                         FlatPolicy<Space>(space, 0, list.row_ptrs.extent(0)),
+                         ShiftPointers<Space>{list.row_ptrs, rows, entries, all.row_ptrs});
+    rows += static_cast<std::size_t>(list.num_rows);
+    entries += list.col_idxs.extent(0);
+  }
+  all.col_idxs = joined<std::int64_t, Space>(space, columns);
+  all.values = joined<Scalar, Space>(space, values);
+  space.fence("prekond::distributed::joined");  // the lists go away
+  return all;
+}
+
+template <class T>
+KOKKOS_FUNCTION bool has_bits_of(const T& x, const T& y) {
+  if constexpr (is_complex<T>)
+    return has_bits_of(x.real(), y.real()) && has_bits_of(x.imag(), y.imag());
+  else if constexpr (sizeof(T) == sizeof(std::uint64_t))
+    return Kokkos::bit_cast<std::uint64_t>(x) == Kokkos::bit_cast<std::uint64_t>(y);
+  else
+    return Kokkos::bit_cast<std::uint32_t>(x) == Kokkos::bit_cast<std::uint32_t>(y);
+}
+
+/// Own rows that are not the same in A[S, S].
+template <class Scalar, class Space>
+struct CountChangedRows {
+  CsrView<Scalar, Space> own;
+  VectorView<const int, Space> own_columns;  ///< the place of each column of `own`
+  VectorView<const int, Space> own_places;
+  CsrGraphView<Space> overlap;
+  VectorView<const Scalar, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const int place = own_places(i);
+    const std::size_t end = overlap.row_ptrs(place + 1);
+    std::size_t at = overlap.row_ptrs(place);
+    bool is_same = own.row_ptrs(i + 1) - own.row_ptrs(i) == end - at;
+    for (std::size_t k = own.row_ptrs(i); is_same && k < own.row_ptrs(i + 1); ++k, ++at) {
+      const int column = own_columns(own.col_idxs(k));
+      // Most entries stand in the same order.
+      if (at >= end || overlap.col_idxs(at) != column)
+        at = column < 0 ? end : overlap.first_from(place, column);
+      is_same = at < end && overlap.col_idxs(at) == column && has_bits_of(own.values(k), values(at));
+    }
+    count += !is_same;
+  }
+};
 
 /// A copy of the numbers begin ... end - 1.
 template <class Space>
@@ -145,7 +217,7 @@ Numbers<Space> part_of(const Space& space, const NumbersView<Space>& numbers, st
 template <class Scalar, class Space>
 Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels) {
   if (reach.block_rows > 1) check_numbers(space, a);
-  find_rows(space, a, reach, levels);
+  const Fetched fetched = find_rows(space, a, reach, levels);
   a.together([&] {
     if (num_rows() > std::numeric_limits<int>::max())
       throw InputError("this rank's rows and those of other ranks that its setup needs are " +
@@ -153,6 +225,7 @@ Overlap<Scalar, Space>::Overlap(const Space& space, const Distributed& a, const 
                        ", more than 31 bits count; use more ranks, or rank_overlap");
     const auto all = a.global_numbers(space);
     number_places(space, part_of<Space>(space, all, 0, a.num_rows()), reach.block_rows);
+    assemble(space, a, fetched);
   });
 }
 
@@ -169,9 +242,10 @@ void Overlap<Scalar, Space>::check_numbers(const Space& space, const Distributed
     throw InputError("blocks of rows over several ranks need rows that are numbered 0, 1, ...");
 }
 
+/// \returns all rows of other ranks in S, level by level
 template <class Scalar, class Space>
-void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a, const RowReach& reach,
-                                       int levels) {
+auto Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a, const RowReach& reach,
+                                       int levels) -> Fetched {
   const auto columns = a.global_numbers(space);
   const int b = reach.block_rows;
   const auto blocks = [&](const Numbers<Space>& list) {
@@ -188,24 +262,35 @@ void Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
     if (b > 1) last = new_numbers<Space>(space, blocks(own), own);
     if (last.extent(0) > 0) m_numbers = united<Space>(space, own, last);
   });
+  Fetched fetched;
+  const auto fetch_last = [&] {
+    fetched.numbers.push_back(last);
+    fetched.rows.push_back(a.remote_rows(space, last));
+  };
   for (int level = 1; level <= levels; ++level) {
     std::vector<Numbers<Space>> lists;
-    const auto look_at = [&](const Distributed& matrix) {
-      if (level == 1)
-        lists.push_back(
-            part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(), matrix.num_cols()));
-      if (level > 1 || b > 1) lists.push_back(matrix.remote_rows(space, last).col_idxs);
+    const auto add_columns = [&](const Distributed& matrix) {
+      lists.push_back(
+          part_of<Space>(space, matrix.global_numbers(space), matrix.num_rows(), matrix.num_cols()));
     };
-    look_at(a);
-    for (const auto& matrix : transposed) look_at(*matrix);
+    if (level == 1) add_columns(a);
+    if (level > 1 || b > 1) {
+      fetch_last();
+      lists.push_back(fetched.rows.back().col_idxs);
+    }
+    for (const auto& matrix : transposed) {
+      if (level == 1) add_columns(*matrix);
+      if (level > 1 || b > 1) lists.push_back(matrix->remote_rows(space, last).col_idxs);
+    }
     a.together([&] {
-      last = new_numbers<Space>(space, blocks(joined<Space>(space, lists)), m_numbers);
+      last = new_numbers<Space>(space, blocks(joined<std::int64_t, Space>(space, lists)), m_numbers);
       m_numbers = united<Space>(space, m_numbers, last);
     });
     if (level < levels && a.largest(static_cast<double>(last.extent(0))) == 0) break;
   }
-  a.together(
-      [&] { m_remote = new_numbers<Space>(space, part_of<Space>(space, m_numbers, 0, num_rows()), own); });
+  fetch_last();
+  a.together([&] { m_remote = new_numbers<Space>(space, m_numbers, own); });
+  return fetched;
 }
 
 template <class Scalar, class Space>
@@ -226,17 +311,42 @@ void Overlap<Scalar, Space>::number_places(const Space& space, const NumbersView
 
 template <class Scalar, class Space>
 void Overlap<Scalar, Space>::fetch(const Space& space, const Distributed& a) {
-  const RemoteRows<Scalar, Space> remote = a.remote_rows(space, m_remote);
-  a.together([&] { assemble(space, a, remote); });
+  forget_matrix();  // where this fails there are no old values
+  const Fetched fetched{{m_remote}, {a.remote_rows(space, m_remote)}};
+  a.together([&] { assemble(space, a, fetched); });
 }
 
 template <class Scalar, class Space>
-void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a,
-                                      const RemoteRows<Scalar, Space>& remote) {
+bool Overlap<Scalar, Space>::is_up_to_date(const Space& space, const Distributed& a) const {
+  bool is_same = false;
+  a.together([&] { is_same = has_own_rows_of(space, a); });
+  return a.largest(is_same ? 0 : 1) == 0;
+}
+
+template <class Scalar, class Space>
+bool Overlap<Scalar, Space>::has_own_rows_of(const Space& space, const Distributed& a) const {
+  const bool is_fetched = m_matrix.row_ptrs.extent(0) > 0;
+  if (!is_fetched || m_own_places.extent(0) != static_cast<std::size_t>(a.num_rows())) return false;
+  const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
+  std::int64_t changed = 0;
+  Kokkos::parallel_reduce(
+      "prekond::distributed::count_changed_rows", FlatPolicy<Space>(space, 0, a.num_rows()),
+      CountChangedRows<Scalar, Space>{a.own_rows(), own_columns, m_own_places, m_matrix, m_matrix.values},
+      changed);
+  return changed == 0;
+}
+
+template <class Scalar, class Space>
+void Overlap<Scalar, Space>::assemble(const Space& space, const Distributed& a, const Fetched& fetched) {
+  const RemoteRows<Scalar, Space> remote = joined<Scalar, Space>(space, fetched.rows);
+  const auto rows_at = allocate<Vector<int, Space>>(space, "prekond::distributed::fetched", num_remote());
+  const auto ranks = places_of<Space>(space, joined<std::int64_t, Space>(space, fetched.numbers), m_remote);
+  Kokkos::parallel_for("prekond::distributed::note_fetched", FlatPolicy<Space>(space, 0, num_remote()),
+                       NoteSources<Space>{ranks, true, rows_at});
   const CsrView<Scalar, Space> own = a.own_rows();
   const auto own_columns = places_of<Space>(space, a.global_numbers(space), m_numbers);
   const auto remote_columns = places_of<Space>(space, remote.col_idxs, m_numbers);
-  const OverlapRows<Scalar, Space> rows{m_sources,      own,          own_columns, remote.row_ptrs,
+  const OverlapRows<Scalar, Space> rows{m_sources,      own,          own_columns, rows_at, remote.row_ptrs,
                                         remote_columns, remote.values};
   const auto [row_ptrs, nnz] = scan_row_lengths(space, "prekond::distributed::overlap", num_rows(), rows);
   m_matrix = Matrix(num_rows(), num_rows(), row_ptrs,

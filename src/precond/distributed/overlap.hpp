@@ -6,6 +6,7 @@
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <cstdint>
+#include <vector>
 
 #include "precond/distributed/number_sets.hpp"
 
@@ -22,13 +23,19 @@ class Overlap {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   using Distributed = DistributedMatrix<Scalar, Space>;
 
-  /// Collective. Finds S: for each level but the first, one message a neighbour with the rows of the level
-  /// before. \throws InputError on all ranks where one has more rows than 31 bits count, and
-  /// for blocks of rows whose numbers are not 0, 1, ...
+  /// Collective. Finds S and fetches its rows, each once: a message a neighbour and level. \throws InputError
+  /// on all ranks where one has more rows than 31 bits count, and for blocks of rows whose numbers are not
+  /// 0, 1, ...
   Overlap(const Space& space, const Distributed& a, const RowReach& reach, int levels);
 
   /// Collective. The rows of S with the values that they have now, one message a neighbour.
   void fetch(const Space& space, const Distributed& a);
+
+  /// Collective. Is matrix() what `fetch` would bring? Each rank compares its own rows with those in there,
+  /// bit by bit: where none finds a difference, no row of another rank has one. False too where a rank has
+  /// entries outside S, which other ranks may have in theirs. Cost: one pass over the rank's rows, and an
+  /// all-reduce.
+  bool is_up_to_date(const Space& space, const Distributed& a) const;
 
   const Matrix& matrix() const { return m_matrix; }
   void forget_matrix() { m_matrix = {}; }
@@ -47,9 +54,16 @@ class Overlap {
   const Vector<unsigned char, Space>& is_wanted() const { return m_is_wanted; }
 
  private:
+  /// Rows of other ranks, by their numbers; one list behind the other.
+  struct Fetched {
+    std::vector<Numbers<Space>> numbers;
+    std::vector<RemoteRows<Scalar, Space>> rows;
+  };
+
   void check_numbers(const Space& space, const Distributed& a) const;
-  void assemble(const Space& space, const Distributed& a, const RemoteRows<Scalar, Space>& remote);
-  void find_rows(const Space& space, const Distributed& a, const RowReach& reach, int levels);
+  Fetched find_rows(const Space& space, const Distributed& a, const RowReach& reach, int levels);
+  void assemble(const Space& space, const Distributed& a, const Fetched& fetched);
+  bool has_own_rows_of(const Space& space, const Distributed& a) const;
   void number_places(const Space& space, const NumbersView<Space>& own, int block_rows);
 
   Numbers<Space> m_numbers, m_remote;

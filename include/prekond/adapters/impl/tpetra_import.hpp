@@ -1,26 +1,22 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
+/// Entries of vectors that a rank fetches from others by their global numbers.
 #include <prekond/adapters/agreement.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
-#include <prekond/distributed/distributed_matrix.hpp>
-#include <prekond/distributed/select_entries.hpp>
 
 #include <Teuchos_Comm.hpp>
 #ifdef HAVE_TEUCHOS_MPI
 #include <Teuchos_DefaultMpiComm.hpp>
 #endif
-#include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_Distributor.hpp>
 #include <Tpetra_Import.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -70,58 +66,75 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   return numbers;
 }
 
+/// A rank that messages go to or come from, and the slots of one.
+struct Neighbour {
+  int rank;
+  std::int64_t slots;
+};
+struct Neighbours {
+  std::vector<Neighbour> to, from;
+};
+
+/// Who sends how much to whom by an Import's plan.
+template <class Import>
+Neighbours neighbours_of(const Import& import) {
+  const auto list = [](const auto& ranks, const auto& lengths) {
+    std::vector<Neighbour> all;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(ranks.size()); ++i)
+      if (lengths[i] > 0) all.push_back({ranks[i], static_cast<std::int64_t>(lengths[i])});
+    return all;
+  };
+  const Tpetra::Distributor& plan = import.getDistributor();
+  return {list(plan.getProcsTo(), plan.getLengthsTo()), list(plan.getProcsFrom(), plan.getLengthsFrom())};
+}
+
+using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
+
 #ifdef HAVE_TEUCHOS_MPI
-/// The messages of an Import: who sends how much to whom is its plan's, the messages are MPI's own, none of
-/// which waits before `finish`. (In the reverse direction Tpetra's own copy the entries one by one: 1.2
-/// of 4.0 ms of an iteration with fsai, elasticity3d:30 on 2 ranks.) Host memory only: what MPI does with
-/// device buffers is not relied on.
-template <class Scalar, class Import>
-class ImportMessages : public Messages<Scalar> {
+/// Messages between neighbours: MPI's own, none of which waits before `finish`. (In the reverse direction
+/// those of an Import copy the entries one by one: 1.2 of 4.0 ms of an iteration with fsai, elasticity3d:30
+/// on 2 ranks.) Host memory only: what MPI does with device buffers is not relied on.
+template <class Scalar>
+class NeighbourMessages : public Messages<Scalar> {
  public:
-  explicit ImportMessages(const Import& import) {
-    Tpetra::Distributor& plan = import.getDistributor();
-    append(m_to, plan.getProcsTo(), plan.getLengthsTo());
-    append(m_from, plan.getProcsFrom(), plan.getLengthsFrom());
-    // A communicator of its own: nobody else's messages are taken for these.
-    m_comm = import.getSourceMap()->getComm()->duplicate();
+  /// `comm` is for these messages alone. A message has at most `most_slots`; more are sent as several.
+  NeighbourMessages(const Comm& comm, Neighbours neighbours, std::int64_t most_slots = 1 << 30)
+      : m_comm(comm), m_neighbours(std::move(neighbours)), m_most_slots(most_slots) {
     if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(m_comm.get()))
       m_raw = *mpi->getRawMpiComm();
   }
 
-  ~ImportMessages() override { forget_type(); }
-  ImportMessages(const ImportMessages&) = delete;
-  ImportMessages& operator=(const ImportMessages&) = delete;
+  ~NeighbourMessages() override { forget_type(); }
+  NeighbourMessages(const NeighbourMessages&) = delete;
+  NeighbourMessages& operator=(const NeighbourMessages&) = delete;
 
-  void start(const Scalar* sent, Scalar* received, int k) override { post(m_to, sent, m_from, received, k); }
+  void start(const Scalar* sent, Scalar* received, int k) override {
+    post(m_neighbours.to, sent, m_neighbours.from, received, k);
+  }
   void finish() override { wait(); }
   void start_reverse(const Scalar* received, Scalar* sent, int k) override {
-    post(m_from, received, m_to, sent, k);
+    post(m_neighbours.from, received, m_neighbours.to, sent, k);
   }
   void finish_reverse() override { wait(); }
 
  private:
-  struct Neighbour {
-    int rank;
-    int slots;
-  };
-
-  template <class Ranks, class Lengths>
-  static void append(std::vector<Neighbour>& list, const Ranks& ranks, const Lengths& lengths) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(ranks.size()); ++i)
-      if (lengths[i] > 0) list.push_back({ranks[i], static_cast<int>(lengths[i])});
-  }
-
   void post(const std::vector<Neighbour>& to, const Scalar* out, const std::vector<Neighbour>& from,
             Scalar* in, int k) {
     if (k != m_k) make_type(k);
-    for (const Neighbour& other : from) {
-      check(MPI_Irecv(in, other.slots, m_type, other.rank, 0, m_raw, &m_requests.emplace_back()));
-      in += std::size_t(other.slots) * k;
-    }
-    for (const Neighbour& other : to) {
-      check(MPI_Isend(out, other.slots, m_type, other.rank, 0, m_raw, &m_requests.emplace_back()));
-      out += std::size_t(other.slots) * k;
-    }
+    for_each_message(from, [&](int rank, int slots) {
+      check(MPI_Irecv(in, slots, m_type, rank, 0, m_raw, &m_requests.emplace_back()));
+      in += std::size_t(slots) * k;
+    });
+    for_each_message(to, [&](int rank, int slots) {
+      check(MPI_Isend(out, slots, m_type, rank, 0, m_raw, &m_requests.emplace_back()));
+      out += std::size_t(slots) * k;
+    });
+  }
+  template <class Work>
+  void for_each_message(const std::vector<Neighbour>& neighbours, const Work& work) const {
+    for (const Neighbour& other : neighbours)
+      for (std::int64_t begin = 0; begin < other.slots; begin += m_most_slots)
+        work(other.rank, static_cast<int>(std::min(m_most_slots, other.slots - begin)));
   }
   void make_type(int k) {
     forget_type();
@@ -135,15 +148,16 @@ class ImportMessages : public Messages<Scalar> {
   }
   static void check(int code) {
     if (code != MPI_SUCCESS)
-      throw std::runtime_error("MPI could not exchange entries of vectors: error " + std::to_string(code));
+      throw std::runtime_error("MPI could not exchange entries: error " + std::to_string(code));
   }
   void wait() {
     check(MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE));
     m_requests.clear();
   }
 
-  std::vector<Neighbour> m_to, m_from;
-  Teuchos::RCP<const Teuchos::Comm<int>> m_comm;
+  Comm m_comm;
+  Neighbours m_neighbours;
+  std::int64_t m_most_slots;
   MPI_Comm m_raw = MPI_COMM_NULL;
   MPI_Datatype m_type = MPI_DATATYPE_NULL;  ///< of a slot of m_k numbers
   int m_k = 0;
@@ -151,10 +165,10 @@ class ImportMessages : public Messages<Scalar> {
 };
 #else
 /// Without MPI there is one rank.
-template <class Scalar, class Import>
-class ImportMessages : public Messages<Scalar> {
+template <class Scalar>
+class NeighbourMessages : public Messages<Scalar> {
  public:
-  explicit ImportMessages(const Import&) {}
+  NeighbourMessages(const Comm&, const Neighbours&, std::int64_t = 0) {}
   void start(const Scalar*, Scalar*, int) override {}
   void finish() override {}
   void start_reverse(const Scalar*, Scalar*, int) override {}
@@ -176,64 +190,8 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
   const Import import(rows, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
       Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import.getExportLIDs()),
-      to_ints(import.getRemoteLIDs()), std::make_unique<ImportMessages<Scalar, Import>>(import));
-}
-
-/// Column c of a row becomes numbers(c).
-template <class Space>
-struct NumberColumns {
-  VectorView<const int, Space> columns;
-  VectorView<const std::int64_t, Space> numbers;
-  VectorView<std::int64_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { result(k) = numbers(columns(k)); }
-};
-
-/// The global numbers of a map's indices, ascending, and where each index's stands among them.
-template <class Map>
-std::pair<std::vector<std::int64_t>, std::vector<int>> sorted_numbers(const Map& map) {
-  std::vector<std::int64_t> sorted(map.getLocalNumElements());
-  std::vector<int> order(sorted.size()), places(sorted.size());
-  std::iota(order.begin(), order.end(), 0);
-  const auto numbers = map.getLocalElementList();
-  std::sort(order.begin(), order.end(), [&](int c, int d) { return numbers[c] < numbers[d]; });
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    sorted[k] = numbers[order[k]];
-    places[order[k]] = static_cast<int>(k);
-  }
-  return {sorted, places};
-}
-
-/// The rows of `a` whose numbers this rank gives, sorted by column. Entries stay where the matrix has them;
-/// of the columns their list is sorted on the host. Collective. \pre checked_numbers
-template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
-RemoteRows<Scalar, typename Node::execution_space> fetch_rows(
-    const typename Node::execution_space& space,
-    const Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>& a,
-    const std::vector<GlobalOrdinal>& numbers) {
-  using Space = typename Node::execution_space;
-  using Matrix = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
-  const auto map = map_of(numbers, *a.getRowMap());
-  // The same matrix on a graph that it does not own: Tpetra packs its rows on the device, where others are
-  // packed on the host, to which there is no access while a LocalMatrix views the values.
-  const auto source = Teuchos::rcp(new const Matrix(a.getCrsGraph(), a.getLocalMatrixDevice().values));
-  const Tpetra::Import<LocalOrdinal, GlobalOrdinal, Node> import(a.getRowMap(), map);
-  const auto fetched = Tpetra::importAndFillCompleteCrsMatrix<Matrix>(source, import, a.getDomainMap(), map);
-
-  const auto local = fetched->getLocalMatrixDevice();
-  const auto [sorted, places] = sorted_numbers(*fetched->getColMap());
-  const auto device_sorted = copied_to<Space>(sorted);
-  const auto device_places = copied_to<Space>(places);
-  const auto num_cols = static_cast<std::int64_t>(sorted.size());
-  const auto rows =
-      select_entries<Scalar, Space>(space, "prekond::tpetra::remote_rows", view_of<Scalar, Space>(local),
-                                    static_cast<std::int64_t>(numbers.size()), {}, device_places, num_cols);
-  const auto col_idxs =
-      allocate<Vector<std::int64_t, Space>>(space, "prekond::tpetra::remote_rows::col_idxs", rows.nnz());
-  Kokkos::parallel_for("prekond::tpetra::remote_rows::number",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, rows.nnz()),
-                       NumberColumns<Space>{rows.col_idxs, device_sorted, col_idxs});
-  space.fence("prekond::tpetra::remote_rows");  // what was fetched goes away
-  return {static_cast<std::int64_t>(numbers.size()), rows.row_ptrs, col_idxs, rows.values};
+      to_ints(import.getRemoteLIDs()),
+      std::make_unique<NeighbourMessages<Scalar>>(rows->getComm()->duplicate(), neighbours_of(import)));
 }
 
 }  // namespace prekond::tpetra::impl

@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The library that distributes the matrix and sends the messages: Tpetra, or PETSc where that is not there.
+#include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/matrix/csr_matrix.hpp>
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#ifdef PREKOND_PERF_TPETRA
+#include <prekond/adapters/tpetra_distributed.hpp>
+
+#include <Tpetra_Core.hpp>
+#else
+#include <prekond/adapters/petsc_distributed.hpp>
+
+#include <stdexcept>
+#endif
+
+namespace prekond::perf {
+
+/// Some rows of a matrix, consecutive ones of `num_global_rows`, in the host's memory.
+struct HostRows {
+  std::int64_t first = 0, num_global_rows = 0;
+  std::vector<std::size_t> row_ptrs{0};
+  std::vector<std::int64_t> col_idxs;
+  std::vector<double> values;
+  std::int64_t num_rows() const { return static_cast<std::int64_t>(row_ptrs.size()) - 1; }
+};
+
+#ifdef PREKOND_PERF_TPETRA
+/// MPI and Kokkos, from here to its end.
+using EngineScope = Tpetra::ScopeGuard;
+using EngineMap = Tpetra::Map<>;
+using EngineSpace = EngineMap::node_type::execution_space;
+inline const std::string engine_name = "Tpetra";
+
+/// Collective.
+inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
+  using Matrix = Tpetra::CrsMatrix<double>;
+  using Global = EngineMap::global_ordinal_type;
+  const auto map = Teuchos::rcp(new const EngineMap(static_cast<Tpetra::global_size_t>(rows.num_global_rows),
+                                                    static_cast<std::size_t>(rows.num_rows()), 0,
+                                                    Tpetra::getDefaultComm()));
+  const std::size_t n = static_cast<std::size_t>(rows.num_rows());
+  Teuchos::Array<std::size_t> lengths(rows.num_rows());
+  for (std::size_t i = 0; i < n; ++i)
+    lengths[static_cast<Teuchos::Ordinal>(i)] = rows.row_ptrs[i + 1] - rows.row_ptrs[i];
+  const auto a = Teuchos::rcp(new Matrix(map, lengths()));
+  std::vector<Global> cols;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::size_t begin = rows.row_ptrs[i], end = rows.row_ptrs[i + 1];
+    cols.assign(rows.col_idxs.begin() + static_cast<std::ptrdiff_t>(begin),
+                rows.col_idxs.begin() + static_cast<std::ptrdiff_t>(end));
+    a->insertGlobalValues(static_cast<Global>(rows.first) + static_cast<Global>(i),
+                          Teuchos::arrayViewFromVector(cols),
+                          Teuchos::ArrayView<const double>(rows.values.data() + begin, end - begin));
+  }
+  a->fillComplete();
+  return std::make_unique<tpetra::DistributedCrsMatrix<double, int, Global, EngineMap::node_type>>(
+      EngineSpace(), a);
+}
+#else
+/// MPI, PETSc and Kokkos, from here to its end.
+class EngineScope {
+ public:
+  EngineScope(int* argc, char*** argv) {
+    if (PetscInitialize(argc, argv, nullptr, nullptr)) throw std::runtime_error("PETSc does not start");
+    m_kokkos = std::make_unique<Kokkos::ScopeGuard>(*argc, *argv);
+  }
+  ~EngineScope() {
+    m_kokkos = nullptr;
+    PetscFinalize();
+  }
+  EngineScope(const EngineScope&) = delete;
+
+ private:
+  std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
+};
+using EngineSpace = Kokkos::DefaultExecutionSpace;
+inline const std::string engine_name = "PETSc";
+
+/// Collective.
+inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
+  const std::vector<PetscInt> row_ptrs(rows.row_ptrs.begin(), rows.row_ptrs.end()),
+      cols(rows.col_idxs.begin(), rows.col_idxs.end());
+  const auto n = static_cast<PetscInt>(rows.num_rows()), all = static_cast<PetscInt>(rows.num_global_rows);
+  petsc::impl::OwnedMat a;
+  petsc::check(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, n, n, all, all, row_ptrs.data(), cols.data(),
+                                         rows.values.data(), a.receive()));
+  return std::make_unique<petsc::DistributedAijMatrix<EngineSpace>>(EngineSpace(), a.get());
+}
+#endif
+
+/// How the messages go: what sends them, and the memory that they are sent from.
+inline std::string transport() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string library(text, static_cast<std::size_t>(length));
+  library = library.substr(0, library.find_first_of(",\n"));
+  return engine_name + ", " + library + ", from " +
+         (is_host_space<EngineSpace> ? "host memory" : "pinned host memory");
+}
+
+}  // namespace prekond::perf
