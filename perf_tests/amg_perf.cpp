@@ -4,6 +4,7 @@
 #include "krylov_problem.hpp"
 
 #include <prekond/krylov/solver.hpp>
+#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
@@ -15,11 +16,13 @@
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
 /// [--preconds=jacobi,fsai]
 /// [--rigid_body=true: the rigid body modes of elasticity3d, else constants] [--storages=full,single,half]
-/// [--theta=0.08] [--rtol=1e-6] [--repetitions=5].
+/// [--theta=0.02] [--rhs=random,a_ones: b = A 1, whose
+/// solution prolongators nearly have in their range] [--rtol=1e-6] [--repetitions=5].
 ///
-/// b = A 1. `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is
-/// not symmetric). Counters: iterations, `first_setup` (of this process's first object of the kind), `setup`,
-/// `again` (numeric with new values), `solve`, `application`, levels, operator and grid complexity.
+/// The right-hand side is random. `time` is that of the whole solve: a second setup with fresh objects, and
+/// CG (FGMRES where M is not symmetric). Counters: iterations, `first_setup` (of this process's first object
+/// of the kind), `setup`, `again` (numeric with new values), `solve`, `application`, levels, operator and
+/// grid complexity.
 namespace {
 
 using namespace prekond;
@@ -40,6 +43,13 @@ MultiVector<double, Space> coordinates(std::int64_t num_rows) {
         x(k, 2) = double(k / (size * size) + 1);
       });
   return x;
+}
+
+void fill_random(const Vector<double, Space>& b) {
+  Kokkos::parallel_for(
+      "perf::random", Kokkos::RangePolicy<Space>(Space(), 0, b.extent(0)), KOKKOS_LAMBDA(std::int64_t i) {
+        b(i) = 2 * impl::unit_interval(impl::counter_hash(1, std::uint64_t(i))) - 1;
+      });
 }
 
 struct Case {
@@ -110,10 +120,11 @@ void register_all(int& argc, char** argv) {
   const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full"));
   const bool elastic = spec.rfind("elasticity3d", 0) == 0;
   const bool rigid = elastic && perf::take_flag(argc, argv, "rigid_body", "true") == "true";
-  const double theta = std::stod(perf::take_flag(argc, argv, "theta", "0.08"));
+  const double theta = std::stod(perf::take_flag(argc, argv, "theta", "0.02"));
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const auto problem = perf::make_problem(spec);
+  if (perf::take_flag(argc, argv, "rhs", "random") == "random") fill_random(problem->b);
   const auto source = std::make_shared<Source>(problem->a);
   const auto modes = std::make_shared<MultiVector<double, Space>>();
   Kokkos::push_finalize_hook([modes] { *modes = {}; });

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
@@ -39,13 +40,14 @@ struct AmgOptions {
   static constexpr const char* default_smoother = "chebyshev";
 
   AmgProlongator prolongator = AmgProlongator::smoothed;
-  double theta = 0.08;
+  double theta = 0.02;
   double theta_decay = 0.5;
   double prolongator_damping = 4.0 / 3;
   int unknowns_per_node = 0;
   int max_levels = 25;
   int coarse_size = 256;
-  MethodChoice smoother = {default_smoother, {{"degree", OptionValue(std::int64_t(2))}}};
+  MethodChoice smoother = {
+      default_smoother, {{"degree", OptionValue(std::int64_t(2))}, {"eigenvalue_ratio", OptionValue(7.0)}}};
   double smoother_damping = 0;
   int pre_sweeps = 1;
   int post_sweeps = 1;
@@ -56,10 +58,20 @@ struct AmgOptions {
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
-  void resolve() const;
+  void resolve() const {
+    if (pre_sweeps + post_sweeps == 0)
+      throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
+    refuse_growing_pattern(name, reuse);
+  }
 
   /// M is symmetric where the smoother is and is applied as often before as after.
-  Properties properties() const;
+  Properties properties() const {
+    Properties result = smoother_properties<>(smoother);
+    if (prolongator == AmgProlongator::smoothed) result.needs_spd = true;
+    if (pre_sweeps != post_sweeps) result.symmetry = Symmetry::nonsymmetric;
+    result.factors_in_order = false;  // of each level, whose rows aggregation has chosen
+    return result;
+  }
 
   template <class Visitor>
   void describe(Visitor& visit) {

@@ -33,20 +33,6 @@ Properties smoother_properties(const MethodChoice& choice) {
   return configurator->properties();
 }
 
-void AmgOptions::resolve() const {
-  if (pre_sweeps + post_sweeps == 0)
-    throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
-  refuse_growing_pattern(name, reuse);
-}
-
-Properties AmgOptions::properties() const {
-  Properties result = smoother_properties<>(smoother);
-  if (prolongator == AmgProlongator::smoothed) result.needs_spd = true;
-  if (pre_sweeps != post_sweeps) result.symmetry = Symmetry::nonsymmetric;
-  result.factors_in_order = false;
-  return result;
-}
-
 template <class Scalar, class Space>
 Amg<Scalar, Space>::Amg(const AmgOptions& options) : m_options(resolved(options)) {}
 
