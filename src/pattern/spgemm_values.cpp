@@ -52,7 +52,8 @@ struct SumRowsByThread {
   }
 
   KOKKOS_FUNCTION void do_row(std::size_t* place, std::int64_t i) const {
-    const auto& [a, b, c] = product;
+    const auto &a = product.a, &b = product.b;
+    const auto& c = product.c;
     for (std::size_t p = c.row_ptrs(i); p < c.row_ptrs(i + 1); ++p) {
       place[c.col_idxs(p)] = p;
       c.values(p) = Scalar(0);
@@ -107,12 +108,13 @@ struct SumRowsByTeam {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   Product<Scalar, Space> product;
+  CsrGraphView<Space> pattern;  ///< C's
   VectorView<const int, Space> rows;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const auto& [a, b, c] = product;
+    const auto &a = product.a, &b = product.b;
+    const auto& c = product.c;
     const int i = rows(team.league_rank());
-    const CsrGraphView<Space> pattern(c);
     const std::size_t begin = c.row_ptrs(i), length = c.row_ptrs(i + 1) - begin;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, length),
                          [&](std::size_t p) { c.values(begin + p) = Scalar(0); });
@@ -137,7 +139,7 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
     using Kernel = SumRowsByTeam<Scalar, Space>;
     Kokkos::parallel_for("prekond::spgemm::sum_long_rows",
                          typename Kernel::Policy(space, static_cast<int>(bin.count), Kokkos::AUTO, 32),
-                         Kernel{product, rows});
+                         Kernel{product, CsrGraphView<Space>(product.c), rows});
     return;
   }
   using Kernel = SumRowsByVector<Scalar, Space, Lanes>;

@@ -44,6 +44,7 @@ struct FilterValues {
   using Level = NativeVectorLevel<Space, Member, Lanes>;
   CsrView<Scalar, Space> a;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
+  CsrGraphView<Space> of_a, of_f;  ///< their patterns
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t i = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
@@ -56,7 +57,6 @@ struct FilterValues {
   }
 
   KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
-    const CsrGraphView<Space> of_a(a), of_f(f);
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
     level.region([&](int lane) {
       for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += Level::width) {
@@ -91,9 +91,10 @@ struct RowNorm {
 template <class Scalar, class Space>
 struct MakeSmoothing {
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
+  CsrGraphView<Space> of_f;
   double omega;
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    const double diagonal = f.values(CsrGraphView<Space>(f).first_from(i, i));
+    const double diagonal = f.values(of_f.first_from(i, i));
     const double factor = omega / diagonal;
     const bool usable = diagonal > 0 && Kokkos::isfinite(factor);
     for (std::size_t k = f.row_ptrs(i); k < f.row_ptrs(i + 1); ++k) {
@@ -150,12 +151,12 @@ SmoothingMatrix<Scalar, Space> smoothing_matrix(const Space& space, const CsrVie
   result.s = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
               allocate<Vector<Scalar, Space>>(space, "prekond::amg::smoothing_matrix", pattern.nnz())};
   if (pattern.nnz() / pattern.num_rows < 12)
-    filter_values<8>(space, FilterValues<Scalar, Space, 8>{a, result.s});
+    filter_values<8>(space, FilterValues<Scalar, Space, 8>{a, result.s, a, result.s});
   else
-    filter_values<32>(space, FilterValues<Scalar, Space, 32>{a, result.s});
+    filter_values<32>(space, FilterValues<Scalar, Space, 32>{a, result.s, a, result.s});
   result.lambda = largest_eigenvalue<Scalar, Space>(space, result.s);
   Kokkos::parallel_for("prekond::amg::smoothing_matrix", Rows<Space>(space, 0, pattern.num_rows),
-                       MakeSmoothing<Scalar, Space>{result.s, damping / result.lambda});
+                       MakeSmoothing<Scalar, Space>{result.s, result.s, damping / result.lambda});
   return result;
 }
 
