@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "testing/host_matrix.hpp"
+#include "testing/host_graph.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_spgemm.hpp"
@@ -14,28 +14,10 @@
 
 #include "pattern/spgemm_row.hpp"
 
-#include <random>
 #include <string>
 
 namespace prekond::testing {
 namespace {
-
-template <class Scalar>
-HostMatrix<Scalar> random_entries(int rows, int cols, double density, unsigned seed) {
-  std::mt19937 random(seed);
-  HostMatrix<Scalar> a;
-  a.num_rows = rows;
-  a.num_cols = cols;
-  for (int i = 0; i < rows; ++i) {
-    for (int j = 0; j < cols; ++j) {
-      if (double(random()) >= density * 0x1p32) continue;
-      a.col_idxs.push_back(j);
-      a.values.push_back(Scalar(double(random()) / 0x1p31 - 1));
-    }
-    a.row_ptrs.push_back(a.nnz());
-  }
-  return a;
-}
 
 template <class Scalar>
 struct Factors {

@@ -42,7 +42,7 @@ struct AmgOptions {
   AmgProlongator prolongator = AmgProlongator::smoothed;
   double theta = 0.02;
   double theta_decay = 0.5;
-  double prolongator_damping = 4.0 / 3;
+  double prolongator_damping = 1.3333;
   int unknowns_per_node = 0;
   int max_levels = 25;
   int coarse_size = 256;
@@ -83,7 +83,7 @@ struct AmgOptions {
           "nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||)");
     visit("theta_decay", theta_decay, 0.0, 1.0, "factor of theta from a level to the next coarser one");
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
-          "of smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is the optimum for the upper "
+          "of smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for the upper "
           "three quarters of the spectrum");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
           "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1");
@@ -97,7 +97,9 @@ struct AmgOptions {
     visit("cycle", cycle, {{"v", AmgCycle::v}, {"w", AmgCycle::w}}, "v: each coarser level once; w: twice");
     visit("storage", storage, storage_choices(),
           "precision in which A and the prolongators of all levels are kept and applied");
-    describe_storage_format(visit, storage_format);
+    visit("storage_format", storage_format, stored_format_choices(),
+          "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
+          "matrices");
     visit("reuse", reuse, reuse_choices(),
           "of a later numeric phase: pattern keeps the aggregates and all patterns, none finds them anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
@@ -122,12 +124,13 @@ struct AmgOptions {
 ///    there (Q); the R of that factorisation are the coarse level's near null space. Without vectors from the
 ///    user (MatrixSource::set_near_null_space) they are the constants, one an unknown of a node;
 /// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
-/// coupled,
-///    which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the largest
-///    eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q;
+///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the
+///    largest eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q;
 /// 5. A_c = P^T (A P), two sparse products, see spgemm.
-/// Until a level has coarse_size rows, nothing is aggregated any more, or max_levels is reached: where the
-/// last level is larger than coarse_size, its smoother solves it, and a note says so.
+/// Until a level has coarse_size rows, nothing is aggregated any more,
+/// or max_levels is reached: where the last level is larger than coarse_size, its smoother solves it, and a
+/// note says so. For the dense inverse the diagonal is made 16 n epsilon times larger: what is singular but
+/// for rounding then has a positive definite one.
 ///
 /// Of an aggregate on which the near null space has a smaller rank than vectors, columns of Q are zero, and
 /// the coarse matrix has 1 on the diagonal there. Nodes without strong neighbours are in no aggregate: the
@@ -164,6 +167,7 @@ class Amg : public MatrixPreconditioner<Scalar, Space> {
  protected:
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
+  void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
@@ -171,6 +175,7 @@ class Amg : public MatrixPreconditioner<Scalar, Space> {
   AmgOptions m_options;
   std::unique_ptr<const impl::amg::Hierarchy<Scalar, Space>> m_hierarchy;
   std::uint64_t m_pattern = 0;  ///< fingerprint of the one that it was found in
+  bool m_was_empty = false;     ///< a numeric phase without rows was done
 };
 
 }  // namespace prekond

@@ -52,6 +52,13 @@ void Amg<Scalar, Space>::symbolic_step(const Space&, const matrix_source& source
     throw InputError("amg: " + std::to_string(source.num_rows()) + " rows are not nodes of " +
                      std::to_string(unknowns) + " unknowns each (unknowns_per_node)");
   m_hierarchy = nullptr;
+  m_was_empty = false;
+}
+
+template <class Scalar, class Space>
+void Amg<Scalar, Space>::numeric_without_rows(const Space&, const matrix_source&, Report& report) {
+  report.pattern_kept = m_was_empty && m_options.reuse == Reuse::pattern;
+  m_was_empty = true;
 }
 
 /// The smoothers of a hierarchy before are set up again, so that it is gone where this fails.

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace prekond::impl::amg {
 namespace {
@@ -48,6 +49,18 @@ struct SetDeadUnknowns {
   }
 };
 
+/// The coarsest matrix of a singular one is singular but for rounding, of either sign: a_ii becomes a_ii
+/// (1 + shift).
+template <class Scalar, class Space>
+struct ShiftDiagonal {
+  Matrix<Scalar, Space> a;
+  Scalar shift;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
+      if (a.col_idxs(k) == i) a.values(k) += shift * a.values(k);
+  }
+};
+
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
@@ -62,6 +75,19 @@ Matrix<Scalar, Space> product(const Space& space, const Matrix<Scalar, Space>& a
       allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", known->nnz()));
   spgemm_values<Scalar, Space>(space, a, b, c);
   return c;
+}
+
+/// A with a diagonal that is 16 n epsilon times larger.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> shifted(const Space& space, const Matrix<Scalar, Space>& a) {
+  const Matrix<Scalar, Space> result(
+      a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs,
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::shifted::values", a.nnz()));
+  Kokkos::deep_copy(space, result.values, a.values);
+  const Scalar shift = Scalar(16) * std::numeric_limits<Scalar>::epsilon() * Scalar(a.num_rows);
+  Kokkos::parallel_for("prekond::amg::shift_diagonal", Rows<Space>(space, 0, a.num_rows),
+                       ShiftDiagonal<Scalar, Space>{result, shift});
+  return result;
 }
 
 template <class Scalar, class Space>
@@ -185,8 +211,10 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
 /// What applications read.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level) const {
-  const StoredAs as(m_options.storage, m_options.storage_format);
-  level.a = StoredMatrix<Scalar, Space>(space, level.matrix, as);
+  const StoredAs as(m_options.storage, MatrixFormat::automatic);
+  const bool is_finest = &level == &m_levels.front();
+  level.a = StoredMatrix<Scalar, Space>(
+      space, level.matrix, is_finest ? StoredAs(m_options.storage, m_options.storage_format) : as);
   if (level.transfer.prolongator.num_rows == 0) return;
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
@@ -197,7 +225,9 @@ void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, S
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
   level.smoother = old ? old->smoother : create_preconditioner<Scalar, Space>(choice.name, choice.options);
-  MatrixSource<Scalar, Space> source(level.matrix);
+  const Matrix<Scalar, Space> matrix =
+      level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : level.matrix;
+  MatrixSource<Scalar, Space> source(matrix);
   source.set_unknowns_per_node(level.unknowns);
   level.smoother->numeric(space, source);
   const Breakdowns& found = level.smoother->report().breakdowns;
