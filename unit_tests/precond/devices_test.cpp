@@ -305,7 +305,11 @@ TEST(Devices, MannerOfSpaces) {
   EXPECT_EQ(impl::devices::manner_of<Kokkos::OpenMP>(), Manner::threads);
 #endif
 #ifdef KOKKOS_ENABLE_SERIAL
+#ifdef KOKKOS_ENABLE_ATOMICS_BYPASS
+  EXPECT_EQ(impl::devices::manner_of<Kokkos::Serial>(), Manner::in_sequence);
+#else
   EXPECT_EQ(impl::devices::manner_of<Kokkos::Serial>(), Manner::threads);
+#endif
 #endif
 }
 

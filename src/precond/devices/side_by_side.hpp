@@ -25,8 +25,8 @@ enum class Manner {
 /// How to serve instances of a space.
 ///
 /// - OpenMP and Serial: Kokkos locks an instance while a kernel runs on it, so that several threads may
-/// launch
-///   on the same one or on different ones.
+///   launch on the same one or on different ones. Not where Kokkos was built for Serial alone, without
+///   atomics (KOKKOS_ENABLE_ATOMICS_BYPASS): threads would lose count of a view's users.
 /// - Devices: `turns`. Kokkos 4.6 to 5.2 keep what the driver says of a kernel in one table for each kernel,
 ///   with an entry a device, and write it without a lock when the kernel is launched on a device for the
 ///   first time (CUDA, get_cuda_kernel_func_attributes): two threads must not do so at once. One after
@@ -35,6 +35,9 @@ enum class Manner {
 /// - Others (Threads, HPX) launch from one thread only.
 template <class Space>
 Manner manner_of() {
+#ifdef KOKKOS_ENABLE_ATOMICS_BYPASS
+  return Manner::in_sequence;
+#endif
   if constexpr (!is_host_space<Space>) return Manner::turns;
   const std::string name = Space::name();
   return name == "OpenMP" || name == "Serial" ? Manner::threads : Manner::in_sequence;
