@@ -14,15 +14,13 @@
 
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
-/// [--preconds=jacobi,fsai]
-/// [--rigid_body=true: the rigid body modes of elasticity3d, else constants] [--storages=full,single,half]
-/// [--theta=0.02] [--rhs=random,a_ones: b = A 1, whose
-/// solution prolongators nearly have in their range] [--rtol=1e-6] [--repetitions=5].
+/// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
+/// [--storages=full,single,half] [--theta=0.02] [--rtol=1e-6] [--repetitions=5]
+/// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 ///
-/// The right-hand side is random. `time` is that of the whole solve: a second setup with fresh objects, and
-/// CG (FGMRES where M is not symmetric). Counters: iterations, `first_setup` (of this process's first object
-/// of the kind), `setup`, `again` (numeric with new values), `solve`, `application`, levels, operator and
-/// grid complexity.
+/// `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is not
+/// symmetric). Counters: iterations, `first_setup` (of this process's first object of the kind), `setup`,
+/// `again` (numeric of the same object), `solve`, `application`, levels, operator and grid complexity.
 namespace {
 
 using namespace prekond;

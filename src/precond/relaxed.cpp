@@ -7,6 +7,7 @@
 #include <prekond/precond/relaxed.hpp>
 
 #include "instantiate.hpp"
+#include "precond/common/first_columns.hpp"
 
 #include <stdexcept>
 
@@ -56,16 +57,6 @@ struct RelaxedWorkspace : Workspace {
 };
 
 }  // namespace impl::relaxed
-
-namespace {
-
-/// The first columns of a block of vectors.
-template <class Scalar, class Space>
-MultiVectorView<Scalar, Space> first_columns(const MultiVector<Scalar, Space>& vectors, std::size_t count) {
-  return MultiVectorView<Scalar, Space>(vectors.data(), vectors.extent(0), count);
-}
-
-}  // namespace
 
 template <class Scalar, class Space>
 Relaxed<Scalar, Space>::Relaxed(std::shared_ptr<Inner> inner, const RelaxedOptions& options)
@@ -170,8 +161,8 @@ void Relaxed<Scalar, Space>::apply_step(const Space& space, MultiVectorView<cons
   if (static_cast<std::int64_t>(own.residual.extent(0)) != this->num_rows())
     throw std::logic_error(name() + ": the workspace was made for " + std::to_string(own.residual.extent(0)) +
                            " rows, and there are " + std::to_string(this->num_rows()));
-  const auto residual = first_columns<Scalar, Space>(own.residual, x.extent(1));
-  const auto correction = first_columns<Scalar, Space>(own.correction, x.extent(1));
+  const auto residual = impl::first_columns<Scalar, Space>(own.residual, x.extent(1));
+  const auto correction = impl::first_columns<Scalar, Space>(own.correction, x.extent(1));
   const Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>> rows(space, 0, this->num_rows());
   m_inner->apply(space, x, y, *own.inner);
   for (int step = 0; step < m_options.steps; ++step) {

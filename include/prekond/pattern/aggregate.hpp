@@ -33,7 +33,7 @@ struct Aggregates {
 ///
 /// \throws InputError where a round decides nothing, which happens to nonsymmetric graphs alone
 ///
-/// Source: Kelley, Rajamanickam, IPDPS 2022, algorithm 1.
+/// Source: Kelley, Rajamanickam, IPDPS 2022.
 template <class Space>
 Vector<int, Space> maximal_independent_set2(const Space& space,
                                             const std::type_identity_t<CsrGraphView<Space>>& graph);
@@ -53,7 +53,7 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 /// is left after phase 2, once read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows
 /// left after phase 2, and the result. Fences once a round.
 ///
-/// Source: Kelley, Rajamanickam, IPDPS 2022, algorithm 3.
+/// Source: Kelley, Rajamanickam, IPDPS 2022.
 template <class Space>
 Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph);
 

@@ -46,7 +46,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
 /// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
 /// lanes, which find its columns by a hash table there; one of more than 2048 entries by a team in place,
 /// with a binary search; on the host by a thread with an array of B's columns. Memory: an int a row, on the
-/// host one a column of B and thread. Fences to count rows by their length. The same bits whatever the
+/// host 8 bytes a column of B and thread. Fences to count rows by their length. The same bits whatever the
 /// threads.
 ///
 /// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0

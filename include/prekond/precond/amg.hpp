@@ -91,7 +91,7 @@ struct AmgOptions {
     visit("coarse_size", coarse_size, 1, 10000, "a level of no more rows is solved by its dense inverse");
     visit("smoother_damping", smoother_damping, 0.0, 2.0,
           "omega of x <- x + omega M^-1 (b - A x); 0: 4/3 over the largest eigenvalue of M^-1 A, by Lanczos, "
-          "at most 1; where M is not symmetric 1");
+          "at most 1; of polynomials, multicolor_ssor and where M is not symmetric 1");
     visit("pre_sweeps", pre_sweeps, 0, 1000, "sweeps of the smoother before the coarser level");
     visit("post_sweeps", post_sweeps, 0, 1000, "and after it; as many, for a symmetric M");
     visit("cycle", cycle, {{"v", AmgCycle::v}, {"w", AmgCycle::w}}, "v: each coarser level once; w: twice");
@@ -146,6 +146,10 @@ struct AmgOptions {
 /// report's `levels` has rows, entries and times of each.
 ///
 /// Columns >= num_rows (of other ranks) are skipped.
+///
+/// The smoothers of an earlier numeric phase are set up again: where a later one fails there is nothing to
+/// apply until one has succeeded. Lanczos's method looks for the damping of a symmetric smoother whatever A
+/// is: for A that is not symmetric positive definite give smoother_damping.
 ///
 /// Breakdown: what the smoothers and the coarsest level's inverse count.
 ///

@@ -10,6 +10,7 @@
 #include "precond/amg/hierarchy.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 namespace prekond {
 
@@ -72,8 +73,10 @@ void Amg<Scalar, Space>::numeric_step(const Space& space, const matrix_source& s
   if (wanted && !keep)
     report.notes.push_back(
         "numeric was given another pattern than before: aggregates and patterns were found anew");
-  m_hierarchy = std::make_unique<impl::amg::Hierarchy<Scalar, Space>>(space, m_options, source,
-                                                                      keep ? before.get() : nullptr, report);
+  auto hierarchy = std::make_unique<impl::amg::Hierarchy<Scalar, Space>>(
+      space, m_options, source, keep ? before.get() : nullptr, report);
+  hierarchy->release();
+  m_hierarchy = std::move(hierarchy);
   m_pattern = pattern;
   report.pattern_kept = keep;
 }

@@ -4,6 +4,7 @@
 #include "precond/amg/hierarchy.hpp"
 
 #include "instantiate.hpp"
+#include "precond/common/first_columns.hpp"
 
 namespace prekond::impl::amg {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// y = factor x + beta y; where beta is 0, y is not read.
+/// y = factor x, or y + factor x. x and y may be the same.
 template <class Scalar, class Space>
 struct Combine {
   Scalar factor;
@@ -28,12 +29,6 @@ void combine(const Space& space, Scalar factor, MultiVectorView<const Scalar, Sp
              MultiVectorView<Scalar, Space> y) {
   Kokkos::parallel_for("prekond::amg::combine", Rows<Space>(space, 0, static_cast<std::int64_t>(y.extent(0))),
                        Combine<Scalar, Space>{factor, x, add, y});
-}
-
-/// The first columns of a block of vectors.
-template <class Scalar, class Space>
-MultiVectorView<Scalar, Space> first_columns(const MultiVector<Scalar, Space>& vectors, std::size_t count) {
-  return MultiVectorView<Scalar, Space>(vectors.data(), vectors.extent(0), count);
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 namespace prekond::impl::amg {
 namespace {
@@ -29,6 +30,13 @@ struct HierarchyTuning {
   static constexpr double boost = 1.1;
   static constexpr double damping = 4.0 / 3;
 };
+
+/// Smoothers whose I - M^-1 A has its spectrum in (-1, 1) by their making: an eigenvalue to damp them by is
+/// not looked for, which would take ten more applications and products.
+bool converges_alone(const std::string& name) {
+  static const std::set<std::string> names = {"chebyshev", "ls_polynomial", "neumann", "multicolor_ssor"};
+  return names.count(name) > 0;
+}
 
 template <class Scalar, class Space>
 struct IsOwnColumn {
@@ -247,7 +255,7 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
   level.omega = m_options.smoother_damping;
   if (level.omega > 0) return;
   level.omega = 1;
-  if (!level.smoother->is_symmetric()) return;
+  if (!level.smoother->is_symmetric() || converges_alone(level.smoother->name())) return;
   const LanczosResult found =
       lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(level.matrix), level.smoother.get(),
                              {.steps = HierarchyTuning::lanczos_steps});
@@ -261,15 +269,39 @@ void Hierarchy<Scalar, Space>::set_coarsest(const Space& space, Level<Scalar, Sp
                                             const Level<Scalar, Space>* old, Report& report) const {
   level.is_exact = level.num_rows() <= m_options.coarse_size;
   if (!level.is_exact) {
-    report.notes.push_back("the coarsest level has " + std::to_string(level.num_rows()) +
-                           " rows, more than coarse_size = " + std::to_string(m_options.coarse_size) +
-                           ", as no coarser one was worth its cost: the smoother solves it");
+    report.notes.push_back(
+        "the coarsest level has " + std::to_string(level.num_rows()) +
+        " rows, more than coarse_size = " + std::to_string(m_options.coarse_size) +
+        ": no coarser one was worth its cost, or max_levels was reached. Its smoother solves it");
     return set_smoother(space, level, old, report);
   }
   const MethodChoice dense{
       "block_jacobi",
       {{"num_blocks", OptionValue(std::int64_t(1))}, {"partition", OptionValue(std::string("rows"))}}};
   set_up_method(space, level, dense, old, report);
+}
+
+/// The patterns of P and A_c are those of what is applied.
+template <class Scalar, class Space>
+std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
+  if (m_options.reuse == Reuse::none) return 0;
+  return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
+         static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
+}
+
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::release() {
+  for (Level<Scalar, Space>& level : m_levels) {
+    Transfer<Scalar, Space>& transfer = level.transfer;
+    level.matrix.values = {};
+    transfer.prolongator.values = {};
+    transfer.restriction = {};
+    transfer.coarse.values = {};
+    if (m_options.reuse == Reuse::none) {
+      transfer.q = {};
+      transfer.near_null_space = {};
+    }
+  }
 }
 
 template <class Scalar, class Space>
@@ -286,7 +318,8 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
   const double visits =
       std::pow(m_options.cycle == AmgCycle::w ? 2.0 : 1.0, double(report.levels.size()) - 1);
   report.nnz += level.a.nnz() + 2 * level.transfer.p.nnz() + own.nnz;
-  report.bytes += level.a.bytes() + level.transfer.p.bytes() + level.transfer.r.bytes() + own.bytes;
+  report.bytes += level.a.bytes() + level.transfer.p.bytes() + level.transfer.r.bytes() + own.bytes +
+                  kept_for_reuse(level.transfer);
   report.numeric_flops += own.numeric_flops;
   report.apply_flops +=
       visits * (sweeps * own.apply_flops + (level.is_exact ? 0 : 2 * sweeps * double(level.a.nnz())) +

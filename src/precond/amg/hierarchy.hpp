@@ -41,7 +41,7 @@ template <class Scalar, class Space>
 struct LevelVectors {
   MultiVector<Scalar, Space> b, x;        ///< of all levels but the finest
   MultiVector<Scalar, Space> residual;    ///< scaled by omega for the smoother
-  MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add, and of a second visit
+  MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add
   std::unique_ptr<Workspace> smoother;
 };
 
@@ -60,6 +60,10 @@ class Hierarchy {
   /// `before`: a hierarchy whose patterns are kept, and whose smoothers are set up again; null: all is found.
   Hierarchy(const Space& space, const AmgOptions& options, const Source& source, const Hierarchy* before,
             Report& report);
+
+  /// Forgets the values that only the setup reads: where a level is stored in another format or precision
+  /// than rows in full, they would be there twice.
+  void release();
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
 
@@ -94,6 +98,7 @@ class Hierarchy {
                     Report& report) const;
   void set_coarsest(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
                     Report& report) const;
+  std::int64_t kept_for_reuse(const Transfer<Scalar, Space>& transfer) const;
   void file(const Level<Scalar, Space>& level, double seconds, Report& report) const;
 
   void cycle(const Space& space, std::size_t level, ConstView b, View x,
