@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
+#include "kernel_times.hpp"
 #include "krylov_problem.hpp"
 
 #include <prekond/krylov/solver.hpp>
@@ -17,6 +18,7 @@
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
 /// [--storages=full,single,half] [--theta=0.02] [--rtol=1e-6] [--repetitions=5]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
+/// [--kernels=true: prints the times of the kernels of a setup and of an application, each fenced]
 ///
 /// `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is not
 /// symmetric). Counters: iterations, `first_setup` (of this process's first object of the kind), `setup`,
@@ -61,6 +63,27 @@ OptionMap smoother_options(const std::string& smoother) {
   if (smoother == "chebyshev") return {};
   if (smoother == "isai") return {{"smoother", smoother}, {"smoother.kind", std::string("spd")}};
   return {{"smoother", smoother}};
+}
+
+/// Of the second setup, and of the second application.
+void print_kernels(const perf::Problem& problem, const Source& source, const Case& of) {
+  const Space space;
+  create_preconditioner<double, Space>(of.name, of.options)->numeric(space, source);
+  auto method = create_preconditioner<double, Space>(of.name, of.options);
+  {
+    const perf::KernelTimes times;
+    method->numeric(space, source);
+    times.print("a setup");
+  }
+  const auto workspace = method->make_workspace(space, 1);
+  const auto apply = [&] {
+    method->apply(space, as_multivector(VectorView<const double, Space>(problem.b)),
+                  as_multivector(problem.x), *workspace);
+  };
+  apply();
+  const perf::KernelTimes times;
+  apply();
+  times.print("an application");
 }
 
 double solve(benchmark::State& state, const perf::Problem& problem, const Source& source, const Case& of,
@@ -121,6 +144,7 @@ void register_all(int& argc, char** argv) {
   const double theta = std::stod(perf::take_flag(argc, argv, "theta", "0.02"));
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
+  const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto problem = perf::make_problem(spec);
   if (perf::take_flag(argc, argv, "rhs", "random") == "random") fill_random(problem->b);
   const auto source = std::make_shared<Source>(problem->a);
@@ -132,6 +156,7 @@ void register_all(int& argc, char** argv) {
     source->set_near_null_space(*modes);
   }
   const auto add = [&](const std::string& label, const Case& of) {
+    if (kernels) std::printf("%s\n", label.c_str()), print_kernels(*problem, *source, of);
     perf::add("amg/" + spec + "/" + label, repetitions,
               [=](benchmark::State& state) { return solve(state, *problem, *source, of, rtol); });
   };
