@@ -92,7 +92,8 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 }
 
 template <class Space>
-Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph) {
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph,
+                            bool second_set) {
   using namespace impl::aggregation;
   const std::int64_t n = graph.num_rows;
   Aggregates<Space> result;
@@ -103,10 +104,11 @@ Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGr
   {
     IndependentSet<Space> set(space, graph);
     const auto rows = impl::RowTeams<Space>::policy(space, n, graph.nnz());
-    for (const int fewest : {1, 2}) {  // neighbours of the roots of phase 1, and of phase 2
+    for (const int phase : {1, 2}) {  // roots have at least as many neighbours
+      if (phase == 2 && !second_set) break;
       result.rounds += set.find(space, result.part);
       Kokkos::parallel_for("prekond::aggregate::form", rows,
-                           FormAggregates<Space>{graph, set.words(), fewest, result.part, size});
+                           FormAggregates<Space>{graph, set.words(), phase, result.part, size});
     }
     space.fence("prekond::aggregate::formed");  // the words go away
   }
@@ -117,7 +119,7 @@ Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGr
 
 #define PREKOND_AGGREGATE(Space)                                                                         \
   template Vector<int, Space> maximal_independent_set2<Space>(const Space&, const CsrGraphView<Space>&); \
-  template Aggregates<Space> aggregate<Space>(const Space&, const CsrGraphView<Space>&);
+  template Aggregates<Space> aggregate<Space>(const Space&, const CsrGraphView<Space>&, bool);
 PREKOND_INSTANTIATE_SPACES(PREKOND_AGGREGATE)
 
 }  // namespace prekond

@@ -15,13 +15,13 @@ namespace {
 template <class Space>
 struct RowPlaces {
   CsrGraphView<Space> blocks;
-  int block_size;
+  int block_rows, block_cols;
   bool lower;
 
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t row) const {
-    const std::int64_t k = row / block_size;
-    const std::size_t all = (blocks.row_ptrs(k + 1) - blocks.row_ptrs(k)) * block_size;
-    return lower ? all - block_size + static_cast<std::size_t>(row % block_size) + 1 : all;
+    const std::int64_t k = row / block_rows;
+    const std::size_t all = (blocks.row_ptrs(k + 1) - blocks.row_ptrs(k)) * block_cols;
+    return lower ? all - block_cols + static_cast<std::size_t>(row % block_rows) + 1 : all;
   }
 };
 
@@ -30,31 +30,31 @@ template <class Space>
 struct FillRows {
   using Rows = impl::RowTeams<Space>;
   CsrGraphView<Space> blocks;
-  int block_size;
+  int block_rows, block_cols;
   std::int64_t num_rows;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{num_rows}.for_each_row(team, [&](std::int64_t row) {
-      const std::size_t from = blocks.row_ptrs(row / block_size), to = row_ptrs(row);
+      const std::size_t from = blocks.row_ptrs(row / block_rows), to = row_ptrs(row);
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(row_ptrs(row + 1) - to)),
                            [&](int e) {
-                             const int block = e / block_size;
+                             const int block = e / block_cols;
                              col_idxs(to + static_cast<std::size_t>(e)) =
-                                 blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_size +
-                                 (e - block * block_size);
+                                 blocks.col_idxs(from + static_cast<std::size_t>(block)) * block_cols +
+                                 (e - block * block_cols);
                            });
     });
   }
 };
 
 template <class Space>
-CsrGraph<Space> expand(const Space& space, const CsrGraphView<Space>& blocks, int b, bool lower,
-                       std::int64_t max_bytes) {
-  const std::int64_t n = blocks.num_rows * b;
-  const auto [row_ptrs, nnz] =
-      impl::scan_row_lengths<Space>(space, "prekond::rows_of_blocks", n, RowPlaces<Space>{blocks, b, lower});
+CsrGraph<Space> expand(const Space& space, const CsrGraphView<Space>& blocks, int block_rows, int block_cols,
+                       bool lower, std::int64_t max_bytes) {
+  const std::int64_t n = blocks.num_rows * block_rows;
+  const auto [row_ptrs, nnz] = impl::scan_row_lengths<Space>(
+      space, "prekond::rows_of_blocks", n, RowPlaces<Space>{blocks, block_rows, block_cols, lower});
   const auto bytes = static_cast<std::int64_t>((n + 1) * sizeof(std::size_t) + nnz * sizeof(int));
   if (bytes > max_bytes)
     throw InputError("the pattern by rows of blocks would have " + std::to_string(nnz) +
@@ -63,8 +63,8 @@ CsrGraph<Space> expand(const Space& space, const CsrGraphView<Space>& blocks, in
   const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::rows_of_blocks::col_idxs", nnz);
   Kokkos::parallel_for("prekond::rows_of_blocks::fill",
                        impl::RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                       FillRows<Space>{blocks, b, n, row_ptrs, col_idxs});
-  return {n, n, row_ptrs, col_idxs};
+                       FillRows<Space>{blocks, block_rows, block_cols, n, row_ptrs, col_idxs});
+  return {n, blocks.num_cols * block_cols, row_ptrs, col_idxs};
 }
 
 }  // namespace
@@ -72,18 +72,26 @@ CsrGraph<Space> expand(const Space& space, const CsrGraphView<Space>& blocks, in
 template <class Space>
 CsrGraph<Space> rows_of_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& blocks,
                                int block_size, std::int64_t max_bytes) {
-  return expand<Space>(space, blocks, block_size, false, max_bytes);
+  return expand<Space>(space, blocks, block_size, block_size, false, max_bytes);
+}
+
+template <class Space>
+CsrGraph<Space> rows_of_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& blocks,
+                               int block_rows, int block_cols, std::int64_t max_bytes) {
+  return expand<Space>(space, blocks, block_rows, block_cols, false, max_bytes);
 }
 
 template <class Space>
 CsrGraph<Space> lower_rows_of_blocks(const Space& space,
                                      const std::type_identity_t<CsrGraphView<Space>>& blocks, int block_size,
                                      std::int64_t max_bytes) {
-  return expand<Space>(space, blocks, block_size, true, max_bytes);
+  return expand<Space>(space, blocks, block_size, block_size, true, max_bytes);
 }
 
 #define PREKOND_BLOCK_ROWS(Space)                                                                     \
   template CsrGraph<Space> rows_of_blocks<Space>(const Space&, const CsrGraphView<Space>&, int,       \
+                                                 std::int64_t);                                       \
+  template CsrGraph<Space> rows_of_blocks<Space>(const Space&, const CsrGraphView<Space>&, int, int,  \
                                                  std::int64_t);                                       \
   template CsrGraph<Space> lower_rows_of_blocks<Space>(const Space&, const CsrGraphView<Space>&, int, \
                                                        std::int64_t);

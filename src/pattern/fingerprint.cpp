@@ -34,7 +34,28 @@ struct SumOfMixes {
   }
 };
 
+template <class Space>
+struct AnyDifference {
+  CsrGraphView<Space> a, b;
+  std::int64_t nnz;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, int& any) const {
+    if (k < nnz ? a.col_idxs(k) != b.col_idxs(k) : a.row_ptrs(k - nnz) != b.row_ptrs(k - nnz)) any = 1;
+  }
+};
+
 }  // namespace
+
+template <class Space>
+bool equal_patterns(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                    const std::type_identity_t<CsrGraphView<Space>>& b) {
+  if (a.num_rows != b.num_rows || a.num_cols != b.num_cols || a.nnz() != b.nnz()) return false;
+  int any = 0;
+  Kokkos::parallel_reduce(
+      "prekond::equal_patterns",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.nnz() + a.num_rows),
+      AnyDifference<Space>{a, b, a.nnz()}, Kokkos::Max<int>(any));
+  return any <= 0;
+}
 
 template <class Space>
 std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern) {
@@ -48,8 +69,9 @@ std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGrap
                    static_cast<std::uint64_t>(pattern.num_cols));
 }
 
-#define PREKOND_FINGERPRINT(Space) \
-  template std::uint64_t fingerprint<Space>(const Space&, const std::type_identity_t<CsrGraphView<Space>>&);
+#define PREKOND_FINGERPRINT(Space)                                                                           \
+  template std::uint64_t fingerprint<Space>(const Space&, const std::type_identity_t<CsrGraphView<Space>>&); \
+  template bool equal_patterns<Space>(const Space&, const CsrGraphView<Space>&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_FINGERPRINT)
 
 }  // namespace prekond

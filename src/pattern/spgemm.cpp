@@ -4,6 +4,7 @@
 #include <prekond/pattern/spgemm.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/product_rows.hpp"
 #include "pattern/row_search.hpp"
 
 #include <string>
@@ -27,10 +28,13 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
   if (a.num_cols != b.num_rows)
     throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
                      " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols));
-  if (a.nnz() > 0 && b.nnz() > 0)
-    return impl::row_search::search_rows<Space>(
-        space, "prekond::spgemm", a, b, impl::row_search::Part::product, 1, slab_bytes,
-        [&](std::size_t nnz) { check_size(a.num_rows, nnz, max_bytes); });
+  if (a.nnz() > 0 && b.nnz() > 0) {
+    const auto check = [&](std::size_t nnz) { check_size(a.num_rows, nnz, max_bytes); };
+    if constexpr (!is_host_space<Space>)
+      if (const auto found = impl::spgemm::pattern_in_scratch<Space>(space, a, b, check)) return *found;
+    return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
+                                                impl::row_search::Part::product, 1, slab_bytes, check);
+  }
   return {a.num_rows, b.num_cols,
           allocate_zero<Vector<std::size_t, Space>>(space, "prekond::spgemm::row_ptrs", a.num_rows + 1),
           Vector<int, Space>()};

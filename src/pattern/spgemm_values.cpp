@@ -21,6 +21,7 @@ using impl::spgemm::SumRow;
 struct SpgemmTuning {
   static constexpr int longest_in_scratch =
       2048;  ///< 16 bytes a column and 4 a bucket: 40 kB a row of doubles
+  static constexpr int longest_of_a_thread = 16;
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
@@ -82,6 +83,16 @@ void sum_rows_by_threads(const Space& space, const Product<Scalar, Space>& produ
 
 // ------------------------------------------------------------------------------------------------- device
 
+/// Short rows of C, by a thread each.
+template <class Scalar, class Space>
+struct SumShortRows {
+  Product<Scalar, Space> product;
+  VectorView<const int, Space> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    impl::spgemm::sum_short_row<SpgemmTuning::longest_of_a_thread>(product, rows(r));
+  }
+};
+
 /// Rows of C by vectors of lanes, one each.
 template <class Scalar, class Space, int Lanes>
 struct SumRowsByVector {
@@ -91,13 +102,13 @@ struct SumRowsByVector {
 
   Product<Scalar, Space> product;
   VectorView<const int, Space> rows;
-  int capacity;  ///< entries of the longest of them
+  int capacity;  ///< blocks of the longest of them
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
     if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
     using Row = SumRow<Scalar, Space>;
-    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity), 16);
+    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.block), 16);
     Row(product, scratch, capacity)(Level(team), rows(r));
   }
 };
@@ -142,9 +153,15 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
                          Kernel{product, CsrGraphView<Space>(product.c), rows});
     return;
   }
+  if (bin.longest <= SpgemmTuning::longest_of_a_thread && product.block == 1) {
+    Kokkos::parallel_for("prekond::spgemm::sum_short_rows",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
+                         SumShortRows<Scalar, Space>{product, rows});
+    return;
+  }
   using Kernel = SumRowsByVector<Scalar, Space, Lanes>;
-  const int capacity = std::max(bin.longest, 1);
-  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity);
+  const int capacity = std::max(bin.longest / product.block, 1);
+  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity, product.block);
   const int team = static_cast<int>(
       std::clamp<std::size_t>(SpgemmTuning::scratch_bytes / bytes, 1, SpgemmTuning::team_lanes / Lanes));
   typename Kernel::Policy policy(space, static_cast<int>((bin.count + team - 1) / team), team, Lanes);
@@ -154,8 +171,9 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
 
 template <int Lanes, class Scalar, class Space>
 void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
-  const RowBins<Space> bins =
-      bin_rows<Space>(space, product.c.row_ptrs, {16, 32, 64, 128, 256, 512, 1024, 2048});
+  const RowBins<Space> bins = bin_rows<Space>(
+      space, product.c.row_ptrs,
+      {SpgemmTuning::longest_of_a_thread, 32, 64, 128, 256, 512, 1024, SpgemmTuning::longest_in_scratch});
   for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
   space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
 }
@@ -164,13 +182,16 @@ void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
 
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
-                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c) {
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c, int block) {
+  if (block < 1 || b.num_cols % block != 0)
+    throw InputError("spgemm: " + std::to_string(b.num_cols) + " columns are not blocks of " +
+                     std::to_string(block));
   if (a.num_cols != b.num_rows || c.num_rows != a.num_rows || c.num_cols != b.num_cols)
     throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
                      " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols) + " into " +
                      std::to_string(c.num_rows) + " x " + std::to_string(c.num_cols));
   if (c.nnz() == 0) return;
-  const Product<Scalar, Space> product{a, b, c};
+  const Product<Scalar, Space> product{a, b, c, block};
   if constexpr (is_host_space<Space>) {
     sum_rows_by_threads(space, product);
   } else if (b.nnz() / b.num_rows < SpgemmTuning::mean_length_of_long_rows) {
@@ -198,7 +219,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, const SpgemmOptions&); \
   template void spgemm_values<Scalar, Space>(                                                            \
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&,                        \
-      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&);
+      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&, int);
 PREKOND_INSTANTIATE(PREKOND_SPGEMM)
 
 }  // namespace prekond

@@ -100,17 +100,27 @@ void check(std::int64_t num_rows, int unknowns_per_node, double theta) {
 }  // namespace
 
 template <class Scalar, class Space>
+NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
+                                        int unknowns_per_node, double theta) {
+  check(a.num_rows, unknowns_per_node, theta);
+  const auto norms = impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
+  return {{norms.num_rows, norms.num_cols, norms.row_ptrs, norms.col_idxs},
+          impl::strength::strong_entries<double, Space>(space, norms, theta)};
+}
+
+template <class Scalar, class Space>
 CsrGraph<Space> strong_connections(const Space& space, const CsrView<Scalar, Space>& a, int unknowns_per_node,
                                    double theta) {
   check(a.num_rows, unknowns_per_node, theta);
   if (unknowns_per_node == 1) return impl::strength::strong_entries<Scalar, Space>(space, a, theta);
-  const auto norms = impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
-  return impl::strength::strong_entries<double, Space>(space, norms, theta);
+  return node_connections<Scalar, Space>(space, a, unknowns_per_node, theta).strong;
 }
 
 #define PREKOND_STRONG_CONNECTIONS(Scalar, Space)                                                         \
   template CsrGraph<Space> strong_connections<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
-                                                             int, double);
+                                                             int, double);                                \
+  template NodeConnections<Space> node_connections<Scalar, Space>(                                        \
+      const Space&, const CsrView<Scalar, Space>&, int, double);
 PREKOND_INSTANTIATE(PREKOND_STRONG_CONNECTIONS)
 
 }  // namespace prekond

@@ -9,12 +9,13 @@
 
 namespace prekond::impl {
 
-/// Counts the entries of each column below num_rows or, where there is a result, writes its rows, in any
+/// Counts the entries of each column below num_columns or, where there is a result, writes its rows, in any
 /// order.
 template <class Space>
 struct ScatterColumns {
   using Rows = RowTeams<Space>;
   CsrGraphView<Space> a;
+  std::int64_t num_columns;
   VectorView<int, Space> length;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
@@ -25,7 +26,7 @@ struct ScatterColumns {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, static_cast<int>(a.row_ptrs(i + 1) - begin)),
                            [&](int k) {
                              const int col = a.col_idxs(begin + k);
-                             if (col >= a.num_rows) return;
+                             if (col >= num_columns) return;
                              const int place = Kokkos::atomic_fetch_add(&length(col), 1);
                              if (row_ptrs.extent(0) > 0)
                                col_idxs(row_ptrs(col) + place) = static_cast<int>(i);
@@ -34,22 +35,29 @@ struct ScatterColumns {
   }
 };
 
-/// The transpose of a pattern's columns below num_rows, its rows sorted: the same bits whatever the threads.
+/// The transpose of a pattern's first columns, its rows sorted: the same bits whatever the threads.
 /// Memory: the result, and an int a row. Fences once, inside the scan.
 template <class Space>
-CsrGraph<Space> transpose_graph(const Space& space, const CsrGraphView<Space>& a) {
-  const std::int64_t n = a.num_rows;
+CsrGraph<Space> transpose_graph(const Space& space, const CsrGraphView<Space>& a, std::int64_t num_columns) {
+  const std::int64_t n = num_columns;
   const auto length = allocate_zero<Vector<int, Space>>(space, "prekond::transpose_graph::length", n);
-  const auto policy = RowTeams<Space>::policy(space, n, a.nnz());
-  Kokkos::parallel_for("prekond::transpose_graph::count", policy, ScatterColumns<Space>{a, length, {}, {}});
+  const auto policy = RowTeams<Space>::policy(space, a.num_rows, a.nnz());
+  Kokkos::parallel_for("prekond::transpose_graph::count", policy,
+                       ScatterColumns<Space>{a, n, length, {}, {}});
   const auto [row_ptrs, nnz] =
       scan_row_lengths(space, "prekond::transpose_graph", n, VectorView<const int, Space>(length));
   const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::transpose_graph::col_idxs", nnz);
   set_zero(space, length);
   Kokkos::parallel_for("prekond::transpose_graph::scatter", policy,
-                       ScatterColumns<Space>{a, length, row_ptrs, col_idxs});
+                       ScatterColumns<Space>{a, n, length, row_ptrs, col_idxs});
   sort_columns<Space>(space, n, row_ptrs, col_idxs);
-  return {n, n, row_ptrs, col_idxs};
+  return {n, a.num_rows, row_ptrs, col_idxs};
+}
+
+/// That of the columns below num_rows.
+template <class Space>
+CsrGraph<Space> transpose_graph(const Space& space, const CsrGraphView<Space>& a) {
+  return transpose_graph<Space>(space, a, a.num_rows);
 }
 
 }  // namespace prekond::impl

@@ -12,6 +12,7 @@
 #include <prekond/matrix/generate.hpp>
 #include <prekond/pattern/spgemm.hpp>
 
+#include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
 
 #include <string>
@@ -122,6 +123,38 @@ TYPED_TEST(SpgemmTest, ColumnsThatTheProductHasNotBecomeZero) {
     for (int j = 0; j < 40; ++j) ASSERT_NEAR(found(i, j), expected(i, j), 1e-14) << i << ", " << j;
 }
 
+/// Each entry as a block of so many columns, with values of their own.
+template <class Scalar>
+HostMatrix<Scalar> in_blocks(const HostMatrix<Scalar>& a, int block) {
+  HostMatrix<Scalar> result;
+  result.num_rows = a.num_rows;
+  result.num_cols = a.num_cols * block;
+  for (std::int64_t i = 0; i < a.num_rows; ++i) {
+    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+      for (int c = 0; c < block; ++c) {
+        result.col_idxs.push_back(a.col_idxs[k] * block + c);
+        result.values.push_back(a.values[k] + Scalar(c) / 8);
+      }
+    result.row_ptrs.push_back(result.col_idxs.size());
+  }
+  return result;
+}
+
+TYPED_TEST(SpgemmTest, RowsOfWholeBlocks) {
+  for (const int block : {2, 3, 6, 7, 33})
+    for (const auto& [name, a, b] : awkward_factors<double>()) {
+      if (b.num_cols > 1000) continue;
+      SCOPED_TRACE(name + ", blocks of " + std::to_string(block));
+      const HostMatrix<double> wide = in_blocks(b, block), expected = reference_spgemm(a, wide);
+      HostMatrix<double> pattern = expected;
+      std::fill(pattern.values.begin(), pattern.values.end(), -7.0);
+      const auto c = to_device<TypeParam>(pattern);
+      spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), to_device<TypeParam>(wide), c,
+                                       block);
+      expect_near(to_host(c), expected, 1e-12);
+    }
+}
+
 TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
   const auto a = to_device<TypeParam>(random_entries<double>(5, 7, 1, 1));
   const auto b = to_device<TypeParam>(random_entries<double>(7, 3, 1, 2));
@@ -137,6 +170,11 @@ TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
   EXPECT_THAT(message([&] { spgemm<double, TypeParam>(TypeParam(), b, b); }), HasSubstr("7 x 3 times 7 x 3"));
   EXPECT_THAT(message([&] { spgemm_values<double, TypeParam>(TypeParam(), a, b, a); }),
               HasSubstr("5 x 7 times 7 x 3 into 5 x 7"));
+  EXPECT_THAT(message([&] {
+                const auto c = to_device<TypeParam>(random_entries<double>(5, 3, 1, 1));
+                spgemm_values<double, TypeParam>(TypeParam(), a, b, c, 2);
+              }),
+              HasSubstr("3 columns are not blocks of 2"));
   SpgemmOptions tight;
   tight.max_bytes = 6 * 8 + 15 * 4 - 1;
   EXPECT_THAT(message([&] { spgemm<double, TypeParam>(TypeParam(), a, b, tight); }),
@@ -166,13 +204,99 @@ TEST_F(SpgemmLanesTest, ARowInScratchIsTheTextbooks) {
     const auto result = to_device<Space>(c);
     const impl::spgemm::Product<double, Space> product{left, right, result};
     const int capacity = static_cast<int>(longest);
-    std::vector<double> scratch(Row::bytes(capacity) / sizeof(double) + 1, 1e300);
+    std::vector<double> scratch(Row::bytes(capacity, 1) / sizeof(double) + 1, 1e300);
     LaneThreads<8> lanes;
     lanes.run([&](const auto& level) {
       for (int i = 0; i < c.num_rows; ++i) Row(product, scratch.data(), capacity)(level, i);
     });
     EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
     expect_near(to_host(result), expected, 1e-13);
+  }
+}
+
+TEST_F(SpgemmLanesTest, ARowOfBlocksInScratchIsTheTextbooks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  using Row = impl::spgemm::SumRow<double, Space>;
+  for (const int block : {2, 6})
+    for (const auto& [name, a, b] : awkward_factors<double>()) {
+      const HostMatrix<double> wide = in_blocks(b, block), expected = reference_spgemm(a, wide);
+      std::size_t longest = 1;
+      for (std::int64_t i = 0; i < expected.num_rows; ++i)
+        longest = std::max(longest, (expected.row_ptrs[i + 1] - expected.row_ptrs[i]) / block);
+      if (longest > 300 || expected.num_rows > 100) continue;
+      SCOPED_TRACE(name);
+      HostMatrix<double> c = expected;
+      std::fill(c.values.begin(), c.values.end(), -7.0);
+      const auto left = to_device<Space>(a), right = to_device<Space>(wide);
+      const auto result = to_device<Space>(c);
+      const impl::spgemm::Product<double, Space> product{left, right, result, block};
+      const int capacity = static_cast<int>(longest);
+      std::vector<double> scratch(Row::bytes(capacity, block) / sizeof(double) + 1, 1e300);
+      LaneThreads<8> lanes;
+      lanes.run([&](const auto& level) {
+        for (int i = 0; i < c.num_rows; ++i) Row(product, scratch.data(), capacity)(level, i);
+      });
+      EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
+      expect_near(to_host(result), expected, 1e-13);
+    }
+}
+
+TEST_F(SpgemmLanesTest, ShortRowsByAThreadAreTheTextbooks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  int tried = 0;
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    SCOPED_TRACE(name);
+    const HostMatrix<double> expected = reference_spgemm(a, b);
+    HostMatrix<double> c = expected;
+    std::fill(c.values.begin(), c.values.end(), -7.0);
+    const auto left = to_device<Space>(a), right = to_device<Space>(b);
+    const auto result = to_device<Space>(c);
+    const impl::spgemm::Product<double, Space> product{left, right, result};
+    const CsrGraphView<Space> of_a(left), of_b(right);
+    for (int i = 0; i < c.num_rows; ++i) {
+      const std::size_t begin = expected.row_ptrs[i], length = expected.row_ptrs[i + 1] - begin;
+      if (length > 16) continue;
+      ++tried;
+      impl::spgemm::sum_short_row<16>(product, i);
+      const impl::spgemm::SmallPatternRow<Space, 16> row(of_a, of_b, i);
+      ASSERT_EQ(row.count, int(length));
+      for (std::size_t k = 0; k < length; ++k) {
+        ASSERT_EQ(row.cols[k], expected.col_idxs[begin + k]) << "row " << i;
+        ASSERT_NEAR(result.values(begin + k), expected.values[begin + k], 1e-13) << "row " << i;
+      }
+    }
+  }
+  EXPECT_GT(tried, 500);
+}
+
+/// Columns by lanes that are threads: in tables that are as large as they have to be, and smaller.
+TEST_F(SpgemmLanesTest, ThePatternOfARowInScratchIsTheTextbooks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  using Row = impl::spgemm::PatternRow<Space>;
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    SCOPED_TRACE(name);
+    const HostMatrix<double> expected = reference_spgemm(a, b);
+    const auto left = to_device<Space>(a), right = to_device<Space>(b);
+    const CsrGraphView<Space> of_a(left), of_b(right);
+    for (int i = 0; i < expected.num_rows; i += 1 + static_cast<int>(expected.num_rows) / 20) {
+      const std::size_t begin = expected.row_ptrs[i];
+      const int length = static_cast<int>(expected.row_ptrs[i + 1] - begin);
+      for (const int capacity : {std::max(length, 1), length + 5, length / 2 + 1}) {
+        std::vector<int> scratch(Row::bytes(capacity) / sizeof(int) + 1, 77), cols(length + 1, 78), counts(8);
+        LaneThreads<8> lanes;
+        lanes.run([&](const auto& level) {
+          const Row row(of_a, of_b, scratch.data(), capacity);
+          const int count = row.search(level, i);
+          level.region([&](int lane) { counts[lane] = count; });
+          if (count >= 0) row.write(level, count, cols.data());
+        });
+        EXPECT_EQ(scratch.back(), 77) << "written behind the table's end";
+        EXPECT_EQ(cols.back(), 78) << "written behind the row's end";
+        for (const int count : counts) ASSERT_EQ(count, capacity < length ? -1 : length) << "row " << i;
+        if (capacity < length) continue;
+        for (int k = 0; k < length; ++k) ASSERT_EQ(cols[k], expected.col_idxs[begin + k]) << "row " << i;
+      }
+    }
   }
 }
 

@@ -13,6 +13,20 @@ namespace prekond::testing {
 
 using DenseMatrix = std::vector<std::vector<double>>;
 
+/// A view of a matrix, which owns nothing, as a matrix of the host.
+template <class MemorySpace, class Traits>
+HostMatrix<double> to_host(
+    const CsrMatrix<const double, const int, const std::size_t, MemorySpace, Traits>& a) {
+  const auto copy = [](const auto& from) {
+    using Value = std::remove_const_t<typename std::decay_t<decltype(from)>::value_type>;
+    std::vector<Value> to(from.extent(0));
+    Kokkos::deep_copy(Kokkos::View<Value*, Kokkos::LayoutLeft, Kokkos::HostSpace>(to.data(), to.size()),
+                      from);
+    return to;
+  };
+  return {a.num_rows, a.num_cols, copy(a.row_ptrs), copy(a.col_idxs), copy(a.values)};
+}
+
 inline DenseMatrix dense(const HostMatrix<double>& a) {
   DenseMatrix result(a.num_rows, std::vector<double>(a.num_cols, 0.0));
   for (std::int64_t i = 0; i < a.num_rows; ++i)

@@ -44,8 +44,9 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 ///      with these neighbours;
 ///   3. a vertex that is left joins the aggregate of phases 1 and 2 to which most of its edges go: of equal
 ///      ones the smallest, of equal sizes (after phase 2) the one of the smaller number.
-/// Aggregates are numbered in the order of their roots. A vertex without neighbours is in none, every other
-/// in one: connected, all within two edges of the root.
+/// Without phase 2 (`second_set`) aggregates are fewer and larger: every vertex that phase 1 leaves has a
+/// neighbour in an aggregate. Aggregates are numbered in the order of their roots. A vertex without
+/// neighbours is in none, every other in one: connected, all within two edges of the root.
 ///
 /// The graph, its diagonal, the bits of the result and the error: as of `maximal_independent_set2`.
 ///
@@ -55,6 +56,7 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 ///
 /// Source: Kelley, Rajamanickam, IPDPS 2022.
 template <class Space>
-Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph);
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph,
+                            bool second_set = true);
 
 }  // namespace prekond

@@ -16,6 +16,13 @@ template <class Space>
 CsrGraph<Space> rows_of_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& blocks,
                                int block_size, std::int64_t max_bytes);
 
+/// The same of a pattern of blocks of any size, block_rows x block_cols.
+///
+/// \throws InputError where the result takes more than `max_bytes`
+template <class Space>
+CsrGraph<Space> rows_of_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& blocks,
+                               int block_rows, int block_cols, std::int64_t max_bytes);
+
 /// The same of a lower triangle: row r of block row k has the block columns before k, and of block k the
 /// columns up to its own. It is what merge_supernodes makes of the lower triangle by single rows.
 ///

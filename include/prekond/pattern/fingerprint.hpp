@@ -16,4 +16,10 @@ namespace prekond {
 template <class Space>
 std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern);
 
+/// Whether two patterns have the same size and the same rows. Cost: one reading of both where they have as
+/// many entries. Fences.
+template <class Space>
+bool equal_patterns(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                    const std::type_identity_t<CsrGraphView<Space>>& b);
+
 }  // namespace prekond

@@ -12,10 +12,11 @@ namespace prekond {
 /// The pattern of a sparse product: row i of A B has the columns of B's rows j for all stored a_ij, sorted;
 /// entries that cancel, and stored zeros, stay. num_rows(A) x num_cols(B).
 ///
-/// Cost: twice a reading of B's row for each entry of A, each column looked up in a hash table (on the host
-/// in a marker array of B's columns that a thread has), and the sort. Memory: the result, one int a row, and
-/// workspaces of `slab_bytes` together, see lower_power. Fences a few times. The result has the same bits
-/// whatever the threads and `slab_bytes`.
+/// Cost: twice a reading of B's row for each entry of A. On a device rows of up to 32 products are found by a
+/// thread each, others by a vector of lanes with a hash table in scratch; where a row has more than 1024
+/// columns all are found again with hash tables in workspaces of `slab_bytes` together, see lower_power, and
+/// sorted. On the host each thread has a marker array of B's columns. Memory: the result, 16 bytes a row, and
+/// the workspaces. Fences a few times. The result has the same bits whatever the threads and `slab_bytes`.
 ///
 /// \pre sorted rows
 /// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
@@ -44,15 +45,18 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
 /// The values alone: c_ij = sum_k a_ik b_kj in the order of row i of A. For a product again with new values.
 ///
 /// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
-/// lanes, which find its columns by a hash table there; one of more than 2048 entries by a team in place,
-/// with a binary search; on the host by a thread with an array of B's columns. Memory: an int a row, on the
-/// host 8 bytes a column of B and thread. Fences to count rows by their length. The same bits whatever the
-/// threads.
+/// lanes, which find its columns by a hash table there; one of up to 16 entries by a thread, one of more than
+/// 2048 by a team in place, with a binary search; on the host by a thread with an array of B's columns.
+/// Memory: an int a row, on the host 8 bytes a column of B and thread. Fences to count rows by their length.
+/// The same bits whatever the threads.
+///
+/// `block`: where the rows of B and C have whole aligned blocks of so many columns, only the first of each is
+/// looked up.
 ///
 /// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0
 /// \throws InputError for sizes that do not fit
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
-                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c);
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c, int block = 1);
 
 }  // namespace prekond

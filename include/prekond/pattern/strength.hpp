@@ -26,4 +26,16 @@ template <class Scalar, class Space>
 CsrGraph<Space> strong_connections(const Space& space, const CsrView<Scalar, Space>& a, int unknowns_per_node,
                                    double theta);
 
+/// Graphs of nodes.
+template <class Space>
+struct NodeConnections {
+  CsrGraph<Space> all;     ///< I and J where a block A_IJ has entries, the diagonal included where it has
+  CsrGraph<Space> strong;  ///< see strong_connections
+};
+
+/// Both graphs of nodes, for the cost of the second; columns of A behind the last node's are in a node more.
+template <class Scalar, class Space>
+NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
+                                        int unknowns_per_node, double theta);
+
 }  // namespace prekond

@@ -43,6 +43,7 @@ struct AmgOptions {
   double theta = 0.02;
   double theta_decay = 0.5;
   double prolongator_damping = 1.3333;
+  bool second_set = false;
   int unknowns_per_node = 0;
   int max_levels = 25;
   int coarse_size = 256;
@@ -85,6 +86,9 @@ struct AmgOptions {
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
           "of smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for the upper "
           "three quarters of the spectrum");
+    visit("second_set", second_set,
+          "aggregates about a second independent set, among the nodes that are no neighbours of the first: "
+          "smaller ones, fewer iterations, a larger hierarchy");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
           "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1");
     visit("max_levels", max_levels, 1, 100, "levels at most");
@@ -119,14 +123,17 @@ struct AmgOptions {
 /// Setup of a level, all on the device:
 /// 1. the graph of strongly coupled nodes, see strong_connections; theta is theta_decay times smaller on each
 ///    coarser level;
-/// 2. aggregates of nodes, see `aggregate`: distance-2 maximal independent sets and their neighbours;
+/// 2. aggregates of nodes, see `aggregate`: a distance-2 maximal independent set (or two, `second_set`), its
+///    neighbours and what joins them;
 /// 3. the tentative prolongator: the near null space's vectors restricted to each aggregate, made orthonormal
 ///    there (Q); the R of that factorisation are the coarse level's near null space. Without vectors from the
 ///    user (MatrixSource::set_near_null_space) they are the constants, one an unknown of a node;
 /// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
 ///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the
-///    largest eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q;
-/// 5. A_c = P^T (A P), two sparse products, see spgemm.
+///    largest eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q. Where A_F is A, point
+///    Jacobi's damping and Chebyshev's lambda_max are of the same lambda, unless options of theirs are given;
+/// 5. A_c = P^T (A P), two sparse products, see spgemm. Patterns are found by nodes, so that those of A P and
+///    A_c have whole blocks.
 /// Until a level has coarse_size rows, nothing is aggregated any more,
 /// or max_levels is reached: where the last level is larger than coarse_size, its smoother solves it, and a
 /// note says so. For the dense inverse the diagonal is made 16 n epsilon times larger: what is singular but

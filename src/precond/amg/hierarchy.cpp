@@ -7,12 +7,16 @@
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include <prekond/pattern/block_rows.hpp>
+#include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/spgemm.hpp>
 #include <prekond/pattern/strength.hpp>
+#include <prekond/pattern/threshold.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
+#include "precond/amg/node_patterns.hpp"
 #include "precond/amg/smoothing_matrix.hpp"
 
 #include <algorithm>
@@ -36,6 +40,11 @@ struct HierarchyTuning {
 bool converges_alone(const std::string& name) {
   static const std::set<std::string> names = {"chebyshev", "ls_polynomial", "neumann", "multicolor_ssor"};
   return names.count(name) > 0;
+}
+
+/// Smoothers whose M is diag(A) unless an option says otherwise.
+bool is_of_the_diagonal(const MethodChoice& choice) {
+  return choice.name == "jacobi" && choice.options.empty();
 }
 
 template <class Scalar, class Space>
@@ -72,26 +81,44 @@ struct ShiftDiagonal {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// A B, on the pattern that is known where there is one.
+/// A B on a pattern that has whole blocks of columns.
 template <class Scalar, class Space>
-Matrix<Scalar, Space> product(const Space& space, const Matrix<Scalar, Space>& a,
-                              const Matrix<Scalar, Space>& b, const Matrix<Scalar, Space>* known,
-                              std::int64_t slab_bytes) {
-  if (!known) return spgemm<Scalar, Space>(space, a, b, {.slab_bytes = slab_bytes});
+Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
+                              const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
+                              int block) {
   const Matrix<Scalar, Space> c(
-      known->num_rows, known->num_cols, known->row_ptrs, known->col_idxs,
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", known->nnz()));
-  spgemm_values<Scalar, Space>(space, a, b, c);
+      pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", pattern.nnz()));
+  spgemm_values<Scalar, Space>(space, a, b, c, block);
   return c;
+}
+
+/// A pattern of blocks as one of rows, of a matrix without values yet.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> rows_of(const Space& space, const CsrGraph<Space>& blocks, int rows, int cols) {
+  const CsrGraph<Space> pattern =
+      rows == 1 && cols == 1 ? blocks
+                             : rows_of_blocks<Space>(space, blocks, rows, cols, std::int64_t(1) << 40);
+  return Matrix<Scalar, Space>(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, {});
+}
+
+template <class Scalar, class Space>
+Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>& a) {
+  const Matrix<Scalar, Space> result(
+      a.num_rows, a.num_cols,
+      allocate<Vector<std::size_t, Space>>(space, "prekond::amg::own_copy::row_ptrs", a.num_rows + 1),
+      allocate<Vector<int, Space>>(space, "prekond::amg::own_copy::col_idxs", a.nnz()),
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::own_copy::values", a.nnz()));
+  Kokkos::deep_copy(space, result.row_ptrs, a.row_ptrs);
+  Kokkos::deep_copy(space, result.col_idxs, a.col_idxs);
+  Kokkos::deep_copy(space, result.values, a.values);
+  return result;
 }
 
 /// A with a diagonal that is 16 n epsilon times larger.
 template <class Scalar, class Space>
-Matrix<Scalar, Space> shifted(const Space& space, const Matrix<Scalar, Space>& a) {
-  const Matrix<Scalar, Space> result(
-      a.num_rows, a.num_cols, a.row_ptrs, a.col_idxs,
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::shifted::values", a.nnz()));
-  Kokkos::deep_copy(space, result.values, a.values);
+Matrix<Scalar, Space> shifted(const Space& space, const CsrView<Scalar, Space>& a) {
+  const Matrix<Scalar, Space> result = own_copy<Scalar, Space>(space, a);
   const Scalar shift = Scalar(16) * std::numeric_limits<Scalar>::epsilon() * Scalar(a.num_rows);
   Kokkos::parallel_for("prekond::amg::shift_diagonal", Rows<Space>(space, 0, a.num_rows),
                        ShiftDiagonal<Scalar, Space>{result, shift});
@@ -147,9 +174,13 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
 template <class Scalar, class Space>
 Level<Scalar, Space> Hierarchy<Scalar, Space>::finest(const Space& space, const Source& source) const {
   Level<Scalar, Space> level;
-  const Matrix<Scalar, Space> a =
-      filter_entries<Scalar, Space>(space, source.csr(), IsOwnColumn<Scalar, Space>{source.csr()});
-  level.matrix = Matrix<Scalar, Space>(a.num_rows, a.num_rows, a.row_ptrs, a.col_idxs, a.values);
+  level.matrix = source.csr();
+  if (level.matrix.num_cols > level.matrix.num_rows) {
+    level.owned =
+        filter_entries<Scalar, Space>(space, source.csr(), IsOwnColumn<Scalar, Space>{source.csr()});
+    level.owned.num_cols = level.owned.num_rows;
+    level.matrix = level.owned;
+  }
   level.unknowns = unknowns_of(source);
   return level;
 }
@@ -162,19 +193,71 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels)
     return false;
   const double theta = m_options.theta * std::pow(m_options.theta_decay, static_cast<double>(l));
-  const CsrGraph<Space> strong =
-      strong_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
-  const Aggregates<Space> aggregates = aggregate<Space>(space, strong);
+  CsrGraph<Space> strong;
+  if (level.unknowns == 1) {
+    strong = strong_connections<Scalar, Space>(space, level.matrix, 1, theta);
+  } else {
+    const auto connections = node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
+    strong = connections.strong;
+    if (level.nodes.num_rows == 0) level.nodes = connections.all;
+  }
+  const Aggregates<Space> aggregates = aggregate<Space>(space, strong, m_options.second_set);
   const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
   if (aggregates.count == 0 || coarse > HierarchyTuning::least_coarsening * double(level.num_rows()))
     return false;
+  const CsrGraph<Space> members = membership<Space>(space, aggregates);
+  Transfer<Scalar, Space>& transfer = level.transfer;
   const Tentative<Scalar, Space> tentative = tentative_prolongator<Scalar, Space>(
-      space, aggregates, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
-  level.transfer.q = tentative.q;
-  level.transfer.near_null_space = tentative.near_null_space;
-  if (m_options.prolongator == AmgProlongator::smoothed)
-    level.transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, strong, level.unknowns);
+      space, aggregates, members, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
+  transfer.q = tentative.q;
+  transfer.near_null_space = tentative.near_null_space;
+  find_patterns(space, level, strong, members);
   return true;
+}
+
+/// The patterns of A_F, P, A P and A_c.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, Space>& level,
+                                             const CsrGraph<Space>& strong,
+                                             const CsrGraph<Space>& members) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  const CsrGraphView<Space> nodes =
+      unknowns == 1 ? CsrGraphView<Space>(level.matrix) : CsrGraphView<Space>(level.nodes);
+  CsrGraph<Space> kept;
+  if (m_options.prolongator == AmgProlongator::smoothed) {
+    kept = with_diagonal<Space>(space, strong);
+    transfer.drops = !equal_patterns<Space>(space, kept, nodes);
+    if (transfer.drops)
+      transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, strong, unknowns);
+  }
+  const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
+  transfer.coarse_nodes = found.coarse;
+  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
+  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
+  transfer.prolongator = m_options.prolongator == AmgProlongator::smoothed
+                             ? rows_of<Scalar, Space>(space, found.prolongator, unknowns, vectors)
+                             : transfer.q;
+}
+
+/// P, on a pattern that is there.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  if (m_options.prolongator == AmgProlongator::unsmoothed) {
+    transfer.prolongator = transfer.q;
+    return;
+  }
+  Matrix<Scalar, Space> filtered;
+  CsrView<Scalar, Space> f = level.matrix;
+  if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
+  const double lambda = largest_scaled_eigenvalue<Scalar, Space>(space, f);
+  if (!transfer.drops) level.lambda = lambda;
+  transfer.prolongator = product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,
+                                                static_cast<int>(transfer.near_null_space.extent(1)));
+  impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
+                                               transfer.prolongator);
+  space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
 }
 
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
@@ -183,32 +266,28 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
                                                        const Level<Scalar, Space>* old) const {
   Transfer<Scalar, Space>& transfer = fine.transfer;
   if (old) {
-    transfer.q = old->transfer.q;
-    transfer.near_null_space = old->transfer.near_null_space;
-    transfer.filtered = old->transfer.filtered;
+    transfer = old->transfer;
+    transfer.p = transfer.r = {};
   }
-  const auto bytes = m_options.slab_bytes;
-  transfer.prolongator = transfer.q;
-  if (m_options.prolongator == AmgProlongator::smoothed) {
-    const auto smoothing =
-        smoothing_matrix<Scalar, Space>(space, fine.matrix, transfer.filtered, m_options.prolongator_damping);
-    transfer.prolongator = product<Scalar, Space>(space, smoothing.s, transfer.q,
-                                                  old ? &old->transfer.prolongator : nullptr, bytes);
-  }
+  smooth_prolongator(space, fine);
   transfer.restriction = transpose<Scalar, Space>(space, transfer.prolongator);
-  transfer.times_prolongator = product<Scalar, Space>(
-      space, fine.matrix, transfer.prolongator, old ? &old->transfer.times_prolongator : nullptr, bytes);
+  const int vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.times_prolongator =
+      product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator, vectors);
   Level<Scalar, Space> coarse;
-  coarse.matrix = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
-                                         old ? &old->transfer.coarse : nullptr, bytes);
-  coarse.unknowns = static_cast<int>(transfer.near_null_space.extent(1));
+  coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
+                                        transfer.coarse, vectors);
+  coarse.matrix = coarse.owned;
+  coarse.nodes = transfer.coarse_nodes;
+  coarse.unknowns = vectors;
   Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
-                       SetDeadUnknowns<Scalar, Space>{coarse.matrix, transfer.near_null_space});
-  transfer.coarse = coarse.matrix;
+                       SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
+  transfer.coarse = coarse.owned;
   if (m_options.reuse == Reuse::none) {
     transfer.times_prolongator = {};
     transfer.coarse = {};
     transfer.filtered = {};
+    transfer.coarse_nodes = {};
   } else {  // of A P the pattern is kept, and not its values
     transfer.times_prolongator.values = {};
   }
@@ -219,22 +298,40 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
 /// What applications read.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level) const {
-  const StoredAs as(m_options.storage, MatrixFormat::automatic);
+  const StoredAs as(m_options.storage, MatrixFormat::csr);
   const bool is_finest = &level == &m_levels.front();
   level.a = StoredMatrix<Scalar, Space>(
-      space, level.matrix, is_finest ? StoredAs(m_options.storage, m_options.storage_format) : as);
+      space, level.owned.num_rows == 0 ? own_copy<Scalar, Space>(space, level.matrix) : level.owned,
+      StoredAs(m_options.storage, is_finest ? m_options.storage_format : MatrixFormat::automatic));
   if (level.transfer.prolongator.num_rows == 0) return;
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
+}
+
+/// Chebyshev's method needs the eigenvalue that the prolongator was damped by, where its user says nothing
+/// else.
+template <class Scalar, class Space>
+MethodChoice Hierarchy<Scalar, Space>::with_eigenvalue(const MethodChoice& choice,
+                                                       const Level<Scalar, Space>& level) const {
+  MethodChoice result = choice;
+  if (choice.name != "chebyshev" || !(level.lambda > 0)) return result;
+  for (const char* given : {"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"})
+    if (choice.options.count(given) > 0) return result;
+  result.options["lambda_max"] = OptionValue(level.lambda);
+  return result;
 }
 
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, Space>& level,
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
-  level.smoother = old ? old->smoother : create_preconditioner<Scalar, Space>(choice.name, choice.options);
-  const Matrix<Scalar, Space> matrix =
-      level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : level.matrix;
+  const MethodChoice informed = with_eigenvalue(choice, level);
+  level.smoother = old && informed.options == choice.options
+                       ? old->smoother
+                       : create_preconditioner<Scalar, Space>(choice.name, informed.options);
+  const Matrix<Scalar, Space> exact =
+      level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : Matrix<Scalar, Space>();
+  const CsrView<Scalar, Space> matrix = level.is_exact ? CsrView<Scalar, Space>(exact) : level.matrix;
   MatrixSource<Scalar, Space> source(matrix);
   source.set_unknowns_per_node(level.unknowns);
   level.smoother->numeric(space, source);
@@ -256,6 +353,10 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
   if (level.omega > 0) return;
   level.omega = 1;
   if (!level.smoother->is_symmetric() || converges_alone(level.smoother->name())) return;
+  if (level.lambda > 0 && is_of_the_diagonal(m_options.smoother)) {
+    level.omega = std::min(1.0, HierarchyTuning::damping / level.lambda);
+    return;
+  }
   const LanczosResult found =
       lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(level.matrix), level.smoother.get(),
                              {.steps = HierarchyTuning::lanczos_steps});
@@ -286,6 +387,7 @@ template <class Scalar, class Space>
 std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
   if (m_options.reuse == Reuse::none) return 0;
   return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
+         transfer.coarse_nodes.bytes() +
          static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
 }
 
@@ -293,7 +395,8 @@ template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::release() {
   for (Level<Scalar, Space>& level : m_levels) {
     Transfer<Scalar, Space>& transfer = level.transfer;
-    level.matrix.values = {};
+    level.matrix = CsrView<Scalar, Space>(level.matrix.num_rows, level.matrix.num_cols, {}, {}, {});
+    level.owned.values = {};
     transfer.prolongator.values = {};
     transfer.restriction = {};
     transfer.coarse.values = {};
@@ -308,7 +411,7 @@ template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double seconds, Report& report) const {
   const Report& own = level.smoother->report();
   report.levels.push_back({.num_rows = level.num_rows(),
-                           .nnz = level.matrix.nnz(),
+                           .nnz = level.nnz(),
                            .prolongator_nnz = level.transfer.p.nnz(),
                            .method = level.is_exact ? "dense" : level.smoother->name(),
                            .method_nnz = own.nnz,

@@ -17,24 +17,31 @@ template <class Scalar, class Space>
 struct Transfer {
   Matrix<Scalar, Space> q;                          ///< the tentative prolongator
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
-  CsrGraph<Space> filtered;                         ///< A_F's pattern; of unsmoothed prolongators 0 x 0
+  bool drops = false;                               ///< A_F is not A
+  CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
+  CsrGraph<Space> coarse_nodes;                     ///< A_c's pattern by nodes
   StoredMatrix<Scalar, Space> p, r;
 };
 
 template <class Scalar, class Space>
 struct Level {
   using Method = MatrixPreconditioner<Scalar, Space>;
-  Matrix<Scalar, Space> matrix;
+  CsrView<Scalar, Space> matrix;
+  Matrix<Scalar, Space> owned;  ///< `matrix`, of all levels but the finest, which is the user's
+  CsrGraph<Space> nodes;        ///< its pattern by nodes; 0 x 0: not known
   StoredMatrix<Scalar, Space> a;
   int unknowns = 1;
+  double lambda = 0;                 ///< bound of the largest eigenvalue of D^-1 A; 0: not known
   std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
   double omega = 1;
   bool is_exact = false;             ///< the coarsest level: `smoother` is A's inverse
   Transfer<Scalar, Space> transfer;  ///< of all levels but the coarsest
 
   std::int64_t num_rows() const { return matrix.num_rows; }
+  /// The entries of columns < num_rows.
+  std::int64_t nnz() const { return a.nnz(); }
 };
 
 template <class Scalar, class Space>
@@ -92,6 +99,10 @@ class Hierarchy {
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
   void store(const Space& space, Level<Scalar, Space>& level) const;
+  void find_patterns(const Space& space, Level<Scalar, Space>& level, const CsrGraph<Space>& strong,
+                     const CsrGraph<Space>& members) const;
+  void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
+  MethodChoice with_eigenvalue(const MethodChoice& choice, const Level<Scalar, Space>& level) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
                      const Level<Scalar, Space>* old, Report& report) const;
   void set_smoother(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,

@@ -76,7 +76,7 @@ struct FilterValues {
 
 template <class Scalar, class Space>
 struct RowNorm {
-  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
+  CsrView<Scalar, Space> f;
   KOKKOS_FUNCTION void operator()(std::int64_t i, double& most) const {
     double sum = 0, diagonal = 0;
     for (std::size_t k = f.row_ptrs(i); k < f.row_ptrs(i + 1); ++k) {
@@ -87,39 +87,61 @@ struct RowNorm {
   }
 };
 
-/// A_F becomes I - omega D^-1 A_F.
-template <class Scalar, class Space>
-struct MakeSmoothing {
-  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
-  CsrGraphView<Space> of_f;
+/// Q - omega D^-1 (F Q) in a row of P, by a vector of lanes.
+template <class Scalar, class Space, int Lanes>
+struct SmoothRows {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  CsrView<Scalar, Space> f, q;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> p;
   double omega;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    const double diagonal = f.values(of_f.first_from(i, i));
-    const double factor = omega / diagonal;
-    const bool usable = diagonal > 0 && Kokkos::isfinite(factor);
-    for (std::size_t k = f.row_ptrs(i); k < f.row_ptrs(i + 1); ++k) {
-      const double one = f.col_idxs(k) == i ? 1 : 0;
-      f.values(k) = Scalar(usable ? one - factor * double(f.values(k)) : one);
-    }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t i = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
+    if (i < p.num_rows) do_row(Level(team), i);
+  }
+
+  KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
+    const std::size_t end = f.row_ptrs(i + 1), end_p = p.row_ptrs(i + 1);
+    const double diagonal = level.template sum<double>([&](int lane) {
+      double mine = 0;
+      for (std::size_t k = f.row_ptrs(i) + lane; k < end; k += Level::width)
+        if (f.col_idxs(k) == i) mine = f.values(k);
+      return mine;
+    });
+    const bool usable = diagonal > 0 && Kokkos::isfinite(omega / diagonal);
+    const double factor = usable ? omega / diagonal : 0;
+    const std::size_t of_q = q.row_ptrs(i);
+    const auto length = static_cast<int>(q.row_ptrs(i + 1) - of_q);
+    const int first = length > 0 ? q.col_idxs(of_q) : 0;
+    level.region([&](int lane) {
+      for (std::size_t k = p.row_ptrs(i) + lane; k < end_p; k += Level::width) {
+        const int place = p.col_idxs(k) - first;
+        const double own = place >= 0 && place < length ? double(q.values(of_q + place)) : 0;
+        p.values(k) = Scalar(usable ? own - factor * double(p.values(k)) : own);
+      }
+    });
   }
 };
 
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-template <int Lanes, class Scalar, class Space>
-void filter_values(const Space& space, const FilterValues<Scalar, Space, Lanes>& kernel) {
-  const int team = is_host_space<Space> ? 1 : 128 / Lanes;
-  Kokkos::parallel_for("prekond::amg::filter_values",
-                       typename FilterValues<Scalar, Space, Lanes>::Policy(
-                           space, static_cast<int>((kernel.a.num_rows + team - 1) / team), team,
-                           is_host_space<Space> ? 1 : Lanes),
-                       kernel);
+/// A launch of one vector of lanes a row.
+template <class Kernel, class Space>
+void for_rows(const Space& space, const char* label, std::int64_t num_rows, const Kernel& kernel) {
+  constexpr int lanes = is_host_space<Space> ? 1 : Kernel::Level::width;
+  const int team = is_host_space<Space> ? 1 : 128 / lanes;
+  Kokkos::parallel_for(
+      label, typename Kernel::Policy(space, static_cast<int>((num_rows + team - 1) / team), team, lanes),
+      kernel);
 }
 
+}  // namespace
+
 template <class Scalar, class Space>
-double largest_eigenvalue(const Space& space,
-                          const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& f) {
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f) {
   Jacobi<Scalar, Space> jacobi;
   jacobi.numeric(space, f);
   const LanczosResult found = lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(f), &jacobi,
@@ -134,8 +156,6 @@ double largest_eigenvalue(const Space& space,
   return most > 0 ? most : 1;
 }
 
-}  // namespace
-
 template <class Scalar, class Space>
 CsrGraph<Space> filtered_pattern(const Space& space, const CsrView<Scalar, Space>& a,
                                  const std::type_identity_t<CsrGraphView<Space>>& strong, int unknowns) {
@@ -145,26 +165,39 @@ CsrGraph<Space> filtered_pattern(const Space& space, const CsrView<Scalar, Space
 }
 
 template <class Scalar, class Space>
-SmoothingMatrix<Scalar, Space> smoothing_matrix(const Space& space, const CsrView<Scalar, Space>& a,
-                                                const CsrGraph<Space>& pattern, double damping) {
-  SmoothingMatrix<Scalar, Space> result;
-  result.s = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
-              allocate<Vector<Scalar, Space>>(space, "prekond::amg::smoothing_matrix", pattern.nnz())};
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matrix(
+    const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern) {
+  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f(
+      pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+      allocate<Vector<Scalar, Space>>(space, "prekond::amg::filtered_matrix", pattern.nnz()));
+  constexpr const char* label = "prekond::amg::filter_values";
   if (pattern.nnz() / pattern.num_rows < 12)
-    filter_values<8>(space, FilterValues<Scalar, Space, 8>{a, result.s, a, result.s});
+    for_rows(space, label, a.num_rows, FilterValues<Scalar, Space, 8>{a, f, a, f});
   else
-    filter_values<32>(space, FilterValues<Scalar, Space, 32>{a, result.s, a, result.s});
-  result.lambda = largest_eigenvalue<Scalar, Space>(space, result.s);
-  Kokkos::parallel_for("prekond::amg::smoothing_matrix", Rows<Space>(space, 0, pattern.num_rows),
-                       MakeSmoothing<Scalar, Space>{result.s, result.s, damping / result.lambda});
-  return result;
+    for_rows(space, label, a.num_rows, FilterValues<Scalar, Space, 32>{a, f, a, f});
+  return f;
 }
 
-#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                            \
-  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
-                                                           const CsrGraphView<Space>&, int);            \
-  template SmoothingMatrix<Scalar, Space> smoothing_matrix<Scalar, Space>(                              \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&, double);
+template <class Scalar, class Space>
+void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, double omega,
+                        const CsrView<Scalar, Space>& q,
+                        const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p) {
+  constexpr const char* label = "prekond::amg::smooth_prolongator";
+  if (f.nnz() / f.num_rows < 12)
+    for_rows(space, label, p.num_rows, SmoothRows<Scalar, Space, 4>{f, q, p, omega});
+  else
+    for_rows(space, label, p.num_rows, SmoothRows<Scalar, Space, 16>{f, q, p, omega});
+}
+
+#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                             \
+  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,  \
+                                                           const CsrGraphView<Space>&, int);             \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(      \
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                              \
+  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
+  template void smooth_prolongator<Scalar, Space>(                                                       \
+      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 
 }  // namespace prekond::impl::amg

@@ -15,21 +15,24 @@ template <class Scalar, class Space>
 CsrGraph<Space> filtered_pattern(const Space& space, const CsrView<Scalar, Space>& a,
                                  const std::type_identity_t<CsrGraphView<Space>>& strong, int unknowns);
 
-/// S = I - omega D^-1 A_F, and what omega was made of.
+/// A_F on its pattern: a^F_ij = a_ij, a^F_ii = a_ii + the sum of what A_F has not. Cost: two passes over A.
 template <class Scalar, class Space>
-struct SmoothingMatrix {
-  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> s;
-  double lambda = 0;  ///< estimate of the largest eigenvalue of D^-1 A_F
-};
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matrix(
+    const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern);
 
-/// S on the pattern of A_F: a^F_ij = a_ij, a^F_ii = a_ii + the sum of what A_F has not, D = diag(A_F), omega
-/// = damping / lambda. lambda is 1.1 times what ten Lanczos steps find, and where these find nothing (A_F
-/// D^-1 is not definite, say) max_i sum_j |a^F_ij| / |d_i|. Rows without a positive finite d_i are those of
-/// I.
-///
-/// Cost: two passes over A, ten products with A_F. Fences.
+/// An estimate of the largest eigenvalue of D^-1 F, D = diag(F): 1.1 times what ten Lanczos steps find, and
+/// where these find nothing (F D^-1 is not definite, say) max_i sum_j |f_ij| / |d_i|. Cost: ten products.
+/// Fences.
 template <class Scalar, class Space>
-SmoothingMatrix<Scalar, Space> smoothing_matrix(const Space& space, const CsrView<Scalar, Space>& a,
-                                                const CsrGraph<Space>& pattern, double damping);
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f);
+
+/// P = Q - omega D^-1 (F Q), where P has the values of F Q before. Rows without a positive finite d_i are
+/// those of Q.
+///
+/// \pre the columns of a row of Q are consecutive, and in P's row
+template <class Scalar, class Space>
+void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, double omega,
+                        const CsrView<Scalar, Space>& q,
+                        const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p);
 
 }  // namespace prekond::impl::amg

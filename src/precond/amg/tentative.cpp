@@ -4,9 +4,9 @@
 
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/csr_graph.hpp>
-#include <prekond/pattern/transpose.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/transpose_graph.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -25,19 +25,6 @@ struct RowLength {
   KOKKOS_FUNCTION int operator()(std::int64_t i) const { return part(i / unknowns) < 0 ? 0 : vectors; }
 };
 
-/// Node I's one entry, in the column of its aggregate.
-template <class Scalar, class Space>
-struct Membership {
-  VectorView<const int, Space> part;
-  Matrix<Scalar, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t node) const {
-    const std::size_t k = result.row_ptrs(node);
-    if (part(node) < 0) return;
-    result.col_idxs(k) = part(node);
-    result.values(k) = Scalar(1);
-  }
-};
-
 /// Gram-Schmidt's method on an aggregate's rows, by a vector of lanes.
 template <class Scalar, class Space, int Lanes>
 struct Orthonormalize {
@@ -45,7 +32,7 @@ struct Orthonormalize {
   using Member = typename Policy::member_type;
   using Level = NativeVectorLevel<Space, Member, Lanes>;
 
-  CsrView<Scalar, Space> members;  ///< row g: the nodes of aggregate g
+  CsrGraphView<Space> members;  ///< row g: the nodes of aggregate g
   int unknowns;
   MultiVectorView<const Scalar, Space> b;
   Matrix<Scalar, Space> q;
@@ -127,30 +114,17 @@ void orthonormalize(const Space& space, const Orthonormalize<Scalar, Space, Lane
                        kernel);
 }
 
-/// Row g: the nodes of aggregate g, ascending.
-template <class Scalar, class Space>
-Matrix<Scalar, Space> members_of(const Space& space, const Aggregates<Space>& aggregates) {
-  const std::int64_t nodes = static_cast<std::int64_t>(aggregates.part.extent(0));
-  const auto [row_ptrs, nnz] =
-      scan_row_lengths(space, "prekond::amg::membership", nodes, RowLength<Space>{aggregates.part, 1, 1});
-  const Matrix<Scalar, Space> membership(
-      nodes, aggregates.count, row_ptrs,
-      allocate<Vector<int, Space>>(space, "prekond::amg::membership::col_idxs", nnz),
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::membership::values", nnz));
-  Kokkos::parallel_for("prekond::amg::membership", Rows<Space>(space, 0, nodes),
-                       Membership<Scalar, Space>{aggregates.part, membership});
-  return transpose<Scalar, Space>(space, membership);
-}
-
 }  // namespace
 
 template <class Scalar, class Space>
 Tentative<Scalar, Space> tentative_prolongator(
-    const Space& space, const Aggregates<Space>& aggregates, int unknowns,
+    const Space& space, const Aggregates<Space>& aggregates,
+    const std::type_identity_t<CsrGraphView<Space>>& membership, int unknowns,
     const std::type_identity_t<MultiVectorView<const Scalar, Space>>& near_null_space) {
   const std::int64_t n = static_cast<std::int64_t>(near_null_space.extent(0));
   const int m = static_cast<int>(near_null_space.extent(1));
-  const Matrix<Scalar, Space> members = members_of<Scalar, Space>(space, aggregates);
+  // Row g: the nodes of aggregate g, ascending.
+  const CsrGraph<Space> members = transpose_graph<Space>(space, membership, aggregates.count);
   const auto [row_ptrs, nnz] =
       scan_row_lengths(space, "prekond::amg::tentative", n, RowLength<Space>{aggregates.part, unknowns, m});
   Tentative<Scalar, Space> result;
@@ -186,9 +160,10 @@ MultiVector<Scalar, Space> constant_vectors(const Space& space, std::int64_t num
   return result;
 }
 
-#define PREKOND_AMG_TENTATIVE(Scalar, Space)                                                     \
-  template Tentative<Scalar, Space> tentative_prolongator<Scalar, Space>(                        \
-      const Space&, const Aggregates<Space>&, int, const MultiVectorView<const Scalar, Space>&); \
+#define PREKOND_AMG_TENTATIVE(Scalar, Space)                                   \
+  template Tentative<Scalar, Space> tentative_prolongator<Scalar, Space>(      \
+      const Space&, const Aggregates<Space>&, const CsrGraphView<Space>&, int, \
+      const MultiVectorView<const Scalar, Space>&);                            \
   template MultiVector<Scalar, Space> constant_vectors<Scalar, Space>(const Space&, std::int64_t, int);
 PREKOND_INSTANTIATE(PREKOND_AMG_TENTATIVE)
 

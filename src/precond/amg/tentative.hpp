@@ -28,7 +28,8 @@ struct Tentative {
 /// Cost: 4 n m^2 operations. Fences.
 template <class Scalar, class Space>
 Tentative<Scalar, Space> tentative_prolongator(
-    const Space& space, const Aggregates<Space>& aggregates, int unknowns,
+    const Space& space, const Aggregates<Space>& aggregates,
+    const std::type_identity_t<CsrGraphView<Space>>& membership, int unknowns,
     const std::type_identity_t<MultiVectorView<const Scalar, Space>>& near_null_space);
 
 /// B(i, c) = 1 where row i is unknown c of its node: the constants.

@@ -242,23 +242,26 @@ struct HostSortRow {
   }
 };
 
-/// Counts the rows with more than `limit` entries, or lists them, in no particular order.
+/// Counts the rows with more than `limit` entries, or lists them. A scan: rows that ask one counter for their
+/// places would wait for each other.
 template <class Entries>
 struct RowsLongerThan {
   using Space = typename Entries::execution_space;
   Entries entries;
   std::int64_t limit;
   VectorView<std::int64_t, Space> list;
-  VectorView<unsigned long long, Space> listed;
 
+  using value_type = std::int64_t;
   struct Count {};
   struct List {};
   KOKKOS_FUNCTION bool holds(std::int64_t row) const {
     return static_cast<std::int64_t>(entries.length(row)) > limit;
   }
   KOKKOS_FUNCTION void operator()(Count, std::int64_t row, std::int64_t& count) const { count += holds(row); }
-  KOKKOS_FUNCTION void operator()(List, std::int64_t row) const {
-    if (holds(row)) list(Kokkos::atomic_fetch_add(&listed(0), 1ull)) = row;
+  KOKKOS_FUNCTION void operator()(List, std::int64_t row, std::int64_t& place, bool final) const {
+    if (!holds(row)) return;
+    if (final) list(place) = row;
+    ++place;
   }
 };
 
@@ -270,14 +273,12 @@ Vector<std::int64_t, Space> list_rows_longer_than(const Space& space, std::int64
   std::int64_t count = 0;
   Kokkos::parallel_reduce("prekond::sort_rows::count_long",
                           Kokkos::RangePolicy<Space, typename Rows::Count, Index>(space, 0, num_rows),
-                          Rows{entries, limit, {}, {}}, count);
+                          Rows{entries, limit, {}}, count);
   auto list = allocate<Vector<std::int64_t, Space>>(space, "prekond::sort_rows::long_rows", count);
   if (count == 0) return list;
-  const auto listed =
-      allocate_zero<Vector<unsigned long long, Space>>(space, "prekond::sort_rows::listed", 1);
-  Kokkos::parallel_for("prekond::sort_rows::list_long",
-                       Kokkos::RangePolicy<Space, typename Rows::List, Index>(space, 0, num_rows),
-                       Rows{entries, limit, list, listed});
+  Kokkos::parallel_scan("prekond::sort_rows::list_long",
+                        Kokkos::RangePolicy<Space, typename Rows::List, Index>(space, 0, num_rows),
+                        Rows{entries, limit, list});
   return list;
 }
 

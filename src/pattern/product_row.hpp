@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// A row of a sparse product's pattern, where its columns are few enough for scratch or registers.
+#include <prekond/core/levels.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::spgemm {
+
+/// The columns of row i of A B, in ascending order in a thread's own array: for rows with at most `most`
+/// products.
+template <class Space, int most>
+struct SmallPatternRow {
+  CsrGraphView<Space> a, b;
+  int cols[most];
+  int count = 0;
+
+  KOKKOS_FUNCTION SmallPatternRow(const CsrGraphView<Space>& left, const CsrGraphView<Space>& right, int i)
+      : a(left), b(right) {
+    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
+      const int k = a.col_idxs(e);
+      for (std::size_t q = b.row_ptrs(k); q < b.row_ptrs(k + 1); ++q) insert(b.col_idxs(q));
+    }
+  }
+  KOKKOS_FUNCTION void insert(int col) {
+    int place = count;
+    while (place > 0 && cols[place - 1] > col) --place;
+    if (place > 0 && cols[place - 1] == col) return;
+    for (int p = count; p > place; --p) cols[p] = cols[p - 1];
+    cols[place] = col;
+    ++count;
+  }
+};
+
+/// The columns of row i of A B by a vector of lanes: a hash table of them and a list, in scratch. Lanes take
+/// A's entries or, where these are few, the entries of B's rows; they insert in no particular order, and the
+/// list is ranked when it is written.
+template <class Space>
+class PatternRow {
+ public:
+  /// Scratch for rows of up to `capacity` columns.
+  KOKKOS_FUNCTION static std::size_t bytes(int capacity) {
+    return (num_buckets(capacity) + static_cast<std::size_t>(capacity) + 1) * sizeof(int);
+  }
+
+  KOKKOS_FUNCTION PatternRow(const CsrGraphView<Space>& a, const CsrGraphView<Space>& b, void* scratch,
+                             int capacity)
+      : m_a(a),
+        m_b(b),
+        m_count(static_cast<int*>(scratch)),
+        m_list(m_count + 1),
+        m_table(m_list + capacity),
+        m_capacity(capacity),
+        m_mask(static_cast<unsigned>(num_buckets(capacity)) - 1) {}
+
+  /// Finds the columns. \returns how many there are, or -1 for more than `capacity`
+  template <class Level>
+  KOKKOS_FUNCTION int search(const Level& level, int i) const {
+    level.region([&](int lane) {
+      for (unsigned k = lane; k <= m_mask; k += Level::width) m_table[k] = empty;
+      if (lane == 0) *m_count = 0;
+    });
+    const std::size_t begin = m_a.row_ptrs(i), end = m_a.row_ptrs(i + 1);
+    const bool by_entries = 2 * (end - begin) >= static_cast<std::size_t>(Level::width);
+    level.region([&](int lane) {
+      const std::size_t step = by_entries ? Level::width : 1;
+      for (std::size_t e = begin + (by_entries ? lane : 0); e < end && !is_full(); e += step) {
+        const int k = m_a.col_idxs(e);
+        const std::size_t last = m_b.row_ptrs(k + 1), wide = by_entries ? 1 : Level::width;
+        for (std::size_t q = m_b.row_ptrs(k) + (by_entries ? 0 : lane); q < last && !is_full(); q += wide)
+          insert(m_b.col_idxs(q));
+      }
+    });
+    const int count = *m_count;
+    level.region([](int) {});  // all have read it before the next row begins
+    return count > m_capacity ? -1 : count;
+  }
+
+  /// The columns found, ascending. \pre search was not negative
+  template <class Level>
+  KOKKOS_FUNCTION void write(const Level& level, int count, int* cols) const {
+    level.region([&](int lane) {
+      for (int p = lane; p < count; p += Level::width) {
+        const int col = m_list[p];
+        int rank = 0;
+        for (int q = 0; q < count; ++q) rank += m_list[q] < col ? 1 : 0;
+        cols[rank] = col;
+      }
+    });
+  }
+
+ private:
+  static constexpr int empty = -1;
+
+  /// A power of two; with all lanes past the capacity at once, some are empty still.
+  KOKKOS_FUNCTION static std::size_t num_buckets(int capacity) {
+    std::size_t buckets = 64;
+    while (2 * buckets < 3 * (static_cast<std::size_t>(capacity) + 32)) buckets *= 2;
+    return buckets;
+  }
+
+  KOKKOS_FUNCTION bool is_full() const { return Kokkos::atomic_load(m_count) > m_capacity; }
+
+  KOKKOS_FUNCTION void insert(int col) const {
+    // The high bits of a multiplicative hash, as many as the table has.
+    unsigned bucket = static_cast<unsigned>(col) * 0x9E3779B1u;
+    bucket = (bucket >> 16 ^ bucket) & m_mask;
+    while (true) {
+      int seen = Kokkos::atomic_load(m_table + bucket);
+      if (seen == empty) seen = Kokkos::atomic_compare_exchange(m_table + bucket, empty, col);
+      if (seen == col) return;
+      if (seen == empty) break;
+      bucket = (bucket + 1) & m_mask;
+    }
+    const int place = Kokkos::atomic_fetch_add(m_count, 1);
+    if (place < m_capacity) m_list[place] = col;
+  }
+
+  CsrGraphView<Space> m_a, m_b;
+  int *m_count, *m_list, *m_table;
+  int m_capacity;
+  unsigned m_mask;
+};
+
+}  // namespace prekond::impl::spgemm

@@ -1,0 +1,159 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The pattern of a sparse product on a device, its rows binned by their numbers of products.
+#include <prekond/pattern/row_bins.hpp>
+
+#include "pattern/product_row.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace prekond::impl::spgemm {
+
+struct ProductTuning {
+  static constexpr int most_of_a_thread = 32;  ///< products of a row that one thread finds
+  static constexpr int most_of_few_lanes = 256;
+  static constexpr int few_lanes = 8;
+  static constexpr int lanes = 32;
+  static constexpr int largest_capacity = 1024;  ///< columns of a row in scratch: 12 kB
+  static constexpr int team_lanes = 128;
+  static constexpr std::size_t scratch_bytes = 48 * 1024;
+};
+
+/// How many products make row i, up to a number that bins have room for.
+template <class Space>
+struct CountProducts {
+  CsrGraphView<Space> a, b;
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
+    std::size_t sum = 0;
+    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
+      const int k = a.col_idxs(e);
+      sum += b.row_ptrs(k + 1) - b.row_ptrs(k);
+    }
+    constexpr std::size_t most = std::size_t(1) << 30;
+    return sum < most ? sum : most;
+  }
+};
+
+/// Where rows go: their lengths alone where there are no columns yet.
+template <class Space>
+struct ProductPattern {
+  CsrGraphView<Space> a, b;
+  VectorView<int, Space> length;  ///< -1: of a row that outgrew its table
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+};
+
+template <class Space>
+struct PatternByThread {
+  ProductPattern<Space> pattern;
+  VectorView<const int, Space> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    const int i = rows(r);
+    const SmallPatternRow<Space, ProductTuning::most_of_a_thread> row(pattern.a, pattern.b, i);
+    if (pattern.col_idxs.extent(0) == 0) {
+      pattern.length(i) = row.count;
+      return;
+    }
+    const std::size_t begin = pattern.row_ptrs(i);
+    for (int p = 0; p < row.count; ++p) pattern.col_idxs(begin + p) = row.cols[p];
+  }
+};
+
+template <class Space, int Lanes>
+struct PatternByVector {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  ProductPattern<Space> pattern;
+  VectorView<const int, Space> rows;
+  int capacity;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
+    if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
+    using Row = PatternRow<Space>;
+    const Level level(team);
+    const Row row(pattern.a, pattern.b, team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity), 16),
+                  capacity);
+    const int i = rows(r);
+    const int count = row.search(level, i);
+    if (pattern.col_idxs.extent(0) == 0) {
+      level.once([&] { pattern.length(i) = count; });
+    } else {
+      row.write(level, count, pattern.col_idxs.data() + pattern.row_ptrs(i));
+    }
+  }
+};
+
+template <int Lanes, class Space>
+void find_by_vectors(const Space& space, const ProductPattern<Space>& pattern,
+                     const VectorView<const int, Space>& rows, int longest) {
+  using Kernel = PatternByVector<Space, Lanes>;
+  const int capacity = std::min(longest, ProductTuning::largest_capacity);
+  const std::size_t bytes = PatternRow<Space>::bytes(capacity) + 16;
+  const int team = static_cast<int>(
+      std::clamp<std::size_t>(ProductTuning::scratch_bytes / bytes, 1, ProductTuning::team_lanes / Lanes));
+  const auto count = static_cast<std::int64_t>(rows.extent(0));
+  typename Kernel::Policy policy(space, static_cast<int>((count + team - 1) / team), team, Lanes);
+  policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes)));
+  Kokkos::parallel_for("prekond::spgemm::find_rows", policy, Kernel{pattern, rows, capacity});
+}
+
+template <class Space>
+void find_rows(const Space& space, const ProductPattern<Space>& pattern, const RowBins<Space>& bins) {
+  for (const auto& bin : bins.bins) {
+    const VectorView<const int, Space> rows = bins.rows_of(bin);
+    if (bin.longest <= ProductTuning::most_of_a_thread) {
+      Kokkos::parallel_for("prekond::spgemm::find_short_rows",
+                           Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
+                           PatternByThread<Space>{pattern, rows});
+    } else if (bin.longest <= ProductTuning::most_of_few_lanes) {
+      find_by_vectors<ProductTuning::few_lanes>(space, pattern, rows, bin.longest);
+    } else {
+      find_by_vectors<ProductTuning::lanes>(space, pattern, rows, bin.longest);
+    }
+  }
+}
+
+template <class Space>
+struct AnyOutgrown {
+  VectorView<const int, Space> length;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& any) const {
+    if (length(i) < 0) any = 1;
+  }
+};
+
+/// The pattern of A B; nothing where a row has more columns than scratch has room for. `check(nnz)` throws
+/// where the result would be too large.
+template <class Space, class Check>
+std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrGraphView<Space>& a,
+                                                  const CsrGraphView<Space>& b, const Check& check) {
+  const std::int64_t n = a.num_rows;
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  const auto products =
+      scan_row_lengths(space, "prekond::spgemm::products", n, CountProducts<Space>{a, b}).first;
+  const RowBins<Space> bins = bin_rows<Space>(
+      space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
+  const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
+  ProductPattern<Space> pattern{a, b, length, {}, {}};
+  find_rows(space, pattern, bins);
+  int outgrown = 0;
+  if (!bins.bins.empty() && bins.bins.back().longest > ProductTuning::largest_capacity)
+    Kokkos::parallel_reduce("prekond::spgemm::any_outgrown", Policy(space, 0, n), AnyOutgrown<Space>{length},
+                            Kokkos::Max<int>(outgrown));
+  if (outgrown > 0) return std::nullopt;
+  const auto [row_ptrs, nnz] =
+      scan_row_lengths(space, "prekond::spgemm", n, VectorView<const int, Space>(length));
+  check(nnz);
+  const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::spgemm::col_idxs", nnz);
+  pattern.row_ptrs = row_ptrs;
+  pattern.col_idxs = col_idxs;
+  if (nnz > 0) find_rows(space, pattern, bins);
+  space.fence("prekond::spgemm::find_rows");  // the lists of rows go away
+  return CsrGraph<Space>{n, b.num_cols, row_ptrs, col_idxs};
+}
+
+}  // namespace prekond::impl::spgemm

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/pattern/aggregate.hpp>
+
+#include <cstdint>
+
+namespace prekond::impl::amg {
+
+/// The pattern nodes x aggregates: a node's one column is its aggregate; it has none where it is in none.
+template <class Space>
+CsrGraph<Space> membership(const Space& space, const Aggregates<Space>& aggregates);
+
+/// Patterns by nodes and aggregates. Those by rows have whole blocks.
+template <class Space>
+struct NodePatterns {
+  CsrGraph<Space> prolongator;        ///< P
+  CsrGraph<Space> times_prolongator;  ///< A P
+  CsrGraph<Space> coarse;             ///< P^T A P
+};
+
+/// `nodes`: A's; `kept`: those of A_F, with the diagonal; of an unsmoothed prolongator 0 x 0.
+template <class Space>
+NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>& nodes,
+                                  const CsrGraph<Space>& kept, const CsrGraph<Space>& membership,
+                                  std::int64_t slab_bytes);
+
+}  // namespace prekond::impl::amg
