@@ -9,6 +9,13 @@
 
 namespace prekond::impl::spgemm {
 
+/// Vectors of a team that share so much scratch: a power of two, so that warps are full.
+inline int vectors_of_team(std::size_t scratch, std::size_t bytes_of_vector, int most) {
+  int vectors = 1;
+  while (2 * vectors <= most && 2 * vectors * bytes_of_vector <= scratch) vectors *= 2;
+  return vectors;
+}
+
 /// The columns of row i of A B, in ascending order in a thread's own array: for rows with at most `most`
 /// products.
 template <class Space, int most>

@@ -19,7 +19,7 @@ struct ProductTuning {
   static constexpr int lanes = 32;
   static constexpr int largest_capacity = 1024;  ///< columns of a row in scratch: 12 kB
   static constexpr int team_lanes = 128;
-  static constexpr std::size_t scratch_bytes = 48 * 1024;
+  static constexpr std::size_t scratch_bytes = 40 * 1024;
 };
 
 /// How many products make row i, up to a number that bins have room for.
@@ -94,8 +94,7 @@ void find_by_vectors(const Space& space, const ProductPattern<Space>& pattern,
   using Kernel = PatternByVector<Space, Lanes>;
   const int capacity = std::min(longest, ProductTuning::largest_capacity);
   const std::size_t bytes = PatternRow<Space>::bytes(capacity) + 16;
-  const int team = static_cast<int>(
-      std::clamp<std::size_t>(ProductTuning::scratch_bytes / bytes, 1, ProductTuning::team_lanes / Lanes));
+  const int team = vectors_of_team(ProductTuning::scratch_bytes, bytes, ProductTuning::team_lanes / Lanes);
   const auto count = static_cast<std::int64_t>(rows.extent(0));
   typename Kernel::Policy policy(space, static_cast<int>((count + team - 1) / team), team, Lanes);
   policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes)));

@@ -6,6 +6,7 @@
 #include <prekond/pattern/spgemm.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
 
 #include <algorithm>
@@ -162,8 +163,8 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
   using Kernel = SumRowsByVector<Scalar, Space, Lanes>;
   const int capacity = std::max(bin.longest / product.block, 1);
   const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity, product.block);
-  const int team = static_cast<int>(
-      std::clamp<std::size_t>(SpgemmTuning::scratch_bytes / bytes, 1, SpgemmTuning::team_lanes / Lanes));
+  const int team =
+      impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes + 16, SpgemmTuning::team_lanes / Lanes);
   typename Kernel::Policy policy(space, static_cast<int>((bin.count + team - 1) / team), team, Lanes);
   policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 16)));
   Kokkos::parallel_for("prekond::spgemm::sum_rows", policy, Kernel{product, rows, capacity});
