@@ -55,6 +55,29 @@ TEST(PetscLocalMatrix, ASequentialMatrixIsViewed) {
   }
 }
 
+/// Of a matrix on a device, the kernels read PETSc's values there; with few rows that have entries, PETSc has
+/// no others on the device.
+TEST(PetscLocalMatrix, EmptyRows) {
+  std::vector<std::vector<double>> dense(50, std::vector<double>(50, 0));
+  dense[3][7] = 1.5, dense[3][9] = -2, dense[48][0] = 4;
+  const HostMatrix<double> whole = sparse(dense);
+  OwnedMat a;
+  check(MatCreate(PETSC_COMM_SELF, a.receive()));
+  check(MatSetSizes(a.get(), 50, 50, 50, 50));
+  check(MatSetType(a.get(), aij_type()));
+  check(MatSetUp(a.get()));
+  check(MatSetValue(a.get(), 3, 7, 1.5, INSERT_VALUES));
+  check(MatSetValue(a.get(), 3, 9, -2, INSERT_VALUES));
+  check(MatSetValue(a.get(), 48, 0, 4, INSERT_VALUES));
+  check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
+  check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  const LocalMatrix local(PetscSpace(), a.get());
+  EXPECT_EQ(host_copy(local.view()), whole);
+  if (aij_type() != std::string(MATAIJ)) {
+    EXPECT_EQ(local.copied(), "");
+  }
+}
+
 TEST(PetscLocalMatrix, ColumnsOfOthersAreBehind) {
   const HostMatrix<double> whole = problem("poisson2d:8");
   const NamedParts parts = equal_parts(64);

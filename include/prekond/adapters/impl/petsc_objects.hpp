@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// PETSc's errors as exceptions, its handles as objects, and its arrays where kernels can read them.
+#include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 
+#include <petscdevice.h>
 #include <petscmat.h>
 #include <petscsf.h>
 
@@ -73,6 +75,40 @@ using HostArray =
 template <class Space>
 bool is_in_reach(PetscMemType type) {
   return is_host_space<Space> ? PetscMemTypeHost(type) == PETSC_TRUE : PetscMemTypeDevice(type) == PETSC_TRUE;
+}
+
+/// \throws InputError where PETSc's device is not the one of Kokkos, whose kernels then reach none of its
+/// memory
+template <class Space>
+void check_device() {
+  if constexpr (!is_host_space<Space>) {
+    PetscDeviceContext context = nullptr;
+    PetscDevice device = nullptr;
+    PetscDeviceType type = PETSC_DEVICE_HOST;
+    PetscInt id = 0;
+    check(PetscDeviceContextGetCurrentContext(&context));
+    check(PetscDeviceContextGetDevice(context, &device));
+    check(PetscDeviceGetType(device, &type));
+    if (type == PETSC_DEVICE_HOST) return;
+    check(PetscDeviceGetDeviceId(device, &id));
+    if (id != Kokkos::device_id())
+      throw InputError("PETSc has its memory on device " + std::to_string(id) + " and Kokkos computes on " +
+                       std::to_string(Kokkos::device_id()) +
+                       ": give both the same, by -device_select_cuda (or _hip) and --kokkos-device-id");
+  }
+}
+
+/// Waits for what PETSc has begun on a device, where its stream is one that Kokkos's kernels do not wait for
+/// by themselves.
+template <class Space>
+void wait_for_petsc() {
+  if constexpr (!is_host_space<Space>) {
+    PetscDeviceContext context = nullptr;
+    PetscStreamType type = PETSC_STREAM_NONBLOCKING;
+    check(PetscDeviceContextGetCurrentContext(&context));
+    check(PetscDeviceContextGetStreamType(context, &type));
+    if (type == PETSC_STREAM_NONBLOCKING) check(PetscDeviceContextSynchronize(context));
+  }
 }
 
 /// n entries of PETSc's: as they are where `in_reach`, else a copy of those on the host.
