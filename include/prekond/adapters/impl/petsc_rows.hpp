@@ -7,7 +7,9 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 namespace prekond::petsc::impl {
 
@@ -48,6 +50,18 @@ inline AijPattern pattern_of(Mat a) {
                         &pattern.col_idxs, &done));
   if (!done) throw InputError("PETSc has no rows of this matrix by columns");
   return found;
+}
+
+/// A number that PETSc raises when it changes the matrix. `get` is MatGetState, which gives a struct
+/// from 3.26 on.
+template <class State>
+PetscObjectState state_of(Mat a, PetscErrorCode (*get)(Mat, State*)) {
+  State state{};
+  check(get(a, &state));
+  if constexpr (std::is_same_v<State, PetscObjectState>)
+    return state;
+  else
+    return state.state;
 }
 
 /// PETSc's own columns and values of a MATSEQAIJ.
@@ -150,8 +164,7 @@ class AijRows {
   }
 
   Vector<const PetscScalar, Space> copied_values(const Space& space, const AijArrays& arrays) const {
-    PetscObjectState state = 0;
-    check(MatGetState(m_a.get(), &state));
+    const PetscObjectState state = state_of(m_a.get(), MatGetState);
     if (m_copy.extent(0) != static_cast<std::size_t>(m_nnz) || state != m_copied_state)
       m_copy = reached<Space>(space, arrays.values, static_cast<std::size_t>(m_nnz), false,
                               "prekond::petsc::rows::values");
