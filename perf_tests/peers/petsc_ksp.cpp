@@ -243,14 +243,13 @@ void measure_all(const std::string& spec) {
                     {"converged", outcome.converged},
                     {"setup_seconds", outcome.setup},
                     {"solve_seconds", outcome.solve}});
+    if (json_file.empty()) continue;
+    // After each, so that it stays where the next one fails.
+    const nlohmann::ordered_json all = {{"matrix", spec},   {"ranks", size}, {"matrix_type", type},
+                                        {"backend", space}, {"rtol", rtol},  {"repeat", repeat},
+                                        {"runs", runs}};
+    std::ofstream(json_file) << all.dump(1) << "\n";
   }
-  if (rank == 0 && !json_file.empty())
-    std::ofstream(json_file) << nlohmann::ordered_json{{"matrix", spec},      {"ranks", size},
-                                                       {"matrix_type", type}, {"backend", space},
-                                                       {"rtol", rtol},        {"repeat", repeat},
-                                                       {"runs", runs}}
-                                    .dump(1)
-                             << "\n";
 }
 
 }  // namespace

@@ -337,8 +337,8 @@ PetscErrorCode finalize_kokkos() {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// By us where nobody has done it: then it ends with PETSc. Several ranks take one thread each where the
-/// environment does not say how many.
+/// By us where nobody has done it: then it ends with PETSc, and computes on PETSc's device. Several ranks
+/// take one thread each where the environment does not say how many.
 PetscErrorCode initialize_kokkos() {
   PetscMPIInt size = 1;
   PetscFunctionBegin;
@@ -349,7 +349,11 @@ PetscErrorCode initialize_kokkos() {
   Kokkos::InitializationSettings settings;
   if (size > 1 && !std::getenv("OMP_NUM_THREADS") && !std::getenv("KOKKOS_NUM_THREADS"))
     settings.set_num_threads(1);
-  PetscCall(guarded(PETSC_COMM_SELF, [&] { Kokkos::initialize(settings); }));
+  PetscCall(guarded(PETSC_COMM_SELF, [&] {
+    if (!is_host_space<Space>)
+      if (const std::optional<int> device = impl::device_of_petsc()) settings.set_device_id(*device);
+    Kokkos::initialize(settings);
+  }));
   PetscCall(PetscRegisterFinalize(finalize_kokkos));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -127,6 +128,16 @@ TEST(PetscLocalMatrix, OtherMatricesAreRefused) {
   check(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 3, 1, nullptr, open.receive()));
   EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), open.get()); }),
             "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd");
+}
+
+TEST(PetscDevice, IsThatOfKokkos) {
+  const std::optional<int> device = petsc::impl::device_of_petsc();
+  petsc::impl::check_device<PetscSpace>();
+  if (aij_type() != std::string(MATAIJ)) {
+    EXPECT_EQ(device, Kokkos::device_id());
+  } else if (!PetscDefined(HAVE_CUPM)) {
+    EXPECT_EQ(device, std::nullopt);
+  }
 }
 
 TEST(PetscReducer, SumsOverRanks) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -77,23 +78,29 @@ bool is_in_reach(PetscMemType type) {
   return is_host_space<Space> ? PetscMemTypeHost(type) == PETSC_TRUE : PetscMemTypeDevice(type) == PETSC_TRUE;
 }
 
+/// The device that PETSc computes on; none where it computes on the host alone.
+inline std::optional<int> device_of_petsc() {
+  PetscDeviceContext context = nullptr;
+  PetscDevice device = nullptr;
+  PetscDeviceType type = PETSC_DEVICE_HOST;
+  PetscInt id = 0;
+  check(PetscDeviceContextGetCurrentContext(&context));
+  check(PetscDeviceContextGetDevice(context, &device));
+  check(PetscDeviceGetType(device, &type));
+  if (type == PETSC_DEVICE_HOST) return std::nullopt;
+  check(PetscDeviceGetDeviceId(device, &id));
+  return static_cast<int>(id);
+}
+
 /// \throws InputError where PETSc's device is not the one of Kokkos, whose kernels then reach none of its
 /// memory
 template <class Space>
 void check_device() {
   if constexpr (!is_host_space<Space>) {
-    PetscDeviceContext context = nullptr;
-    PetscDevice device = nullptr;
-    PetscDeviceType type = PETSC_DEVICE_HOST;
-    PetscInt id = 0;
-    check(PetscDeviceContextGetCurrentContext(&context));
-    check(PetscDeviceContextGetDevice(context, &device));
-    check(PetscDeviceGetType(device, &type));
-    if (type == PETSC_DEVICE_HOST) return;
-    check(PetscDeviceGetDeviceId(device, &id));
-    if (id != Kokkos::device_id())
-      throw InputError("PETSc has its memory on device " + std::to_string(id) + " and Kokkos computes on " +
-                       std::to_string(Kokkos::device_id()) +
+    const std::optional<int> device = device_of_petsc();
+    if (device && *device != Kokkos::device_id())
+      throw InputError("PETSc has its memory on device " + std::to_string(*device) +
+                       " and Kokkos computes on " + std::to_string(Kokkos::device_id()) +
                        ": give both the same, by -device_select_cuda (or _hip) and --kokkos-device-id");
   }
 }
