@@ -236,6 +236,8 @@ part_ranks() {
     name=${matrix//[:,=]/_}
     for count in $(rank_counts); do
       measure_ranks "${name}_strong_np$count" "$count" "--matrix=$matrix" --scaling=strong --precond=fsai
+      measure_ranks "${name}_adaptive_fsai_np$count" "$count" "--matrix=$matrix" --scaling=strong --precond=adaptive_fsai \
+        --benchmark_filter=_adaptive_fsai
     done
     for count in $(rank_counts); do # on one rank it is the same
       [[ $count == 1 ]] || measure_ranks "${name}_weak_np$count" "$count" "--matrix=$matrix" --scaling=weak --precond=fsai
