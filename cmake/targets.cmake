@@ -135,10 +135,13 @@ function(prekond_add_layer name)
   install(TARGETS prekond_${name} EXPORT prekond_targets)
 endfunction()
 
-# prekond_add_adapter(NAME SOURCES ... LIBRARIES ...): what joins the library to another package, as target
-# prekond::NAME and as component NAME of the installed package.
+# prekond_add_adapter(NAME [LIBRARY prekond_double] SOURCES ... LIBRARIES ...): what joins the library, or the part of it that
+# LIBRARY names, to another package, as target prekond::NAME and as component NAME of the installed package.
 function(prekond_add_adapter name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "" "LIBRARY" "SOURCES;LIBRARIES" ${ARGN})
+  if(NOT arg_LIBRARY)
+    set(arg_LIBRARY prekond)
+  endif()
   set(target prekond_${name})
   if(arg_SOURCES)
     add_library(${target} ${arg_SOURCES})
@@ -151,7 +154,7 @@ function(prekond_add_adapter name)
   endif()
   add_library(prekond::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  target_link_libraries(${target} ${scope} prekond ${arg_LIBRARIES})
+  target_link_libraries(${target} ${scope} ${arg_LIBRARY} ${arg_LIBRARIES})
   install(TARGETS ${target} EXPORT prekond_${name}_targets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
                                                            ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
   set_property(GLOBAL APPEND PROPERTY PREKOND_ADAPTERS ${name})

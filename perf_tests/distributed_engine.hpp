@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The library that distributes the matrix and sends the messages: Tpetra, or PETSc where that is not there.
+/// The library that distributes the matrix and sends the messages: Tpetra with PREKOND_PERF_TPETRA, else
+/// PETSc.
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <mpi.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +20,8 @@
 #include <Tpetra_Core.hpp>
 #else
 #include <prekond/adapters/petsc_distributed.hpp>
+
+#include <petscmat.h>
 
 #include <stdexcept>
 #endif
@@ -66,18 +70,20 @@ inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const 
       EngineSpace(), a);
 }
 #else
-/// MPI, PETSc and Kokkos, from here to its end.
+/// MPI, PETSc and Kokkos, from here to its end. PETSc takes options from the environment (PETSC_OPTIONS): the
+/// program's are not its own.
 class EngineScope {
  public:
   EngineScope(int* argc, char*** argv) {
-    if (PetscInitialize(argc, argv, nullptr, nullptr)) throw std::runtime_error("PETSc does not start");
+    if (PetscInitializeNoArguments()) throw std::runtime_error("PETSc does not start");
     m_kokkos = std::make_unique<Kokkos::ScopeGuard>(*argc, *argv);
   }
   ~EngineScope() {
     m_kokkos = nullptr;
-    PetscFinalize();
+    static_cast<void>(PetscFinalize());
   }
   EngineScope(const EngineScope&) = delete;
+  EngineScope& operator=(const EngineScope&) = delete;
 
  private:
   std::unique_ptr<Kokkos::ScopeGuard> m_kokkos;
@@ -85,14 +91,29 @@ class EngineScope {
 using EngineSpace = Kokkos::DefaultExecutionSpace;
 inline const std::string engine_name = "PETSc";
 
-/// Collective.
+/// A matrix type whose memory is where the kernels compute, where this PETSc has one.
+inline MatType matrix_type() {
+  const std::string space = EngineSpace::name();
+  if (PetscDefined(HAVE_CUDA) && space == "Cuda") return "aijcusparse";
+  if (PetscDefined(HAVE_HIP) && space == "HIP") return "aijhipsparse";
+  return MATAIJ;
+}
+
+/// Of the type above, or of that of the option -mat_type. Collective.
 inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const HostRows& rows) {
+  if (rows.values.size() > static_cast<std::size_t>(std::numeric_limits<PetscInt>::max()))
+    throw InputError("a rank has more entries than PetscInt counts: use more ranks");
   const std::vector<PetscInt> row_ptrs(rows.row_ptrs.begin(), rows.row_ptrs.end()),
       cols(rows.col_idxs.begin(), rows.col_idxs.end());
   const auto n = static_cast<PetscInt>(rows.num_rows()), all = static_cast<PetscInt>(rows.num_global_rows);
   petsc::impl::OwnedMat a;
-  petsc::check(MatCreateMPIAIJWithArrays(PETSC_COMM_WORLD, n, n, all, all, row_ptrs.data(), cols.data(),
-                                         rows.values.data(), a.receive()));
+  petsc::check(MatCreate(PETSC_COMM_WORLD, a.receive()));
+  petsc::check(MatSetSizes(a.get(), n, n, all, all));
+  petsc::check(MatSetType(a.get(), matrix_type()));
+  petsc::check(MatSetFromOptions(a.get()));
+  // Each does nothing for the other's type.
+  petsc::check(MatSeqAIJSetPreallocationCSR(a.get(), row_ptrs.data(), cols.data(), rows.values.data()));
+  petsc::check(MatMPIAIJSetPreallocationCSR(a.get(), row_ptrs.data(), cols.data(), rows.values.data()));
   return std::make_unique<petsc::DistributedAijMatrix<EngineSpace>>(EngineSpace(), a.get());
 }
 #endif

@@ -27,6 +27,9 @@
 /// Strong: the matrix is that of --matrix on any number of ranks. Weak: --matrix is what one rank has, and P
 /// ranks get the cube of as near to P times as many unknowns as there is; `rows_a_rank` says how many.
 ///
+/// perf_distributed_petsc, where there is one, is the same program with PETSc for the matrix and the
+/// messages.
+///
 /// Each time is that of the slowest rank, of one step, by as many as take some 50 ms together, begun together
 /// behind a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
 /// the machine changes less. `product` overlaps the exchange with the rank's own part;

@@ -7,9 +7,11 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, devices, batched, blocks, tables, sanitize; default all, each takes
-#   less than 9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, devices, batched, blocks, tables, sanitize; default all; and ranks and
+#   ksp. Each takes less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
+# ranks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed solve on 1, 2, 4, ...
+#   ranks with a GPU each (ranks); KSP CG with Prekond's PC and with PETSc's own, on the GPUs and on two cores (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
 #   performance tests and tables have to match.
@@ -21,7 +23,7 @@ source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 part_seconds=530
 failures=0
 
-usage() { sed -n '5,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
@@ -187,6 +189,81 @@ part_devices() {
   done
 }
 
+# on_ranks N COMMAND...: on N ranks, with a GPU each. Messages go from host memory, whatever MPI knows of devices.
+on_ranks() {
+  local count=$1
+  shift
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} \
+    KOKKOS_MAP_DEVICE_ID_BY=mpi_rank OMP_NUM_THREADS=${OMP_NUM_THREADS:-8} \
+    PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" timeout "$(left)" mpirun --bind-to none --oversubscribe -np "$count" "$@"
+}
+
+# rank_counts: 1, 2, 4, ... up to the number of GPUs.
+rank_counts() {
+  local count=1 all
+  all=$(nvidia-smi --list-gpus 2>/dev/null | wc -l)
+  for (( ; count == 1 || count <= all; count *= 2)); do echo $count; done
+}
+
+# measure_ranks NAME RANKS ARGUMENT...: perf_distributed, its results in OUT/NAME.json.
+measure_ranks() {
+  local name=$1 count=$2
+  wanted "$name" || return 0
+  shift 2
+  say "$name"
+  if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=5 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
+    >"$out/$name.log" 2>&1; then
+    rm -f "$out/$name.log"
+    tables+=("$out/$name.json")
+  else
+    failed "$name: the end of $out/$name.log:"
+    tail -n 5 "$out/$name.log" >&2
+    rm -f "$out/$name.json"
+  fi
+}
+
+part_ranks() {
+  local matrix count name test
+  test=$(program test_petsc)
+  for count in $(rank_counts); do
+    wanted "test_petsc_np$count" || continue
+    say "test_petsc_np$count"
+    [[ -n $test ]] || { say "left out: no such program below $build" && continue; }
+    on_ranks "$count" "$test" --gtest_brief=1 >"$out/test_petsc_np$count.log" 2>&1 || failed "test_petsc on $count ranks"
+    tail -n 3 "$out/test_petsc_np$count.log"
+  done
+  for matrix in ${RANK_MATRICES:-elasticity3d:50 poisson3d:160 elasticity3d:100}; do
+    name=${matrix//[:,=]/_}
+    for count in $(rank_counts); do
+      measure_ranks "${name}_strong_np$count" "$count" "--matrix=$matrix" --scaling=strong --precond=fsai
+      measure_ranks "${name}_adaptive_fsai_np$count" "$count" "--matrix=$matrix" --scaling=strong --precond=adaptive_fsai \
+        --benchmark_filter=_adaptive_fsai
+    done
+    for count in $(rank_counts); do # on one rank it is the same
+      [[ $count == 1 ]] || measure_ranks "${name}_weak_np$count" "$count" "--matrix=$matrix" --scaling=weak --precond=fsai
+    done
+  done
+}
+
+# ksp NAME RANKS MATRIX ARGUMENT...: its results in OUT/NAME.json.
+ksp() {
+  local name=$1 count=$2
+  wanted "$name" || return 0
+  shift 2
+  on_ranks "$count" "$(program peer_petsc_ksp)" "$@" -json "$out/$name.json" || failed "$name"
+}
+
+part_ksp() {
+  local matrix count name
+  for matrix in ${KSP_MATRICES:-poisson3d:100 elasticity3d:40}; do
+    name=${matrix//[:,=]/_}
+    for count in $(rank_counts); do
+      ksp "ksp_${name}_np$count" "$count" "$matrix" -mat_type aijcusparse -repeat 3
+    done
+    ksp "ksp_${name}_2_cores" 2 "$matrix" -mat_type aij -repeat 1 -methods none,jacobi,bjacobi+icc,gamg
+  done
+}
+
 # Matrices by blocks, for results/h200/blocks; the real ones of MATRICES (default ../shared/matrices).
 part_blocks() {
   local filter='^(product|symbolic|numeric|apply|gmres/dcgs2/(sync|jac)|cusparse|end)' folder=${MATRICES:-../shared/matrices}
@@ -320,7 +397,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | amg | devices | batched | blocks | tables | sanitize) "part_$part" ;;
+    tests | perf | amg | devices | ranks | ksp | batched | blocks | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

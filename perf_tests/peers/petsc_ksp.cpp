@@ -19,10 +19,12 @@
 /// of A x = b, b = A (1, ..., 1)^T, of a generated matrix, whose rows are split evenly.
 ///
 ///   mpirun -np 2 peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-json FILE] [-methods a,b,...]
+///       [-mat_type aijcusparse]
 ///
 /// Times are those of the slowest rank, medians of the repetitions; each begins with a new KSP, the first is
-/// left out. elasticity3d gets its rigid body modes as near null space, which gamg uses, and three unknowns a
-/// node. Standard output: a Markdown table.
+/// left out, and with a matrix on a device all is there before it. The setup has the blocks'
+/// (KSPSetUpOnBlocks) too. elasticity3d gets its rigid body modes as near null space, which gamg uses, and
+/// three unknowns a node. Standard output: a Markdown table.
 namespace {
 
 using HostSpace = Kokkos::DefaultHostExecutionSpace;
@@ -36,20 +38,24 @@ struct Method {
   std::string name, options;
 };
 
+/// Without those of packages that this PETSc has not.
 std::vector<Method> all_methods() {
   const std::string ours = "-pc_type prekond -pc_prekond_check_input 0 -pc_prekond_name ";
-  return {{"none", "-pc_type none"},
-          {"jacobi", "-pc_type jacobi"},
-          {"bjacobi+icc", "-pc_type bjacobi -sub_pc_type icc"},
-          {"gamg", "-pc_type gamg"},
-          {"hypre boomeramg", "-pc_type hypre -pc_hypre_type boomeramg"},
-          {"prekond jacobi", ours + "jacobi"},
-          {"prekond fsai", ours + "fsai"},
-          {"prekond fsai, own rows", ours + "fsai -pc_prekond_rank_overlap 0"},
-          {"prekond adaptive_fsai", ours + "adaptive_fsai"},
-          {"prekond adaptive_fsai, all levels", ours + "adaptive_fsai -pc_prekond_rank_overlap 1000"},
-          {"prekond adaptive_fsai, own rows", ours + "adaptive_fsai -pc_prekond_rank_overlap 0"},
-          {"prekond ic0", ours + "ic0"}};
+  std::vector<Method> methods = {
+      {"none", "-pc_type none"},
+      {"jacobi", "-pc_type jacobi"},
+      {"bjacobi+icc", "-pc_type bjacobi -sub_pc_type icc"},
+      {"gamg", "-pc_type gamg"},
+      {"prekond jacobi", ours + "jacobi"},
+      {"prekond fsai", ours + "fsai"},
+      {"prekond fsai, own rows", ours + "fsai -pc_prekond_rank_overlap 0"},
+      {"prekond adaptive_fsai", ours + "adaptive_fsai"},
+      {"prekond adaptive_fsai, all levels", ours + "adaptive_fsai -pc_prekond_rank_overlap 1000"},
+      {"prekond adaptive_fsai, own rows", ours + "adaptive_fsai -pc_prekond_rank_overlap 0"},
+      {"prekond ic0", ours + "ic0"}};
+  if (PetscDefined(HAVE_HYPRE))
+    methods.insert(methods.begin() + 4, {"hypre boomeramg", "-pc_type hypre -pc_hypre_type boomeramg"});
+  return methods;
 }
 
 /// The matrix, its right-hand side.
@@ -77,6 +83,7 @@ class Problem {
     check(MatSetSizes(m_a, mine, mine, n, n));
     check(MatSetBlockSize(m_a, b));
     check(MatSetType(m_a, MATAIJ));
+    check(MatSetFromOptions(m_a));
     check(MatSeqAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), values.data()));
     check(MatMPIAIJSetPreallocationCSR(m_a, row_ptrs.data(), cols.data(), values.data()));
     check(MatSetOption(m_a, MAT_SPD, PETSC_TRUE));
@@ -134,11 +141,14 @@ double slowest(double seconds) {
   return seconds;
 }
 
+/// To the end of what a device computes.
 template <class Work>
 double timed(const Work& work) {
+  Kokkos::fence();
   MPI_Barrier(PETSC_COMM_WORLD);
   const double begin = MPI_Wtime();
   work();
+  Kokkos::fence();
   return slowest(MPI_Wtime() - begin);
 }
 
@@ -151,7 +161,10 @@ Outcome run(const Problem& problem, double rtol) {
   check(KSPSetTolerances(ksp, rtol, 0, 1e50, 20000));
   check(KSPSetFromOptions(ksp));
   Outcome outcome;
-  outcome.setup = timed([&] { check(KSPSetUp(ksp)); });
+  outcome.setup = timed([&] {
+    check(KSPSetUp(ksp));
+    check(KSPSetUpOnBlocks(ksp));
+  });
   check(VecSet(problem.x(), 0));
   outcome.solve = timed([&] { check(KSPSolve(ksp, problem.b(), problem.x())); });
   check(KSPGetIterationNumber(ksp, &outcome.iterations));
@@ -206,12 +219,16 @@ void measure_all(const std::string& spec) {
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   MPI_Comm_size(PETSC_COMM_WORLD, &size);
   const Problem problem(spec);
+  MatType type = nullptr;
+  check(MatGetType(problem.a(), &type));
+  const std::string space = Kokkos::DefaultExecutionSpace::name();
   nlohmann::ordered_json runs = nlohmann::ordered_json::array();
   if (rank == 0)
     std::printf(
-        "\n%s, %d ranks\n\n| method | iterations | setup s | solve s | total s "
+        "\n%s, %d ranks, a matrix of type %s, prekond on %s\n\n| method | iterations | setup s | solve s | "
+        "total s "
         "|\n|---|---:|---:|---:|---:|\n",
-        spec.c_str(), size);
+        spec.c_str(), size, type, space.c_str());
   for (const Method& method : all_methods()) {
     if (!is_wanted(wanted, method.name)) continue;
     const Outcome outcome = measure(problem, method, rtol, repeat);
@@ -226,15 +243,13 @@ void measure_all(const std::string& spec) {
                     {"converged", outcome.converged},
                     {"setup_seconds", outcome.setup},
                     {"solve_seconds", outcome.solve}});
+    if (json_file.empty()) continue;
+    // After each, so that it stays where the next one fails.
+    const nlohmann::ordered_json all = {{"matrix", spec},   {"ranks", size}, {"matrix_type", type},
+                                        {"backend", space}, {"rtol", rtol},  {"repeat", repeat},
+                                        {"runs", runs}};
+    std::ofstream(json_file) << all.dump(1) << "\n";
   }
-  if (rank == 0 && !json_file.empty())
-    std::ofstream(json_file) << nlohmann::ordered_json{{"matrix", spec},
-                                                       {"ranks", size},
-                                                       {"rtol", rtol},
-                                                       {"repeat", repeat},
-                                                       {"runs", runs}}
-                                    .dump(1)
-                             << "\n";
 }
 
 }  // namespace
@@ -243,7 +258,8 @@ int main(int argc, char** argv) {
   if (argc < 2) {
     std::fprintf(
         stderr,
-        "usage: mpirun -np N peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-json FILE] [-methods a,b]\n");
+        "usage: mpirun -np N peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-json FILE] [-methods a,b] "
+        "[-mat_type TYPE]\n");
     return 2;
   }
   if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 1;
@@ -253,7 +269,7 @@ int main(int argc, char** argv) {
     Kokkos::InitializationSettings settings;
     int size = 1;
     MPI_Comm_size(PETSC_COMM_WORLD, &size);
-    if (size > 1) settings.set_num_threads(1);
+    if (size > 1 && prekond::is_host_space<Kokkos::DefaultExecutionSpace>) settings.set_num_threads(1);
     Kokkos::ScopeGuard kokkos(settings);
     try {
       measure_all(argv[1]);

@@ -7,6 +7,7 @@
 
 #include <petscmat.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -115,7 +116,8 @@ class OwnRowsInverse : public PcInverse<Space> {
       this->m_report = m_preconditioner->report();
       this->m_report.foreign_columns = block.foreign_columns;
       this->m_report.foreign_entries = block.foreign_entries;
-      for (const std::string& note : {block.converted, local.copied()})
+      const std::array<std::string, 2> notes{block.converted, local.copied()};
+      for (const std::string& note : notes)
         if (!note.empty()) this->m_report.notes.push_back(note);
     });
   }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The PC of type "prekond".
+#include "adapters/petsc_errors.hpp"
 #include "adapters/petsc_inverse.hpp"
 #include "adapters/petsc_options.hpp"
 #include "adapters/petsc_vectors.hpp"
@@ -41,7 +42,6 @@ class PrekondPc {
   PrekondPc() { set_name("adaptive_fsai"); }
 
   const std::string& name() const { return m_name; }
-  const Space& space() const { return m_space; }
   bool is_set_up() const { return m_inverse != nullptr; }
   const PcInverse<Space>& inverse() const { return *m_inverse; }
 
@@ -141,34 +141,6 @@ class PrekondPc {
   std::unique_ptr<PcInverse<Space>> m_inverse;
   ColumnsBuffer<Space> m_x, m_y;
 };
-
-PetscErrorCode code_of(RankError::Kind kind) {
-  switch (kind) {
-    case RankError::Kind::option:
-      return PETSC_ERR_USER_INPUT;
-    case RankError::Kind::input:
-      return PETSC_ERR_ARG_WRONG;
-    case RankError::Kind::logic:
-      return PETSC_ERR_ORDER;
-    case RankError::Kind::memory:
-      return PETSC_ERR_MEM;
-    default:
-      return PETSC_ERR_LIB;
-  }
-}
-
-/// Runs `work()`; an exception becomes an error of PETSc's with its text.
-template <class Work>
-PetscErrorCode guarded(MPI_Comm comm, const Work& work) {
-  std::optional<RankError> error;
-  try {
-    work();
-  } catch (...) {
-    error = RankError::current();
-  }
-  if (!error) return PETSC_SUCCESS;
-  SETERRQ(comm, code_of(error->kind), "Prekond: %s", error->text.c_str());
-}
 
 PrekondPc& data_of(PC pc) {
   return *static_cast<PrekondPc*>(pc->data);
@@ -337,8 +309,8 @@ PetscErrorCode finalize_kokkos() {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/// By us where nobody has done it: then it ends with PETSc. Several ranks take one thread each where the
-/// environment does not say how many.
+/// By us where nobody has done it: then it ends with PETSc, and computes on PETSc's device. Several ranks
+/// take one thread each where the environment does not say how many.
 PetscErrorCode initialize_kokkos() {
   PetscMPIInt size = 1;
   PetscFunctionBegin;
@@ -349,7 +321,11 @@ PetscErrorCode initialize_kokkos() {
   Kokkos::InitializationSettings settings;
   if (size > 1 && !std::getenv("OMP_NUM_THREADS") && !std::getenv("KOKKOS_NUM_THREADS"))
     settings.set_num_threads(1);
-  PetscCall(guarded(PETSC_COMM_SELF, [&] { Kokkos::initialize(settings); }));
+  PetscCall(guarded(PETSC_COMM_SELF, [&] {
+    if (!is_host_space<Space>)
+      if (const std::optional<int> device = impl::device_of_petsc()) settings.set_device_id(*device);
+    Kokkos::initialize(settings);
+  }));
   PetscCall(PetscRegisterFinalize(finalize_kokkos));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -96,6 +96,7 @@ class TakenArray {
       check(get(object, &m_columns.data));
     else
       check(get_anywhere(object, &m_columns.data, &m_columns.type));
+    if (!PetscMemTypeHost(m_columns.type)) impl::wait_for_petsc<Space>();
   }
   TakenArray(const TakenArray&) = delete;
   TakenArray& operator=(const TakenArray&) = delete;

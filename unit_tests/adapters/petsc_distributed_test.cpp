@@ -25,7 +25,7 @@ TEST(PetscDistributed, KeepsThePromises) {
   for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
                                           diagonal(13), half_coupled(24), diagonal(2)}) {
     for (const NamedParts& parts : all_parts(whole.num_rows)) {
-      for (const MatType type : {MATAIJ, MATMPIAIJ}) {
+      for (const MatType type : {MATAIJ, MATMPIAIJ, aij_type()}) {
         SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows, " + type);
         const OwnedMat matrix = assemble(whole, parts, type);
         const DistributedAijMatrix a(PetscSpace(), matrix.get());
@@ -34,6 +34,24 @@ TEST(PetscDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+/// Most rows of a rank have no entry in columns of other ranks: PETSc then has them without the empty rows on
+/// a device.
+TEST(PetscDistributed, FewRowsReachOtherRanks) {
+  const std::int64_t n = 40 * num_ranks();
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));
+  for (std::int64_t i = 0; i < n; ++i) dense[i][i] = 2.5 + double(i % 7);
+  for (int rank = 0; rank < num_ranks(); ++rank) {
+    dense[40 * rank + 17][(40 * rank + 63) % n] = -1.5 - rank;
+    dense[40 * rank + 31][(40 * rank + 41) % n] = 0.25 + rank;
+  }
+  const HostMatrix<double> whole = sparse(dense);
+  const NamedParts parts = equal_parts(n);
+  const OwnedMat matrix = assemble(whole, parts);
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
+  expect_product<PetscSpace>(a, whole, parts.own());
 }
 
 TEST(PetscDistributed, NoRowsAtAll) {

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,29 @@ TEST(PetscLocalMatrix, ASequentialMatrixIsViewed) {
               sizeof(PetscInt) == sizeof(int) ? "" : "the columns were copied: PetscInt has 64 bits");
     check(MatScale(a.get(), 2));
     EXPECT_EQ(to_vector(local.view().values)[7], 2 * whole.values[7]);
+  }
+}
+
+/// Of a matrix on a device, the kernels read PETSc's values there; with few rows that have entries, PETSc has
+/// no others on the device.
+TEST(PetscLocalMatrix, EmptyRows) {
+  std::vector<std::vector<double>> dense(50, std::vector<double>(50, 0));
+  dense[3][7] = 1.5, dense[3][9] = -2, dense[48][0] = 4;
+  const HostMatrix<double> whole = sparse(dense);
+  OwnedMat a;
+  check(MatCreate(PETSC_COMM_SELF, a.receive()));
+  check(MatSetSizes(a.get(), 50, 50, 50, 50));
+  check(MatSetType(a.get(), aij_type()));
+  check(MatSetUp(a.get()));
+  check(MatSetValue(a.get(), 3, 7, 1.5, INSERT_VALUES));
+  check(MatSetValue(a.get(), 3, 9, -2, INSERT_VALUES));
+  check(MatSetValue(a.get(), 48, 0, 4, INSERT_VALUES));
+  check(MatAssemblyBegin(a.get(), MAT_FINAL_ASSEMBLY));
+  check(MatAssemblyEnd(a.get(), MAT_FINAL_ASSEMBLY));
+  const LocalMatrix local(PetscSpace(), a.get());
+  EXPECT_EQ(host_copy(local.view()), whole);
+  if (aij_type() != std::string(MATAIJ)) {
+    EXPECT_EQ(local.copied(), "");
   }
 }
 
@@ -104,6 +128,16 @@ TEST(PetscLocalMatrix, OtherMatricesAreRefused) {
   check(MatCreateSeqAIJ(PETSC_COMM_SELF, 3, 3, 1, nullptr, open.receive()));
   EXPECT_EQ(message_of<InputError>([&] { const LocalMatrix refused(PetscSpace(), open.get()); }),
             "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd");
+}
+
+TEST(PetscDevice, IsThatOfKokkos) {
+  const std::optional<int> device = petsc::impl::device_of_petsc();
+  petsc::impl::check_device<PetscSpace>();
+  if (aij_type() != std::string(MATAIJ)) {
+    EXPECT_EQ(device, Kokkos::device_id());
+  } else if (!PetscDefined(HAVE_CUPM)) {
+    EXPECT_EQ(device, std::nullopt);
+  }
 }
 
 TEST(PetscReducer, SumsOverRanks) {

@@ -25,6 +25,16 @@ using OwnedVec = petsc::impl::Owned<Vec, VecDestroy>;
 using OwnedPC = petsc::impl::Owned<PC, PCDestroy>;
 using OwnedKSP = petsc::impl::Owned<KSP, KSPDestroy>;
 
+/// What PETSc's AIJ matrices are called whose memory is where the tests' kernels compute: on a GPU, where
+/// this PETSc computes there too, else on the host. Vectors that PETSc makes for them have theirs there as
+/// well.
+inline MatType aij_type() {
+  const std::string space = PetscSpace::name();
+  if (PetscDefined(HAVE_CUDA) && space == "Cuda") return "aijcusparse";
+  if (PetscDefined(HAVE_HIP) && space == "HIP") return "aijhipsparse";
+  return MATAIJ;
+}
+
 inline int my_rank() {
   int rank = 0;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
@@ -88,7 +98,8 @@ inline void set_values(Mat a, const HostMatrix<double>& whole, const NamedParts&
 }
 
 /// The matrix by MatSetValues, assembled.
-inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& parts, MatType type = MATAIJ) {
+inline OwnedMat assemble(const HostMatrix<double>& whole, const NamedParts& parts,
+                         MatType type = aij_type()) {
   OwnedMat a;
   check(MatCreate(PETSC_COMM_WORLD, a.receive()));
   const auto n = static_cast<PetscInt>(parts.mine());

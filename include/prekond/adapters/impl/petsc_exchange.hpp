@@ -114,8 +114,9 @@ inline std::vector<int> rows_to_send(PetscSF by_row) {
   return {rows, rows + (ranks > 0 ? offsets[ranks] : 0)};
 }
 
-/// Where each number's entry stands in its rank's buffer. Collective: one message a neighbour.
-inline std::vector<PetscSFNode> sources_in_buffers(MPI_Comm comm, PetscSF by_row) {
+/// Where each number's entry stands in its rank's buffer. Collective: one message a neighbour. (nvcc 13.0
+/// takes no std::vector of a type like PetscSFNode, a struct whose only name is a typedef.)
+inline std::unique_ptr<PetscSFNode[]> sources_in_buffers(MPI_Comm comm, PetscSF by_row) {
   PetscMPIInt num_owners = 0, num_askers = 0, tag = 0;
   const PetscMPIInt *owners = nullptr, *askers = nullptr;
   const PetscInt *asked = nullptr, *places = nullptr, *given = nullptr;
@@ -130,7 +131,7 @@ inline std::vector<PetscSFNode> sources_in_buffers(MPI_Comm comm, PetscSF by_row
     MPI_Isend(&given[i], 1, MPIU_INT, askers[i], tag, inner, &requests[num_owners + i]);
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   check(PetscCommDestroy(&inner));
-  std::vector<PetscSFNode> sources(num_owners > 0 ? asked[num_owners] : 0);
+  auto sources = std::make_unique<PetscSFNode[]>(num_owners > 0 ? asked[num_owners] : 0);
   for (int i = 0; i < num_owners; ++i)
     for (PetscInt k = asked[i]; k < asked[i + 1]; ++k)
       sources[places[k]] = PetscSFNode{owners[i], first[i] + k - asked[i]};
@@ -148,10 +149,10 @@ std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& spa
                               PETSC_OWN_POINTER, numbers.data()));
   check(PetscSFSetUp(by_row.get()));
   const std::vector<int> sent = rows_to_send(by_row.get());
-  auto sources = sources_in_buffers(comm, by_row.get());
+  const auto sources = sources_in_buffers(comm, by_row.get());
   check(PetscSFCreate(comm, by_slot.receive()));
   check(PetscSFSetGraph(by_slot.get(), static_cast<PetscInt>(sent.size()),
-                        static_cast<PetscInt>(sources.size()), nullptr, PETSC_OWN_POINTER, sources.data(),
+                        static_cast<PetscInt>(numbers.size()), nullptr, PETSC_OWN_POINTER, sources.get(),
                         PETSC_COPY_VALUES));
   check(PetscSFSetUp(by_slot.get()));
   std::vector<int> received(numbers.size());  // the leaves are in the order of the numbers

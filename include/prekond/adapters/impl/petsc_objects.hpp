@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// PETSc's errors as exceptions, its handles as objects, and its arrays where kernels can read them.
+#include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 
+#include <petscdevice.h>
 #include <petscmat.h>
 #include <petscsf.h>
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -73,6 +76,46 @@ using HostArray =
 template <class Space>
 bool is_in_reach(PetscMemType type) {
   return is_host_space<Space> ? PetscMemTypeHost(type) == PETSC_TRUE : PetscMemTypeDevice(type) == PETSC_TRUE;
+}
+
+/// The device that PETSc computes on; none where it computes on the host alone.
+inline std::optional<int> device_of_petsc() {
+  PetscDeviceContext context = nullptr;
+  PetscDevice device = nullptr;
+  PetscDeviceType type = PETSC_DEVICE_HOST;
+  PetscInt id = 0;
+  check(PetscDeviceContextGetCurrentContext(&context));
+  check(PetscDeviceContextGetDevice(context, &device));
+  check(PetscDeviceGetType(device, &type));
+  if (type == PETSC_DEVICE_HOST) return std::nullopt;
+  check(PetscDeviceGetDeviceId(device, &id));
+  return static_cast<int>(id);
+}
+
+/// \throws InputError where PETSc's device is not the one of Kokkos, whose kernels then reach none of its
+/// memory
+template <class Space>
+void check_device() {
+  if constexpr (!is_host_space<Space>) {
+    const std::optional<int> device = device_of_petsc();
+    if (device && *device != Kokkos::device_id())
+      throw InputError("PETSc has its memory on device " + std::to_string(*device) +
+                       " and Kokkos computes on " + std::to_string(Kokkos::device_id()) +
+                       ": give both the same, by -device_select_cuda (or _hip) and --kokkos-device-id");
+  }
+}
+
+/// Waits for what PETSc has begun on a device, where its stream is one that Kokkos's kernels do not wait for
+/// by themselves.
+template <class Space>
+void wait_for_petsc() {
+  if constexpr (!is_host_space<Space>) {
+    PetscDeviceContext context = nullptr;
+    PetscStreamType type = PETSC_STREAM_NONBLOCKING;
+    check(PetscDeviceContextGetCurrentContext(&context));
+    check(PetscDeviceContextGetStreamType(context, &type));
+    if (type == PETSC_STREAM_NONBLOCKING) check(PetscDeviceContextSynchronize(context));
+  }
 }
 
 /// n entries of PETSc's: as they are where `in_reach`, else a copy of those on the host.

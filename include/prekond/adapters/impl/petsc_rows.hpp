@@ -7,7 +7,9 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 namespace prekond::petsc::impl {
 
@@ -28,37 +30,78 @@ Vector<To, Space> converted(const Space& space, const Vector<const From, Space>&
   return to;
 }
 
-/// PETSc's own arrays of a MATSEQAIJ.
-struct AijArrays {
+/// The host's pattern of a MATSEQAIJ: all row pointers, and the columns.
+struct AijPattern {
+  PetscInt num_rows = 0;
   const PetscInt* row_ptrs = nullptr;
+  const PetscInt* col_idxs = nullptr;
+
+  PetscInt nnz() const { return num_rows > 0 ? row_ptrs[num_rows] : 0; }
+};
+
+/// PETSc keeps it whatever the matrix's type is.
+inline AijPattern pattern_of(Mat a) {
+  AijPattern pattern;
+  PetscBool done = PETSC_FALSE;
+  check(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &pattern.num_rows, &pattern.row_ptrs, &pattern.col_idxs,
+                    &done));
+  const AijPattern found = pattern;  // PETSc's own memory, which outlives the loan
+  check(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &pattern.num_rows, &pattern.row_ptrs,
+                        &pattern.col_idxs, &done));
+  if (!done) throw InputError("PETSc has no rows of this matrix by columns");
+  return found;
+}
+
+/// A number that PETSc raises when it changes the matrix. `get` is MatGetState, which gives a struct
+/// from 3.26 on.
+template <class State>
+PetscObjectState state_of(Mat a, PetscErrorCode (*get)(Mat, State*)) {
+  State state{};
+  check(get(a, &state));
+  if constexpr (std::is_same_v<State, PetscObjectState>)
+    return state;
+  else
+    return state.state;
+}
+
+/// PETSc's own columns and values of a MATSEQAIJ.
+struct AijArrays {
   const PetscInt* col_idxs = nullptr;
   const PetscScalar* values = nullptr;
   bool in_reach = true;  ///< of the kernels that they were asked for
 };
 
-/// For kernels of `Space`: in their memory where PETSc has them there, else the host's, to which PETSc copies
-/// what is newer on a device.
+/// For kernels of `Space`: in their memory where PETSc has them there, else the host's. PETSc copies what is
+/// newer in the other memory. Row pointers are not asked for: those on a device leave out the rows without
+/// entries where these are many.
 template <class Space>
 AijArrays arrays_of(Mat a) {
   AijArrays arrays;
-  PetscScalar* values = nullptr;
-  PetscMemType type = PETSC_MEMTYPE_HOST;
-  check(MatSeqAIJGetCSRAndMemType(a, &arrays.row_ptrs, &arrays.col_idxs, &values, &type));
-  arrays.values = values;
-  arrays.in_reach = is_in_reach<Space>(type);
-  if (is_host_space<Space> && !arrays.in_reach) {
-    PetscInt rows = 0;
-    PetscBool done = PETSC_FALSE;
-    check(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &rows, &arrays.row_ptrs, &arrays.col_idxs, &done));
+  const AijPattern pattern = pattern_of(a);
+  if (pattern.nnz() == 0) return arrays;
+  if constexpr (is_host_space<Space>) {
+    arrays.col_idxs = pattern.col_idxs;
     check(MatSeqAIJGetArrayRead(a, &arrays.values));
-    arrays.in_reach = true;
+    const PetscScalar* values = arrays.values;
+    check(MatSeqAIJRestoreArrayRead(a, &values));
+  } else {
+    PetscScalar* values = nullptr;
+    PetscMemType type = PETSC_MEMTYPE_HOST;
+    check(MatSeqAIJGetCSRAndMemType(a, nullptr, &arrays.col_idxs, &values, &type));
+    arrays.values = values;
+    arrays.in_reach = is_in_reach<Space>(type);
+    if (arrays.in_reach) {
+      check_device<Space>();
+      wait_for_petsc<Space>();
+    }
   }
   return arrays;
 }
 
 /// The rows of a MATSEQAIJ as kernels take them. Its row pointers are copied, because they are of another
-/// type; columns are where PetscInt has 64 bits; columns and values are where PETSc has them in memory that
-/// `Space` does not reach. Everything else is PETSc's own memory.
+/// type, from the host, because PETSc has them all there; columns are where PetscInt has 64 bits; columns and
+/// values are where PETSc has them in memory that `Space` does not reach. Everything else is PETSc's own
+/// memory.
 template <class Space>
 class AijRows {
  public:
@@ -74,19 +117,17 @@ class AijRows {
     if (m_num_cols > std::numeric_limits<int>::max())
       throw InputError("the rank's part has " + std::to_string(m_num_cols) +
                        " columns; prekond takes up to 2147483647: use more ranks");
-    const AijArrays arrays = arrays_of<Space>(a);
-    const auto row_ptrs = reached<Space>(space, arrays.row_ptrs, rows > 0 ? rows + 1 : 0, arrays.in_reach,
-                                         "prekond::petsc::rows::row_ptrs");
-    if (rows > 0) {
-      m_row_ptrs = converted<std::size_t, PetscInt>(space, row_ptrs, "prekond::petsc::rows::row_ptrs");
-      PetscInt nnz = 0;
-      const Kokkos::View<PetscInt, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>> last(&nnz);
-      Kokkos::deep_copy(space, last, Kokkos::subview(row_ptrs, rows));
-      space.fence("prekond::petsc::rows::nnz");
-      m_nnz = nnz;
-    } else {
+    const AijPattern pattern = pattern_of(a);
+    m_nnz = pattern.nnz();
+    if (rows > 0)
+      m_row_ptrs = converted<std::size_t, PetscInt>(
+          space,
+          reached<Space>(space, pattern.row_ptrs, static_cast<std::size_t>(rows) + 1, is_host_space<Space>,
+                         "prekond::petsc::rows::row_ptrs"),
+          "prekond::petsc::rows::row_ptrs");
+    else
       m_row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::petsc::rows::row_ptrs", 1);
-    }
+    const AijArrays arrays = arrays_of<Space>(a);
     m_col_idxs = columns(space, arrays);
   }
 
@@ -123,8 +164,7 @@ class AijRows {
   }
 
   Vector<const PetscScalar, Space> copied_values(const Space& space, const AijArrays& arrays) const {
-    PetscObjectState state = 0;
-    check(MatGetState(m_a.get(), &state));
+    const PetscObjectState state = state_of(m_a.get(), MatGetState);
     if (m_copy.extent(0) != static_cast<std::size_t>(m_nnz) || state != m_copied_state)
       m_copy = reached<Space>(space, arrays.values, static_cast<std::size_t>(m_nnz), false,
                               "prekond::petsc::rows::values");
