@@ -3,6 +3,7 @@
 #pragma once
 #include <benchmark/benchmark.h>
 #include <Kokkos_Core.hpp>
+#include <prekond/core/devices.hpp>
 
 #include <algorithm>
 #include <string>
@@ -89,6 +90,7 @@ void add(const std::string& name, int repetitions, const Work& work) {
 template <class Register>
 int run(int argc, char** argv, const Register& register_all) {
   Kokkos::ScopeGuard guard(argc, argv);
+  if (take_flag(argc, argv, "keep_memory", "true") == "true") keep_freed_memory();
   register_all(argc, argv);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;

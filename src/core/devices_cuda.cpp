@@ -107,4 +107,16 @@ Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
 
 Devices::~Devices() = default;
 
+void keep_freed_memory(std::uint64_t bytes) {
+  const int device = Kokkos::Cuda().cuda_device();
+  int has_pools = 0;
+  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device),
+        "the device does not say whether it has memory pools");
+  if (has_pools == 0) return;
+  cudaMemPool_t pool = nullptr;
+  check(cudaDeviceGetDefaultMemPool(&pool, device), "the device does not give its memory pool");
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes),
+        "the device's memory pool does not keep what is freed");
+}
+
 }  // namespace prekond

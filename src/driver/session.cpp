@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "session.hpp"
 
+#include <prekond/core/devices.hpp>
 #include <prekond/core/threads.hpp>
 #include <prekond/core/version.hpp>
 #include <prekond/core/views.hpp>
@@ -40,6 +41,7 @@ void start(const std::vector<std::string>& flags) {
   pointers.push_back(nullptr);
   int count = static_cast<int>(arguments.size());
   Kokkos::initialize(count, pointers.data());
+  keep_freed_memory();
   check_threads(Space());
 }
 

@@ -26,14 +26,15 @@ struct ProductTuning {
 template <class Space>
 struct CountProducts {
   CsrGraphView<Space> a, b;
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {
+  VectorView<int, Space> count;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     std::size_t sum = 0;
     for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
       const int k = a.col_idxs(e);
       sum += b.row_ptrs(k + 1) - b.row_ptrs(k);
     }
     constexpr std::size_t most = std::size_t(1) << 30;
-    return sum < most ? sum : most;
+    count(i) = static_cast<int>(sum < most ? sum : most);
   }
 };
 
@@ -132,11 +133,13 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
                                                   const CsrGraphView<Space>& b, const Check& check) {
   const std::int64_t n = a.num_rows;
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
+  Kokkos::parallel_for("prekond::spgemm::count_products", Policy(space, 0, n),
+                       CountProducts<Space>{a, b, length});
   const auto products =
-      scan_row_lengths(space, "prekond::spgemm::products", n, CountProducts<Space>{a, b}).first;
+      scan_row_lengths(space, "prekond::spgemm::products", n, VectorView<const int, Space>(length)).first;
   const RowBins<Space> bins = bin_rows<Space>(
       space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
-  const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
   ProductPattern<Space> pattern{a, b, length, {}, {}};
   find_rows(space, pattern, bins);
   int outgrown = 0;

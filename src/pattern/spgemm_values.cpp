@@ -17,6 +17,7 @@ namespace prekond {
 namespace {
 
 using impl::spgemm::Product;
+using impl::spgemm::SumBlockRow;
 using impl::spgemm::SumRow;
 
 struct SpgemmTuning {
@@ -27,7 +28,7 @@ struct SpgemmTuning {
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
   static constexpr int team_lanes = 128;
-  static constexpr std::size_t scratch_bytes = 48 * 1024;
+  static constexpr std::size_t scratch_bytes = 40 * 1024;
   static constexpr int rows_per_fetch = 16;  ///< of a host thread
 };
 
@@ -109,7 +110,7 @@ struct SumRowsByVector {
     const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
     if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
     using Row = SumRow<Scalar, Space>;
-    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.block), 16);
+    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks.cols), 16);
     Row(product, scratch, capacity)(Level(team), rows(r));
   }
 };
@@ -154,17 +155,17 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
                          Kernel{product, CsrGraphView<Space>(product.c), rows});
     return;
   }
-  if (bin.longest <= SpgemmTuning::longest_of_a_thread && product.block == 1) {
+  if (bin.longest <= SpgemmTuning::longest_of_a_thread && product.blocks.cols == 1) {
     Kokkos::parallel_for("prekond::spgemm::sum_short_rows",
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
                          SumShortRows<Scalar, Space>{product, rows});
     return;
   }
   using Kernel = SumRowsByVector<Scalar, Space, Lanes>;
-  const int capacity = std::max(bin.longest / product.block, 1);
-  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity, product.block);
-  const int team =
-      impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes + 16, SpgemmTuning::team_lanes / Lanes);
+  const int capacity = std::max(bin.longest / product.blocks.cols, 1);
+  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity, product.blocks.cols);
+  const int team = impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes + 16,
+                                                 SpgemmTuning::team_lanes / Lanes);
   typename Kernel::Policy policy(space, static_cast<int>((bin.count + team - 1) / team), team, Lanes);
   policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 16)));
   Kokkos::parallel_for("prekond::spgemm::sum_rows", policy, Kernel{product, rows, capacity});
@@ -179,26 +180,109 @@ void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
   space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
 }
 
+/// Block rows of C by vectors of lanes, one each.
+template <class Scalar, class Space, int Lanes, int Inner>
+struct SumBlockRowsByVector {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+
+  Product<Scalar, Space> product;
+  VectorView<const int, Space> rows;
+  int capacity;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
+    if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
+    using Row = SumBlockRow<Scalar, Space, Inner>;
+    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks), 16);
+    Row(product, scratch, capacity)(Level(team), rows(r));
+  }
+};
+
+/// Where block rows begin, counted by the entries of one row each.
+template <class Space>
+struct BlockRowPtrs {
+  VectorView<const std::size_t, Space> row_ptrs;
+  int rows;
+  VectorView<std::size_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t block_row) const {
+    result(block_row) = row_ptrs(block_row * rows) / rows;
+  }
+};
+
+template <int Lanes, int Inner, class Scalar, class Space>
+void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
+                   const VectorView<const int, Space>& rows, int capacity) {
+  using Kernel = SumBlockRowsByVector<Scalar, Space, Lanes, Inner>;
+  const std::size_t bytes = SumBlockRow<Scalar, Space, Inner>::bytes(capacity, product.blocks) + 16;
+  const int team =
+      impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes, SpgemmTuning::team_lanes / Lanes);
+  const auto count = static_cast<std::int64_t>(rows.extent(0));
+  typename Kernel::Policy policy(space, static_cast<int>((count + team - 1) / team), team, Lanes);
+  policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes)));
+  Kokkos::parallel_for("prekond::spgemm::sum_block_rows", policy, Kernel{product, rows, capacity});
+}
+
+/// False, and nothing is done, where the sums of a block row do not fit into scratch.
+template <int Lanes, class Scalar, class Space>
+bool sum_block_rows(const Space& space, const Product<Scalar, Space>& product) {
+  const ProductBlocks& blocks = product.blocks;
+  const std::int64_t block_rows = product.c.num_rows / blocks.rows;
+  const auto row_ptrs =
+      allocate<Vector<std::size_t, Space>>(space, "prekond::spgemm::block_row_ptrs", block_rows + 1);
+  Kokkos::parallel_for("prekond::spgemm::block_row_ptrs",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, block_rows + 1),
+                       BlockRowPtrs<Space>{product.c.row_ptrs, blocks.rows, row_ptrs});
+  const RowBins<Space> bins = bin_rows<Space>(
+      space, row_ptrs, {4 * blocks.cols, 8 * blocks.cols, 16 * blocks.cols, 64 * blocks.cols});
+  const auto capacity_of = [&](const auto& bin) { return std::max(bin.longest / blocks.cols, 1); };
+  const int largest = bins.bins.empty() ? 1 : capacity_of(bins.bins.back());
+  if (SumBlockRow<Scalar, Space, 0>::bytes(largest, blocks) + 16 > SpgemmTuning::scratch_bytes) return false;
+  for (const auto& bin : bins.bins) {
+    const VectorView<const int, Space> rows = bins.rows_of(bin);
+    if (blocks.inner == 3)
+      sum_block_bin<Lanes, 3>(space, product, rows, capacity_of(bin));
+    else if (blocks.inner == 6)
+      sum_block_bin<Lanes, 6>(space, product, rows, capacity_of(bin));
+    else
+      sum_block_bin<Lanes, 0>(space, product, rows, capacity_of(bin));
+  }
+  space.fence("prekond::spgemm::sum_block_rows");  // the lists of rows go away
+  return true;
+}
+
+void check_blocks(const ProductBlocks& blocks, std::int64_t rows, std::int64_t inner, std::int64_t cols) {
+  const auto fits = [](std::int64_t size, int block) { return block >= 1 && size % block == 0; };
+  if (fits(rows, blocks.rows) && fits(inner, blocks.inner) && fits(cols, blocks.cols)) return;
+  throw InputError("spgemm: " + std::to_string(rows) + " x " + std::to_string(inner) + " times " +
+                   std::to_string(inner) + " x " + std::to_string(cols) + " entries are not blocks of " +
+                   std::to_string(blocks.rows) + " x " + std::to_string(blocks.inner) + " and " +
+                   std::to_string(blocks.inner) + " x " + std::to_string(blocks.cols));
+}
+
 }  // namespace
 
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
-                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c, int block) {
-  if (block < 1 || b.num_cols % block != 0)
-    throw InputError("spgemm: " + std::to_string(b.num_cols) + " columns are not blocks of " +
-                     std::to_string(block));
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c,
+                   ProductBlocks blocks) {
   if (a.num_cols != b.num_rows || c.num_rows != a.num_rows || c.num_cols != b.num_cols)
     throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
                      " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols) + " into " +
                      std::to_string(c.num_rows) + " x " + std::to_string(c.num_cols));
+  check_blocks(blocks, a.num_rows, a.num_cols, b.num_cols);
   if (c.nnz() == 0) return;
-  const Product<Scalar, Space> product{a, b, c, block};
+  const Product<Scalar, Space> product{a, b, c, blocks};
   if constexpr (is_host_space<Space>) {
     sum_rows_by_threads(space, product);
-  } else if (b.nnz() / b.num_rows < SpgemmTuning::mean_length_of_long_rows) {
-    sum_rows<SpgemmTuning::few_lanes>(space, product);
   } else {
-    sum_rows<SpgemmTuning::lanes>(space, product);
+    constexpr int few = SpgemmTuning::few_lanes, many = SpgemmTuning::lanes;
+    const bool is_short = b.nnz() / b.num_rows < SpgemmTuning::mean_length_of_long_rows;
+    if (blocks.rows * blocks.inner > 1 &&
+        (is_short ? sum_block_rows<few>(space, product) : sum_block_rows<many>(space, product)))
+      return;
+    is_short ? sum_rows<few>(space, product) : sum_rows<many>(space, product);
   }
 }
 
@@ -220,7 +304,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, const SpgemmOptions&); \
   template void spgemm_values<Scalar, Space>(                                                            \
       const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&,                        \
-      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&, int);
+      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>&, ProductBlocks);
 PREKOND_INSTANTIATE(PREKOND_SPGEMM)
 
 }  // namespace prekond

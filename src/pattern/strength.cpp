@@ -7,6 +7,7 @@
 #include <prekond/pattern/strength.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "pattern/row_scales.hpp"
 
@@ -29,6 +30,21 @@ struct IsStrong {
   }
 };
 
+/// The square root of the sum of `count` squares.
+template <class Value>
+KOKKOS_FUNCTION double frobenius_norm(int count, const Value& value) {
+  double largest = 0;
+  for (int p = 0; p < count; ++p) largest = Kokkos::fmax(largest, Kokkos::abs(value(p)));
+  // Squares of ordinary numbers need no scaling.
+  const double unit = largest == 0 || (largest > 0x1p-400 && largest < 0x1p400) ? 1 : largest;
+  double sum = 0;
+  for (int p = 0; p < count; ++p) {
+    const double x = value(p) / unit;
+    sum = Kokkos::fma(x, x, sum);
+  }
+  return Kokkos::sqrt(sum) * unit;
+}
+
 /// ||A_IJ||_F of every block, by a thread each: the order of the sum, and with it its bits, are the same on
 /// every backend.
 template <class Scalar, class Space>
@@ -39,17 +55,7 @@ struct NormsOfBlocks {
 
   KOKKOS_FUNCTION void operator()(std::int64_t block) const {
     const std::size_t begin = static_cast<std::size_t>(block) * places;
-    double largest = 0;
-    for (int p = 0; p < places; ++p)
-      largest = Kokkos::fmax(largest, Kokkos::abs(to_double(blocks.values(begin + p))));
-    // Squares of ordinary numbers need no scaling.
-    const double unit = largest == 0 || (largest > 0x1p-400 && largest < 0x1p400) ? 1 : largest;
-    double sum = 0;
-    for (int p = 0; p < places; ++p) {
-      const double x = to_double(blocks.values(begin + p)) / unit;
-      sum = Kokkos::fma(x, x, sum);
-    }
-    norms(block) = Kokkos::sqrt(sum) * unit;
+    norms(block) = frobenius_norm(places, [&](int p) { return to_double(blocks.values(begin + p)); });
   }
 };
 
@@ -63,6 +69,84 @@ CsrGraph<Space> strong_entries(const Space& space, const CsrView<Scalar, Space>&
   strong.num_cols = a.num_rows;
   const CsrGraph<Space> result = symmetrize<Space>(space, strong);
   space.fence("prekond::strong_connections");  // the strong entries are freed
+  return result;
+}
+
+/// Whether the d rows of a node have the same columns, in whole aligned blocks; a row a thread.
+template <class Space>
+struct AnyBrokenBlock {
+  CsrGraphView<Space> a;
+  int d;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, int& broken) const {
+    const std::int64_t first = i / d * d;
+    const std::size_t begin = a.row_ptrs(i), length = a.row_ptrs(i + 1) - begin;
+    const std::size_t begin_of_first = a.row_ptrs(first);
+    bool whole = length == a.row_ptrs(first + 1) - begin_of_first && length % d == 0;
+    for (std::size_t k = 0; whole && k < length; k += d) {
+      const int col = a.col_idxs(begin + k);
+      whole = col % d == 0 && col == a.col_idxs(begin_of_first + k) &&
+              a.col_idxs(begin + k + d - 1) == col + d - 1;
+    }
+    if (!whole) broken = 1;
+  }
+};
+
+/// The pattern by nodes of one that has whole blocks.
+template <class Space>
+struct NodesOfBlocks {
+  CsrGraphView<Space> a;
+  int d;
+  VectorView<std::size_t, Space> row_ptrs;
+  VectorView<int, Space> col_idxs;
+  KOKKOS_FUNCTION void operator()(std::int64_t node) const {
+    const std::size_t begin = a.row_ptrs(node * d), to = begin / d / d;
+    const std::size_t length = node < num_nodes() ? (a.row_ptrs(node * d + 1) - begin) / d : 0;
+    row_ptrs(node) = to;
+    for (std::size_t k = 0; k < length; ++k) col_idxs(to + k) = a.col_idxs(begin + k * d) / d;
+  }
+  KOKKOS_FUNCTION std::int64_t num_nodes() const { return a.num_rows / d; }
+};
+
+/// ||A_IJ||_F of a node's whole blocks, a thread a block.
+template <class Scalar, class Space>
+struct NormsOfRow {
+  using Rows = RowTeams<Space>;
+  CsrView<Scalar, Space> a;
+  CsrGraphView<Space> nodes;
+  int d;
+  VectorView<double, Space> norms;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{nodes.num_rows}.for_each_row(team, [&](std::int64_t node) {
+      const std::size_t begin = nodes.row_ptrs(node), of_a = a.row_ptrs(node * d);
+      const auto count = static_cast<int>(nodes.row_ptrs(node + 1) - begin);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, count), [&](int k) {
+        norms(begin + k) = norm(of_a + std::size_t(k) * d, std::size_t(count) * d);
+      });
+    });
+  }
+  KOKKOS_FUNCTION double norm(std::size_t begin, std::size_t stride) const {
+    return frobenius_norm(d * d, [&](int p) { return to_double(a.values(begin + p / d * stride + p % d)); });
+  }
+};
+
+/// The norms of whole blocks, as a matrix.
+template <class Scalar, class Space>
+CsrMatrix<double, int, std::size_t, typename Space::memory_space> norms_of_whole_blocks(
+    const Space& space, const CsrView<Scalar, Space>& a, int d) {
+  const std::int64_t n = a.num_rows / d;
+  const CsrMatrix<double, int, std::size_t, typename Space::memory_space> result(
+      n, a.num_cols / d,
+      allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::node_ptrs", n + 1),
+      allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d),
+      allocate<Vector<double, Space>>(space, "prekond::strong_connections::norms", a.nnz() / d / d));
+  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n + 1),
+                       NodesOfBlocks<Space>{CsrGraphView<Space>(a), d, result.row_ptrs, result.col_idxs});
+  if (n > 0)
+    Kokkos::parallel_for("prekond::strong_connections::norms_of_blocks",
+                         RowTeams<Space>::policy(space, n, result.nnz()),
+                         NormsOfRow<Scalar, Space>{a, CsrGraphView<Space>(result), d, result.values});
   return result;
 }
 
@@ -103,9 +187,18 @@ template <class Scalar, class Space>
 NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
                                         int unknowns_per_node, double theta) {
   check(a.num_rows, unknowns_per_node, theta);
-  const auto norms = impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
+  int broken = a.num_cols % unknowns_per_node != 0 ? 1 : 0;
+  if (broken == 0)
+    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+                            impl::strength::AnyBrokenBlock<Space>{CsrGraphView<Space>(a), unknowns_per_node},
+                            Kokkos::Max<int>(broken));
+  const bool whole = broken <= 0;
+  const auto norms = whole ? impl::strength::norms_of_whole_blocks<Scalar, Space>(space, a, unknowns_per_node)
+                           : impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
   return {{norms.num_rows, norms.num_cols, norms.row_ptrs, norms.col_idxs},
-          impl::strength::strong_entries<double, Space>(space, norms, theta)};
+          impl::strength::strong_entries<double, Space>(space, norms, theta),
+          whole};
 }
 
 template <class Scalar, class Space>

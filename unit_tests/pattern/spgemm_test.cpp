@@ -150,8 +150,45 @@ TYPED_TEST(SpgemmTest, RowsOfWholeBlocks) {
       std::fill(pattern.values.begin(), pattern.values.end(), -7.0);
       const auto c = to_device<TypeParam>(pattern);
       spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), to_device<TypeParam>(wide), c,
-                                       block);
+                                       {1, 1, block});
       expect_near(to_host(c), expected, 1e-12);
+    }
+}
+
+/// Each entry as a whole block, with values of their own.
+template <class Scalar>
+HostMatrix<Scalar> in_whole_blocks(const HostMatrix<Scalar>& a, int rows, int cols) {
+  HostMatrix<Scalar> result;
+  result.num_rows = a.num_rows * rows;
+  result.num_cols = a.num_cols * cols;
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (int r = 0; r < rows; ++r) {
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        for (int c = 0; c < cols; ++c) {
+          result.col_idxs.push_back(a.col_idxs[k] * cols + c);
+          result.values.push_back(a.values[k] / Scalar(1 + r) + Scalar(c) / 8);
+        }
+      result.row_ptrs.push_back(result.col_idxs.size());
+    }
+  return result;
+}
+
+TYPED_TEST(SpgemmTest, WholeBlocks) {
+  for (const ProductBlocks blocks : {ProductBlocks{2, 2, 3}, ProductBlocks{3, 3, 6}, ProductBlocks{6, 3, 6},
+                                     ProductBlocks{6, 6, 6}, ProductBlocks{1, 3, 1}, ProductBlocks{5, 1, 2}})
+    for (const auto& [name, a, b] : awkward_factors<double>()) {
+      if (b.num_cols > 1000 || a.num_rows > 1500) continue;
+      SCOPED_TRACE(name + ", blocks of " + std::to_string(blocks.rows) + ", " + std::to_string(blocks.inner) +
+                   ", " + std::to_string(blocks.cols));
+      const HostMatrix<double> left = in_whole_blocks(a, blocks.rows, blocks.inner),
+                               right = in_whole_blocks(b, blocks.inner, blocks.cols),
+                               expected = reference_spgemm(left, right);
+      HostMatrix<double> pattern = expected;
+      std::fill(pattern.values.begin(), pattern.values.end(), -7.0);
+      const auto c = to_device<TypeParam>(pattern);
+      spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(left), to_device<TypeParam>(right),
+                                       c, blocks);
+      expect_near(to_host(c), expected, 1e-11);
     }
 }
 
@@ -172,9 +209,9 @@ TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
               HasSubstr("5 x 7 times 7 x 3 into 5 x 7"));
   EXPECT_THAT(message([&] {
                 const auto c = to_device<TypeParam>(random_entries<double>(5, 3, 1, 1));
-                spgemm_values<double, TypeParam>(TypeParam(), a, b, c, 2);
+                spgemm_values<double, TypeParam>(TypeParam(), a, b, c, {1, 1, 2});
               }),
-              HasSubstr("3 columns are not blocks of 2"));
+              HasSubstr("7 x 3 entries are not blocks of 1 x 1 and 1 x 2"));
   SpgemmOptions tight;
   tight.max_bytes = 6 * 8 + 15 * 4 - 1;
   EXPECT_THAT(message([&] { spgemm<double, TypeParam>(TypeParam(), a, b, tight); }),
@@ -229,7 +266,7 @@ TEST_F(SpgemmLanesTest, ARowOfBlocksInScratchIsTheTextbooks) {
       std::fill(c.values.begin(), c.values.end(), -7.0);
       const auto left = to_device<Space>(a), right = to_device<Space>(wide);
       const auto result = to_device<Space>(c);
-      const impl::spgemm::Product<double, Space> product{left, right, result, block};
+      const impl::spgemm::Product<double, Space> product{left, right, result, {1, 1, block}};
       const int capacity = static_cast<int>(longest);
       std::vector<double> scratch(Row::bytes(capacity, block) / sizeof(double) + 1, 1e300);
       LaneThreads<8> lanes;
@@ -239,6 +276,43 @@ TEST_F(SpgemmLanesTest, ARowOfBlocksInScratchIsTheTextbooks) {
       EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
       expect_near(to_host(result), expected, 1e-13);
     }
+}
+
+template <int Inner>
+void expect_block_rows(const HostMatrix<double>& a, const HostMatrix<double>& b,
+                       const ProductBlocks& blocks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  using Row = impl::spgemm::SumBlockRow<double, Space, Inner>;
+  const HostMatrix<double> wide = in_whole_blocks(a, blocks.rows, blocks.inner),
+                           deep = in_whole_blocks(b, blocks.inner, blocks.cols),
+                           expected = reference_spgemm(wide, deep);
+  std::size_t longest = 1;
+  for (std::int64_t i = 0; i < expected.num_rows; ++i)
+    longest = std::max(longest, (expected.row_ptrs[i + 1] - expected.row_ptrs[i]) / blocks.cols);
+  HostMatrix<double> c = expected;
+  std::fill(c.values.begin(), c.values.end(), -7.0);
+  const auto left = to_device<Space>(wide), right = to_device<Space>(deep);
+  const auto result = to_device<Space>(c);
+  const impl::spgemm::Product<double, Space> product{left, right, result, blocks};
+  const int capacity = static_cast<int>(longest);
+  std::vector<double> scratch(Row::bytes(capacity, blocks) / sizeof(double) + 1, 1e300);
+  LaneThreads<8> lanes;
+  lanes.run([&](const auto& level) {
+    for (int i = 0; i < a.num_rows; ++i) Row(product, scratch.data(), capacity)(level, i);
+  });
+  EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
+  expect_near(to_host(result), expected, 1e-12);
+}
+
+TEST_F(SpgemmLanesTest, ABlockRowInScratchIsTheTextbooks) {
+  for (const auto& [name, a, b] : awkward_factors<double>()) {
+    if (a.num_rows > 100 || b.num_cols > 100) continue;
+    SCOPED_TRACE(name);
+    expect_block_rows<0>(a, b, {2, 2, 3});
+    expect_block_rows<0>(a, b, {5, 1, 2});
+    expect_block_rows<3>(a, b, {6, 3, 6});
+    expect_block_rows<6>(a, b, {6, 6, 6});
+  }
 }
 
 TEST_F(SpgemmLanesTest, ShortRowsByAThreadAreTheTextbooks) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,13 @@ class Devices {
   std::vector<Space> m_others;
   std::vector<std::string> m_names;
 };
+
+/// Memory that is freed stays with the pool of Kokkos's device, up to `bytes`, and serves later allocations:
+/// a setup allocates and frees hundreds of arrays, and each that goes back to the driver is mapped anew and
+/// waits for the device. With CUDA, where Kokkos allocates from that pool
+/// (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC, which the preset cuda sets); else nothing changes. What other
+/// libraries of the process allocate by themselves does not see the memory kept. After Kokkos::initialize.
+void keep_freed_memory(std::uint64_t bytes = ~std::uint64_t(0));
 
 namespace impl {
 /// What there is to say where `count` devices are asked for and `available` are there. \throws OptionError

@@ -42,6 +42,14 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
                                                                          const CsrView<Scalar, Space>& b,
                                                                          const SpgemmOptions& options = {});
 
+/// What the rows and columns of a product come in: A in blocks of `rows` x `inner`, B of `inner` x `cols`, C
+/// of `rows` x `cols`. Each matrix has whole blocks, at rows and columns that are multiples of the sizes: the
+/// rows of a block row have the same columns. Where that holds for B's and C's columns alone, rows and inner
+/// are 1.
+struct ProductBlocks {
+  int rows = 1, inner = 1, cols = 1;
+};
+
 /// The values alone: c_ij = sum_k a_ik b_kj in the order of row i of A. For a product again with new values.
 ///
 /// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
@@ -50,13 +58,14 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> spgemm(const S
 /// Memory: an int a row, on the host 8 bytes a column of B and thread. Fences to count rows by their length.
 /// The same bits whatever the threads.
 ///
-/// `block`: where the rows of B and C have whole aligned blocks of so many columns, only the first of each is
-/// looked up.
+/// With `blocks` only the first column of each is looked up, and once for all rows of a block row, whose sums
+/// are in scratch together where they have room there (40 kB).
 ///
 /// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0
 /// \throws InputError for sizes that do not fit
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
-                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c, int block = 1);
+                   const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c,
+                   ProductBlocks blocks = {});
 
 }  // namespace prekond

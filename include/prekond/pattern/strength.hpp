@@ -15,8 +15,9 @@ namespace prekond {
 /// >= num_rows are skipped. Same bits whatever the threads and on every backend.
 ///
 /// Cost: two readings of A and two of the strong pattern, with a binary search an entry; for d > 1, once, A
-/// by blocks (`to_bcsr`) and one reading of it. Memory: the result, the strong pattern once more, two numbers
-/// of 4 and 8 bytes a node; for d > 1, A by blocks and one double a block. Fences.
+/// by blocks (`to_bcsr`), unless A has all entries of its blocks, and one reading of it. Memory: the result,
+/// the strong pattern once more, two numbers of 4 and 8 bytes a node; for d > 1, one double a block, and A by
+/// blocks unless these are whole. Fences.
 ///
 /// \pre sorted rows \throws InputError for theta < 0 or NaN, and where d is not from 1 to 32 or does not
 /// divide the rows
@@ -31,6 +32,7 @@ template <class Space>
 struct NodeConnections {
   CsrGraph<Space> all;     ///< I and J where a block A_IJ has entries, the diagonal included where it has
   CsrGraph<Space> strong;  ///< see strong_connections
+  bool whole = false;      ///< A has all entries of its blocks, d rows with the same columns each
 };
 
 /// Both graphs of nodes, for the cost of the second; columns of A behind the last node's are in a node more.

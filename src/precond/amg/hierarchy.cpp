@@ -12,7 +12,6 @@
 #include <prekond/pattern/spgemm.hpp>
 #include <prekond/pattern/strength.hpp>
 #include <prekond/pattern/threshold.hpp>
-#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
@@ -81,15 +80,25 @@ struct ShiftDiagonal {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// A B on a pattern that has whole blocks of columns.
+/// A pattern's matrix with room for values.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> with_values(const Space& space, const Matrix<Scalar, Space>& pattern) {
+  return Matrix<Scalar, Space>(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+                               allocate<Vector<Scalar, Space>>(space, "prekond::amg::values", pattern.nnz()));
+}
+
+/// Blocks of a product whose left factor has whole ones or has not.
+inline ProductBlocks blocks_of(bool whole, int rows, int inner, int cols) {
+  return whole ? ProductBlocks{rows, inner, cols} : ProductBlocks{1, 1, cols};
+}
+
+/// A B on a pattern that has whole blocks.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
                               const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
-                              int block) {
-  const Matrix<Scalar, Space> c(
-      pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::product::values", pattern.nnz()));
-  spgemm_values<Scalar, Space>(space, a, b, c, block);
+                              ProductBlocks blocks) {
+  const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
+  spgemm_values<Scalar, Space>(space, a, b, c, blocks);
   return c;
 }
 
@@ -113,6 +122,16 @@ Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>&
   Kokkos::deep_copy(space, result.col_idxs, a.col_idxs);
   Kokkos::deep_copy(space, result.values, a.values);
   return result;
+}
+
+/// The user's arrays, which are only read.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> borrowed(const CsrView<Scalar, Space>& a) {
+  return Matrix<Scalar, Space>(
+      a.num_rows, a.num_cols,
+      Vector<std::size_t, Space>(const_cast<std::size_t*>(a.row_ptrs.data()), a.row_ptrs.extent(0)),
+      Vector<int, Space>(const_cast<int*>(a.col_idxs.data()), a.col_idxs.extent(0)),
+      Vector<Scalar, Space>(const_cast<Scalar*>(a.values.data()), a.values.extent(0)));
 }
 
 /// A with a diagonal that is 16 n epsilon times larger.
@@ -200,6 +219,7 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
     const auto connections = node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
     strong = connections.strong;
     if (level.nodes.num_rows == 0) level.nodes = connections.all;
+    level.transfer.whole = connections.whole;
   }
   const Aggregates<Space> aggregates = aggregate<Space>(space, strong, m_options.second_set);
   const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
@@ -230,9 +250,13 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
     transfer.drops = !equal_patterns<Space>(space, kept, nodes);
     if (transfer.drops)
       transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, strong, unknowns);
+    transfer.filtered_whole =
+        transfer.drops ? transfer.whole && transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns
+                       : transfer.whole;
   }
   const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
   transfer.coarse_nodes = found.coarse;
+  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
   transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
   transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
   transfer.prolongator = m_options.prolongator == AmgProlongator::smoothed
@@ -253,8 +277,10 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
   const double lambda = largest_scaled_eigenvalue<Scalar, Space>(space, f);
   if (!transfer.drops) level.lambda = lambda;
-  transfer.prolongator = product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,
-                                                static_cast<int>(transfer.near_null_space.extent(1)));
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.prolongator =
+      product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,
+                             blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                transfer.prolongator);
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
@@ -270,13 +296,15 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer.p = transfer.r = {};
   }
   smooth_prolongator(space, fine);
-  transfer.restriction = transpose<Scalar, Space>(space, transfer.prolongator);
-  const int vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
+  write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
+  const int unknowns = fine.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
-      product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator, vectors);
+      product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
+                             blocks_of(transfer.whole, unknowns, unknowns, vectors));
   Level<Scalar, Space> coarse;
   coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
-                                        transfer.coarse, vectors);
+                                        transfer.coarse, {vectors, unknowns, vectors});
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
   coarse.unknowns = vectors;
@@ -300,9 +328,13 @@ template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level) const {
   const StoredAs as(m_options.storage, MatrixFormat::csr);
   const bool is_finest = &level == &m_levels.front();
-  level.a = StoredMatrix<Scalar, Space>(
-      space, level.owned.num_rows == 0 ? own_copy<Scalar, Space>(space, level.matrix) : level.owned,
-      StoredAs(m_options.storage, is_finest ? m_options.storage_format : MatrixFormat::automatic));
+  const StoredAs as_a(m_options.storage, is_finest ? m_options.storage_format : MatrixFormat::automatic);
+  const bool owns = level.owned.num_rows > 0;
+  level.a =
+      StoredMatrix<Scalar, Space>(space, owns ? level.owned : borrowed<Scalar, Space>(level.matrix), as_a);
+  if (!owns && level.a.format() == MatrixFormat::csr)  // which shares what it is given
+    level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
+                                          StoredAs(m_options.storage, MatrixFormat::csr));
   if (level.transfer.prolongator.num_rows == 0) return;
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
@@ -398,11 +430,12 @@ void Hierarchy<Scalar, Space>::release() {
     level.matrix = CsrView<Scalar, Space>(level.matrix.num_rows, level.matrix.num_cols, {}, {}, {});
     level.owned.values = {};
     transfer.prolongator.values = {};
-    transfer.restriction = {};
+    transfer.restriction.values = {};
     transfer.coarse.values = {};
     if (m_options.reuse == Reuse::none) {
       transfer.q = {};
       transfer.near_null_space = {};
+      transfer.restriction = {};
     }
   }
 }

@@ -18,6 +18,8 @@ struct Transfer {
   Matrix<Scalar, Space> q;                          ///< the tentative prolongator
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
   bool drops = false;                               ///< A_F is not A
+  bool whole = false;                               ///< A has all entries of its blocks
+  bool filtered_whole = false;                      ///< and A_F
   CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c

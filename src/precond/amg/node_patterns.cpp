@@ -52,8 +52,9 @@ NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>&
       kept.num_rows > 0 ? product_pattern<Space>(space, kept, membership, any_size, slab_bytes) : membership;
   const CsrGraph<Space>& p = result.prolongator;
   result.times_prolongator = product_pattern<Space>(space, nodes, p, any_size, slab_bytes);
-  const CsrGraph<Space> restriction = transpose_graph<Space>(space, p, p.num_cols);
-  result.coarse = product_pattern<Space>(space, restriction, result.times_prolongator, any_size, slab_bytes);
+  result.restriction = transpose_graph<Space>(space, p, p.num_cols);
+  result.coarse =
+      product_pattern<Space>(space, result.restriction, result.times_prolongator, any_size, slab_bytes);
   return result;
 }
 

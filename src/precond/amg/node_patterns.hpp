@@ -17,6 +17,7 @@ template <class Space>
 struct NodePatterns {
   CsrGraph<Space> prolongator;        ///< P
   CsrGraph<Space> times_prolongator;  ///< A P
+  CsrGraph<Space> restriction;        ///< P^T
   CsrGraph<Space> coarse;             ///< P^T A P
 };
 

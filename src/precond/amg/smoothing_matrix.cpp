@@ -74,6 +74,27 @@ struct FilterValues {
   }
 };
 
+/// A row of P^T, by a vector of lanes.
+template <class Scalar, class Space, int Lanes>
+struct TransposeRows {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  CsrView<Scalar, Space> p;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> r;
+  CsrGraphView<Space> of_p;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t j = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
+    if (j >= r.num_rows) return;
+    const std::size_t end = r.row_ptrs(j + 1);
+    Level(team).region([&](int lane) {
+      for (std::size_t k = r.row_ptrs(j) + lane; k < end; k += Level::width)
+        r.values(k) = p.values(of_p.first_from(r.col_idxs(k), j));
+    });
+  }
+};
+
 template <class Scalar, class Space>
 struct RowNorm {
   CsrView<Scalar, Space> f;
@@ -189,6 +210,13 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
     for_rows(space, label, p.num_rows, SmoothRows<Scalar, Space, 16>{f, q, p, omega});
 }
 
+template <class Scalar, class Space>
+void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
+                     const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r) {
+  if (r.nnz() > 0)
+    for_rows(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space, 32>{p, r, p});
+}
+
 #define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                             \
   template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,  \
                                                            const CsrGraphView<Space>&, int);             \
@@ -197,6 +225,9 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
   template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
   template void smooth_prolongator<Scalar, Space>(                                                       \
       const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                  \
+  template void write_transpose<Scalar, Space>(                                                          \
+      const Space&, const CsrView<Scalar, Space>&,                                                       \
       const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 

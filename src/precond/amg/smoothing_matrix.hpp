@@ -35,4 +35,9 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
                         const CsrView<Scalar, Space>& q,
                         const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p);
 
+/// R = P^T on its pattern, which is there. Cost: a binary search in P's rows for each entry.
+template <class Scalar, class Space>
+void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
+                     const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r);
+
 }  // namespace prekond::impl::amg
