@@ -32,6 +32,12 @@ void check_condition(const Settings& settings, const std::string& command, const
           "--precond of info is for --condition, the condition number of M^-1 A; add --condition");
     return;
   }
+  if (precond.is_variable)
+    throw OptionError(
+        "--condition needs a preconditioner that is the same operator for all vectors, and '" +
+        settings.precond +
+        "' is not with these options; choose others (of amg cycle=v), another preconditioner, or "
+        "leave --condition out");
   if (precond.symmetry == Symmetry::nonsymmetric)
     throw OptionError("--condition needs a symmetric preconditioner, and '" + settings.precond +
                       "' is not symmetric with these options; choose another one ('prekond list "

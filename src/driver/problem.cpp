@@ -155,6 +155,12 @@ Vector<double, Space> own_scale(const Space& space, const Processes& processes,
     return whole;  // complex matrices are for one process
 }
 
+template <class Scalar>
+void check_real_vectors(const Settings& settings) {
+  if (is_complex<Scalar> && !(settings.near_null_space.empty() && settings.coordinates.empty()))
+    throw OptionError("--near-null-space and --coordinates are for real matrices; leave them out");
+}
+
 }  // namespace
 
 bool is_to_be_matched(const Settings& settings, SpdCheck check) {
@@ -246,6 +252,7 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
       input.file.reset();
       return make_problem_of_parts(space, processes, settings, needs, progress);
     }
+  processes.together([&] { check_real_vectors<Scalar>(settings); });
   WholeProblem<Scalar> whole;
   PartitionChoice choice{settings.partition, {}};
   processes.only_first([&] {
@@ -279,6 +286,9 @@ Problem<Scalar> make_problem(const Space& space, const Processes& processes, con
     problem.row_scale = own_scale<Scalar>(space, processes, problem.a, whole.match.row_scale);
     problem.column_scale = own_scale<Scalar>(space, processes, problem.a, whole.match.column_scale);
   }
+  if constexpr (std::is_same_v<Scalar, double>)
+    problem.near_null_space =
+        make_near_null_space(space, processes, problem.a, settings, problem.source.num_rows);
   return problem;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "matched_rows.hpp"
+#include "near_null_space.hpp"
 #include "ordering.hpp"
 #include "problem_matrix.hpp"
 #include "progress.hpp"
@@ -65,8 +66,9 @@ struct ProblemFacts {
   double norm_b = 0;
   ProductFacts product;
   DistributionFacts distribution;
-  OrderFacts order;  ///< its name and `chosen` are known to all
-  MatchFacts match;  ///< its name and `done` are known to all
+  OrderFacts order;               ///< its name and `chosen` are known to all
+  MatchFacts match;               ///< its name and `done` are known to all
+  NearNullSpace near_null_space;  ///< known to all
 
   /// The options that put the rows into another order; empty where they are in A's own.
   std::string order_options() const;

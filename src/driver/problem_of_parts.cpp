@@ -125,6 +125,7 @@ Problem<double> make_problem_of_parts(const Space& space, const Processes& proce
   problem.norm_b = norm_of_parts(space, processes, problem.b);
   problem.order.name = settings.order;
   problem.match.name = settings.match;
+  problem.near_null_space = make_near_null_space(space, processes, problem.a, settings, num_rows);
   return problem;
 }
 

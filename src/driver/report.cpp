@@ -186,6 +186,11 @@ Json distribution_json(const DistributionFacts& facts) {
           {"seconds", number(facts.seconds)}};
 }
 
+Json near_null_space_json(const NearNullSpaceFacts& facts) {
+  return {
+      {"name", facts.name}, {"vectors", facts.num_vectors}, {"unknowns_per_node", facts.unknowns_per_node}};
+}
+
 Json frame(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
   return {{"prekond", environment(processes.size())},
           {"matrix", matrix_json(problem.source, problem.symmetric)},
@@ -197,6 +202,7 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"match", match_json(problem.match)},
           {"order", order_json(problem.order)},
           {"scale", settings.scale},
+          {"near_null_space", near_null_space_json(problem.near_null_space)},
           {"devices", settings.devices},
           {"repeat", settings.repeat}};
 }

@@ -90,15 +90,19 @@ class Setup {
   }
 
   /// All: what fails on one process fails on all.
-  void symbolic(const Space& space, const ProblemMatrix<Scalar>& a) {
+  void symbolic(const Space& space, const Problem<Scalar>& problem) {
     if constexpr (!is_complex<Scalar>)
-      if (m_across) return m_across->symbolic(space, *a.distributed);
-    m_alone->symbolic(space, a.rows);
+      if (m_across) {
+        const NearNullSpace& near = problem.near_null_space;
+        if (near.num_vectors > 0) m_across->set_near_null_space(near.vectors, near.unknowns_per_node);
+        return m_across->symbolic(space, *problem.a.distributed);
+      }
+    m_alone->symbolic(space, source_of(problem));
   }
-  void numeric(const Space& space, const ProblemMatrix<Scalar>& a) {
+  void numeric(const Space& space, const Problem<Scalar>& problem) {
     if constexpr (!is_complex<Scalar>)
-      if (m_across) return m_across->numeric(space, *a.distributed);
-    m_alone->numeric(space, a.rows);
+      if (m_across) return m_across->numeric(space, *problem.a.distributed);
+    m_alone->numeric(space, source_of(problem));
   }
   void set_listener(const typename AnyPreconditioner<Scalar>::Listener& listener) {
     if constexpr (!is_complex<Scalar>)
@@ -112,6 +116,12 @@ class Setup {
   }
 
  private:
+  static MatrixSource<Scalar, Space> source_of(const Problem<Scalar>& problem) {
+    MatrixSource<Scalar, Space> source(problem.a.rows);
+    if constexpr (!is_complex<Scalar>) problem.near_null_space.give_to(source);
+    return source;
+  }
+
   // Complex matrices are for one process.
   using Across = DistributedPreconditioner<real_type_t<Scalar>, Space>;
   std::unique_ptr<AnyPreconditioner<Scalar>> m_alone;
@@ -184,9 +194,9 @@ class Run {
     if (m_setup.empty())
       m_preconditioner->set_listener([this](const std::string& text) { m_progress.note(text); });
     const FencedTimer timer(m_processes);
-    phase([&] { m_preconditioner->symbolic(m_space, m_problem.a); });
+    phase([&] { m_preconditioner->symbolic(m_space, m_problem); });
     m_symbolic.push_back(timer.seconds());
-    phase([&] { m_preconditioner->numeric(m_space, m_problem.a); });
+    phase([&] { m_preconditioner->numeric(m_space, m_problem); });
     m_setup.push_back(timer.seconds());
     m_numeric.push_back(m_setup.back() - m_symbolic.back());
   }
@@ -335,10 +345,50 @@ void check_match(const Settings& settings, const MethodFacts& method) {
               : "choose a preconditioner for other matrices, such as ilu0"));
 }
 
+/// Other choices of one option each, "cycle=v, cycle=w", with which the method would be one for the solver.
+template <class Scalar>
+std::string other_choices(const Method<Scalar>& method, const RegistryLine<AnyPreconditioner<Scalar>>& line) {
+  OptionMap chosen;
+  std::string others;
+  const auto fields = method.precond->fields();
+  for (const auto& field : fields.list())
+    if (field.kind == "choice") chosen[field.name] = field.get();
+  for (const auto& field : fields.list()) {
+    if (field.kind != "choice") continue;
+    for (std::string choice : split(field.range, '|')) {
+      std::erase(choice, ' ');
+      OptionMap changed = chosen;
+      changed[field.name] = choice;
+      const auto configurator = line.configure();
+      configurator->fields().set(changed, line.name);
+      if (go_together(method.solver_properties, configurator->properties()))
+        add_word(others, field.name + "=" + choice);
+    }
+  }
+  return others;
+}
+
+/// \throws OptionError, which names the solvers that take M and the options that make M one for the solver
+template <class Scalar>
+void refuse_variable(const Method<Scalar>& method) {
+  std::string solvers, options;
+  for (const auto& line : solver_registry<Scalar, Space>())
+    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
+  if (method.precond_properties.symmetry != Symmetry::nonsymmetric)
+    add_word(solvers, "for symmetric positive definite matrices cg with flexible=true");
+  for (const auto& line : preconditioner_registry<Scalar, Space>())
+    if (line.name == method.precond_name) options = other_choices<Scalar>(method, line);
+  throw OptionError("the preconditioner '" + method.precond_name +
+                    "' is another operator for another vector with these options, and the solver '" +
+                    method.solver_name + "' is for those that are not; choose a flexible solver: " + solvers +
+                    (options.empty() ? "" : "; or for '" + method.precond_name + "' one of " + options));
+}
+
 template <class Scalar>
 void check_combination(const Method<Scalar>& method) {
   const Properties& solver = method.solver_properties;
   if (go_together(solver, method.precond_properties)) return;
+  if (method.precond_properties.is_variable && !solver.is_flexible) refuse_variable(method);
   std::string others, solvers, because;
   for (const auto& line : preconditioner_registry<Scalar, Space>()) {
     if (go_together(solver, line.properties)) {

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "matched_rows.hpp"
+#include "near_null_space.hpp"
 #include "ordering.hpp"
 #include "partition_choice.hpp"
 #include "spmv_choice.hpp"
@@ -49,6 +50,8 @@ std::map<std::string, std::string*> text_targets(Settings& s) {
           {"history", &s.history},
           {"solution", &s.solution},
           {"partition", &s.partition},
+          {"near_null_space", &s.near_null_space},
+          {"coordinates", &s.coordinates},
           {"pattern", &s.pattern},
           {"values", &s.values},
           {"format", &s.format}};
@@ -94,6 +97,10 @@ void check_consistent(const Settings& settings, const std::string& command) {
   at_origin(settings.origins, "rhs", [&] {
     check_vector_source("rhs", settings.rhs, {"a_ones", "ones", "random"});
   });
+  if (!settings.coordinates.empty())
+    at_origin(settings.origins, "coordinates",
+              [&] { check_vector_source("coordinates", settings.coordinates, {"grid"}); });
+  check_near_null_space(settings);
   at_origin(settings.origins, "x0", [&] { check_vector_source("x0", settings.x0, {"zero", "precond"}); });
 }
 
@@ -179,6 +186,12 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
        "preconditioner; auto: where the diagonal is weak (default none, without a value product)",
        "product"});
   if (command != "info") {
+    keys.push_back(
+        {"near_null_space", "FILE.mtx",
+         "vectors that A nearly annihilates, one a column, for amg (an array file of rows x vectors)"});
+    keys.push_back({"coordinates", "FILE.mtx|grid",
+                    "of the nodes, rows x 2 or 3: the near null space is the rigid body modes, a node's "
+                    "displacements are its unknowns; grid: those of --generate elasticity3d"});
     keys.push_back({"scale", "", "scale rows and columns of A for the preconditioner, by powers of two"});
     keys.push_back(
         {"devices", "N",

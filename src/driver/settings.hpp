@@ -35,6 +35,8 @@ struct Settings {
   std::string order = "none";      ///< of the rows, see ordering.hpp
   std::string match = "none";      ///< rows permuted before that, see matched_rows.hpp
   std::string partition = "rows";  ///< of the rows over processes, see partition_choice.hpp
+  std::string near_null_space;     ///< path of a file of vectors, see near_null_space.hpp
+  std::string coordinates;         ///< likewise of the nodes' coordinates, or `grid`
   bool scale = false;              ///< is the preconditioner one of the scaled matrix?
   OptionMap solver_options;
   OptionMap precond_options;

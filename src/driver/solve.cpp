@@ -41,6 +41,8 @@ void print_matrix(const ProblemFacts& problem) {
                               symmetry_text(source.complex, problem.symmetric)));
   if (problem.match.name != "none") print_line("match", match_text(problem.match));
   if (problem.order.any()) print_line("order", order_text(problem.order));
+  if (problem.near_null_space.num_vectors > 0)
+    print_line("near null", near_null_space_text(problem.near_null_space));
 }
 
 void print_product(const ProductFacts& product) {

@@ -18,8 +18,9 @@ namespace {
 struct Scalars {
   static constexpr int size = 4;
   // With two reductions an iteration:
-  static constexpr Group residual{0, 2};   ///< (r, M^-1 r), (r, r)
-  static constexpr Group curvature{2, 1};  ///< (p, A p)
+  static constexpr Group residual{0, 2};           ///< (r, M^-1 r), (r, r)
+  static constexpr Group flexible_residual{0, 3};  ///< and (A p, M^-1 r)
+  static constexpr Group curvature{3, 1};          ///< (p, A p)
   // With one:
   static constexpr Group dots{0, 3};  ///< (r, M^-1 r), (r, r), (A z, z)
   static constexpr Group step{3, 1};  ///< alpha
@@ -59,6 +60,32 @@ void residual_dots(const Space& space, const CgVectors<Scalar, Space>& v, Vector
         sum[0] += conjugate(r(i)) * z(i);
         sum[1] += conjugate(r(i)) * r(i);
       });
+}
+
+/// (r, z), (r, r) and (q, z), q = A p of the step before; in the first iteration there is none.
+template <class Scalar, class Space>
+void flexible_dots(const Space& space, const CgVectors<Scalar, Space>& v, bool first,
+                   VectorView<Scalar, Space> result, const ReduceWorkspace<Scalar, Space>& workspace) {
+  const VectorView<const Scalar, Space> r = v.r, z = v.z, q = v.q;
+  block_reduce<3>(
+      space, "prekond::cg::flexible_dots", r.extent(0), workspace, result,
+      KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
+        sum[0] += conjugate(r(i)) * z(i);
+        sum[1] += conjugate(r(i)) * r(i);
+        if (!first) sum[2] += conjugate(q(i)) * z(i);
+      });
+}
+
+/// p = z - (q, z) / (q, p) p
+template <class Scalar, class Space>
+void update_flexible_direction(const Space& space, const CgVectors<Scalar, Space>& v,
+                               VectorView<const Scalar, Space> now, VectorView<const Scalar, Space> curvature,
+                               bool first) {
+  const VectorView<Scalar, Space> p = v.p;
+  const VectorView<const Scalar, Space> z = v.z;
+  Kokkos::parallel_for(
+      "prekond::cg::update_flexible_direction", Kokkos::RangePolicy<Space>(space, 0, p.extent(0)),
+      KOKKOS_LAMBDA(int i) { p(i) = first ? z(i) : z(i) - now(2) / real_part(curvature(0)) * p(i); });
 }
 
 /// p = z + beta p, beta = (r, z) / (r, z) of the iteration before
@@ -116,9 +143,10 @@ void fused_update(const Space& space, const CgVectors<Scalar, Space>& v, VectorV
 }  // namespace
 
 template <class Scalar, class Space>
-CgRun<Scalar, Space>::CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction)
+CgRun<Scalar, Space>::CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction, bool flexible)
     : Base(problem, Side::right, false),
       m_single(single_reduction),
+      m_flexible(flexible),
       m_scalars(problem.space, "prekond::cg::scalars", Scalars::size, this->num_columns(), 2) {
   const auto vector = [&](const char* label) { return this->allocate_columns(label, this->num_columns()); };
   m_r = vector("prekond::cg::r");
@@ -138,17 +166,23 @@ CgVectors<Scalar, Space> CgRun<Scalar, Space>::vectors(int c) const {
 }
 
 template <class Scalar, class Space>
+Group CgRun<Scalar, Space>::residual_group() const {
+  if (m_single) return Scalars::dots;
+  return m_flexible ? Scalars::flexible_residual : Scalars::residual;
+}
+
+template <class Scalar, class Space>
 void CgRun<Scalar, Space>::iterate() {
   this->residual(m_r);
-  dots();
   m_stepped = false;
+  dots();
   test();
   for (bool first = true; !this->running().empty(); first = false) {
     m_single ? single_step(first) : step(first);
     m_scalars.swap();
+    m_stepped = true;
     dots();
     this->count_iteration();
-    m_stepped = true;
     test();
   }
 }
@@ -163,13 +197,18 @@ void CgRun<Scalar, Space>::single_step(bool first) {
 
 template <class Scalar, class Space>
 void CgRun<Scalar, Space>::step(bool first) {
-  for (int c : this->running())
-    update_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
-                                    m_scalars.before(Scalars::residual, c), first);
+  for (int c : this->running()) {
+    if (m_flexible)
+      update_flexible_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(residual_group(), c),
+                                               m_scalars.before(Scalars::curvature, c), first);
+    else
+      update_direction<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+                                      m_scalars.before(Scalars::residual, c), first);
+  }
   multiply_directions();
   this->sum(m_scalars.message(Scalars::curvature));
   for (int c : this->running())
-    update_solution<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
+    update_solution<Scalar, Space>(this->space(), vectors(c), m_scalars.now(residual_group(), c),
                                    m_scalars.now(Scalars::curvature, c));
 }
 
@@ -195,18 +234,21 @@ void CgRun<Scalar, Space>::dots() {
     if (m_single)
       three_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::dots, c),
                                 this->reduce_workspace());
+    else if (m_flexible)
+      flexible_dots<Scalar, Space>(this->space(), vectors(c), !m_stepped, m_scalars.now(residual_group(), c),
+                                   this->reduce_workspace());
     else
       residual_dots<Scalar, Space>(this->space(), vectors(c), m_scalars.now(Scalars::residual, c),
                                    this->reduce_workspace());
   }
-  this->sum(m_scalars.message(m_single ? Scalars::dots : Scalars::residual));
+  this->sum(m_scalars.message(residual_group()));
 }
 
 template <class Scalar, class Space>
 void CgRun<Scalar, Space>::test() {
   m_scalars.read(this->space(), "prekond::cg::stopping_test");
   this->for_each_running([&](int c) {
-    const Group group = m_single ? Scalars::dots : Scalars::residual;
+    const Group group = residual_group();
     const double rz = m_scalars.real_now(group, c, 0), rr = m_scalars.real_now(group, c, 1);
     // The two-reduction form filed the curvature of its last step in the set before this one.
     const double curvature =
@@ -246,7 +288,7 @@ std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Spac
         "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
         "fgmres or idr");
   if (m_options.variant == CgVariant::pipelined) return krylov::pipelined_cg<Scalar, Space>(problem);
-  return krylov::CgRun<Scalar, Space>(problem, m_options.single_reduction).run();
+  return krylov::CgRun<Scalar, Space>(problem, m_options.single_reduction, m_options.flexible).run();
 }
 
 #define PREKOND_CG(Scalar, Space) template class Cg<Scalar, Space>;

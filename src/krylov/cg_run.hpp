@@ -20,7 +20,7 @@ class CgRun : public KrylovRun<Scalar, Space> {
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction);
+  CgRun(const LinearProblem<Scalar, Space>& problem, bool single_reduction, bool flexible = false);
 
  protected:
   void iterate() override;
@@ -45,7 +45,10 @@ class CgRun : public KrylovRun<Scalar, Space> {
   /// not positive.
   bool curvature_is_positive(int c, double curvature) const;
 
+  Group residual_group() const;
+
   bool m_single;
+  bool m_flexible;
   bool m_stepped = false;  ///< in this cycle: else the scalars of a step are those of another one
   DeviceScalars<Scalar, Space> m_scalars;
   Multi m_s;  ///< A p where there is one reduction

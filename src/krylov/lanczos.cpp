@@ -293,6 +293,10 @@ LanczosResult lanczos(const Space& space, const Operator<Scalar, Space>& a,
     throw InputError("lanczos: the preconditioner " + preconditioner->name() +
                      " is not symmetric; take a symmetric positive definite one, such as jacobi or fsai, or "
                      "none");
+  if (preconditioner && preconditioner->is_variable())
+    throw InputError("lanczos: the preconditioner " + preconditioner->name() +
+                     " is another operator for another vector; take one that is not, such as amg with "
+                     "cycle = v, or none");
   return LanczosRun<Scalar, Space>(space, a, preconditioner, checked, reducer)();
 }
 

@@ -54,6 +54,10 @@ std::vector<SolveResult> Solver<Scalar, Space>::solve(
   if (b.extent(1) != x.extent(1))
     throw InputError(name() + ": B has " + std::to_string(b.extent(1)) + " columns, X " +
                      std::to_string(x.extent(1)));
+  if (preconditioner && preconditioner->is_variable() && !is_flexible())
+    throw InputError(name() + ": the preconditioner " + preconditioner->name() +
+                     " is another operator for another vector; that needs a flexible solver: fgmres, "
+                     "richardson, or for symmetric positive definite matrices cg with flexible = true");
   if (b.extent(1) == 0) return {};
   Kokkos::Timer timer;
   std::vector<SolveResult> results =

@@ -101,9 +101,11 @@ Properties matched_inner_properties(const MethodChoice& choice) {
 
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(const MatchedOptions& options)
-    : m_options(resolved(options)), m_make([choice = m_options.inner] {
+    : m_options(resolved(options)),
+      m_make([choice = m_options.inner] {
         return create_preconditioner<Scalar, Space>(choice.name, choice.options);
-      }) {}
+      }),
+      m_inner_properties(matched_inner_properties<Space>(m_options.inner)) {}
 
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(MakeInner make, const MatchedOptions& options)
@@ -112,7 +114,8 @@ Matched<Scalar, Space>::Matched(MakeInner make, const MatchedOptions& options)
   OptionFields::of(m_options).check(MatchedOptions::name);
   const auto made = m_make();
   if (!made) throw std::logic_error("prekond::Matched: what should make M has made none");
-  MatchedOptions::refuse_spd(made->properties(), made->name());
+  m_inner_properties = made->properties();
+  MatchedOptions::refuse_spd(m_inner_properties, made->name());
 }
 
 template <class Scalar, class Space>

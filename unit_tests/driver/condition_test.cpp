@@ -187,6 +187,8 @@ TEST_F(ConditionTest, RefusesWhatHasNone) {
           "nonsymmetric.mtx: --condition");
   refused({"solve", "missing.mtx", "--solver", "gmres", "--precond", "spai", "--condition"}, 2,
           "--condition needs a symmetric preconditioner, and 'spai' is not symmetric");
+  refused({"info", "missing.mtx", "--precond", "amg", "-p", "cycle=k", "--condition"}, 2,
+          "--condition needs a preconditioner that is the same operator for all vectors, and 'amg'");
   refused({"info", "missing.mtx", "--precond", "isai", "--condition"}, 2, "'isai' is not symmetric");
   refused({"info", "spd.mtx", "--precond", "jacobi"}, 2, "add --condition");
   refused({"info", "spd.mtx", "--precond", "jacoby", "--condition"}, 2, "'jacobi'");

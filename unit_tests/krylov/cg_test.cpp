@@ -28,9 +28,10 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::vector<CgOptions> all_forms() {
-  std::vector<CgOptions> forms(3);
+  std::vector<CgOptions> forms(4);
   forms[1].single_reduction = true;
   forms[2].variant = CgVariant::pipelined;
+  forms[3].flexible = true;
   return forms;
 }
 
@@ -40,6 +41,7 @@ bool is_pipelined(const CgOptions& options) {
 
 std::string form_name(const CgOptions& options) {
   if (is_pipelined(options)) return "pipelined";
+  if (options.flexible) return "flexible";
   return options.single_reduction ? "one reduction" : "two reductions";
 }
 
@@ -543,7 +545,8 @@ TYPED_TEST(CgTest, TwoReductionsAnIterationOrOne) {
     };
     const int each = form.single_reduction || is_pipelined(form) ? 1 : 2;
     EXPECT_EQ(calls(10).first - calls(5).first, 5 * each) << form_name(form);
-    EXPECT_EQ(calls(10).second - calls(5).second, 5 * (is_pipelined(form) ? 4 : 3)) << form_name(form);
+    EXPECT_EQ(calls(10).second - calls(5).second, 5 * (is_pipelined(form) || form.flexible ? 4 : 3))
+        << form_name(form);
     EXPECT_EQ(calls(0).first, 3) << "||b||, the first residual's and the true one's with ||x||";
   }
 }
@@ -678,6 +681,46 @@ TYPED_TEST(CgTest, APreconditionerThatIsKnownNotToBeSymmetricIsRefused) {
   EXPECT_TRUE((Cg<double, TypeParam>().solve(space, op, &unknown, b, x, {}).converged));
 }
 
+/// D^-1 scaled by another number for each application, as an inner iteration would.
+template <class Space>
+class Changing : public Scale<double, Space> {
+ public:
+  Changing(const HostMatrix<double>& a, const Preconditioner<double, Space>& jacobi)
+      : Scale<double, Space>(a.num_rows, 1.0), m_jacobi(jacobi) {}
+  bool is_variable() const override { return true; }
+  void apply(const Space& space, MultiVectorView<const double, Space> x, MultiVectorView<double, Space> y,
+             Workspace& workspace) const override {
+    m_jacobi.apply(space, x, y, workspace);
+    const double sum = 1.5 + std::sin(double(++m_count));
+    Kokkos::parallel_for(
+        "test", Kokkos::RangePolicy<Space>(space, 0, y.extent(0)), KOKKOS_LAMBDA(int i) { y(i, 0) *= sum; });
+  }
+
+ private:
+  const Preconditioner<double, Space>& m_jacobi;
+  mutable int m_count = 0;
+};
+
+TYPED_TEST(CgTest, TheFlexibleFormAllowsForAnMThatChanges) {
+  const HostMatrix<double> a = problem("poisson2d:30");
+  const auto jacobi = preconditioner_of<TypeParam>("jacobi", a);
+  const std::vector<double> b = random_vector(a.num_rows);
+  const auto fixed =
+      solve<double, TypeParam>(operator_of<TypeParam>(a), jacobi.get(), b, CgOptions{}, stop_at(1e-8));
+  CgOptions options;
+  options.flexible = true;
+  const Changing<TypeParam> changing(a, *jacobi);
+  const auto flexible =
+      solve<double, TypeParam>(operator_of<TypeParam>(a), &changing, b, options, stop_at(1e-8));
+  EXPECT_EQ(flexible.result.reason, StopReason::rtol);
+  // Directions are the same ones but for their lengths.
+  EXPECT_LE(std::abs(flexible.result.iterations - fixed.result.iterations), 1);
+  EXPECT_THAT(message_of<InputError>([&] {
+                solve<double, TypeParam>(operator_of<TypeParam>(a), &changing, b, CgOptions{}, stop_at(1e-8));
+              }),
+              HasSubstr("is another operator for another vector; that needs a flexible solver"));
+}
+
 TYPED_TEST(CgTest, SameBitsTwice) {
   const HostMatrix<double> a = problem("elasticity3d:5");
   const std::vector<double> b = random_vector(a.num_rows);
@@ -700,17 +743,18 @@ TYPED_TEST(CgTest, TheRegistryBuildsIt) {
   const auto b = to_device<TypeParam>(random_vector(a.num_rows));
   const auto op = operator_of<TypeParam>(a);
   const std::string kernels[] = {"prekond::cg::update_direction", "prekond::cg::fused_update",
-                                 "prekond::cg::pipelined_step"};
+                                 "prekond::cg::pipelined_step", "prekond::cg::flexible_dots"};
   const OptionMap forms[] = {{{"variant", std::string("classic")}},
                              {{"single_reduction", std::string("true")}},
-                             {{"variant", std::string("pipelined")}}};
-  for (int k = 0; k < 3; ++k) {
+                             {{"variant", std::string("pipelined")}},
+                             {{"flexible", true}}};
+  for (int k = 0; k < 4; ++k) {
     const auto cg = create_solver<double, TypeParam>("cg", forms[k]);
     EXPECT_EQ(cg->name(), "cg");
     const Vector<double, TypeParam> x("x", a.num_rows);
     const ToolEvents events;
     EXPECT_TRUE(cg->solve(space, op, nullptr, b, x, stop_at(1e-8)).converged);
-    for (int other = 0; other < 3; ++other)
+    for (int other = 0; other < 4; ++other)
       EXPECT_EQ(std::count(events.kernels().begin(), events.kernels().end(), kernels[other]) > 0, k == other);
   }
   const auto refused = [&](const OptionMap& options) {
@@ -718,6 +762,9 @@ TYPED_TEST(CgTest, TheRegistryBuildsIt) {
   };
   EXPECT_THAT(refused({{"variant", std::string("pipelined")}, {"single_reduction", true}}),
               HasSubstr("cg: single_reduction is a form of variant = classic"));
+  for (const OptionMap& other : {OptionMap{{"variant", std::string("pipelined")}, {"flexible", true}},
+                                 OptionMap{{"single_reduction", true}, {"flexible", true}}})
+    EXPECT_THAT(refused(other), HasSubstr("cg: flexible is a form of variant = classic"));
   EXPECT_THAT(refused({{"variant", std::string("pipe")}}), HasSubstr("pipelined"));
 }
 

@@ -1,16 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "testing/krylov_solves.hpp"
+#include "testing/amg_cases.hpp"
 #include "testing/one_thread.hpp"
-#include "testing/reference_amg.hpp"
 #include "testing/spaces.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/precond/amg.hpp>
-
-#include "precond/amg/hierarchy.hpp"
 
 #include <cmath>
 #include <string>
@@ -34,78 +31,8 @@ OptionMap with(OptionMap options, const OptionMap& more) {
   return options;
 }
 
-template <class Space, class Method>
-std::vector<double> applied_to(const Method& m, const std::vector<double>& x) {
-  const auto from = to_device<Space>(x);
-  const Vector<double, Space> to("y", x.size());
-  const auto workspace = m.make_workspace(Space(), 1);
-  m.apply(Space(), MultiVectorView<const double, Space>(from.data(), x.size(), 1),
-          MultiVectorView<double, Space>(to.data(), x.size(), 1), *workspace);
-  Space().fence();
-  return to_vector(to);
-}
-
 const OptionMap small = {{"coarse_size", OptionValue(std::int64_t(10))}};
 const OptionMap three = {{"unknowns_per_node", OptionValue(std::int64_t(3))}};
-
-// ----------------------------------------------------------------------------------------------- the cycle
-
-template <class Space>
-ReferenceCycle reference_of(const Hierarchy<double, Space>& hierarchy, const AmgOptions& options) {
-  ReferenceCycle cycle;
-  cycle.pre = options.pre_sweeps;
-  cycle.post = options.post_sweeps;
-  cycle.w = options.cycle == AmgCycle::w;
-  for (const auto& level : hierarchy.levels()) {
-    ReferenceLevel own;
-    own.a = dense(to_host(level.matrix));
-    own.exact = level.is_exact;
-    if (level.transfer.prolongator.num_rows > 0) own.p = dense(to_host(level.transfer.prolongator));
-    own.smoother = [smoother = level.smoother, omega = level.omega](const std::vector<double>& r) {
-      std::vector<double> y = applied_to<Space>(*smoother, r);
-      for (double& value : y) value *= omega;
-      return y;
-    };
-    cycle.levels.push_back(own);
-  }
-  return cycle;
-}
-
-TYPED_TEST(AmgTest, ACycleIsTheTextbooks) {
-  const TypeParam space;
-  for (const char* smoother : {"jacobi", "fsai", "chebyshev", "multicolor_ssor"})
-    for (const auto& [pre, post] : {std::pair(1, 1), std::pair(2, 2), std::pair(0, 1), std::pair(3, 0)})
-      for (const AmgCycle kind : {AmgCycle::v, AmgCycle::w})
-        for (const int most : {1, 2, 10}) {
-          SCOPED_TRACE(std::string(smoother) + ", " + std::to_string(pre) + " and " + std::to_string(post) +
-                       " sweeps, levels " + std::to_string(most));
-          AmgOptions options;
-          options.smoother = {smoother, {}};
-          options.pre_sweeps = pre;
-          options.post_sweeps = post;
-          options.cycle = kind;
-          options.coarse_size = 10;
-          options.max_levels = most;
-          const auto a = to_device<TypeParam>(problem("anisotropic2d:17,epsilon=0.2"));
-          Report report;
-          const Hierarchy<double, TypeParam> hierarchy(space, options, MatrixSource<double, TypeParam>(a),
-                                                       nullptr, report);
-          EXPECT_EQ(hierarchy.levels().back().is_exact, most == 10);
-          const ReferenceCycle cycle = reference_of(hierarchy, options);
-          std::vector<std::vector<double>> b;
-          for (int c = 0; c < 3; ++c) b.push_back(random_vector(a.num_rows, 3 + c));
-          const auto from = to_columns<TypeParam>(b);
-          const MultiVector<double, TypeParam> to("y", a.num_rows, 3);
-          Kokkos::deep_copy(to, std::nan(""));
-          const auto workspace = hierarchy.make_workspace(space, 4);
-          hierarchy.apply(space, from, to, dynamic_cast<CycleWorkspace<double, TypeParam>&>(*workspace));
-          for (int c = 0; c < 3; ++c) {
-            const auto expected = cycle.run(0, b[c]);
-            const auto found = column_of(to, c);
-            for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], expected[i], 1e-10);
-          }
-        }
-}
 
 TYPED_TEST(AmgTest, IsSymmetricAsItSays) {
   const HostMatrix<double> a = problem("elasticity3d:5");

@@ -4,9 +4,11 @@
 /// The pieces of smoothed aggregation, and its cycle, sequentially on dense matrices.
 #include "testing/host_matrix.hpp"
 #include "testing/krylov_problems.hpp"
+#include "testing/reference_lu.hpp"
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <vector>
 
 namespace prekond::testing {
@@ -52,6 +54,10 @@ inline std::vector<double> times(const DenseMatrix& a, const std::vector<double>
   return y;
 }
 
+inline double product_of(const std::vector<double>& x, const std::vector<double>& y) {
+  return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
+}
+
 /// A level as the textbook has it: A, P (empty on the coarsest), y = omega M^-1 x.
 struct ReferenceLevel {
   DenseMatrix a, p;
@@ -63,6 +69,8 @@ struct ReferenceCycle {
   std::vector<ReferenceLevel> levels;
   int pre = 1, post = 1;
   bool w = false;
+  bool k = false;
+  bool by_energy = true;  ///< of k: flexible conjugate gradients, else flexible GCR
 
   void smooth(std::size_t l, const std::vector<double>& b, std::vector<double>& x, int sweeps) const {
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -76,16 +84,44 @@ struct ReferenceCycle {
     return b;
   }
   void correct(std::size_t l, const std::vector<double>& b, std::vector<double>& x) const {
-    const auto coarse = run(l + 1, times(levels[l].p, residual(l, b, x), true));
+    const auto coarse_b = times(levels[l].p, residual(l, b, x), true);
+    const auto coarse = k && !levels[l + 1].exact ? two_steps(l + 1, coarse_b) : run(l + 1, coarse_b);
     const auto correction = times(levels[l].p, coarse);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] += correction[i];
+  }
+  /// The textbook's flexible methods, two steps of them: directions orthogonal in A's inner product, or with
+  /// orthogonal products.
+  std::vector<double> two_steps(std::size_t l, std::vector<double> r) const {
+    std::vector<double> x(r.size(), 0.0);
+    std::vector<std::vector<double>> directions, products;
+    for (int step = 0; step < 2; ++step) {
+      std::vector<double> p = run(l, r), q = times(levels[l].a, p);
+      for (std::size_t old = 0; old < directions.size(); ++old) {
+        const auto& test = by_energy ? directions[old] : products[old];
+        const double factor = product_of(test, q) / product_of(test, products[old]);
+        for (std::size_t i = 0; i < p.size(); ++i) {
+          p[i] -= factor * directions[old][i];
+          q[i] -= factor * products[old][i];
+        }
+      }
+      const auto& test = by_energy ? p : q;
+      if (!(product_of(test, q) > 0)) return x;
+      const double alpha = product_of(test, r) / product_of(test, q);
+      for (std::size_t i = 0; i < p.size(); ++i) {
+        x[i] += alpha * p[i];
+        r[i] -= alpha * q[i];
+      }
+      directions.push_back(p);
+      products.push_back(q);
+    }
+    return x;
   }
   std::vector<double> run(std::size_t l, const std::vector<double>& b) const {
     std::vector<double> x(b.size(), 0.0);
     if (levels[l].exact) {
       std::vector<std::vector<long double>> a;
       for (const auto& row : levels[l].a) a.emplace_back(row.begin(), row.end());
-      const auto solution = dense_solve(a, {b.begin(), b.end()});
+      const auto solution = general_solve(a, {b.begin(), b.end()});
       return {solution.begin(), solution.end()};
     }
     smooth(l, b, x, pre);

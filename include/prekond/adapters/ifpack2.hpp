@@ -3,6 +3,7 @@
 #pragma once
 /// Prekond's preconditioners as Ifpack2's. Needs the target prekond::trilinos.
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
+#include <prekond/adapters/impl/ifpack2_near_null_space.hpp>
 #include <prekond/adapters/parameter_list.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/adapters/tpetra_distributed.hpp>
@@ -93,18 +94,30 @@ class Preconditioner
   // parameters
 
   /// Sets the options that the list names and leaves the others as they are. They take effect with the next
-  /// `compute`, which initialises again; until then `apply` goes on as before. \throws
+  /// `compute`, which initialises again; until then `apply` goes on as before.
+  ///
+  /// Two parameters are no options, but what is known of the matrix, by the names that MueLu has for them:
+  /// "Nullspace", a Teuchos::RCP<multivector_type> of vectors over the row map that the matrix nearly
+  /// annihilates, and "Coordinates", one of nodes x 2 or 3, whose rigid body modes are such vectors: a node's
+  /// displacements are then its unknowns. Where both are given the first is taken. A null pointer is none.
+  /// `amg` looks at them; what is kept are the pointers. \throws
   /// Teuchos::Exceptions::InvalidParameter for an unknown key (it names the nearest one), a wrong type or a
   /// value out of range; nothing is changed then
   void setParameters(const Teuchos::ParameterList& list) override {
-    tpetra::set_options(fields(*m_configurator), m_name, list);
+    Teuchos::ParameterList options(list);
+    parameters_type vectors = m_vectors;
+    vectors.take_from(options);
+    tpetra::set_options(fields(*m_configurator), m_name, options);
+    m_vectors = vectors;
     if (list.numParams() > 0) m_initialized = false;
   }
 
   /// All options, with the values in force (those of a new object: the defaults), documentation and ranges.
   Teuchos::RCP<const Teuchos::ParameterList> getValidParameters() const {
     const auto in_force = configurator_in_force();
-    return Teuchos::rcp(new Teuchos::ParameterList(tpetra::valid_parameters(fields(*in_force), m_name)));
+    auto list = tpetra::valid_parameters(fields(*in_force), m_name);
+    m_vectors.add_to(list);
+    return Teuchos::rcp(new Teuchos::ParameterList(list));
   }
 
   // ------------------------------------------------------------------------------------------------------
@@ -139,7 +152,8 @@ class Preconditioner
     auto fresh = m_configurator->build();
     on_all_ranks([&] {
       const local_matrix_type local(m_space, *a);
-      fresh->symbolic(m_space, local.view());
+      const near_null_space_type near = m_vectors.of(m_space, local.view().num_rows);
+      fresh->symbolic(m_space, near.source(local.view()));
       m_report.foreign_columns = local.foreign_columns();
       m_report.foreign_entries = local.foreign_entries(m_space);
     });
@@ -260,6 +274,8 @@ class Preconditioner
       tpetra::LocalMatrix<scalar_type, local_ordinal_type, global_ordinal_type, node_type>;
 
   using configurator_type = Configurator<preconditioner_type>;
+  using parameters_type = impl::NearNullSpaceParameters<multivector_type>;
+  using near_null_space_type = typename parameters_type::near_null_space_type;
 
   /// One whose options that depend on others have their values; as it is where options do not go together.
   std::shared_ptr<configurator_type> configurator_in_force() const {
@@ -299,6 +315,9 @@ class Preconditioner
     const Kokkos::Timer timer;
     auto across = std::make_unique<across_type>(*m_configurator, m_adapter_options);
     if (across->method().reach().levels < 0 && m_adapter_options.rank_overlap < 0) return false;
+    near_null_space_type near;
+    on_all_ranks([&] { near = m_vectors.of(m_space, static_cast<std::int64_t>(a.getLocalNumRows())); });
+    across->set_near_null_space(near.vectors, near.unknowns_per_node);
     across->symbolic(m_space, *distributed(a));
     m_across = std::move(across);
     m_initialized = true;
@@ -314,7 +333,12 @@ class Preconditioner
 
   void compute_across(const row_matrix_type& a) {
     const auto matrix = distributed(a);
-    on_all_ranks([&] { check_own_rows(matrix->own_rows()); });
+    near_null_space_type near;
+    on_all_ranks([&] {
+      check_own_rows(matrix->own_rows());
+      near = m_vectors.of(m_space, matrix->own_rows().num_rows);
+    });
+    m_across->set_near_null_space(near.vectors, near.unknowns_per_node);
     m_across->numeric(m_space, *matrix);
     m_report = m_across->report();
     if (!matrix->rows().copied().empty()) m_report.notes.push_back(matrix->rows().copied());
@@ -325,7 +349,8 @@ class Preconditioner
     on_all_ranks([&] {
       const local_matrix_type local(m_space, a);
       check_own_rows(local.view());
-      m_preconditioner->numeric(m_space, local.view());
+      const near_null_space_type near = m_vectors.of(m_space, local.view().num_rows);
+      m_preconditioner->numeric(m_space, near.source(local.view()));
       copied = local.copied();
     });
     finish_report(copied);
@@ -404,6 +429,7 @@ class Preconditioner
   std::string m_name;
   std::shared_ptr<Configurator<preconditioner_type>> m_configurator;
   mutable AdapterOptions m_adapter_options;  // mutable: option fields are bound to what they may set
+  parameters_type m_vectors;
   Teuchos::RCP<const row_matrix_type> m_matrix;
   space_type m_space;
   std::unique_ptr<preconditioner_type> m_preconditioner;  ///< where each rank acts on its own

@@ -45,6 +45,10 @@ class Preconditioner {
   /// nothing: such a one is taken.
   virtual bool is_nonsymmetric() const { return false; }
 
+  /// Is M another operator for another vector, as an iteration inside of it makes it? Then it needs a
+  /// flexible solver (fgmres, cg with `flexible`, richardson); the others refuse it.
+  virtual bool is_variable() const { return false; }
+
   virtual const Report& report() const {
     static const Report empty;
     return empty;

@@ -19,10 +19,15 @@ struct Properties {
   Symmetry symmetry = Symmetry::unknown;  ///< of a preconditioner
   /// An incomplete factorisation of the whole matrix in the order of its rows: what it drops depends on that.
   bool factors_in_order = false;
+  /// Of a preconditioner: M depends on the vector that it is applied to, as that of a K-cycle does.
+  bool is_variable = false;
+  /// Of a solver: it allows for such an M.
+  bool is_flexible = false;
 };
 
 /// Can the solver work with the preconditioner, for a matrix that both are made for?
 inline bool go_together(const Properties& solver, const Properties& preconditioner) {
+  if (preconditioner.is_variable && !solver.is_flexible) return false;
   return !solver.needs_spd || preconditioner.symmetry != Symmetry::nonsymmetric;
 }
 

@@ -17,19 +17,25 @@ struct CgOptions {
   static constexpr const char* name = "cg";
   static constexpr const char* summary = "preconditioned conjugate gradients (SPD)";
   static constexpr const char* paper =
-      "Hestenes, Stiefel 1952; single_reduction: Chronopoulos, Gear 1989; pipelined: Ghysels, Vanroose 2014";
+      "Hestenes, Stiefel 1952; single_reduction: Chronopoulos, Gear 1989; pipelined: Ghysels, Vanroose 2014; "
+      "flexible: Notay 2000";
 
   CgVariant variant = CgVariant::classic;
   bool single_reduction = false;
+  bool flexible = false;
 
-  /// \throws OptionError for both forms at once
+  /// \throws OptionError for two forms at once
   void resolve() {
     if (variant == CgVariant::pipelined && single_reduction)
       throw OptionError(
           "cg: single_reduction is a form of variant = classic; pipelined has one reduction too");
+    if (flexible && (single_reduction || variant == CgVariant::pipelined))
+      throw OptionError(
+          "cg: flexible is a form of variant = classic with two reductions; leave it out, or variant and "
+          "single_reduction");
   }
 
-  Properties properties() const { return {.needs_spd = true}; }
+  Properties properties() const { return {.needs_spd = true, .is_flexible = flexible}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -39,6 +45,9 @@ struct CgOptions {
     visit("single_reduction", single_reduction,
           "Chronopoulos and Gear's form: one global reduction an iteration instead of two, a little less "
           "stable");
+    visit("flexible", flexible,
+          "for a preconditioner that is another operator for another vector (amg with cycle=k): each "
+          "direction is made A-orthogonal to the one before; one inner product more");
   }
 };
 
@@ -67,6 +76,11 @@ struct CgOptions {
 /// with. Source: Ghysels, Vanroose, Parallel Computing 40 (2014), 224, algorithm 4; replacement: Sleijpen,
 /// van der Vorst, Computing 56 (1996), 141.
 ///
+/// With `flexible` the new direction is made A-orthogonal to the one before whatever M has become,
+/// p = z - (A p, z) / (A p, p) p, where the classic beta = (r, z) / (r, z)_old supposes the same M in both.
+/// The inner product is one of the reduction that (r, z) and (r, r) have anyway. Source: Notay, SIAM J. Sci.
+/// Comput. 22 (2000), 1444, with m_i = 1.
+///
 /// Complex scalars: for Hermitian positive definite A and M. The dots r^H z, r^H r and p^H A p are real in
 /// exact arithmetic; their real parts make alpha and beta, and are what is tested.
 template <class Scalar, class Space>
@@ -76,6 +90,7 @@ class Cg : public Solver<Scalar, Space> {
   explicit Cg(const CgOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return CgOptions::name; }
+  bool is_flexible() const override { return m_options.flexible; }
 
  protected:
   std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;

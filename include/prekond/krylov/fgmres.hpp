@@ -16,7 +16,7 @@ struct FgmresOptions {
   int restart = 30;
   Orthogonalization orthogonalization = Orthogonalization::cgs2;
 
-  Properties properties() const { return {}; }
+  Properties properties() const { return {.is_flexible = true}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -44,6 +44,7 @@ class Fgmres : public Solver<Scalar, Space> {
   explicit Fgmres(const FgmresOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return FgmresOptions::name; }
+  bool is_flexible() const override { return m_options.properties().is_flexible; }
 
  protected:
   std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;

@@ -14,7 +14,7 @@ struct RichardsonOptions {
 
   double omega = 1;
 
-  Properties properties() const { return {}; }
+  Properties properties() const { return {.is_flexible = true}; }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -39,6 +39,7 @@ class Richardson : public Solver<Scalar, Space> {
   explicit Richardson(const RichardsonOptions& options = {}) : m_options(resolved(options)) {}
 
   std::string name() const override { return RichardsonOptions::name; }
+  bool is_flexible() const override { return m_options.properties().is_flexible; }
 
  protected:
   std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const override;

@@ -60,6 +60,10 @@ class Solver {
                                  const StoppingOptions& stopping, const ColumnMonitor& monitor = {},
                                  const Reducer<Scalar, Space>& reducer = {}) const;
 
+  /// Does the method allow for a preconditioner that is another operator for another vector? `solve` refuses
+  /// one otherwise.
+  virtual bool is_flexible() const { return false; }
+
  protected:
   /// The method. Sizes have been checked, there is at least one column, and the caller fills `seconds`.
   virtual std::vector<SolveResult> run(const LinearProblem<Scalar, Space>& problem) const = 0;

@@ -21,7 +21,7 @@ class Hierarchy;
 enum class AmgProlongator { smoothed, unsmoothed };
 
 /// How often a level is visited in a cycle.
-enum class AmgCycle { v, w };
+enum class AmgCycle { v, w, k };
 
 /// The names that `smoother` may have: every registered preconditioner.
 template <class Space = Kokkos::DefaultExecutionSpace>
@@ -45,6 +45,8 @@ struct AmgOptions {
   double prolongator_damping = 1.3333;
   bool second_set = false;
   int unknowns_per_node = 0;
+  int candidates = 0;
+  int candidate_sweeps = 15;
   int max_levels = 25;
   int coarse_size = 256;
   MethodChoice smoother = {
@@ -65,13 +67,29 @@ struct AmgOptions {
     refuse_growing_pattern(name, reuse);
   }
 
-  /// M is symmetric where the smoother is and is applied as often before as after.
+  /// M is symmetric where the smoother is and is applied as often before as after. That of a K-cycle is no
+  /// matrix.
   Properties properties() const {
+    Properties result = of_cycle();
+    if (cycle != AmgCycle::k) return result;
+    result.is_variable = true;
+    if (result.symmetry == Symmetry::symmetric) result.symmetry = Symmetry::unknown;
+    return result;
+  }
+
+  /// Of a cycle without inner iterations.
+  Properties of_cycle() const {
     Properties result = smoother_properties<>(smoother);
     if (prolongator == AmgProlongator::smoothed) result.needs_spd = true;
     if (pre_sweeps != post_sweeps) result.symmetry = Symmetry::nonsymmetric;
     result.factors_in_order = false;  // of each level, whose rows aggregation has chosen
     return result;
+  }
+
+  /// Is a cycle without inner iterations a symmetric operator for a symmetric positive definite matrix?
+  bool is_for_spd() const {
+    const Properties own = of_cycle();
+    return own.needs_spd && own.symmetry == Symmetry::symmetric && !own.is_variable;
   }
 
   template <class Visitor>
@@ -91,6 +109,11 @@ struct AmgOptions {
           "smaller ones, fewer iterations, a larger hierarchy");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
           "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1");
+    visit(
+        "candidates", candidates, 0, 32,
+        "where the user gave no near null space: so many vectors that the smoother leaves of random ones; 0: "
+        "the constants");
+    visit("candidate_sweeps", candidate_sweeps, 1, 1000, "sweeps of the smoother that make them");
     visit("max_levels", max_levels, 1, 100, "levels at most");
     visit("coarse_size", coarse_size, 1, 10000, "a level of no more rows is solved by its dense inverse");
     visit("smoother_damping", smoother_damping, 0.0, 2.0,
@@ -98,7 +121,10 @@ struct AmgOptions {
           "at most 1; of polynomials, multicolor_ssor and where M is not symmetric 1");
     visit("pre_sweeps", pre_sweeps, 0, 1000, "sweeps of the smoother before the coarser level");
     visit("post_sweeps", post_sweeps, 0, 1000, "and after it; as many, for a symmetric M");
-    visit("cycle", cycle, {{"v", AmgCycle::v}, {"w", AmgCycle::w}}, "v: each coarser level once; w: twice");
+    visit("cycle", cycle, {{"v", AmgCycle::v}, {"w", AmgCycle::w}, {"k", AmgCycle::k}},
+          "v: each coarser level once; w: twice; k: two steps of a Krylov method on each, for a flexible "
+          "solver "
+          "(fgmres, cg with flexible=true)");
     visit("storage", storage, storage_choices(),
           "precision in which A and the prolongators of all levels are kept and applied");
     visit("storage_format", storage_format, stored_format_choices(),
@@ -118,7 +144,13 @@ struct AmgOptions {
 ///   x <- x + P B_c P^T (b - A x)     (B_c the cycle on A_c = P^T A P, dense inverse on the coarsest level)
 ///   x <- x + omega M^-1 (b - A x)    (post_sweeps times)
 ///
-/// with M any registered preconditioner of each level's matrix.
+/// with M any registered preconditioner of each level's matrix. With cycle = k (Notay, Vassilevski, Numer.
+/// Linear Algebra Appl. 15 (2008)) B_c is two steps of flexible conjugate gradients from zero, preconditioned
+/// by the cycle on A_c, where the options are for symmetric positive definite A and the V-cycle is symmetric;
+/// else two of flexible GCR. Both steps are always taken: their count does not depend on values, nothing is
+/// read by the host. The columns of several vectors have coefficients of their own; a column whose first
+/// inner products are not a step (zero, not finite) is not corrected, one whose second are not has the first
+/// step. M is then another operator for another vector (Properties::is_variable).
 ///
 /// Setup of a level, all on the device:
 /// 1. the graph of strongly coupled nodes, see strong_connections; theta is theta_decay times smaller on each
@@ -127,7 +159,10 @@ struct AmgOptions {
 ///    neighbours and what joins them;
 /// 3. the tentative prolongator: the near null space's vectors restricted to each aggregate, made orthonormal
 ///    there (Q); the R of that factorisation are the coarse level's near null space. Without vectors from the
-///    user (MatrixSource::set_near_null_space) they are the constants, one an unknown of a node;
+///    user (MatrixSource::set_near_null_space) they are the constants, one an unknown of a node; or, with
+///    candidates > 0, what candidate_sweeps of the finest level's smoother on A x = 0 leave of as many random
+///    vectors, see relaxed_candidates (after Brezina et al., SIAM Review 47 (2005)): for matrices whose scale
+///    or unknowns are not what constants suppose;
 /// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
 ///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the
 ///    largest eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q. Where A_F is A, point

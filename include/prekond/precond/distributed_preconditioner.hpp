@@ -89,7 +89,15 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
                                      const DistributedOptions& options = {});
   ~DistributedPreconditioner() override;
 
+  /// What is known of this rank's own rows, see MatrixSource, from the next `symbolic` on; before it, on all
+  /// ranks. Methods that read other ranks' rows by their reach are not told. The vectors outlive the phases.
+  void set_near_null_space(const MultiVectorView<const Scalar, Space>& vectors, int unknowns_per_node) {
+    m_near_null_space = vectors;
+    m_unknowns_per_node = unknowns_per_node;
+  }
+
   /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
+  /// \throws InputError also for a near null space where the method is restricted additive Schwarz
   void symbolic(const Space& space, const Distributed& a);
   void numeric(const Space& space, const Distributed& a);
 
@@ -102,6 +110,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   std::int64_t num_rows() const override { return m_num_rows; }
   bool is_symmetric() const override { return !m_is_schwarz && m_method->is_symmetric(); }
   bool is_nonsymmetric() const override { return m_is_schwarz || m_method->is_nonsymmetric(); }
+  bool is_variable() const override { return m_method->is_variable(); }
   /// Of this rank; the first row that broke down is a local one, -1 where it is another rank's.
   const Report& report() const override { return m_report; }
   void set_listener(const typename Method::Listener& listener) {
@@ -125,6 +134,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
 
   int levels(const RowReach& reach) const;
   MatrixSource<Scalar, Space> source() const;
+  MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
   void run_symbolic(const Space& space, const Distributed& a);
   void run_numeric(const Space& space, const Distributed& a);
@@ -145,6 +155,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
   std::int64_t m_num_rows = 0;
+  MultiVectorView<const Scalar, Space> m_near_null_space;
+  int m_unknowns_per_node = 1;
   double m_least = 1, m_largest = 0;                          ///< of all ranks' |a_ii|
   std::int64_t m_foreign_columns = 0, m_foreign_entries = 0;  ///< that are left out
   Report m_report;

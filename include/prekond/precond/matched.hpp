@@ -35,7 +35,8 @@ struct MatchedOptions {
 
   MatchingOptions matching;
   Reuse reuse = Reuse::pattern;
-  MethodChoice inner = {"ilu0", {}};
+  static constexpr const char* default_inner = "ilu0";
+  MethodChoice inner = {default_inner, {}};
 
   /// \throws OptionError for an inner method that needs a positive definite matrix
   void resolve() const { refuse_spd(matched_inner_properties(inner), inner.name); }
@@ -47,7 +48,14 @@ struct MatchedOptions {
   }
 
   // Not even of a Hermitian matrix: the permuted one is none.
-  Properties properties() const { return {.symmetry = Symmetry::nonsymmetric}; }
+  // The registry has `matched` in it: while its lines are made, with the default options, it is not there to
+  // be asked.
+  Properties properties() const {
+    return with_inner(inner.name == default_inner ? Properties{} : matched_inner_properties(inner));
+  }
+  static Properties with_inner(const Properties& of_inner) {
+    return {.symmetry = Symmetry::nonsymmetric, .is_variable = of_inner.is_variable};
+  }
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -113,7 +121,7 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
   ~Matched() override;
 
   std::string name() const override { return MatchedOptions::name; }
-  Properties properties() const override { return m_options.properties(); }
+  Properties properties() const override { return MatchedOptions::with_inner(m_inner_properties); }
   void set_listener(const typename Inner::Listener& listener) override;
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
 
@@ -150,6 +158,7 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
 
   MatchedOptions m_options;
   MakeInner m_make;
+  Properties m_inner_properties;
   typename Inner::Listener m_inner_listener;
   std::shared_ptr<Scaled<Scalar, Space>> m_scaled;
   Vector<int, Space> m_rows;

@@ -75,6 +75,7 @@ class MatrixPreconditioner : public Preconditioner<Scalar, Space> {
   virtual Properties properties() const { return {}; }
   bool is_symmetric() const final { return properties().symmetry == Symmetry::symmetric; }
   bool is_nonsymmetric() const final { return properties().symmetry == Symmetry::nonsymmetric; }
+  bool is_variable() const final { return properties().is_variable; }
 
   /// How far a part of the inverse reaches. Here: it depends on all rows.
   virtual RowReach reach() const { return {}; }

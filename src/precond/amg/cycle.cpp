@@ -39,6 +39,8 @@ std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space&
   auto workspace = std::make_unique<CycleWorkspace<Scalar, Space>>();
   workspace->num_vectors = num_vectors;
   workspace->levels.resize(m_levels.size());
+  if (m_levels.size() > 1 && takes_two_steps(1))
+    workspace->reduce = ReduceWorkspace<Scalar, Space>(space, m_levels[1].num_rows());
   for (std::size_t l = 0; l < m_levels.size(); ++l) {
     LevelVectors<Scalar, Space>& vectors = workspace->levels[l];
     const auto vector = [&](const char* label) {
@@ -52,6 +54,12 @@ std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space&
     }
     if (m_levels[l].is_exact) continue;
     vectors.residual = vector("prekond::amg::residual");
+    if (takes_two_steps(l)) {
+      vectors.first = vector("prekond::amg::first_step");
+      vectors.product = vector("prekond::amg::first_product");
+      vectors.scalars =
+          allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::scalars", KScalars::size, num_vectors);
+    }
     if (!m_levels[l].smoother->can_apply_add()) vectors.correction = vector("prekond::amg::correction");
   }
   return workspace;
@@ -91,11 +99,56 @@ void Hierarchy<Scalar, Space>::correct(const Space& space, std::size_t l, ConstV
     level.a.multiply_recurrence(space, {.product = -1, .source = 1}, x, b, residual);
     level.transfer.r.multiply(space, residual, coarse_b);
   }
-  cycle(space, l + 1, coarse_b, coarse_x, workspace);
+  solve_coarser(space, l + 1, coarse_b, coarse_x, workspace);
   if (from_zero)
     level.transfer.p.multiply(space, coarse_x, x);
   else
     level.transfer.p.add_product(space, coarse_x, x);
+}
+
+/// x = B b, with B a coarser level's part of the cycle.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::solve_coarser(const Space& space, std::size_t l, View b, View x,
+                                             CycleWorkspace<Scalar, Space>& workspace) const {
+  if (takes_two_steps(l))
+    two_steps(space, l, b, x, workspace);
+  else
+    cycle(space, l, b, x, workspace);
+}
+
+/// Two steps of a flexible Krylov method for A x = b from zero, preconditioned by the level's cycle. b is
+/// overwritten.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::two_steps(const Space& space, std::size_t l, View b, View x,
+                                         CycleWorkspace<Scalar, Space>& workspace) const {
+  const Level<Scalar, Space>& level = m_levels[l];
+  const LevelVectors<Scalar, Space>& vectors = workspace.levels[l];
+  const std::size_t count = b.extent(1);
+  const auto n = static_cast<std::int64_t>(b.extent(0));
+  const View c = first_columns<Scalar, Space>(vectors.first, count), d = x,
+             product_c = first_columns<Scalar, Space>(vectors.product, count),
+             product_d = first_columns<Scalar, Space>(vectors.residual, count),
+             scalars = first_columns<Scalar, Space>(vectors.scalars, count);
+  const bool by_energy = m_steps == KSteps::conjugate_gradients;
+  const auto filed = [&](std::size_t k, int first, int number) {
+    return VectorView<Scalar, Space>(column(scalars, k).data() + first, number);
+  };
+  cycle(space, l, b, c, workspace);
+  level.a.multiply(space, c, product_c);
+  for (std::size_t k = 0; k < count; ++k)
+    block_reduce<2>(
+        space, "prekond::amg::first_dots", n, workspace.reduce, filed(k, KScalars::rho1, 2),
+        FirstDots<Scalar, Space>{column(by_energy ? c : product_c, k), column(product_c, k), column(b, k)});
+  Kokkos::parallel_for("prekond::amg::take_first_step", Rows<Space>(space, 0, n),
+                       TakeFirstStep<Scalar, Space>{scalars, product_c, b});
+  cycle(space, l, b, d, workspace);
+  level.a.multiply(space, d, product_d);
+  for (std::size_t k = 0; k < count; ++k)
+    block_reduce<3>(space, "prekond::amg::second_dots", n, workspace.reduce, filed(k, KScalars::gamma, 3),
+                    SecondDots<Scalar, Space>{column(by_energy ? d : product_d, k), column(product_c, k),
+                                              column(product_d, k), column(b, k)});
+  Kokkos::parallel_for("prekond::amg::take_both_steps", Rows<Space>(space, 0, n),
+                       TakeBothSteps<Scalar, Space>{scalars, c, x});
 }
 
 /// x <- x + omega M^-1 (b - A x), so many times; the first from x = 0 where `from_zero`.

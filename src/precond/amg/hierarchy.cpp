@@ -15,6 +15,7 @@
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
+#include "precond/amg/candidates.hpp"
 #include "precond/amg/node_patterns.hpp"
 #include "precond/amg/smoothing_matrix.hpp"
 
@@ -170,10 +171,7 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
                                     const Hierarchy* before, Report& report)
     : m_options(options) {
   m_levels.push_back(finest(space, source));
-  const auto& given = source.near_null_space();
-  MultiVector<Scalar, Space> near_null_space =
-      given.extent(1) > 0 ? copy_vectors<Scalar, Space>(space, given)
-                          : constant_vectors<Scalar, Space>(space, source.num_rows(), m_levels[0].unknowns);
+  MultiVector<Scalar, Space> near_null_space = near_null_space_of(space, source, before == nullptr, report);
   bool last = false;
   for (std::size_t l = 0; !last; ++l) {
     const Kokkos::Timer timer;
@@ -184,10 +182,29 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
       near_null_space = m_levels[l].transfer.near_null_space;
     }
     store(space, m_levels[l]);
-    last ? set_coarsest(space, m_levels[l], old, report) : set_smoother(space, m_levels[l], old, report);
+    if (last)
+      set_coarsest(space, m_levels[l], old, report);
+    else if (!m_levels[l].smoother)  // candidates have it set up before
+      set_smoother(space, m_levels[l], old, report);
     space.fence("prekond::amg::level");
     file(m_levels[l], timer.seconds(), report);
   }
+}
+
+/// The finest level's. Candidates need its smoother, and are made where aggregates are found by them.
+template <class Scalar, class Space>
+MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Space& space,
+                                                                        const Source& source, bool is_wanted,
+                                                                        Report& report) {
+  Level<Scalar, Space>& level = m_levels[0];
+  const auto& given = source.near_null_space();
+  if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given);
+  if (m_options.candidates == 0 || !is_wanted || level.num_rows() <= m_options.coarse_size)
+    return constant_vectors<Scalar, Space>(space, level.num_rows(), level.unknowns);
+  set_smoother(space, level, nullptr, report);
+  return relaxed_candidates<Scalar, Space>(space, level.matrix, *level.smoother,
+                                           static_cast<Scalar>(level.omega), m_options.candidates,
+                                           m_options.candidate_sweeps);
 }
 
 template <class Scalar, class Space>
@@ -452,7 +469,7 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
                            .setup_seconds = seconds});
   const double sweeps = level.is_exact ? 1 : m_options.pre_sweeps + m_options.post_sweeps;
   const double visits =
-      std::pow(m_options.cycle == AmgCycle::w ? 2.0 : 1.0, double(report.levels.size()) - 1);
+      std::pow(m_options.cycle == AmgCycle::v ? 1.0 : 2.0, double(report.levels.size()) - 1);
   report.nnz += level.a.nnz() + 2 * level.transfer.p.nnz() + own.nnz;
   report.bytes += level.a.bytes() + level.transfer.p.bytes() + level.transfer.r.bytes() + own.bytes +
                   kept_for_reuse(level.transfer);

@@ -4,6 +4,7 @@
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
+#include "precond/amg/k_cycle.hpp"
 #include "precond/amg/tentative.hpp"
 
 #include <memory>
@@ -52,11 +53,14 @@ struct LevelVectors {
   MultiVector<Scalar, Space> residual;    ///< scaled by omega for the smoother
   MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add
   std::unique_ptr<Workspace> smoother;
+  MultiVector<Scalar, Space> first, product;  ///< of two steps: c and A c; A d is in `residual`
+  MultiVector<Scalar, Space> scalars;         ///< of them: KScalars, a column each
 };
 
 template <class Scalar, class Space>
 struct CycleWorkspace : Workspace {
   std::vector<LevelVectors<Scalar, Space>> levels;
+  ReduceWorkspace<Scalar, Space> reduce;  ///< of a K-cycle
   int num_vectors = 0;
 };
 
@@ -96,6 +100,8 @@ class Hierarchy {
   using ConstView = MultiVectorView<const Scalar, Space>;
 
   Level<Scalar, Space> finest(const Space& space, const Source& source) const;
+  MultiVector<Scalar, Space> near_null_space_of(const Space& space, const Source& source, bool is_wanted,
+                                                Report& report);
   int unknowns_of(const Source& source) const;
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -118,10 +124,19 @@ class Hierarchy {
              CycleWorkspace<Scalar, Space>& workspace) const;
   void correct(const Space& space, std::size_t level, ConstView b, View x, bool from_zero,
                CycleWorkspace<Scalar, Space>& workspace) const;
+  void solve_coarser(const Space& space, std::size_t level, View b, View x,
+                     CycleWorkspace<Scalar, Space>& workspace) const;
+  void two_steps(const Space& space, std::size_t level, View b, View x,
+                 CycleWorkspace<Scalar, Space>& workspace) const;
   void smooth(const Space& space, std::size_t level, ConstView b, View x, int sweeps, bool from_zero,
               CycleWorkspace<Scalar, Space>& workspace) const;
 
+  bool takes_two_steps(std::size_t level) const {
+    return m_options.cycle == AmgCycle::k && level > 0 && !m_levels[level].is_exact;
+  }
+
   AmgOptions m_options;
+  KSteps m_steps = m_options.is_for_spd() ? KSteps::conjugate_gradients : KSteps::minimal_residual;
   std::vector<Level<Scalar, Space>> m_levels;
 };
 

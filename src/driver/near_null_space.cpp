@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "near_null_space.hpp"
+
+#include <prekond/core/error.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
+#include <prekond/precond/rigid_body_modes.hpp>
+
+#include "table.hpp"
+
+namespace prekond::driver {
+namespace {
+
+bool is_elasticity(const std::string& generate) {
+  return generate.starts_with("elasticity3d:");
+}
+
+/// The numbers of a file, as columns.
+MultiVector<double, Space> read_columns(const Space& space, const std::string& path) {
+  const auto sparse = read_matrix_market<double>(path);
+  const Kokkos::View<double**, Kokkos::LayoutLeft, Kokkos::HostSpace> host("prekond::driver::columns",
+                                                                           sparse.num_rows, sparse.num_cols);
+  for (std::int64_t i = 0; i < sparse.num_rows; ++i)
+    for (std::size_t k = sparse.row_ptrs(i); k < sparse.row_ptrs(i + 1); ++k)
+      host(i, sparse.col_idxs(k)) = sparse.values(k);
+  const auto result =
+      allocate<MultiVector<double, Space>>(space, "prekond::driver::columns", host.extent(0), host.extent(1));
+  Kokkos::deep_copy(space, result, host);
+  space.fence("prekond::driver::read_columns");
+  return result;
+}
+
+/// The free nodes of elasticity3d, layers of size^2 of them from z = 1 on.
+MultiVector<double, Space> grid_coordinates(const Space& space, std::int64_t num_rows) {
+  std::int64_t size = 2;
+  while (3 * size * size * (size - 1) < num_rows) ++size;
+  const auto x = allocate<MultiVector<double, Space>>(space, "prekond::driver::coordinates", num_rows / 3, 3);
+  Kokkos::parallel_for(
+      "prekond::driver::grid_coordinates", Kokkos::RangePolicy<Space>(space, 0, num_rows / 3),
+      KOKKOS_LAMBDA(std::int64_t k) {
+        x(k, 0) = double(k % size);
+        x(k, 1) = double(k / size % size);
+        x(k, 2) = double(k / (size * size) + 1);
+      });
+  return x;
+}
+
+NearNullSpace modes_of(const Space& space, const std::string& name, std::int64_t num_rows) {
+  const bool is_grid = name == "grid";
+  const auto coordinates = is_grid ? grid_coordinates(space, num_rows) : read_columns(space, name);
+  const auto nodes = static_cast<std::int64_t>(coordinates.extent(0));
+  const int dimensions = static_cast<int>(coordinates.extent(1));
+  if ((dimensions != 2 && dimensions != 3) || nodes * dimensions != num_rows)
+    throw InputError(name + ": " + std::to_string(nodes) + " x " + std::to_string(dimensions) +
+                     " coordinates; wanted are those of nodes, 2 or 3 each, as many as the " +
+                     std::to_string(num_rows) + " rows of the matrix");
+  NearNullSpace result;
+  result.vectors = rigid_body_modes<double, Space>(space, coordinates);
+  result.unknowns_per_node = dimensions;
+  return result;
+}
+
+NearNullSpace make_whole(const Space& space, const Settings& settings, std::int64_t num_rows) {
+  if (!settings.coordinates.empty()) return modes_of(space, settings.coordinates, num_rows);
+  NearNullSpace result;
+  result.vectors = read_columns(space, settings.near_null_space);
+  if (static_cast<std::int64_t>(result.vectors.extent(0)) != num_rows || result.vectors.extent(1) == 0)
+    throw InputError(settings.near_null_space + ": " + std::to_string(result.vectors.extent(0)) + " x " +
+                     std::to_string(result.vectors.extent(1)) + " numbers; wanted are vectors of " +
+                     std::to_string(num_rows) + " entries, one a column");
+  return result;
+}
+
+}  // namespace
+
+void check_near_null_space(const Settings& settings) {
+  const bool both = !settings.near_null_space.empty() && !settings.coordinates.empty();
+  if (settings.near_null_space.empty() && settings.coordinates.empty()) return;
+  if (both) throw OptionError("both --near-null-space and --coordinates: leave one out");
+  const std::string name = settings.coordinates.empty() ? "--near-null-space" : "--coordinates";
+  if (settings.coordinates == "grid" && !is_elasticity(settings.generate))
+    throw OptionError("--coordinates grid is for --generate elasticity3d:SIZE; give a FILE.mtx");
+  if (settings.order != "none" || settings.match != "none" || settings.scale)
+    throw OptionError(name + " is of the rows as they are; leave --order, --match and --scale out");
+}
+
+NearNullSpace make_near_null_space(const Space& space, const Processes& processes,
+                                   const ProblemMatrix<double>& a, const Settings& settings,
+                                   std::int64_t num_rows) {
+  const std::string& name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
+  if (name.empty()) return {};
+  NearNullSpace result;
+  processes.only_first([&] { result = make_whole(space, settings, num_rows); });
+  result.name = name;
+  result.num_vectors = static_cast<int>(processes.max(static_cast<double>(result.vectors.extent(1))));
+  result.unknowns_per_node = static_cast<int>(processes.max(result.unknowns_per_node));
+  if (processes.alone()) return result;
+  MultiVector<double, Space> own;
+  processes.together([&] {
+    own = allocate<MultiVector<double, Space>>(space, "prekond::driver::near_null_space", a.rows.num_rows,
+                                               result.num_vectors);
+  });
+  for (int k = 0; k < result.num_vectors; ++k) {
+    Vector<double, Space> whole;
+    processes.only_first([&] {
+      whole = allocate<Vector<double, Space>>(space, "prekond::driver::whole", num_rows);
+      Kokkos::deep_copy(space, whole, column(result.vectors, k));
+    });
+    const auto part = own_part<double>(space, processes, a, whole);
+    processes.together([&] { Kokkos::deep_copy(space, column(own, k), part); });
+  }
+  space.fence("prekond::driver::near_null_space");
+  result.vectors = own;
+  return result;
+}
+
+std::string near_null_space_text(const NearNullSpaceFacts& facts) {
+  return format("%d vectors of %s, %d unknowns a node", facts.num_vectors, facts.name.c_str(),
+                facts.unknowns_per_node);
+}
+
+}  // namespace prekond::driver
