@@ -161,7 +161,8 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   Level<Scalar, Space>& level = m_levels[l];
   if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels)
     return false;
-  const double theta = m_options.theta * std::pow(m_options.theta_decay, static_cast<double>(l));
+  if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
+  const double theta = m_options.strong_limit() * std::pow(m_options.theta_decay, static_cast<double>(l));
   const CsrGraph<Space> strong =
       strong_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
   const Aggregates<Space> aggregates = aggregate<Space>(space, strong);
@@ -177,6 +178,19 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   return true;
 }
 
+/// Coarse rows, where these are worth a coarser level.
+template <class Scalar, class Space>
+bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::size_t l) {
+  Level<Scalar, Space>& level = m_levels[l];
+  const Vector<int, Space> unknown_of =
+      l == 0 ? unknowns_of_rows<Space>(space, level.num_rows(), level.unknowns)
+             : coarse_unknowns<Space>(space, m_levels[l - 1].transfer.classical);
+  level.transfer.classical = find_classical<Scalar, Space>(
+      space, level.matrix, unknown_of, m_options, static_cast<int>(l) < m_options.aggressive_levels);
+  const auto count = static_cast<double>(level.transfer.classical.count());
+  return count > 0 && count <= HierarchyTuning::least_coarsening * double(level.num_rows());
+}
+
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
 template <class Scalar, class Space>
 Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -186,10 +200,15 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer.q = old->transfer.q;
     transfer.near_null_space = old->transfer.near_null_space;
     transfer.filtered = old->transfer.filtered;
+    transfer.classical = old->transfer.classical;
   }
   const auto bytes = m_options.slab_bytes;
+  const bool is_classical = m_options.coarsening == AmgCoarsening::classical;
   transfer.prolongator = transfer.q;
-  if (m_options.prolongator == AmgProlongator::smoothed) {
+  if (is_classical) {
+    transfer.prolongator =
+        classical_prolongator<Scalar, Space>(space, fine.matrix, m_options, transfer.classical);
+  } else if (m_options.prolongator == AmgProlongator::smoothed) {
     const auto smoothing =
         smoothing_matrix<Scalar, Space>(space, fine.matrix, transfer.filtered, m_options.prolongator_damping);
     transfer.prolongator = product<Scalar, Space>(space, smoothing.s, transfer.q,
@@ -201,9 +220,11 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   Level<Scalar, Space> coarse;
   coarse.matrix = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
                                          old ? &old->transfer.coarse : nullptr, bytes);
-  coarse.unknowns = static_cast<int>(transfer.near_null_space.extent(1));
-  Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
-                       SetDeadUnknowns<Scalar, Space>{coarse.matrix, transfer.near_null_space});
+  if (!is_classical) {
+    coarse.unknowns = static_cast<int>(transfer.near_null_space.extent(1));
+    Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
+                         SetDeadUnknowns<Scalar, Space>{coarse.matrix, transfer.near_null_space});
+  }
   transfer.coarse = coarse.matrix;
   if (m_options.reuse == Reuse::none) {
     transfer.times_prolongator = {};
@@ -286,7 +307,7 @@ template <class Scalar, class Space>
 std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
   if (m_options.reuse == Reuse::none) return 0;
   return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
-         static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
+         transfer.classical.bytes() + static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
 }
 
 template <class Scalar, class Space>
@@ -300,6 +321,7 @@ void Hierarchy<Scalar, Space>::release() {
     if (m_options.reuse == Reuse::none) {
       transfer.q = {};
       transfer.near_null_space = {};
+      transfer.classical = {};
     }
   }
 }

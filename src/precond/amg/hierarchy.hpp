@@ -4,6 +4,7 @@
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
+#include "precond/amg/classical.hpp"
 #include "precond/amg/tentative.hpp"
 
 #include <memory>
@@ -18,6 +19,7 @@ struct Transfer {
   Matrix<Scalar, Space> q;                          ///< the tentative prolongator
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
   CsrGraph<Space> filtered;                         ///< A_F's pattern; of unsmoothed prolongators 0 x 0
+  ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of the three above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
   StoredMatrix<Scalar, Space> p, r;
@@ -89,6 +91,7 @@ class Hierarchy {
   Level<Scalar, Space> finest(const Space& space, const Source& source) const;
   int unknowns_of(const Source& source) const;
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
+  bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
   void store(const Space& space, Level<Scalar, Space>& level) const;
