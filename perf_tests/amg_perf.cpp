@@ -16,8 +16,8 @@
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
-/// [--storages=full,single,half] [--theta=auto] [--coarsenings=aggregation,classical,aggressive: classical, with one
-/// aggressive level] [--rtol=1e-6] [--repetitions=5]
+/// [--storages=full,single,half] [--theta=auto] [--coarsenings=aggregation,classical,aggressive: classical,
+/// with one aggressive level] [--rtol=1e-6] [--repetitions=5]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 /// [--kernels=true: prints the times of the kernels of a setup and of an application, each fenced]
 ///

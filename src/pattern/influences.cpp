@@ -46,10 +46,16 @@ struct FarthestEntries {
     Kokkos::parallel_reduce(
         range, [&](std::size_t k, double& sum) { sum += is_other(i, k) ? value(k) : 0; }, others);
     Kokkos::parallel_reduce(
-        range, [&](std::size_t k, double& sofar) { if (is_other(i, k) && value(k) < sofar) sofar = value(k); },
+        range,
+        [&](std::size_t k, double& sofar) {
+          if (is_other(i, k) && value(k) < sofar) sofar = value(k);
+        },
         Kokkos::Min<double>(least));
     Kokkos::parallel_reduce(
-        range, [&](std::size_t k, double& sofar) { if (is_other(i, k) && value(k) > sofar) sofar = value(k); },
+        range,
+        [&](std::size_t k, double& sofar) {
+          if (is_other(i, k) && value(k) > sofar) sofar = value(k);
+        },
         Kokkos::Max<double>(most));
     Kokkos::single(Kokkos::PerThread(team), [&] {
       const bool is_exception =
@@ -105,8 +111,8 @@ CsrGraph<Space> strong_influences(const Space& space, const CsrView<Scalar, Spac
   Kokkos::parallel_for("prekond::strong_influences::farthest",
                        impl::RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
                        FarthestEntries<Scalar, Space>{entries, options.max_row_sum, farthest});
-  CsrGraph<Space> result = filter_pattern<Scalar, Space>(
-      space, a, IsInfluence<Scalar, Space>{entries, farthest, options.theta});
+  CsrGraph<Space> result =
+      filter_pattern<Scalar, Space>(space, a, IsInfluence<Scalar, Space>{entries, farthest, options.theta});
   result.num_cols = a.num_rows;
   space.fence("prekond::strong_influences");  // the scales are freed
   return result;

@@ -28,11 +28,11 @@ struct CountInfluenced {
 
   KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
     Rows{strong.num_rows}.for_each_row(team, [&](std::int64_t i) {
-      Kokkos::parallel_for(
-          Kokkos::ThreadVectorRange(team, strong.row_ptrs(i), strong.row_ptrs(i + 1)), [&](std::size_t k) {
-            const int j = strong.col_idxs(k);
-            if (j != i && j < strong.num_rows) Kokkos::atomic_inc(&influenced(j));
-          });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, strong.row_ptrs(i), strong.row_ptrs(i + 1)),
+                           [&](std::size_t k) {
+                             const int j = strong.col_idxs(k);
+                             if (j != i && j < strong.num_rows) Kokkos::atomic_inc(&influenced(j));
+                           });
     });
   }
 };
@@ -190,7 +190,8 @@ int run_rounds(const Space& space, const Vertices<Space>& vertices) {
       return RowTeams<Space>::policy(space, size, size * (graph.nnz() / n + 1));
     };
     Kokkos::parallel_for("prekond::pmis::choose", teams(vertices.edges), Choose<Space>{vertices, list, size});
-    Kokkos::parallel_for("prekond::pmis::settle", teams(vertices.strong), Settle<Space>{vertices, list, size});
+    Kokkos::parallel_for("prekond::pmis::settle", teams(vertices.strong),
+                         Settle<Space>{vertices, list, size});
   }
 }
 
@@ -239,7 +240,9 @@ template <class Space>
 struct IsToCoarse {
   CsrGraphView<Space> graph;
   VectorView<const int, Space> number;
-  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const { return number(graph.col_idxs(k)) >= 0; }
+  KOKKOS_FUNCTION bool operator()(std::int64_t, std::size_t k) const {
+    return number(graph.col_idxs(k)) >= 0;
+  }
 };
 
 template <class Space>
@@ -317,8 +320,8 @@ CoarseFine<Space> pmis_of_coarse(const Space& space, const std::type_identity_t<
   return result;
 }
 
-#define PREKOND_PMIS(Space)                                                                \
-  template CoarseFine<Space> pmis<Space>(const Space&, const CsrGraphView<Space>&);        \
+#define PREKOND_PMIS(Space)                                                                  \
+  template CoarseFine<Space> pmis<Space>(const Space&, const CsrGraphView<Space>&);          \
   template CoarseFine<Space> pmis_of_coarse<Space>(const Space&, const CsrGraphView<Space>&, \
                                                    const CoarseFine<Space>&, std::int64_t, std::int64_t);
 PREKOND_INSTANTIATE_SPACES(PREKOND_PMIS)

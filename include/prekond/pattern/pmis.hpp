@@ -24,10 +24,11 @@ struct CoarseFine {
 /// is in its columns. The measure of a vertex is the number of others that it influences plus a random number
 /// in (0, 1), a hash of the vertex's own.
 ///
-/// Vertices that influence none are fine. Then, in rounds: every undecided vertex whose measure is larger than
-/// that of all undecided ones it has an edge with, in either direction, becomes coarse, and all undecided ones
-/// that are influenced by one of these become fine. No two coarse vertices have an edge with each other where
-/// the graph is symmetric, and every fine vertex that influences another is influenced by a coarse one.
+/// Vertices that influence none are fine. Then, in rounds: every undecided vertex whose measure is larger
+/// than that of all undecided ones it has an edge with, in either direction, becomes coarse, and all
+/// undecided ones that are influenced by one of these become fine. No two coarse vertices have an edge with
+/// each other where the graph is symmetric, and every fine vertex that influences another is influenced by a
+/// coarse one.
 ///
 /// Diagonal entries, and columns >= num_rows, are ignored. Same bits whatever the threads, and on every
 /// backend.
@@ -41,9 +42,9 @@ struct CoarseFine {
 template <class Space>
 CoarseFine<Space> pmis(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& strong);
 
-/// Aggressive coarsening: of the coarse vertices in `first`, those that PMIS makes coarse again in their graph
-/// of distance two, where j influences i if there is a path of one edge or two from i to j in `strong`. A
-/// coarse vertex without such a path stays coarse. The others of `first` are fine.
+/// Aggressive coarsening: of the coarse vertices in `first`, those that PMIS makes coarse again in their
+/// graph of distance two, where j influences i if there is a path of one edge or two from i to j in `strong`.
+/// A coarse vertex without such a path stays coarse. The others of `first` are fine.
 ///
 /// Cost: `product_pattern` of the coarse rows and the coarse columns, with its budgets, and `pmis`.
 ///

@@ -38,8 +38,8 @@ struct InfluenceOptions {
 
 /// The graph of strong influences, which classical multigrid coarsens: row i has the columns j != i with
 ///   -a_ij >= theta max_{k != i} (-a_ik)  and  -a_ij > 0,
-/// for a_ii >= 0; a row with a_ii < 0 is taken with the opposite sign. num_rows x num_rows, sorted, in general
-/// not symmetric.
+/// for a_ii >= 0; a row with a_ii < 0 is taken with the opposite sign. num_rows x num_rows, sorted, in
+/// general not symmetric.
 ///
 /// With `unknown_of` the entries between rows of different unknowns are taken as not there, also in the row's
 /// sum. Rows whose sum is nearly their diagonal, see InfluenceOptions, are solved by a sweep of any smoother.
@@ -49,8 +49,8 @@ struct InfluenceOptions {
 /// Cost: three readings of A. Memory: the result, a double and an int a row. Fences once, inside the scan.
 ///
 /// \pre sorted rows
-/// \throws InputError for theta or max_row_sum that is not from 0 to 1, and for `unknown_of` of another length
-/// than A has rows
+/// \throws InputError for theta or max_row_sum that is not from 0 to 1, and for `unknown_of` of another
+/// length than A has rows
 ///
 /// Source: Ruge, Stueben, Algebraic multigrid, in: Multigrid Methods, SIAM (1987).
 template <class Scalar, class Space>

@@ -104,16 +104,19 @@ struct AmgOptions {
     visit("theta_decay", theta_decay, 0.0, 1.0,
           "of aggregation: factor of theta from a level to the next coarser one");
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
-          "of aggregation's smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for the upper "
+          "of aggregation's smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for "
+          "the upper "
           "three quarters of the spectrum");
     visit("max_interpolation", max_interpolation, 1, 1000,
           "of classical coarsening: entries of a prolongator's row at most, the largest");
-    visit("max_row_sum", max_row_sum, 0.0, 1.0,
-          "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
-          "no row is an exception");
-    visit("aggressive_levels", aggressive_levels, 0, 100,
-          "of classical coarsening: on so many of the finest levels PMIS is done twice, for far fewer rows on "
-          "the next level");
+    visit(
+        "max_row_sum", max_row_sum, 0.0, 1.0,
+        "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
+        "no row is an exception");
+    visit(
+        "aggressive_levels", aggressive_levels, 0, 100,
+        "of classical coarsening: on so many of the finest levels PMIS is done twice, for far fewer rows on "
+        "the next level");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
           "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1; "
           "classical coarsening couples rows of the same unknown alone");
@@ -130,9 +133,10 @@ struct AmgOptions {
     visit("storage_format", storage_format, stored_format_choices(),
           "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
           "matrices");
-    visit("reuse", reuse, reuse_choices(),
-          "of a later numeric phase: pattern keeps the aggregates or coarse rows and all patterns, none finds "
-          "them anew");
+    visit(
+        "reuse", reuse, reuse_choices(),
+        "of a later numeric phase: pattern keeps the aggregates or coarse rows and all patterns, none finds "
+        "them anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of the setup's working memory in products of matrices");
     visit.method("smoother", smoother, smoother_table(), "any preconditioner, with its own options");
@@ -169,8 +173,8 @@ struct AmgOptions {
 ///    of which the max_interpolation largest entries of a row are kept, scaled to the row's sum. After an
 ///    aggressive coarsening P is the product of two such interpolations. Coarse rows are those of I;
 /// 4. A_c as above.
-/// The near null space is not read: constants are interpolated as constants where a row's sum is 0. It is made
-/// for M-matrices; where positive entries off the diagonal are large (elasticity, high-order elements)
+/// The near null space is not read: constants are interpolated as constants where a row's sum is 0. It is
+/// made for M-matrices; where positive entries off the diagonal are large (elasticity, high-order elements)
 /// aggregation is far better.
 ///
 /// Until a level has coarse_size rows, nothing is coarsened any more,
@@ -185,8 +189,8 @@ struct AmgOptions {
 ///
 /// Symmetric positive definite where A is, the smoother is symmetric with omega M^-1 < 2 A^-1, and there are
 /// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates and
-/// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes the
-/// values anew.
+/// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes
+/// the values anew.
 ///
 /// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
 /// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy

@@ -52,8 +52,8 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
   result.points = pmis<Space>(space, result.strong);
   if (!aggressive || result.points.count == 0) return result;
   result.first = result.points;
-  result.points = pmis_of_coarse<Space>(space, result.strong, result.first, std::int64_t(1) << 40,
-                                        options.slab_bytes);
+  result.points =
+      pmis_of_coarse<Space>(space, result.strong, result.first, std::int64_t(1) << 40, options.slab_bytes);
   return result;
 }
 
@@ -97,16 +97,16 @@ Vector<int, Space> coarse_unknowns(const Space& space, const ClassicalTransfer<S
   return result;
 }
 
-#define PREKOND_AMG_CLASSICAL(Scalar, Space)                                                             \
-  template ClassicalTransfer<Space> find_classical<Scalar, Space>(                                       \
-      const Space&, const CsrView<Scalar, Space>&, const Vector<int, Space>&, const AmgOptions&, bool);  \
-  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>                             \
-  classical_prolongator<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, const AmgOptions&,   \
+#define PREKOND_AMG_CLASSICAL(Scalar, Space)                                                            \
+  template ClassicalTransfer<Space> find_classical<Scalar, Space>(                                      \
+      const Space&, const CsrView<Scalar, Space>&, const Vector<int, Space>&, const AmgOptions&, bool); \
+  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>                            \
+  classical_prolongator<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, const AmgOptions&,  \
                                        ClassicalTransfer<Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_CLASSICAL)
-#define PREKOND_AMG_CLASSICAL_UNKNOWNS(Space)                                                   \
-  template struct ClassicalTransfer<Space>;                                                     \
-  template Vector<int, Space> unknowns_of_rows<Space>(const Space&, std::int64_t, int);         \
+#define PREKOND_AMG_CLASSICAL_UNKNOWNS(Space)                                           \
+  template struct ClassicalTransfer<Space>;                                             \
+  template Vector<int, Space> unknowns_of_rows<Space>(const Space&, std::int64_t, int); \
   template Vector<int, Space> coarse_unknowns<Space>(const Space&, const ClassicalTransfer<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_CLASSICAL_UNKNOWNS)
 

@@ -9,8 +9,8 @@
 
 namespace prekond::impl::amg {
 
-/// What a level has of the way to the next coarser one by classical coarsening, and what a later numeric phase
-/// keeps: patterns, no values.
+/// What a level has of the way to the next coarser one by classical coarsening, and what a later numeric
+/// phase keeps: patterns, no values.
 template <class Space>
 struct ClassicalTransfer {
   Vector<int, Space> unknown_of;  ///< of each row; empty where there is one unknown

@@ -185,8 +185,8 @@ bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::
   const Vector<int, Space> unknown_of =
       l == 0 ? unknowns_of_rows<Space>(space, level.num_rows(), level.unknowns)
              : coarse_unknowns<Space>(space, m_levels[l - 1].transfer.classical);
-  level.transfer.classical = find_classical<Scalar, Space>(
-      space, level.matrix, unknown_of, m_options, static_cast<int>(l) < m_options.aggressive_levels);
+  level.transfer.classical = find_classical<Scalar, Space>(space, level.matrix, unknown_of, m_options,
+                                                           static_cast<int>(l) < m_options.aggressive_levels);
   const auto count = static_cast<double>(level.transfer.classical.count());
   return count > 0 && count <= HierarchyTuning::least_coarsening * double(level.num_rows());
 }
@@ -307,7 +307,8 @@ template <class Scalar, class Space>
 std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
   if (m_options.reuse == Reuse::none) return 0;
   return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
-         transfer.classical.bytes() + static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
+         transfer.classical.bytes() +
+         static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
 }
 
 template <class Scalar, class Space>

@@ -95,9 +95,8 @@ struct DirectValues {
     for (std::size_t k = b.row_ptrs(i); k < b.row_ptrs(i + 1); ++k) {
       const int col = b.col_idxs(k);
       std::size_t place = 0;
-      b.values(k) = number(i) >= 0
-                        ? Scalar(1)
-                        : find_entry(strong, i, coarse.extent(0) > 0 ? coarse(col) : col, place);
+      b.values(k) =
+          number(i) >= 0 ? Scalar(1) : find_entry(strong, i, coarse.extent(0) > 0 ? coarse(col) : col, place);
       sum += to_double(b.values(k));
     }
     q(i) = sum;
@@ -226,8 +225,7 @@ void find_factors(const Space& space, const CsrView<Scalar, Space>& strong,
   patterns.direct = filter_pattern<Scalar, Space>(
       space, entries, IsOfFactor<Space>{graph, points.number, target.wanted, false});
   if (!target.is_numbered) return;
-  Kokkos::parallel_for("prekond::amg::interpolation::renumber",
-                       Range<Space>(space, 0, patterns.direct.nnz()),
+  Kokkos::parallel_for("prekond::amg::interpolation::renumber", Range<Space>(space, 0, patterns.direct.nnz()),
                        Renumber<Space>{points.number, patterns.direct.col_idxs});
   patterns.direct.num_cols = points.count;
   space.fence("prekond::amg::interpolation::factors");  // the pattern that they were filtered from goes away
@@ -289,27 +287,27 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
   const auto q = allocate<Vector<double, Space>>(space, "prekond::amg::interpolation::q", n);
   const VectorView<const int, Space> rows_of_columns =
       target.is_numbered ? VectorView<const int, Space>(points.coarse) : VectorView<const int, Space>();
+  Kokkos::parallel_for("prekond::amg::interpolation::direct", Range<Space>(space, 0, n),
+                       DirectValues<Scalar, Space>{influences.strong, points.number, rows_of_columns, b, q});
   Kokkos::parallel_for(
-      "prekond::amg::interpolation::direct", Range<Space>(space, 0, n),
-      DirectValues<Scalar, Space>{influences.strong, points.number, rows_of_columns, b, q});
-  Kokkos::parallel_for("prekond::amg::interpolation::extended",
-                       RowTeams<Space>::policy(space, n, patterns.extended.nnz()),
-                       ExtendedValues<Scalar, Space>{influences.strong, influences.rest, q, points.number, e});
+      "prekond::amg::interpolation::extended", RowTeams<Space>::policy(space, n, patterns.extended.nnz()),
+      ExtendedValues<Scalar, Space>{influences.strong, influences.rest, q, points.number, e});
   const auto w = product_on<Scalar, Space>(space, e, b, slab_bytes, patterns.product);
   const auto p = cut_rows<Scalar, Space>(space, w, most, patterns.cut);
   space.fence("prekond::amg::interpolation");  // the factors go away
   return p;
 }
 
-#define PREKOND_AMG_INTERPOLATION(Scalar, Space)                                                           \
-  template Influences<Scalar, Space> influences<Scalar, Space>(                                            \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&, const VectorView<const int, Space>&); \
-  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on<Scalar, Space>(    \
-      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, std::int64_t,            \
-      CsrGraph<Space>&);                                                                                   \
-  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> cut_rows<Scalar, Space>(      \
-      const Space&, const CsrView<Scalar, Space>&, int, CsrGraph<Space>&);                                 \
-  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation<Scalar, Space>( \
+#define PREKOND_AMG_INTERPOLATION(Scalar, Space)                                                            \
+  template Influences<Scalar, Space> influences<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
+                                                               const CsrGraph<Space>&,                      \
+                                                               const VectorView<const int, Space>&);        \
+  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on<Scalar, Space>(     \
+      const Space&, const CsrView<Scalar, Space>&, const CsrView<Scalar, Space>&, std::int64_t,             \
+      CsrGraph<Space>&);                                                                                    \
+  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> cut_rows<Scalar, Space>(       \
+      const Space&, const CsrView<Scalar, Space>&, int, CsrGraph<Space>&);                                  \
+  template CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation<Scalar, Space>(  \
       const Space&, const Influences<Scalar, Space>&, const InterpolationTarget<Space>&, int, std::int64_t, \
       InterpolationPatterns<Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_INTERPOLATION)

@@ -50,7 +50,8 @@ struct InterpolationTarget {
 ///   q_k = sum_{j in S_k and C} a_kj,  D_i = a_ii + sum_{j not in S_i} a_ij + sum_{k in S_i and F} a_ik a_ki
 ///   / (q_k + a_ki)  (where i is not in S_k, a_ki = 0 in the last sum)
 /// a fine row has
-///   e_ii = -1 / D_i,  e_ik = -1 / D_i a_ik / (q_k + a_ki)  for k in S_i and F,  b_ij = a_ij  for j in S_i and C
+///   e_ii = -1 / D_i,  e_ik = -1 / D_i a_ik / (q_k + a_ki)  for k in S_i and F,  b_ij = a_ij  for j in S_i
+///   and C
 /// and a coarse one e_ii = b_ii = 1, so that P is the identity there:
 ///   p_ij = -1 / D_i (a_ij + sum_{k in S_i and F} a_ik a_kj / (q_k + a_ki)).
 /// It differs from extended+i in that q_k has the strong influences of k alone, and all of them, and weak
@@ -59,9 +60,10 @@ struct InterpolationTarget {
 /// where the row of A has the sum 0. Unconnected rows, and fine ones that have no coarse vertex within two
 /// strong influences, are empty: the smoother alone serves them.
 ///
-/// The patterns are found where `patterns` is empty, and else kept, that of P too: what is cut does not depend
-/// on the new values then. Cost: three readings of the strong influences with a binary search an entry, a
-/// product (`spgemm`), and a reading of it for each entry of a row. Same bits whatever the threads. Fences.
+/// The patterns are found where `patterns` is empty, and else kept, that of P too: what is cut does not
+/// depend on the new values then. Cost: three readings of the strong influences with a binary search an
+/// entry, a product (`spgemm`), and a reading of it for each entry of a row. Same bits whatever the threads.
+/// Fences.
 ///
 /// Source: Li, Sjogreen, Yang, SIAM J. Sci. Comput. 43 (2021), MM-ext+i; extended+i: De Sterck, Falgout,
 /// Nolting, Yang, Numer. Linear Algebra Appl. 15 (2008).
