@@ -125,41 +125,35 @@ struct ExtendedValues {
     });
   }
 
+  /// A lane reads of E what it wrote itself.
   KOKKOS_FUNCTION void do_fine(const Member& team, std::int64_t i, std::size_t begin, std::size_t end) const {
     const auto range = Kokkos::ThreadVectorRange(team, begin, end);
     double others = 0, weights = 0;
     Kokkos::parallel_reduce(
-        range, [&](std::size_t k, double& sum) { sum += of_diagonal(i, e.col_idxs(k)); }, others);
+        range, [&](std::size_t k, double& sum) { sum += set_share(i, k); }, others);
     Kokkos::parallel_reduce(
-        range, [&](std::size_t k, double& sum) { sum += share(i, e.col_idxs(k)) * q(e.col_idxs(k)); },
+        range, [&](std::size_t k, double& sum) { sum += to_double(e.values(k)) * q(e.col_idxs(k)); },
         weights);
     const double d = rest(i) + others;
     // The row of P has the sum -weights / D.
     const bool usable = d * weights < 0 && Kokkos::isfinite(weights / d);
     const double divisor = usable ? d : -weights;
     Kokkos::parallel_for(range, [&](std::size_t k) {
-      e.values(k) = divisor == 0 ? Scalar(0) : Scalar(-share(i, e.col_idxs(k)) / divisor);
+      e.values(k) = divisor == 0 ? Scalar(0) : Scalar(-to_double(e.values(k)) / divisor);
     });
   }
-  /// a_ki, where i influences k strongly.
-  KOKKOS_FORCEINLINE_FUNCTION double back(std::int64_t i, int k) const {
-    std::size_t place = 0;
-    return to_double(find_entry(strong, k, i, place));
-  }
-  /// a_ik / (q_k + a_ki), of i itself 1.
-  KOKKOS_FUNCTION double share(std::int64_t i, int k) const {
-    if (k == i) return 1;
-    const double divisor = q(k) + back(i, k);
-    return divisor == 0 ? 0 : forth(i, k) / divisor;
-  }
-  KOKKOS_FUNCTION double of_diagonal(std::int64_t i, int k) const {
-    if (k == i) return 0;
-    const double returning = back(i, k), divisor = q(k) + returning;
-    return divisor == 0 ? forth(i, k) : forth(i, k) * returning / divisor;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION double forth(std::int64_t i, int k) const {
-    std::size_t place = 0;
-    return to_double(find_entry(strong, i, k, place));
+  /// Sets a_ik / (q_k + a_ki), of i itself 1. \returns what k adds to D_i
+  KOKKOS_FUNCTION double set_share(std::int64_t i, std::size_t place) const {
+    const int k = e.col_idxs(place);
+    if (k == i) {
+      e.values(place) = Scalar(1);
+      return 0;
+    }
+    std::size_t found = 0;
+    const double a_ik = to_double(find_entry(strong, i, k, found));
+    const double a_ki = to_double(find_entry(strong, k, i, found)), divisor = q(k) + a_ki;
+    e.values(place) = divisor == 0 ? Scalar(0) : Scalar(a_ik / divisor);
+    return divisor == 0 ? a_ik : a_ik * a_ki / divisor;
   }
 };
 
