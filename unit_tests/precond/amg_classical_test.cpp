@@ -388,6 +388,17 @@ TYPED_TEST(AmgClassicalTest, SmallDiagonalAndSingularMatricesAreSolved) {
   EXPECT_LE(iterations<TypeParam>(ring), 20);
 }
 
+TYPED_TEST(AmgClassicalTest, ANearNullSpaceIsSaidNotToBeRead) {
+  const auto a = to_device<TypeParam>(problem("poisson2d:20"));
+  MatrixSource<double, TypeParam> source(a);
+  const auto vectors = to_columns<TypeParam>({std::vector<double>(a.num_rows, 1.0)});
+  source.set_near_null_space(vectors);
+  const auto m = classical<double, TypeParam>();
+  m->numeric(TypeParam(), source);
+  ASSERT_EQ(m->report().notes.size(), 1u);
+  EXPECT_THAT(m->report().notes[0], HasSubstr("does not read the near null space"));
+}
+
 TYPED_TEST(AmgClassicalTest, SinglePrecision) {
   const HostMatrix<double> a = problem("poisson2d:60");
   HostMatrix<float> single;

@@ -128,6 +128,8 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
   MultiVector<Scalar, Space> near_null_space =
       given.extent(1) > 0 ? copy_vectors<Scalar, Space>(space, given)
                           : constant_vectors<Scalar, Space>(space, source.num_rows(), m_levels[0].unknowns);
+  if (options.coarsening == AmgCoarsening::classical && given.extent(1) > 0)
+    report.notes.push_back("classical coarsening does not read the near null space that was given");
   bool last = false;
   for (std::size_t l = 0; !last; ++l) {
     const Kokkos::Timer timer;
