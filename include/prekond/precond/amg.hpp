@@ -173,9 +173,9 @@ struct AmgOptions {
 ///    of which the max_interpolation largest entries of a row are kept, scaled to the row's sum. After an
 ///    aggressive coarsening P is the product of two such interpolations. Coarse rows are those of I;
 /// 4. A_c as above.
-/// The near null space is not read: constants are interpolated as constants where a row's sum is 0. It is
-/// made for M-matrices; where positive entries off the diagonal are large (elasticity, high-order elements)
-/// aggregation is far better.
+/// The near null space is not read: P keeps constants, of each unknown, where the row's sum (over the columns
+/// of its unknown) is 0. It is made for M-matrices: nothing is interpolated along entries of the diagonal's
+/// sign.
 ///
 /// Until a level has coarse_size rows, nothing is coarsened any more,
 /// or max_levels is reached: where the last level is larger than coarse_size, its smoother solves it, and a
