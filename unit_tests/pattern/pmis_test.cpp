@@ -26,8 +26,7 @@ template <class Space>
 class PmisTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PmisTest, TestSpaces, SpaceNames);
 
-// ------------------------------------------------------------------------------------------- strong
-// influences
+// -------------------------------------------------------------------------------- strong influences
 
 template <class Scalar, class Space>
 void check_influences(const HostMatrix<Scalar>& a) {
@@ -91,8 +90,7 @@ TYPED_TEST(PmisTest, RefusesWhatItCannotTake) {
   EXPECT_THAT(refused({.unknown_of = two}), HasSubstr("unknown_of has 2 entries for 3 rows"));
 }
 
-// ---------------------------------------------------------------------------------------------------
-// splitting
+// ------------------------------------------------------------------------------------------- splitting
 
 HostGraph directed_graph(int n, double mean_degree, unsigned seed) {
   std::mt19937 random(seed);

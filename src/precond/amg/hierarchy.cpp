@@ -187,10 +187,12 @@ bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::
   const Vector<int, Space> unknown_of =
       l == 0 ? unknowns_of_rows<Space>(space, level.num_rows(), level.unknowns)
              : coarse_unknowns<Space>(space, m_levels[l - 1].transfer.classical);
-  level.transfer.classical = find_classical<Scalar, Space>(space, level.matrix, unknown_of, m_options,
-                                                           static_cast<int>(l) < m_options.aggressive_levels);
-  const auto count = static_cast<double>(level.transfer.classical.count());
-  return count > 0 && count <= HierarchyTuning::least_coarsening * double(level.num_rows());
+  const auto found = find_classical<Scalar, Space>(space, level.matrix, unknown_of, m_options,
+                                                   static_cast<int>(l) < m_options.aggressive_levels);
+  const auto count = static_cast<double>(found.count());
+  if (count == 0 || count > HierarchyTuning::least_coarsening * double(level.num_rows())) return false;
+  level.transfer.classical = found;
+  return true;
 }
 
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
