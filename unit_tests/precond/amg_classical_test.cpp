@@ -86,6 +86,19 @@ TYPED_TEST(AmgClassicalTest, AggressiveLevelsHaveFarFewerRows) {
   EXPECT_LT(complexity(1), 1.5);
 }
 
+TYPED_TEST(AmgClassicalTest, MaxInterpolationBoundsTheRowsOfProlongators) {
+  const HostMatrix<double> a = problem("poisson3d:12");
+  std::int64_t before = 0;
+  for (const std::int64_t most : {1, 2, 4, 100}) {
+    const auto m = classical<double, TypeParam>({{"max_interpolation", most}});
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    const std::int64_t entries = m->report().levels.at(0).prolongator_nnz;
+    EXPECT_LE(entries, most * a.num_rows);
+    EXPECT_GT(entries, before);
+    before = entries;
+  }
+}
+
 TYPED_TEST(AmgClassicalTest, NonsymmetricMatrices) {
   const HostMatrix<double> a = problem("convection_diffusion3d:12");
   const auto m = classical<double, TypeParam>({{"smoother", std::string("multicolor_gs")}});
