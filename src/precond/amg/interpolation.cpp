@@ -57,7 +57,8 @@ struct ReadInfluences {
 };
 
 /// The entries of E and B in the pattern of the strong influences with a diagonal: of coarse rows the
-/// diagonal; of fine ones in E the diagonal and fine columns, in B coarse columns.
+/// diagonal; of fine ones in E fine columns, the diagonal among them, in B coarse ones. Unconnected rows have
+/// the diagonal alone there, which is in neither.
 template <class Space>
 struct IsOfFactor {
   CsrGraphView<Space> strong;
@@ -66,11 +67,10 @@ struct IsOfFactor {
   bool to_fine;
 
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
-    if (number(i) == CoarseFine<Space>::unconnected) return false;
     if (to_fine && wanted.extent(0) > 0 && wanted(i) < 0) return false;
     const int j = strong.col_idxs(k);
     if (number(i) >= 0) return i == j;
-    return to_fine ? i == j || number(j) == CoarseFine<Space>::fine : number(j) >= 0;
+    return to_fine ? number(j) == CoarseFine<Space>::fine : number(j) >= 0;
   }
 };
 
