@@ -70,6 +70,7 @@ struct FarthestEntries {
   }
 };
 
+/// The diagonal is not on the farthest entry's side of 0.
 template <class Scalar, class Space>
 struct IsInfluence {
   OwnUnknown<Scalar, Space> entries;
@@ -77,7 +78,7 @@ struct IsInfluence {
   double theta;
 
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
-    if (entries.a.col_idxs(k) == i || !entries.has(i, k)) return false;
+    if (!entries.has(i, k)) return false;
     const double far = farthest(i), value = to_double(entries.a.values(k));
     return far < 0 ? value < 0 && value <= theta * far : value > 0 && far > 0 && value >= theta * far;
   }
