@@ -16,7 +16,9 @@
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
-/// [--storages=full,single,half] [--theta=0.02] [--rtol=1e-6] [--repetitions=5]
+/// [--storages=full,single,half] [--rtol=1e-6] [--repetitions=5]
+/// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
+/// [--prolongator=smoothed|unsmoothed: of aggregation]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 /// [--kernels=true: prints the times of the kernels of a setup and of an application, each fenced]
 ///
@@ -141,7 +143,9 @@ void register_all(int& argc, char** argv) {
   const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full"));
   const bool elastic = spec.rfind("elasticity3d", 0) == 0;
   const bool rigid = elastic && perf::take_flag(argc, argv, "rigid_body", "true") == "true";
-  const double theta = std::stod(perf::take_flag(argc, argv, "theta", "0.02"));
+  const std::string theta = perf::take_flag(argc, argv, "theta", "auto");
+  const std::string prolongator = perf::take_flag(argc, argv, "prolongator", "smoothed");
+  const auto coarsenings = perf::words(perf::take_flag(argc, argv, "coarsenings", "aggregation"));
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
@@ -160,13 +164,17 @@ void register_all(int& argc, char** argv) {
     perf::add("amg/" + spec + "/" + label, repetitions,
               [=](benchmark::State& state) { return solve(state, *problem, *source, of, rtol); });
   };
-  for (const std::string& smoother : smoothers)
-    for (const std::string& storage : storages) {
-      OptionMap options = smoother_options(smoother);
-      options["storage"] = storage;
-      options["theta"] = theta;
-      add("amg:" + smoother + "/" + storage, {"amg", options});
-    }
+  for (const std::string& coarsening : coarsenings)
+    for (const std::string& smoother : smoothers)
+      for (const std::string& storage : storages) {
+        OptionMap options = smoother_options(smoother);
+        options["storage"] = storage;
+        options["coarsening"] = coarsening == "aggressive" ? "classical" : coarsening;
+        if (coarsening == "aggressive") options["aggressive_levels"] = std::int64_t(1);
+        options["prolongator"] = prolongator;
+        if (theta != "auto") options["theta"] = std::stod(theta);
+        add("amg:" + coarsening + ":" + smoother + "/" + storage, {"amg", options});
+      }
   for (const std::string& name : preconds) add(name, {name, {}});
 }
 

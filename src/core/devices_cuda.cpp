@@ -39,6 +39,43 @@ cudaDeviceProp properties_of(int device) {
   return properties;
 }
 
+/// The pool that cudaMallocAsync takes a device's memory from; none where it has no pools.
+cudaMemPool_t pool_of(int device) {
+  int has_pools = 0;
+  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device),
+        "device " + std::to_string(device) + " does not say whether it has memory pools");
+  cudaMemPool_t pool = nullptr;
+  if (has_pools != 0)
+    check(cudaDeviceGetDefaultMemPool(&pool, device),
+          "device " + std::to_string(device) + " does not give its memory pool");
+  return pool;
+}
+
+void keep_freed(cudaMemPool_t pool, std::uint64_t bytes) {
+  if (pool == nullptr) return;
+  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes),
+        "a device's memory pool does not keep what is freed");
+}
+
+std::uint64_t kept_bytes(cudaMemPool_t pool) {
+  std::uint64_t bytes = 0;
+  if (pool != nullptr)
+    check(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes),
+          "a device's memory pool does not say what it keeps");
+  return bytes;
+}
+
+/// What enable_access is for memory of a pool.
+void open_pool(cudaMemPool_t pool, int reader) {
+  if (pool == nullptr) return;
+  cudaMemAccessDesc access = {};
+  access.location.type = cudaMemLocationTypeDevice;
+  access.location.id = reader;
+  access.flags = cudaMemAccessFlagsProtReadWrite;
+  check(cudaMemPoolSetAccess(pool, &access, 1),
+        "a memory pool cannot be opened to device " + std::to_string(reader));
+}
+
 /// `from` may read and write the memory of `to`, where the hardware can: else copies go by the host.
 void enable_access(int from, int to) {
   int possible = 0;
@@ -50,6 +87,7 @@ void enable_access(int from, int to) {
     cudaGetLastError();
   else
     check(error, "devices " + std::to_string(from) + " and " + std::to_string(to) + " cannot be connected");
+  open_pool(pool_of(to), from);
 }
 
 }  // namespace
@@ -102,21 +140,15 @@ Devices::Devices(int count) : m_streams(std::make_unique<Streams>()) {
   for (const int from : devices)
     for (const int to : devices)
       if (from != to) enable_access(from, to);
+  const std::uint64_t kept = kept_bytes(pool_of(first));
+  for (int k = 1; k < count; ++k) keep_freed(pool_of(devices[static_cast<std::size_t>(k)]), kept);
   for (int k = 1; k < count; ++k) m_others.emplace_back(m_streams->add(devices[static_cast<std::size_t>(k)]));
 }
 
 Devices::~Devices() = default;
 
 void keep_freed_memory(std::uint64_t bytes) {
-  const int device = Kokkos::Cuda().cuda_device();
-  int has_pools = 0;
-  check(cudaDeviceGetAttribute(&has_pools, cudaDevAttrMemoryPoolsSupported, device),
-        "the device does not say whether it has memory pools");
-  if (has_pools == 0) return;
-  cudaMemPool_t pool = nullptr;
-  check(cudaDeviceGetDefaultMemPool(&pool, device), "the device does not give its memory pool");
-  check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes),
-        "the device's memory pool does not keep what is freed");
+  keep_freed(pool_of(Kokkos::Cuda().cuda_device()), bytes);
 }
 
 }  // namespace prekond

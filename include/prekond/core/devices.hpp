@@ -13,7 +13,7 @@ namespace prekond {
 /// Execution spaces on several devices of this host, for what is shared out over them (SeveralDevices). The
 /// first is the device that Kokkos was initialised on, the next ones those behind it by their numbers, and
 /// then from number 0 on. Each has a stream of its own, and reads and writes the others' memory directly
-/// where the hardware can.
+/// where the hardware can. Their memory pools keep as much as the first one's, see keep_freed_memory.
 ///
 /// With CUDA; any other backend has one device. It must outlive all copies of its spaces, and end before
 /// Kokkos does.

@@ -40,4 +40,35 @@ template <class Scalar, class Space>
 NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
                                         int unknowns_per_node, double theta);
 
+/// Exceptions and unknowns of strong_influences.
+template <class Space>
+struct InfluenceOptions {
+  double theta = 0.25;
+  /// Rows with |sum_j a_ij| > max_row_sum |a_ii| are influenced by none; 1: no row is an exception.
+  double max_row_sum = 0.9;
+  /// The unknown that each row is a value of, of a system of equations; empty: all of the same one.
+  VectorView<const int, Space> unknown_of = {};
+};
+
+/// The graph of strong influences, which classical multigrid coarsens: row i has the columns j != i with
+///   -a_ij >= theta max_{k != i} (-a_ik)  and  -a_ij > 0,
+/// for a_ii >= 0; a row with a_ii < 0 is taken with the opposite sign. num_rows x num_rows, sorted, in
+/// general not symmetric.
+///
+/// With `unknown_of` the entries between rows of different unknowns are taken as not there, also in the row's
+/// sum. Rows whose sum is nearly their diagonal, see InfluenceOptions, are solved by a sweep of any smoother.
+/// Stored zeros, and entries of the diagonal's sign, are never strong. Columns >= num_rows are skipped. Same
+/// bits whatever the threads.
+///
+/// Cost: three readings of A. Memory: the result, a double and an int a row. Fences once, inside the scan.
+///
+/// \pre sorted rows
+/// \throws InputError for theta or max_row_sum that is not from 0 to 1, and for `unknown_of` of another
+/// length than A has rows
+///
+/// Source: Ruge, Stueben, Algebraic multigrid, in: Multigrid Methods, SIAM (1987).
+template <class Scalar, class Space>
+CsrGraph<Space> strong_influences(const Space& space, const CsrView<Scalar, Space>& a,
+                                  const InfluenceOptions<Space>& options = {});
+
 }  // namespace prekond

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 namespace prekond {
 
@@ -19,6 +20,9 @@ class Hierarchy;
 
 /// How a prolongator is made of the tentative one.
 enum class AmgProlongator { smoothed, unsmoothed };
+
+/// What a coarser level is made of: aggregates of nodes, or a part of the rows.
+enum class AmgCoarsening { aggregation, classical };
 
 /// How often a level is visited in a cycle.
 enum class AmgCycle { v, w, k };
@@ -35,15 +39,19 @@ Properties smoother_properties(const MethodChoice& choice);
 struct AmgOptions {
   static constexpr const char* name = "amg";
   static constexpr const char* summary =
-      "algebraic multigrid by smoothed aggregation, with any method as its smoother";
+      "algebraic multigrid by smoothed aggregation or classical, with any method as its smoother";
   static constexpr const char* paper = "Vanek, Mandel, Brezina, Computing 56 (1996)";
   static constexpr const char* default_smoother = "chebyshev";
 
+  AmgCoarsening coarsening = AmgCoarsening::aggregation;
   AmgProlongator prolongator = AmgProlongator::smoothed;
-  double theta = 0.02;
+  std::optional<double> theta = std::nullopt;
   double theta_decay = 0.5;
   double prolongator_damping = 1.3333;
   bool second_set = false;
+  int max_interpolation = 4;
+  double max_row_sum = 0.9;
+  int aggressive_levels = 0;
   int unknowns_per_node = 0;
   int candidates = 0;
   int candidate_sweeps = 15;
@@ -60,8 +68,14 @@ struct AmgOptions {
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
+  /// `theta`, or the default of the coarsening.
+  double strong_limit() const {
+    return theta.value_or(coarsening == AmgCoarsening::aggregation ? 0.02 : 0.25);
+  }
+
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
-  void resolve() const {
+  void resolve() {
+    theta = strong_limit();
     if (pre_sweeps + post_sweeps == 0)
       throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
     refuse_growing_pattern(name, reuse);
@@ -80,7 +94,8 @@ struct AmgOptions {
   /// Of a cycle without inner iterations.
   Properties of_cycle() const {
     Properties result = smoother_properties<>(smoother);
-    if (prolongator == AmgProlongator::smoothed) result.needs_spd = true;
+    if (coarsening == AmgCoarsening::aggregation && prolongator == AmgProlongator::smoothed)
+      result.needs_spd = true;
     if (pre_sweeps != post_sweeps) result.symmetry = Symmetry::nonsymmetric;
     result.factors_in_order = false;  // of each level, whose rows aggregation has chosen
     return result;
@@ -94,21 +109,39 @@ struct AmgOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
+    visit("coarsening", coarsening,
+          {{"aggregation", AmgCoarsening::aggregation}, {"classical", AmgCoarsening::classical}},
+          "aggregation: of nodes, with the near null space; classical: a part of the rows (PMIS), which the "
+          "others are interpolated from (extended+i), for scalar M-matrices");
     visit("prolongator", prolongator,
           {{"smoothed", AmgProlongator::smoothed}, {"unsmoothed", AmgProlongator::unsmoothed}},
-          "smoothed: one step of damped Jacobi on the tentative one (SPD); unsmoothed: the tentative one "
-          "itself");
+          "of aggregation; smoothed: one step of damped Jacobi on the tentative one (SPD); unsmoothed: the "
+          "tentative one itself");
     visit("theta", theta, 0.0, 1.0,
-          "nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||)");
-    visit("theta_decay", theta_decay, 0.0, 1.0, "factor of theta from a level to the next coarser one");
+          "aggregation (auto: 0.02): nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| "
+          "||A_jj||); classical (auto: 0.25): j influences i strongly where -a_ij >= theta max_k -a_ik");
+    visit("theta_decay", theta_decay, 0.0, 1.0,
+          "of aggregation: factor of theta from a level to the next coarser one");
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
-          "of smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for the upper "
+          "of aggregation's smoothed prolongators, over the largest eigenvalue of D^-1 A: 4/3 is best for "
+          "the upper "
           "three quarters of the spectrum");
     visit("second_set", second_set,
           "aggregates about a second independent set, among the nodes that are no neighbours of the first: "
           "smaller ones, fewer iterations, a larger hierarchy");
+    visit("max_interpolation", max_interpolation, 1, 1000,
+          "of classical coarsening: entries of a prolongator's row at most, the largest");
+    visit(
+        "max_row_sum", max_row_sum, 0.0, 1.0,
+        "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
+        "no row is an exception");
+    visit(
+        "aggressive_levels", aggressive_levels, 0, 100,
+        "of classical coarsening: on so many of the finest levels PMIS is done twice, for far fewer rows on "
+        "the next level");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
-          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1");
+          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1; "
+          "classical coarsening couples rows of the same unknown alone");
     visit(
         "candidates", candidates, 0, 32,
         "where the user gave no near null space: so many vectors that the smoother leaves of random ones; 0: "
@@ -130,15 +163,17 @@ struct AmgOptions {
     visit("storage_format", storage_format, stored_format_choices(),
           "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
           "matrices");
-    visit("reuse", reuse, reuse_choices(),
-          "of a later numeric phase: pattern keeps the aggregates and all patterns, none finds them anew");
+    visit(
+        "reuse", reuse, reuse_choices(),
+        "of a later numeric phase: pattern keeps the aggregates or coarse rows and all patterns, none finds "
+        "them anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of the setup's working memory in products of matrices");
     visit.method("smoother", smoother, smoother_table(), "any preconditioner, with its own options");
   }
 };
 
-/// Algebraic multigrid by smoothed aggregation: one cycle of
+/// Algebraic multigrid by smoothed aggregation, or classical: one cycle of
 ///
 ///   x <- x + omega M^-1 (b - A x)    (pre_sweeps times, from x = 0)
 ///   x <- x + P B_c P^T (b - A x)     (B_c the cycle on A_c = P^T A P, dense inverse on the coarsest level)
@@ -152,7 +187,7 @@ struct AmgOptions {
 /// inner products are not a step (zero, not finite) is not corrected, one whose second are not has the first
 /// step. M is then another operator for another vector (Properties::is_variable).
 ///
-/// Setup of a level, all on the device:
+/// Setup of a level by aggregation, all on the device:
 /// 1. the graph of strongly coupled nodes, see strong_connections; theta is theta_decay times smaller on each
 ///    coarser level;
 /// 2. aggregates of nodes, see `aggregate`: a distance-2 maximal independent set (or two, `second_set`), its
@@ -169,18 +204,35 @@ struct AmgOptions {
 ///    Jacobi's damping and Chebyshev's lambda_max are of the same lambda, unless options of theirs are given;
 /// 5. A_c = P^T (A P), two sparse products, see spgemm. Patterns are found by nodes, so that those of A P and
 ///    A_c have whole blocks.
-/// Until a level has coarse_size rows, nothing is aggregated any more,
+/// By classical coarsening:
+/// 1. the graph of strong influences, see strong_influences; with unknowns_per_node > 1 between rows of the
+///    same unknown alone, on coarser levels too;
+/// 2. the coarse rows, see pmis; on the aggressive_levels finest levels pmis_of_coarse;
+/// 3. P by extended+i interpolation as a product of matrices: with S_i the strong influences of i, F the fine
+///    and C the coarse rows, q_k = sum_{j in S_k, C} a_kj and D_i the diagonal with all weak entries of the
+///    row and sum_{k in S_i, F} a_ik a_ki / (q_k + a_ki) added,
+///      p_ij = -1 / D_i (a_ij + sum_{k in S_i, F} a_ik a_kj / (q_k + a_ki)),
+///    of which the max_interpolation largest entries of a row are kept, scaled to the row's sum. After an
+///    aggressive coarsening P is the product of two such interpolations. Coarse rows are those of I;
+/// 4. A_c as above.
+/// The near null space is not read: P keeps constants, of each unknown, where the row's sum (over the columns
+/// of its unknown) is 0. It is made for M-matrices: nothing is interpolated along entries of the diagonal's
+/// sign.
+///
+/// Until a level has coarse_size rows, nothing is coarsened any more,
 /// or max_levels is reached: where the last level is larger than coarse_size, its smoother solves it, and a
 /// note says so. For the dense inverse the diagonal is made 16 n epsilon times larger: what is singular but
 /// for rounding then has a positive definite one.
 ///
 /// Of an aggregate on which the near null space has a smaller rank than vectors, columns of Q are zero, and
-/// the coarse matrix has 1 on the diagonal there. Nodes without strong neighbours are in no aggregate: the
-/// smoother alone serves them.
+/// the coarse matrix has 1 on the diagonal there. Nodes without strong neighbours are in no aggregate, and
+/// rows without strong influences in either direction are interpolated from none: the smoother alone serves
+/// them.
 ///
 /// Symmetric positive definite where A is, the smoother is symmetric with omega M^-1 < 2 A^-1, and there are
-/// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates, tentative
-/// prolongators and all patterns, and makes the values anew.
+/// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates and
+/// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes
+/// the values anew.
 ///
 /// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
 /// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy
@@ -195,7 +247,9 @@ struct AmgOptions {
 ///
 /// Breakdown: what the smoothers and the coarsest level's inverse count.
 ///
-/// Source: Vanek, Mandel, Brezina, Computing 56 (1996); aggregates Kelley, Rajamanickam, IPDPS 2022.
+/// Source: Vanek, Mandel, Brezina, Computing 56 (1996); aggregates Kelley, Rajamanickam, IPDPS 2022; PMIS De
+/// Sterck, Yang, Heys, SIAM J. Matrix Anal. Appl. 27 (2006); interpolation Li, Sjogreen, Yang, SIAM J. Sci.
+/// Comput. 43 (2021).
 template <class Scalar, class Space>
 class Amg : public MatrixPreconditioner<Scalar, Space> {
  public:

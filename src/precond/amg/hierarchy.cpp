@@ -172,6 +172,8 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
     : m_options(options) {
   m_levels.push_back(finest(space, source));
   MultiVector<Scalar, Space> near_null_space = near_null_space_of(space, source, before == nullptr, report);
+  if (options.coarsening == AmgCoarsening::classical && source.near_null_space().extent(1) > 0)
+    report.notes.push_back("classical coarsening does not read the near null space that was given");
   bool last = false;
   for (std::size_t l = 0; !last; ++l) {
     const Kokkos::Timer timer;
@@ -228,7 +230,8 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   Level<Scalar, Space>& level = m_levels[l];
   if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels)
     return false;
-  const double theta = m_options.theta * std::pow(m_options.theta_decay, static_cast<double>(l));
+  if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
+  const double theta = m_options.strong_limit() * std::pow(m_options.theta_decay, static_cast<double>(l));
   CsrGraph<Space> strong;
   if (level.unknowns == 1) {
     strong = strong_connections<Scalar, Space>(space, level.matrix, 1, theta);
@@ -303,6 +306,37 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
 }
 
+/// Coarse rows, where these are worth a coarser level.
+template <class Scalar, class Space>
+bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::size_t l) {
+  Level<Scalar, Space>& level = m_levels[l];
+  const Vector<int, Space> unknown_of =
+      l == 0 ? unknowns_of_rows<Space>(space, level.num_rows(), level.unknowns)
+             : coarse_unknowns<Space>(space, m_levels[l - 1].transfer.classical);
+  const auto found = find_classical<Scalar, Space>(space, level.matrix, unknown_of, m_options,
+                                                   static_cast<int>(l) < m_options.aggressive_levels);
+  const auto count = static_cast<double>(found.count());
+  if (count == 0 || count > HierarchyTuning::least_coarsening * double(level.num_rows())) return false;
+  level.transfer.classical = found;
+  return true;
+}
+
+/// P by interpolation, and the patterns of P^T, A P and A_c where they are not known.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::interpolate(const Space& space, Level<Scalar, Space>& level) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  transfer.prolongator =
+      classical_prolongator<Scalar, Space>(space, level.matrix, m_options, transfer.classical);
+  if (transfer.restriction.num_rows > 0) return;
+  const Matrix<Scalar, Space>& p = transfer.prolongator;
+  const NodePatterns<Space> found =
+      node_patterns<Space>(space, CsrGraphView<Space>(level.matrix), {},
+                           {p.num_rows, p.num_cols, p.row_ptrs, p.col_idxs}, m_options.slab_bytes);
+  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, 1, 1);
+  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, 1, 1);
+  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, 1, 1);
+}
+
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
 template <class Scalar, class Space>
 Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -312,10 +346,15 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer = old->transfer;
     transfer.p = transfer.r = {};
   }
-  smooth_prolongator(space, fine);
+  const bool is_classical = m_options.coarsening == AmgCoarsening::classical;
+  if (is_classical)
+    interpolate(space, fine);
+  else
+    smooth_prolongator(space, fine);
   transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
   write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
-  const int unknowns = fine.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  const int unknowns = is_classical ? 1 : fine.unknowns;
+  const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
       product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
                              blocks_of(transfer.whole, unknowns, unknowns, vectors));
@@ -325,8 +364,9 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
   coarse.unknowns = vectors;
-  Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
-                       SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
+  if (!is_classical)
+    Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
+                         SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
   transfer.coarse = coarse.owned;
   if (m_options.reuse == Reuse::none) {
     transfer.times_prolongator = {};
@@ -436,7 +476,7 @@ template <class Scalar, class Space>
 std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
   if (m_options.reuse == Reuse::none) return 0;
   return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
-         transfer.coarse_nodes.bytes() +
+         transfer.coarse_nodes.bytes() + transfer.classical.bytes() +
          static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
 }
 
@@ -453,6 +493,7 @@ void Hierarchy<Scalar, Space>::release() {
       transfer.q = {};
       transfer.near_null_space = {};
       transfer.restriction = {};
+      transfer.classical = {};
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
+#include "precond/amg/classical.hpp"
 #include "precond/amg/k_cycle.hpp"
 #include "precond/amg/tentative.hpp"
 
@@ -22,6 +23,7 @@ struct Transfer {
   bool whole = false;                               ///< A has all entries of its blocks
   bool filtered_whole = false;                      ///< and A_F
   CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
+  ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
   CsrGraph<Space> coarse_nodes;                     ///< A_c's pattern by nodes
@@ -104,12 +106,14 @@ class Hierarchy {
                                                 Report& report);
   int unknowns_of(const Source& source) const;
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
+  bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
   void store(const Space& space, Level<Scalar, Space>& level) const;
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const CsrGraph<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
+  void interpolate(const Space& space, Level<Scalar, Space>& level) const;
   MethodChoice with_eigenvalue(const MethodChoice& choice, const Level<Scalar, Space>& level) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
                      const Level<Scalar, Space>* old, Report& report) const;

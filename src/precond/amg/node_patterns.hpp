@@ -21,7 +21,7 @@ struct NodePatterns {
   CsrGraph<Space> coarse;             ///< P^T A P
 };
 
-/// `nodes`: A's; `kept`: those of A_F, with the diagonal; of an unsmoothed prolongator 0 x 0.
+/// `nodes`: A's; `kept`: those of A_F, with the diagonal; 0 x 0 where `membership` is P's pattern itself.
 template <class Space>
 NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>& nodes,
                                   const CsrGraph<Space>& kept, const CsrGraph<Space>& membership,
