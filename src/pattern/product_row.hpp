@@ -5,6 +5,8 @@
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 
+#include "core/relaxed_words.hpp"
+
 #include <cstdint>
 
 namespace prekond::impl::spgemm {
@@ -108,14 +110,14 @@ class PatternRow {
     return buckets;
   }
 
-  KOKKOS_FUNCTION bool is_full() const { return Kokkos::atomic_load(m_count) > m_capacity; }
+  KOKKOS_FUNCTION bool is_full() const { return load_relaxed(*m_count) > m_capacity; }
 
   KOKKOS_FUNCTION void insert(int col) const {
     // The high bits of a multiplicative hash, as many as the table has.
     unsigned bucket = static_cast<unsigned>(col) * 0x9E3779B1u;
     bucket = (bucket >> 16 ^ bucket) & m_mask;
     while (true) {
-      int seen = Kokkos::atomic_load(m_table + bucket);
+      int seen = load_relaxed(m_table[bucket]);  // what is not empty stays
       if (seen == empty) seen = Kokkos::atomic_compare_exchange(m_table + bucket, empty, col);
       if (seen == col) return;
       if (seen == empty) break;

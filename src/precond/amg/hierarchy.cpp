@@ -296,7 +296,9 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   CsrView<Scalar, Space> f = level.matrix;
   if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
   const double lambda = largest_scaled_eigenvalue<Scalar, Space>(space, f);
-  if (!transfer.drops) level.lambda = lambda;
+  // A smoother that made candidates does not know lambda, and neither does it in a later numeric phase.
+  transfer.smoother_before = transfer.smoother_before || level.smoother;
+  if (!transfer.drops && !transfer.smoother_before) level.lambda = lambda;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   transfer.prolongator =
       product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,

@@ -19,6 +19,7 @@ template <class Scalar, class Space>
 struct Transfer {
   Matrix<Scalar, Space> q;                          ///< the tentative prolongator
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
+  bool smoother_before = false;                     ///< it was set up before the prolongator
   bool drops = false;                               ///< A_F is not A
   bool whole = false;                               ///< A has all entries of its blocks
   bool filtered_whole = false;                      ///< and A_F
