@@ -165,10 +165,27 @@ part_perf() {
 }
 
 part_amg() {
+  local matrix rhs name options program
   say 'multigrid to a solution'
-  for matrix in ${AMG_MATRICES:-poisson3d:160 poisson3d:200 elasticity3d:50 elasticity3d:100}; do
-    measure "amg_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --storages=full,single --repetitions=3
+  program=$(program peer_hypre_boomeramg)
+  for matrix in ${AMG_MATRICES:-poisson3d:50 poisson3d:100 poisson3d:160 poisson3d:200 elasticity3d:50 elasticity3d:100 \
+    elasticity3d:50,contrast=1e6 anisotropic2d:1000,epsilon=1e-3}; do
+    name=${matrix//[:,=]/_}
+    for rhs in random a_ones; do
+      measure "${name}_$rhs" perf_amg "--matrix=$matrix" "--rhs=$rhs" --storages=single --repetitions=3 \
+        --smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,isai
+      options=()
+      [[ $matrix != elasticity* ]] || options=(--functions=3 --filter=1 --settings=pmis)
+      [[ -z $program ]] || ! wanted hypre ||
+        timeout "$(left)" "$program" "--matrix=$matrix" "--rhs=$rhs" "${options[@]}" >>"$out/hypre.txt" || failed "BoomerAMG, $matrix"
+    done
   done
+  for matrix in poisson3d:160 anisotropic2d:1000,epsilon=1e-3 elasticity3d:50; do
+    measure "coarsenings_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --coarsenings=aggregation,classical,aggressive --storages=single \
+      --smoothers=chebyshev,jacobi --preconds= --repetitions=3
+  done
+  measure coarsenings_convection_diffusion3d_100 perf_amg --matrix=convection_diffusion3d:100 --prolongator=unsmoothed --storages=single \
+    --coarsenings=aggregation,classical,aggressive --smoothers=multicolor_gs --preconds= --repetitions=3
 }
 
 # Setups that several GPUs share, and solves with them by the command.

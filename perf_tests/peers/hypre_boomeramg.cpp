@@ -39,6 +39,7 @@ struct Settings {
   double theta = 0.25;
   int relax = 18;
   double rtol = 1e-6;
+  std::string rhs = "random";
 };
 
 template <class T>
@@ -155,7 +156,8 @@ void run(int& argc, char** argv) {
   const std::string names = take_flag(argc, argv, "settings", "pmis,aggressive,mm_ext_i");
   const int repetitions = std::stoi(take_flag(argc, argv, "repetitions", "3"));
   const auto problem = make_problem(spec);
-  if (take_flag(argc, argv, "rhs", "random") == "random") {
+  settings.rhs = take_flag(argc, argv, "rhs", settings.rhs);
+  if (settings.rhs == "random") {
     const auto b = problem->b;
     Kokkos::parallel_for(
         "peer::random", Kokkos::RangePolicy<Space>(0, b.extent(0)), KOKKOS_LAMBDA(std::int64_t i) {
@@ -175,10 +177,10 @@ void run(int& argc, char** argv) {
       solves.push_back(last.solve);
     }
     std::printf(
-        "{\"peer\": \"hypre\", \"method\": \"boomeramg\", \"matrix\": \"%s\", \"setting\": \"%s\", "
+        "{\"peer\": \"hypre\", \"method\": \"boomeramg\", \"matrix\": \"%s\", \"rhs\": \"%s\", \"setting\": \"%s\", "
         "\"functions\": %d, \"filter\": %d, \"theta\": %g, \"relax\": %d, \"first_setup_seconds\": %.6f, "
         "\"setup_seconds\": %.6f, \"solve_seconds\": %.6f, \"iterations\": %d, \"residual\": %.3e}\n",
-        spec.c_str(), name.c_str(), settings.functions, int(settings.filter), settings.theta, settings.relax,
+        spec.c_str(), settings.rhs.c_str(), name.c_str(), settings.functions, int(settings.filter), settings.theta, settings.relax,
         first.setup, median(setups), median(solves), int(last.iterations), last.residual);
     std::fflush(stdout);
   }
