@@ -177,11 +177,13 @@ void run(int& argc, char** argv) {
       solves.push_back(last.solve);
     }
     std::printf(
-        "{\"peer\": \"hypre\", \"method\": \"boomeramg\", \"matrix\": \"%s\", \"rhs\": \"%s\", \"setting\": \"%s\", "
+        "{\"peer\": \"hypre\", \"method\": \"boomeramg\", \"matrix\": \"%s\", \"rhs\": \"%s\", \"setting\": "
+        "\"%s\", "
         "\"functions\": %d, \"filter\": %d, \"theta\": %g, \"relax\": %d, \"first_setup_seconds\": %.6f, "
         "\"setup_seconds\": %.6f, \"solve_seconds\": %.6f, \"iterations\": %d, \"residual\": %.3e}\n",
-        spec.c_str(), settings.rhs.c_str(), name.c_str(), settings.functions, int(settings.filter), settings.theta, settings.relax,
-        first.setup, median(setups), median(solves), int(last.iterations), last.residual);
+        spec.c_str(), settings.rhs.c_str(), name.c_str(), settings.functions, int(settings.filter),
+        settings.theta, settings.relax, first.setup, median(setups), median(solves), int(last.iterations),
+        last.residual);
     std::fflush(stdout);
   }
 }

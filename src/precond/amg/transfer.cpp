@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// From a level to the next coarser one.
+#include <prekond/pattern/block_rows.hpp>
+#include <prekond/pattern/fingerprint.hpp>
+#include <prekond/pattern/spgemm.hpp>
+#include <prekond/pattern/strength.hpp>
+#include <prekond/pattern/threshold.hpp>
+
+#include "instantiate.hpp"
+#include "precond/amg/hierarchy.hpp"
+#include "precond/amg/node_patterns.hpp"
+#include "precond/amg/smoothing_matrix.hpp"
+
+#include <cmath>
+
+namespace prekond::impl::amg {
+namespace {
+
+struct TransferTuning {
+  /// A coarser level with more than this part of a level's rows is not worth its products.
+  static constexpr double least_coarsening = 0.9;
+};
+
+/// Coarse unknowns of a column of Q that is zero: 1 on the diagonal of a row that is zero.
+template <class Scalar, class Space>
+struct SetDeadUnknowns {
+  Matrix<Scalar, Space> a;
+  MultiVectorView<const Scalar, Space> near_null_space;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const int m = static_cast<int>(near_null_space.extent(1));
+    if (near_null_space(i, i % m) != Scalar(0)) return;
+    for (std::size_t k = a.row_ptrs(i); k < a.row_ptrs(i + 1); ++k)
+      if (a.col_idxs(k) == i) a.values(k) = Scalar(1);
+  }
+};
+
+template <class Space>
+using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// A pattern's matrix with room for values.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> with_values(const Space& space, const Matrix<Scalar, Space>& pattern) {
+  return Matrix<Scalar, Space>(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+                               allocate<Vector<Scalar, Space>>(space, "prekond::amg::values", pattern.nnz()));
+}
+
+/// Blocks of a product whose left factor has whole ones or has not.
+inline ProductBlocks blocks_of(bool whole, int rows, int inner, int cols) {
+  return whole ? ProductBlocks{rows, inner, cols} : ProductBlocks{1, 1, cols};
+}
+
+/// A B on a pattern that has whole blocks.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
+                              const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
+                              ProductBlocks blocks) {
+  const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
+  spgemm_values<Scalar, Space>(space, a, b, c, blocks);
+  return c;
+}
+
+/// A pattern of blocks as one of rows, of a matrix without values yet.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> rows_of(const Space& space, const CsrGraph<Space>& blocks, int rows, int cols) {
+  const CsrGraph<Space> pattern =
+      rows == 1 && cols == 1 ? blocks
+                             : rows_of_blocks<Space>(space, blocks, rows, cols, std::int64_t(1) << 40);
+  return Matrix<Scalar, Space>(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, {});
+}
+
+}  // namespace
+
+/// Aggregates, Q and the pattern of A_F, of a level that is worth a coarser one.
+template <class Scalar, class Space>
+bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
+                                             const MultiVector<Scalar, Space>& near_null_space) {
+  Level<Scalar, Space>& level = m_levels[l];
+  if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels)
+    return false;
+  if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
+  const double theta = m_options.strong_limit() * std::pow(m_options.theta_decay, static_cast<double>(l));
+  CsrGraph<Space> strong;
+  if (level.unknowns == 1) {
+    strong = strong_connections<Scalar, Space>(space, level.matrix, 1, theta);
+  } else {
+    const auto connections = node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
+    strong = connections.strong;
+    if (level.nodes.num_rows == 0) level.nodes = connections.all;
+    level.transfer.whole = connections.whole;
+  }
+  const Aggregates<Space> aggregates = aggregate<Space>(space, strong, m_options.second_set);
+  const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
+  if (aggregates.count == 0 || coarse > TransferTuning::least_coarsening * double(level.num_rows()))
+    return false;
+  const CsrGraph<Space> members = membership<Space>(space, aggregates);
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const Tentative<Scalar, Space> tentative = tentative_prolongator<Scalar, Space>(
+      space, aggregates, members, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
+  transfer.q = tentative.q;
+  transfer.near_null_space = tentative.near_null_space;
+  find_patterns(space, level, strong, members);
+  return true;
+}
+
+/// The patterns of A_F, P, A P and A_c.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, Space>& level,
+                                             const CsrGraph<Space>& strong,
+                                             const CsrGraph<Space>& members) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  const CsrGraphView<Space> nodes =
+      unknowns == 1 ? CsrGraphView<Space>(level.matrix) : CsrGraphView<Space>(level.nodes);
+  CsrGraph<Space> kept;
+  if (m_options.prolongator == AmgProlongator::smoothed) {
+    kept = with_diagonal<Space>(space, strong);
+    transfer.drops = !equal_patterns<Space>(space, kept, nodes);
+    if (transfer.drops)
+      transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, strong, unknowns);
+    transfer.filtered_whole =
+        transfer.drops ? transfer.whole && transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns
+                       : transfer.whole;
+  }
+  const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
+  transfer.coarse_nodes = found.coarse;
+  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
+  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
+  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
+  transfer.prolongator = m_options.prolongator == AmgProlongator::smoothed
+                             ? rows_of<Scalar, Space>(space, found.prolongator, unknowns, vectors)
+                             : transfer.q;
+}
+
+/// P, on a pattern that is there.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  if (m_options.prolongator == AmgProlongator::unsmoothed) {
+    transfer.prolongator = transfer.q;
+    return;
+  }
+  Matrix<Scalar, Space> filtered;
+  CsrView<Scalar, Space> f = level.matrix;
+  if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
+  const double lambda = largest_scaled_eigenvalue<Scalar, Space>(space, f);
+  // A smoother that made candidates does not know lambda, and neither does it in a later numeric phase.
+  transfer.smoother_before = transfer.smoother_before || level.smoother;
+  if (!transfer.drops && !transfer.smoother_before) level.lambda = lambda;
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.prolongator =
+      product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,
+                             blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
+  impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
+                                               transfer.prolongator);
+  space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
+}
+
+/// Coarse rows, where these are worth a coarser level.
+template <class Scalar, class Space>
+bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::size_t l) {
+  Level<Scalar, Space>& level = m_levels[l];
+  const Vector<int, Space> unknown_of =
+      l == 0 ? unknowns_of_rows<Space>(space, level.num_rows(), level.unknowns)
+             : coarse_unknowns<Space>(space, m_levels[l - 1].transfer.classical);
+  const auto found = find_classical<Scalar, Space>(space, level.matrix, unknown_of, m_options,
+                                                   static_cast<int>(l) < m_options.aggressive_levels);
+  const auto count = static_cast<double>(found.count());
+  if (count == 0 || count > TransferTuning::least_coarsening * double(level.num_rows())) return false;
+  level.transfer.classical = found;
+  return true;
+}
+
+/// P by interpolation, and the patterns of P^T, A P and A_c where they are not known.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::interpolate(const Space& space, Level<Scalar, Space>& level) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  transfer.prolongator =
+      classical_prolongator<Scalar, Space>(space, level.matrix, m_options, transfer.classical);
+  if (transfer.restriction.num_rows > 0) return;
+  const Matrix<Scalar, Space>& p = transfer.prolongator;
+  const NodePatterns<Space> found =
+      node_patterns<Space>(space, CsrGraphView<Space>(level.matrix), {},
+                           {p.num_rows, p.num_cols, p.row_ptrs, p.col_idxs}, m_options.slab_bytes);
+  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, 1, 1);
+  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, 1, 1);
+  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, 1, 1);
+}
+
+/// P, P^T, A P and the coarser level's A_c = P^T A P.
+template <class Scalar, class Space>
+Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level<Scalar, Space>& fine,
+                                                       const Level<Scalar, Space>* old) const {
+  Transfer<Scalar, Space>& transfer = fine.transfer;
+  if (old) {
+    transfer = old->transfer;
+    transfer.p = transfer.r = {};
+  }
+  const bool is_classical = m_options.coarsening == AmgCoarsening::classical;
+  if (is_classical)
+    interpolate(space, fine);
+  else
+    smooth_prolongator(space, fine);
+  transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
+  write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
+  const int unknowns = is_classical ? 1 : fine.unknowns;
+  const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
+  transfer.times_prolongator =
+      product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
+                             blocks_of(transfer.whole, unknowns, unknowns, vectors));
+  Level<Scalar, Space> coarse;
+  coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
+                                        transfer.coarse, {vectors, unknowns, vectors});
+  coarse.matrix = coarse.owned;
+  coarse.nodes = transfer.coarse_nodes;
+  coarse.unknowns = vectors;
+  if (!is_classical)
+    Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
+                         SetDeadUnknowns<Scalar, Space>{coarse.owned, transfer.near_null_space});
+  transfer.coarse = coarse.owned;
+  if (m_options.reuse == Reuse::none) {
+    transfer.times_prolongator = {};
+    transfer.coarse = {};
+    transfer.filtered = {};
+    transfer.coarse_nodes = {};
+  } else {  // of A P the pattern is kept, and not its values
+    transfer.times_prolongator.values = {};
+  }
+  space.fence("prekond::amg::coarser");  // the working matrices go away
+  return coarse;
+}
+
+#define PREKOND_AMG_TRANSFER(Scalar, Space)                                                            \
+  template bool Hierarchy<Scalar, Space>::find_transfer(const Space&, std::size_t,                     \
+                                                        const MultiVector<Scalar, Space>&);            \
+  template Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space&, Level<Scalar, Space>&, \
+                                                                  const Level<Scalar, Space>*) const;
+PREKOND_INSTANTIATE(PREKOND_AMG_TRANSFER)
+
+}  // namespace prekond::impl::amg
