@@ -107,6 +107,23 @@ TYPED_TEST(AggregateTest, EqualsTheThreePhasesInSequence) {
   EXPECT_GT(ties, 50);
 }
 
+TYPED_TEST(AggregateTest, WithoutASecondSetAllThatIsLeftJoins) {
+  const TypeParam space;
+  std::size_t fewer = 0;
+  for (const auto& [name, graph] : graphs_to_aggregate()) {
+    SCOPED_TRACE(name);
+    const auto n = static_cast<std::int64_t>(graph.size());
+    const Aggregates<TypeParam> found = aggregate(space, graph_of<TypeParam>(graph, n), false);
+    const SequentialAggregates expected = sequential_aggregates(graph, false);
+    EXPECT_EQ(to_vector(found.part), expected.part);
+    EXPECT_EQ(to_vector(found.roots), expected.roots);
+    EXPECT_EQ(found.rounds, expected.rounds);
+    check_aggregates(graph, found);
+    fewer += expected.roots.size() < sequential_aggregates(graph).roots.size();
+  }
+  EXPECT_GT(fewer, 5u);
+}
+
 TYPED_TEST(AggregateTest, SmallGraphs) {
   const TypeParam space;
   const auto parts = [&](const HostGraph& graph) {

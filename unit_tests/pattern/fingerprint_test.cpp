@@ -52,6 +52,35 @@ TYPED_TEST(FingerprintTest, DiffersWhereAPatternDoes) {
   EXPECT_EQ(of({{0, 1}, {1}}), of({{0, 1}, {1}}));
 }
 
+TYPED_TEST(FingerprintTest, EqualPatterns) {
+  const auto graph = [](const std::vector<std::vector<int>>& rows, int cols = 4) {
+    std::vector<std::size_t> row_ptrs = {0};
+    std::vector<int> col_idxs;
+    for (const auto& row : rows) {
+      col_idxs.insert(col_idxs.end(), row.begin(), row.end());
+      row_ptrs.push_back(col_idxs.size());
+    }
+    return CsrGraph<TypeParam>{static_cast<std::int64_t>(rows.size()), cols, to_device<TypeParam>(row_ptrs),
+                               to_device<TypeParam>(col_idxs)};
+  };
+  const std::vector<CsrGraph<TypeParam>> all = {graph({}),
+                                                graph({}, 5),
+                                                graph({{}}),
+                                                graph({{0}}),
+                                                graph({{}, {}}),
+                                                graph({{}, {0}}),
+                                                graph({{0}, {}}),
+                                                graph({{0, 1}, {1}}),
+                                                graph({{0}, {1, 1}}),
+                                                graph({{1}, {0, 1}}),
+                                                graph({{0, 1}, {2}}),
+                                                graph({{0, 1}, {1}}, 5)};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (std::size_t j = 0; j < all.size(); ++j)
+      EXPECT_EQ(equal_patterns<TypeParam>(TypeParam(), all[i], all[j]), i == j) << i << ", " << j;
+  EXPECT_TRUE(equal_patterns<TypeParam>(TypeParam(), graph({{0, 1}, {1}}), graph({{0, 1}, {1}})));
+}
+
 TYPED_TEST(FingerprintTest, IsThatOfThePatternAndNotOfTheValues) {
   const auto a = generate<double>(TypeParam(), "elasticity3d:7");
   const std::uint64_t before = fingerprint<TypeParam>(TypeParam(), a);

@@ -7,10 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/generate.hpp>
 #include <prekond/pattern/strength.hpp>
 
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace prekond::testing {
 namespace {
@@ -65,6 +67,44 @@ TYPED_TEST(StrengthTest, EqualsTheDefinition) {
   for (const auto& [name, a] : awkward_patterns<float>()) {
     SCOPED_TRACE(name + ", float");
     check_strength<float, TypeParam>(a);
+  }
+}
+
+/// All of a matrix's nodes with entries between them, and whether these are whole blocks.
+void expect_nodes(const HostMatrix<double>& a, int d, const HostGraph& nodes, bool whole) {
+  bool expected_whole = true;
+  for (std::int64_t node = 0; node < a.num_rows / d; ++node) {
+    std::map<int, int> count;
+    for (std::size_t k = a.row_ptrs[node * d]; k < a.row_ptrs[(node + 1) * d]; ++k)
+      ++count[a.col_idxs[k] / d];
+    std::vector<int> cols;
+    for (const auto& [col, entries] : count) {
+      cols.push_back(col);
+      if (entries != d * d) expected_whole = false;
+    }
+    EXPECT_EQ(nodes[node], cols) << "node " << node;
+  }
+  EXPECT_EQ(whole, expected_whole);
+}
+
+TYPED_TEST(StrengthTest, NodesOfMatricesWithWholeBlocksAndOfOthers) {
+  const TypeParam space;
+  HostMatrix<double> holes = to_host(generate<double>(TypeParam(), "elasticity3d:3"));
+  HostMatrix<double> full = holes, moved = holes;
+  const auto drop = [](HostMatrix<double>& a, std::int64_t row, std::size_t k) {
+    a.col_idxs.erase(a.col_idxs.begin() + std::ptrdiff_t(a.row_ptrs[row] + k));
+    a.values.erase(a.values.begin() + std::ptrdiff_t(a.row_ptrs[row] + k));
+    for (std::size_t i = row + 1; i < a.row_ptrs.size(); ++i) --a.row_ptrs[i];
+  };
+  drop(holes, 4, 0);
+  for (int r = 0; r < 3; ++r)  // rows of a node of the same length, of other nodes
+    for (int c = 0; c < 3; ++c) drop(moved, r, r == 1 ? 3 : moved.row_ptrs[r + 1] - moved.row_ptrs[r] - 1);
+  for (const auto& [a, d] :
+       {std::pair(full, 3), std::pair(holes, 3), std::pair(moved, 3), std::pair(full, 1)}) {
+    SCOPED_TRACE(std::to_string(a.nnz()) + " entries, d " + std::to_string(d));
+    const auto found = node_connections<double, TypeParam>(space, to_device<TypeParam>(a), d, 0.1);
+    expect_nodes(a, d, to_host(found.all), found.whole);
+    EXPECT_EQ(to_host(found.strong), sequential_strength(a, d, 0.1));
   }
 }
 

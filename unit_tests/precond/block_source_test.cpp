@@ -186,6 +186,19 @@ TYPED_TEST(BlockSourceTest, RowsOfABlockPatternAreThoseOfTheExpandedMatrix) {
       }
 }
 
+TYPED_TEST(BlockSourceTest, PatternsOfBlocksThatAreNotSquare) {
+  // 2 x 3 blocks, of sizes 3 x 2: block row 0 has the columns 0 and 2, block row 1 column 1.
+  const TypeParam space;
+  const CsrGraph<TypeParam> graph{2, 3, to_device<TypeParam>(std::vector<std::size_t>{0, 2, 3}),
+                                  to_device<TypeParam>(std::vector<int>{0, 2, 1})};
+  const auto rows = rows_of_blocks<TypeParam>(space, graph, 3, 2, std::int64_t(1) << 40);
+  EXPECT_EQ(rows.num_rows, 6);
+  EXPECT_EQ(rows.num_cols, 6);
+  EXPECT_EQ(to_vector(rows.row_ptrs), (std::vector<std::size_t>{0, 4, 8, 12, 14, 16, 18}));
+  EXPECT_EQ(to_vector(rows.col_idxs),
+            (std::vector<int>{0, 1, 4, 5, 0, 1, 4, 5, 0, 1, 4, 5, 2, 3, 2, 3, 2, 3}));
+}
+
 TYPED_TEST(BlockSourceTest, APatternByRowsBeyondItsBudgetIsRefused) {
   const TypeParam space;
   const auto blocks = random_blocks(3, 20, 5).template on_device<TypeParam>();

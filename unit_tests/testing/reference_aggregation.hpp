@@ -79,12 +79,13 @@ struct SequentialAggregates {
 };
 
 /// The three phases. `fewest` is the second one's number of neighbours.
-inline SequentialAggregates sequential_aggregates(const HostGraph& graph) {
+inline SequentialAggregates sequential_aggregates(const HostGraph& graph, bool second_set = true) {
   const int n = static_cast<int>(graph.size());
   const HostGraph edges = neighbours(graph, 1);
   SequentialAggregates result;
   std::vector<int> root_of(n, -1);
   for (const int fewest : {1, 2}) {
+    if (fewest == 2 && !second_set) break;
     std::vector<char> free(n);
     for (int v = 0; v < n; ++v) free[v] = root_of[v] < 0;
     const SequentialSet set = sequential_independent_set(graph, free);
