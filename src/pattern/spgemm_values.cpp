@@ -18,7 +18,6 @@ namespace {
 
 using impl::spgemm::Product;
 using impl::spgemm::SumBlockRow;
-using impl::spgemm::SumRow;
 
 struct SpgemmTuning {
   static constexpr int longest_in_scratch =
@@ -95,26 +94,6 @@ struct SumShortRows {
   }
 };
 
-/// Rows of C by vectors of lanes, one each.
-template <class Scalar, class Space, int Lanes>
-struct SumRowsByVector {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
-
-  Product<Scalar, Space> product;
-  VectorView<const int, Space> rows;
-  int capacity;  ///< blocks of the longest of them
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
-    using Row = SumRow<Scalar, Space>;
-    void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks.cols), 16);
-    Row(product, scratch, capacity)(Level(team), rows(r));
-  }
-};
-
 /// Long rows of C, by a team each, in place.
 template <class Scalar, class Space>
 struct SumRowsByTeam {
@@ -144,42 +123,6 @@ struct SumRowsByTeam {
   }
 };
 
-template <int Lanes, class Scalar, class Space>
-void sum_bin(const Space& space, const Product<Scalar, Space>& product, const RowBins<Space>& bins,
-             const typename RowBins<Space>::Bin& bin) {
-  const VectorView<const int, Space> rows = bins.rows_of(bin);
-  if (bin.longest > SpgemmTuning::longest_in_scratch) {
-    using Kernel = SumRowsByTeam<Scalar, Space>;
-    Kokkos::parallel_for("prekond::spgemm::sum_long_rows",
-                         typename Kernel::Policy(space, static_cast<int>(bin.count), Kokkos::AUTO, 32),
-                         Kernel{product, CsrGraphView<Space>(product.c), rows});
-    return;
-  }
-  if (bin.longest <= SpgemmTuning::longest_of_a_thread && product.blocks.cols == 1) {
-    Kokkos::parallel_for("prekond::spgemm::sum_short_rows",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
-                         SumShortRows<Scalar, Space>{product, rows});
-    return;
-  }
-  using Kernel = SumRowsByVector<Scalar, Space, Lanes>;
-  const int capacity = std::max(bin.longest / product.blocks.cols, 1);
-  const std::size_t bytes = SumRow<Scalar, Space>::bytes(capacity, product.blocks.cols);
-  const int team = impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes + 16,
-                                                 SpgemmTuning::team_lanes / Lanes);
-  typename Kernel::Policy policy(space, static_cast<int>((bin.count + team - 1) / team), team, Lanes);
-  policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes + 16)));
-  Kokkos::parallel_for("prekond::spgemm::sum_rows", policy, Kernel{product, rows, capacity});
-}
-
-template <int Lanes, class Scalar, class Space>
-void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
-  const RowBins<Space> bins = bin_rows<Space>(
-      space, product.c.row_ptrs,
-      {SpgemmTuning::longest_of_a_thread, 32, 64, 128, 256, 512, 1024, SpgemmTuning::longest_in_scratch});
-  for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
-  space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
-}
-
 /// Block rows of C by vectors of lanes, one each.
 template <class Scalar, class Space, int Lanes, int Inner>
 struct SumBlockRowsByVector {
@@ -200,17 +143,6 @@ struct SumBlockRowsByVector {
   }
 };
 
-/// Where block rows begin, counted by the entries of one row each.
-template <class Space>
-struct BlockRowPtrs {
-  VectorView<const std::size_t, Space> row_ptrs;
-  int rows;
-  VectorView<std::size_t, Space> result;
-  KOKKOS_FUNCTION void operator()(std::int64_t block_row) const {
-    result(block_row) = row_ptrs(block_row * rows) / rows;
-  }
-};
-
 template <int Lanes, int Inner, class Scalar, class Space>
 void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
                    const VectorView<const int, Space>& rows, int capacity) {
@@ -223,6 +155,46 @@ void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
   policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes)));
   Kokkos::parallel_for("prekond::spgemm::sum_block_rows", policy, Kernel{product, rows, capacity});
 }
+
+template <int Lanes, class Scalar, class Space>
+void sum_bin(const Space& space, const Product<Scalar, Space>& product, const RowBins<Space>& bins,
+             const typename RowBins<Space>::Bin& bin) {
+  const VectorView<const int, Space> rows = bins.rows_of(bin);
+  if (bin.longest > SpgemmTuning::longest_in_scratch) {
+    using Kernel = SumRowsByTeam<Scalar, Space>;
+    Kokkos::parallel_for("prekond::spgemm::sum_long_rows",
+                         typename Kernel::Policy(space, static_cast<int>(bin.count), Kokkos::AUTO, 32),
+                         Kernel{product, CsrGraphView<Space>(product.c), rows});
+    return;
+  }
+  if (bin.longest <= SpgemmTuning::longest_of_a_thread && product.blocks.cols == 1) {
+    Kokkos::parallel_for("prekond::spgemm::sum_short_rows",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
+                         SumShortRows<Scalar, Space>{product, rows});
+    return;
+  }
+  sum_block_bin<Lanes, 1>(space, product, rows, std::max(bin.longest / product.blocks.cols, 1));
+}
+
+template <int Lanes, class Scalar, class Space>
+void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
+  const RowBins<Space> bins = bin_rows<Space>(
+      space, product.c.row_ptrs,
+      {SpgemmTuning::longest_of_a_thread, 32, 64, 128, 256, 512, 1024, SpgemmTuning::longest_in_scratch});
+  for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
+  space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
+}
+
+/// Where block rows begin, counted by the entries of one row each.
+template <class Space>
+struct BlockRowPtrs {
+  VectorView<const std::size_t, Space> row_ptrs;
+  int rows;
+  VectorView<std::size_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t block_row) const {
+    result(block_row) = row_ptrs(block_row * rows) / rows;
+  }
+};
 
 /// False, and nothing is done, where the sums of a block row do not fit into scratch.
 template <int Lanes, class Scalar, class Space>
@@ -282,7 +254,8 @@ void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const Cs
     if (blocks.rows * blocks.inner > 1 &&
         (is_short ? sum_block_rows<few>(space, product) : sum_block_rows<many>(space, product)))
       return;
-    is_short ? sum_rows<few>(space, product) : sum_rows<many>(space, product);
+    const Product<Scalar, Space> by_rows{a, b, c, {1, 1, blocks.cols}};
+    is_short ? sum_rows<few>(space, by_rows) : sum_rows<many>(space, by_rows);
   }
 }
 
