@@ -5,6 +5,7 @@
 #include "device_rates.hpp"
 
 #include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <memory>
@@ -19,12 +20,20 @@ struct Problem {
   Vector<double, Space> b, x;
 };
 
-/// A generated matrix's problem, until Kokkos ends.
+/// A generated matrix's problem, or that of a Matrix Market file, until Kokkos ends.
 inline std::shared_ptr<Problem> make_problem(const std::string& spec) {
   const Space space;
   const auto problem = std::make_shared<Problem>();
   Kokkos::push_finalize_hook([problem] { *problem = {}; });
-  problem->a = generate<double>(space, spec);
+  if (spec.find(".mtx") == std::string::npos) {
+    problem->a = generate<double>(space, spec);
+  } else {
+    const auto on_device = [](const auto& host) {
+      return Kokkos::create_mirror_view_and_copy(Space::memory_space{}, host);
+    };
+    const auto a = read_matrix_market<double>(spec);
+    problem->a = {a.num_rows, a.num_cols, on_device(a.row_ptrs), on_device(a.col_idxs), on_device(a.values)};
+  }
   problem->b = Vector<double, Space>("b", problem->a.num_rows);
   problem->x = Vector<double, Space>("x", problem->a.num_rows);
   Kokkos::deep_copy(problem->x, 1.0);
