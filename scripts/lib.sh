@@ -31,7 +31,7 @@ TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccach
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
 readonly OPENMP_PACKAGES=(g++ cmake ninja-build ccache git python3 libkokkos-dev libgtest-dev libgmock-dev
   libbenchmark-dev libmetis-dev libsuitesparse-dev nlohmann-json3-dev libcli11-dev zlib1g-dev clang-tidy)
-readonly PEER_PACKAGES=(libhypre-dev libopenmpi-dev openmpi-bin libviennacl-dev libboost-dev ocl-icd-opencl-dev)
+readonly PEER_PACKAGES=(libhypre-dev libamgcl-dev libopenmpi-dev openmpi-bin libviennacl-dev libboost-dev ocl-icd-opencl-dev)
 readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
   libptscotch-dev libmumps-dev libhdf5-openmpi-dev libboost-dev libblas-dev liblapack-dev libopenmpi-dev openmpi-bin
@@ -474,7 +474,7 @@ setup() {
 
 setup_peers() {
   setup || return 1
-  [[ $MODE == root ]] || { say "peers: install hypre, MPI and ViennaCL on this machine; CMake finds them" && return 0; }
+  [[ $MODE == root ]] || { say "peers: install hypre, amgcl, MPI and ViennaCL on this machine; CMake finds them" && return 0; }
   with_lock "$ROOT.lock" add_packages "$ROOT" peers "${PEER_PACKAGES[@]}" && check_root "$ROOT"
 }
 

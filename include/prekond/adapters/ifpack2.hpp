@@ -405,6 +405,7 @@ class Preconditioner
     const auto in_force = configurator_in_force();
     for (const OptionField& field : fields(*in_force).list())
       out << field.name << ": " << to_string(field.get()) << "\n";
+    m_vectors.print_to(out);
     out << "initialize: " << m_num_initialize << " times, " << m_initialize_seconds << " s\n";
     out << "compute: " << m_num_compute << " times, " << m_compute_seconds << " s, " << m_compute_flops
         << " flops on this rank\n";

@@ -10,6 +10,7 @@
 #include <Teuchos_ParameterList.hpp>
 #include <Teuchos_ParameterListExceptions.hpp>
 
+#include <ostream>
 #include <string>
 
 namespace prekond::ifpack2::impl {
@@ -48,6 +49,16 @@ class NearNullSpaceParameters {
              "vectors over the row map that the matrix nearly annihilates, for amg");
     list.set(coordinates_name, m_coordinates,
              "of the nodes, 2 or 3 each: the vectors are the rigid body modes");
+  }
+
+  /// A line each, as of other options.
+  void print_to(std::ostream& out) const {
+    const auto line = [&](const char* name, const Pointer& vectors) {
+      out << name << ": ";
+      vectors.is_null() ? out << "none\n" : out << vectors->getNumVectors() << " vectors\n";
+    };
+    line(null_space_name, m_null_space);
+    line(coordinates_name, m_coordinates);
   }
 
   /// That of a rank with so many rows. \throws InputError where the rows do not fit
