@@ -97,7 +97,7 @@ def cell(row):
 def render(table):
     lines = ["# Multigrid on two threads of a host", "",
              "`perf_tests/multigrid_peers.py --build BUILD`. CG to 1e-6, b random; of each library the best setting: its name, iterations, ms of setup + solve. "
-             "hypre runs as one process with its own threads where it has some. `jacobi alone` is CG with point Jacobi. "
+             "hypre is one process, and computes on one core where it was built without OpenMP, as Debian's is. `jacobi alone` is CG with point Jacobi. "
              "ratio: ours over the best of hypre and amgcl.", "",
              "| matrix | rows | prekond | hypre | amgcl | jacobi alone | ratio |", "|---|---|---|---|---|---|---|"]
     ratios = []
