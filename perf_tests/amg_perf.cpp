@@ -5,6 +5,7 @@
 #include "krylov_problem.hpp"
 
 #include <prekond/krylov/solver.hpp>
+#include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
@@ -31,21 +32,6 @@ using namespace prekond;
 using perf::Space;
 using Method = MatrixPreconditioner<double, Space>;
 using Source = MatrixSource<double, Space>;
-
-/// The coordinates of elasticity3d's free nodes.
-MultiVector<double, Space> coordinates(std::int64_t num_rows) {
-  std::int64_t size = 2;
-  while (3 * size * size * (size - 1) < num_rows) ++size;
-  const MultiVector<double, Space> x("coordinates", num_rows / 3, 3);
-  Kokkos::parallel_for(
-      "perf::coordinates", Kokkos::RangePolicy<Space>(Space(), 0, num_rows / 3),
-      KOKKOS_LAMBDA(std::int64_t k) {
-        x(k, 0) = double(k % size);
-        x(k, 1) = double(k / size % size);
-        x(k, 2) = double(k / (size * size) + 1);
-      });
-  return x;
-}
 
 void fill_random(const Vector<double, Space>& b) {
   Kokkos::parallel_for(
@@ -156,7 +142,8 @@ void register_all(int& argc, char** argv) {
   Kokkos::push_finalize_hook([modes] { *modes = {}; });
   if (elastic) source->set_unknowns_per_node(3);
   if (rigid) {
-    *modes = rigid_body_modes<double, Space>(Space(), coordinates(problem->a.num_rows));
+    *modes = rigid_body_modes<double, Space>(Space(),
+                                             elasticity3d_coordinates<Space>(Space(), problem->a.num_rows));
     source->set_near_null_space(*modes);
   }
   const auto add = [&](const std::string& label, const Case& of) {

@@ -18,43 +18,32 @@ namespace prekond::petsc {
 
 /// What PETSc knows of a matrix beside its entries, on this rank: MatGetBlockSize, and MatGetNearNullSpace.
 template <class Space>
-struct NearNullSpace {
-  MultiVector<PetscScalar, Space> vectors;
-  int unknowns_per_node = 1;
-
-  NearNullSpace() = default;
-  NearNullSpace(const Space& space, Mat a) {
-    PetscInt block_size = 1, count = 0, rows = 0;
-    MatNullSpace near = nullptr;
-    PetscBool with_constants = PETSC_FALSE;
-    const Vec* all = nullptr;
-    check(MatGetBlockSize(a, &block_size));
-    check(MatGetLocalSize(a, &rows, nullptr));
-    unknowns_per_node = static_cast<int>(block_size);
-    check(MatGetNearNullSpace(a, &near));
-    if (!near) return;
-    check(MatNullSpaceGetVecs(near, &with_constants, &count, &all));
-    const PetscInt constants = with_constants ? 1 : 0;
-    vectors = allocate<MultiVector<PetscScalar, Space>>(space, "prekond::petsc::near_null_space", rows,
-                                                        static_cast<int>(constants + count));
-    if (with_constants) Kokkos::deep_copy(space, column(vectors, 0), PetscScalar(1));
-    for (PetscInt k = 0; k < count; ++k) {
-      ColumnsBuffer<Space> buffer;
-      const ReadVec<Space> from(all[k]);
-      const auto values = buffer.read(space, from.columns());
-      Kokkos::deep_copy(space, column(vectors, static_cast<std::size_t>(constants + k)),
-                        Kokkos::subview(values, Kokkos::ALL, 0));
-      space.fence("prekond::petsc::near_null_space");
-    }
+NearNullSpace<PetscScalar, Space> near_null_space_of(const Space& space, Mat a) {
+  NearNullSpace<PetscScalar, Space> result;
+  PetscInt block_size = 1, count = 0, rows = 0;
+  MatNullSpace near = nullptr;
+  PetscBool with_constants = PETSC_FALSE;
+  const Vec* all = nullptr;
+  check(MatGetBlockSize(a, &block_size));
+  check(MatGetLocalSize(a, &rows, nullptr));
+  result.unknowns_per_node = static_cast<int>(block_size);
+  check(MatGetNearNullSpace(a, &near));
+  if (!near) return result;
+  check(MatNullSpaceGetVecs(near, &with_constants, &count, &all));
+  const PetscInt constants = with_constants ? 1 : 0;
+  const auto& vectors = result.vectors = allocate<MultiVector<PetscScalar, Space>>(
+      space, "prekond::petsc::near_null_space", rows, static_cast<int>(constants + count));
+  if (with_constants) Kokkos::deep_copy(space, column(vectors, 0), PetscScalar(1));
+  for (PetscInt k = 0; k < count; ++k) {
+    ColumnsBuffer<Space> buffer;
+    const ReadVec<Space> from(all[k]);
+    const auto values = buffer.read(space, from.columns());
+    Kokkos::deep_copy(space, column(vectors, static_cast<std::size_t>(constants + k)),
+                      Kokkos::subview(values, Kokkos::ALL, 0));
+    space.fence("prekond::petsc::near_null_space");
   }
-
-  MatrixSource<PetscScalar, Space> source(const CsrView<PetscScalar, Space>& rows) const {
-    MatrixSource<PetscScalar, Space> result(rows);
-    result.set_unknowns_per_node(unknowns_per_node);
-    if (vectors.extent(1) > 0) result.set_near_null_space(vectors);
-    return result;
-  }
-};
+  return result;
+}
 
 /// The inverse behind a PC. Its phases are collective, and where a rank fails all throw.
 template <class Space>
@@ -125,8 +114,7 @@ class AcrossRanksInverse : public PcInverse<Space> {
     if (m_check_spd)
       this->together(a, [&] { check_local_spd_input<PetscScalar, Space>(space, matrix.own_rows()); });
     this->forget_workspace();
-    const NearNullSpace<Space> near(space, a);
-    m_preconditioner->set_near_null_space(near.vectors, near.unknowns_per_node);
+    m_preconditioner->set_near_null_space(near_null_space_of<Space>(space, a));
     m_preconditioner->numeric(space, matrix);
     this->m_report = m_preconditioner->report();
     if (!matrix.rows().copied().empty()) this->m_report.notes.push_back(matrix.rows().copied());
@@ -156,7 +144,7 @@ class OwnRowsInverse : public PcInverse<Space> {
       const LocalMatrix<Space> local(space, block.mat);
       if (m_check_spd) check_local_spd_input<PetscScalar, Space>(space, local.view());
       this->forget_workspace();
-      const NearNullSpace<Space> near(space, a);
+      const auto near = near_null_space_of<Space>(space, a);
       m_preconditioner->numeric(space, near.source(local.view()));
       this->m_report = m_preconditioner->report();
       this->m_report.foreign_columns = block.foreign_columns;

@@ -3,6 +3,7 @@
 #include "near_null_space.hpp"
 
 #include <prekond/core/error.hpp>
+#include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 
@@ -30,40 +31,24 @@ MultiVector<double, Space> read_columns(const Space& space, const std::string& p
   return result;
 }
 
-/// The free nodes of elasticity3d, layers of size^2 of them from z = 1 on.
-MultiVector<double, Space> grid_coordinates(const Space& space, std::int64_t num_rows) {
-  std::int64_t size = 2;
-  while (3 * size * size * (size - 1) < num_rows) ++size;
-  const auto x = allocate<MultiVector<double, Space>>(space, "prekond::driver::coordinates", num_rows / 3, 3);
-  Kokkos::parallel_for(
-      "prekond::driver::grid_coordinates", Kokkos::RangePolicy<Space>(space, 0, num_rows / 3),
-      KOKKOS_LAMBDA(std::int64_t k) {
-        x(k, 0) = double(k % size);
-        x(k, 1) = double(k / size % size);
-        x(k, 2) = double(k / (size * size) + 1);
-      });
-  return x;
-}
+using Vectors = prekond::NearNullSpace<double, Space>;
 
-NearNullSpace modes_of(const Space& space, const std::string& name, std::int64_t num_rows) {
+Vectors modes_of(const Space& space, const std::string& name, std::int64_t num_rows) {
   const bool is_grid = name == "grid";
-  const auto coordinates = is_grid ? grid_coordinates(space, num_rows) : read_columns(space, name);
+  const auto coordinates =
+      is_grid ? elasticity3d_coordinates<Space>(space, num_rows) : read_columns(space, name);
   const auto nodes = static_cast<std::int64_t>(coordinates.extent(0));
   const int dimensions = static_cast<int>(coordinates.extent(1));
   if ((dimensions != 2 && dimensions != 3) || nodes * dimensions != num_rows)
     throw InputError(name + ": " + std::to_string(nodes) + " x " + std::to_string(dimensions) +
                      " coordinates; wanted are those of nodes, 2 or 3 each, as many as the " +
                      std::to_string(num_rows) + " rows of the matrix");
-  NearNullSpace result;
-  result.vectors = rigid_body_modes<double, Space>(space, coordinates);
-  result.unknowns_per_node = dimensions;
-  return result;
+  return {rigid_body_modes<double, Space>(space, coordinates), dimensions};
 }
 
-NearNullSpace make_whole(const Space& space, const Settings& settings, std::int64_t num_rows) {
+Vectors make_whole(const Space& space, const Settings& settings, std::int64_t num_rows) {
   if (!settings.coordinates.empty()) return modes_of(space, settings.coordinates, num_rows);
-  NearNullSpace result;
-  result.vectors = read_columns(space, settings.near_null_space);
+  const Vectors result{read_columns(space, settings.near_null_space), 1};
   if (static_cast<std::int64_t>(result.vectors.extent(0)) != num_rows || result.vectors.extent(1) == 0)
     throw InputError(settings.near_null_space + ": " + std::to_string(result.vectors.extent(0)) + " x " +
                      std::to_string(result.vectors.extent(1)) + " numbers; wanted are vectors of " +
@@ -90,27 +75,28 @@ NearNullSpace make_near_null_space(const Space& space, const Processes& processe
   const std::string& name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
   if (name.empty()) return {};
   NearNullSpace result;
-  processes.only_first([&] { result = make_whole(space, settings, num_rows); });
+  Vectors whole;
+  processes.only_first([&] { whole = make_whole(space, settings, num_rows); });
   result.name = name;
-  result.num_vectors = static_cast<int>(processes.max(static_cast<double>(result.vectors.extent(1))));
-  result.unknowns_per_node = static_cast<int>(processes.max(result.unknowns_per_node));
+  result.num_vectors = static_cast<int>(processes.max(static_cast<double>(whole.vectors.extent(1))));
+  result.unknowns_per_node = static_cast<int>(processes.max(whole.unknowns_per_node));
+  result.of_rows = {whole.vectors, result.unknowns_per_node};
   if (processes.alone()) return result;
-  MultiVector<double, Space> own;
+  MultiVector<double, Space>& own = result.of_rows.vectors;
   processes.together([&] {
     own = allocate<MultiVector<double, Space>>(space, "prekond::driver::near_null_space", a.rows.num_rows,
                                                result.num_vectors);
   });
   for (int k = 0; k < result.num_vectors; ++k) {
-    Vector<double, Space> whole;
+    Vector<double, Space> values;
     processes.only_first([&] {
-      whole = allocate<Vector<double, Space>>(space, "prekond::driver::whole", num_rows);
-      Kokkos::deep_copy(space, whole, column(result.vectors, k));
+      values = allocate<Vector<double, Space>>(space, "prekond::driver::whole", num_rows);
+      Kokkos::deep_copy(space, values, column(whole.vectors, k));
     });
-    const auto part = own_part<double>(space, processes, a, whole);
+    const auto part = own_part<double>(space, processes, a, values);
     processes.together([&] { Kokkos::deep_copy(space, column(own, k), part); });
   }
   space.fence("prekond::driver::near_null_space");
-  result.vectors = own;
   return result;
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What --near-null-space and --coordinates say of the matrix, for preconditioners that look at it.
-#include <prekond/matrix/matrix_source.hpp>
+#include <prekond/matrix/near_null_space.hpp>
 
 #include <cstdint>
 #include <string>
@@ -19,13 +19,7 @@ struct NearNullSpaceFacts {
 };
 
 struct NearNullSpace : NearNullSpaceFacts {
-  MultiVector<double, Space> vectors;  ///< this process's rows
-
-  void give_to(MatrixSource<double, Space>& source) const {
-    if (num_vectors == 0) return;
-    source.set_unknowns_per_node(unknowns_per_node);
-    source.set_near_null_space(vectors);
-  }
+  prekond::NearNullSpace<double, Space> of_rows;  ///< this process's
 };
 
 /// \throws OptionError for both together, for coordinates `grid` of another matrix than a generated

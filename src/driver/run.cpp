@@ -93,8 +93,7 @@ class Setup {
   void symbolic(const Space& space, const Problem<Scalar>& problem) {
     if constexpr (!is_complex<Scalar>)
       if (m_across) {
-        const NearNullSpace& near = problem.near_null_space;
-        if (near.num_vectors > 0) m_across->set_near_null_space(near.vectors, near.unknowns_per_node);
+        m_across->set_near_null_space(problem.near_null_space.of_rows);
         return m_across->symbolic(space, *problem.a.distributed);
       }
     m_alone->symbolic(space, source_of(problem));
@@ -117,9 +116,10 @@ class Setup {
 
  private:
   static MatrixSource<Scalar, Space> source_of(const Problem<Scalar>& problem) {
-    MatrixSource<Scalar, Space> source(problem.a.rows);
-    if constexpr (!is_complex<Scalar>) problem.near_null_space.give_to(source);
-    return source;
+    if constexpr (is_complex<Scalar>)
+      return MatrixSource<Scalar, Space>(problem.a.rows);
+    else
+      return problem.near_null_space.of_rows.source(problem.a.rows);
   }
 
   // Complex matrices are for one process.

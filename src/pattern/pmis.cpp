@@ -9,6 +9,7 @@
 
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
+#include "pattern/renumber_columns.hpp"
 
 namespace prekond {
 namespace impl::coarsening {
@@ -246,21 +247,12 @@ struct IsToCoarse {
 };
 
 template <class Space>
-struct Renumber {
-  VectorView<const int, Space> number;
-  VectorView<int, Space> cols;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { cols(k) = number(cols(k)); }
-};
-
-template <class Space>
 CsrGraph<Space> coarse_columns(const Space& space, const CsrGraph<Space>& graph,
                                const CoarseFine<Space>& points) {
   const CsrView<double, Space> pattern(graph.num_rows, graph.num_cols, graph.row_ptrs, graph.col_idxs, {});
   CsrGraph<Space> result =
       filter_pattern<double, Space>(space, pattern, IsToCoarse<Space>{graph, points.number});
-  Kokkos::parallel_for("prekond::pmis::renumber", Range<Space>(space, 0, result.nnz()),
-                       Renumber<Space>{points.number, result.col_idxs});
-  result.num_cols = points.count;
+  impl::renumber_columns<Space>(space, points.number, points.count, result);
   return result;
 }
 

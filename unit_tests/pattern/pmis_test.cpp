@@ -29,12 +29,14 @@ TYPED_TEST_SUITE(PmisTest, TestSpaces, SpaceNames);
 // -------------------------------------------------------------------------------- strong influences
 
 template <class Scalar, class Space>
-void check_influences(const HostMatrix<Scalar>& a) {
+void check_influences(const std::string& name, const HostMatrix<Scalar>& a) {
+  // Sums that are 0 but for rounding are not compared with 0.
+  const double least = name.starts_with("elasticity") ? 1e-6 : 0.0;
   std::vector<int> unknown_of;
   for (int i = 0; i < a.num_rows; ++i) unknown_of.push_back(i % 3);
   const auto device = to_device<Space>(a);
   for (const double theta : {0.0, 0.25, 0.5, 1.0})
-    for (const double max_row_sum : {1e-6, 0.9, 1.0})  // not 0: some sums are 0 but for rounding
+    for (const double max_row_sum : {least, 0.9, 1.0})
       for (const auto& unknowns : {std::vector<int>(), unknown_of}) {
         SCOPED_TRACE("theta " + std::to_string(theta) + ", max_row_sum " + std::to_string(max_row_sum));
         const auto of_rows = to_device<Space>(unknowns);
@@ -48,11 +50,11 @@ void check_influences(const HostMatrix<Scalar>& a) {
 TYPED_TEST(PmisTest, InfluencesEqualTheDefinition) {
   for (const auto& [name, a] : awkward_patterns<double>()) {
     SCOPED_TRACE(name);
-    check_influences<double, TypeParam>(a);
+    check_influences<double, TypeParam>(name, a);
   }
   for (const auto& [name, a] : awkward_patterns<float>()) {
     SCOPED_TRACE(name + ", float");
-    check_influences<float, TypeParam>(a);
+    check_influences<float, TypeParam>(name, a);
   }
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What the levels of multigrid are made of.
+#include "testing/amg_cases.hpp"
 #include "testing/krylov_solves.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_amg.hpp"
@@ -13,7 +14,7 @@
 
 #include "precond/amg/hierarchy.hpp"
 #include "precond/amg/node_patterns.hpp"
-#include "precond/amg/smoothing_matrix.hpp"
+#include "precond/amg/prolongator.hpp"
 
 #include <cmath>
 
@@ -217,6 +218,78 @@ TYPED_TEST(AmgPiecesTest, LambdaIsTheLargestEigenvalue) {
   const double largest = 1 + std::cos(M_PI / 31);
   EXPECT_GE(lambda, 0.98 * largest);
   EXPECT_LE(lambda, 1.1 * largest * (1 + 1e-12));
+}
+
+template <class Space>
+using DeviceMatrix = CsrMatrix<double, int, std::size_t, typename Space::memory_space>;
+
+/// A_F where entries are left out for theta, else A.
+template <class Space>
+DeviceMatrix<Space> strongly_coupled(const DeviceMatrix<Space>& a, int unknowns, double theta) {
+  const Space space;
+  const auto strong = strong_connections<double, Space>(space, a, unknowns, theta);
+  const auto pattern = filtered_pattern<double, Space>(space, a, strong, unknowns);
+  return pattern.nnz() == a.nnz() ? a : filtered_matrix<double, Space>(space, a, pattern);
+}
+
+TYPED_TEST(AmgPiecesTest, ProlongatorsAreSmoothedByWhatIsStronglyCoupled) {
+  struct Case {
+    const char* matrix;
+    int unknowns;
+    double theta;
+    bool drops;
+  };
+  for (const auto& [matrix, unknowns, theta, drops] :
+       {Case{"poisson2d:20", 1, 0.02, false}, Case{"anisotropic2d:19,epsilon=0.001", 1, 0.08, true},
+        Case{"elasticity3d:5", 3, 0.0, false}, Case{"elasticity3d:5", 3, 0.2, true}}) {
+    SCOPED_TRACE(matrix);
+    AmgOptions options;
+    options.coarse_size = 5;
+    options.unknowns_per_node = unknowns;
+    options.theta = theta;
+    const auto a = to_device<TypeParam>(problem(matrix));
+    Report report;
+    const Hierarchy<double, TypeParam> found(TypeParam(), options, MatrixSource<double, TypeParam>(a),
+                                             nullptr, report);
+    const auto& transfer = found.levels()[0].transfer;
+    EXPECT_EQ(transfer.drops, drops);
+    const auto f = strongly_coupled<TypeParam>(a, unknowns, theta);
+    EXPECT_EQ(f.nnz() < a.nnz(), drops);
+    const double lambda = largest_scaled_eigenvalue<double, TypeParam>(TypeParam(), f);
+    const HostMatrix<double> s = smoothing_of<TypeParam>(f, options.prolongator_damping / lambda);
+    const DenseMatrix expected = dense_product(dense(s), dense(to_host(transfer.q)), false);
+    const DenseMatrix p = dense(to_host(transfer.prolongator));
+    for (std::size_t i = 0; i < p.size(); ++i)
+      for (std::size_t j = 0; j < p[0].size(); ++j)
+        ASSERT_NEAR(p[i][j], expected[i][j], 1e-12) << i << ", " << j;
+  }
+}
+
+TYPED_TEST(AmgPiecesTest, SmoothersOfTheDiagonalAreDampedByTheProlongatorsEigenvalue) {
+  const TypeParam space;
+  const HostMatrix<double> host = problem("poisson2d:20");
+  const auto a = to_device<TypeParam>(host);
+  const double lambda = largest_scaled_eigenvalue<double, TypeParam>(space, a);
+  const auto level_of = [&](const MethodChoice& smoother) {
+    AmgOptions options;
+    options.coarse_size = 5;
+    options.smoother = smoother;
+    Report report;
+    return Hierarchy<double, TypeParam>(space, options, MatrixSource<double, TypeParam>(a), nullptr, report)
+        .levels()[0];
+  };
+  EXPECT_EQ(level_of({"jacobi", {}}).omega, std::min(1.0, 4.0 / 3 / lambda));
+  EXPECT_NE(level_of({"jacobi", {{"omega", 0.5}}}).omega, std::min(1.0, 4.0 / 3 / lambda));  // by M's own
+  const std::vector<double> b = random_vector(host.num_rows, 1);
+  const auto chebyshev = [&](const OptionMap& options) {
+    const auto m = create_preconditioner<double, TypeParam>("chebyshev", options);
+    m->numeric(space, a);
+    return applied_to<TypeParam>(*m, b);
+  };
+  const OptionMap known = {{"lambda_max", lambda}}, own = {{"lanczos_steps", std::int64_t(3)}};
+  EXPECT_EQ(applied_to<TypeParam>(*level_of({"chebyshev", {}}).smoother, b), chebyshev(known));
+  EXPECT_EQ(applied_to<TypeParam>(*level_of({"chebyshev", own}).smoother, b), chebyshev(own));
+  EXPECT_NE(chebyshev(known), chebyshev(own));
 }
 
 TYPED_TEST(AmgPiecesTest, LevelsAreGalerkins) {

@@ -317,7 +317,7 @@ class Preconditioner
     if (across->method().reach().levels < 0 && m_adapter_options.rank_overlap < 0) return false;
     near_null_space_type near;
     on_all_ranks([&] { near = m_vectors.of(m_space, static_cast<std::int64_t>(a.getLocalNumRows())); });
-    across->set_near_null_space(near.vectors, near.unknowns_per_node);
+    across->set_near_null_space(near);
     across->symbolic(m_space, *distributed(a));
     m_across = std::move(across);
     m_initialized = true;
@@ -338,7 +338,7 @@ class Preconditioner
       check_own_rows(matrix->own_rows());
       near = m_vectors.of(m_space, matrix->own_rows().num_rows);
     });
-    m_across->set_near_null_space(near.vectors, near.unknowns_per_node);
+    m_across->set_near_null_space(near);
     m_across->numeric(m_space, *matrix);
     m_report = m_across->report();
     if (!matrix->rows().copied().empty()) m_report.notes.push_back(matrix->rows().copied());

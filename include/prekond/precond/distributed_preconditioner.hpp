@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/registry.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/matrix/near_null_space.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
@@ -89,12 +90,9 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
                                      const DistributedOptions& options = {});
   ~DistributedPreconditioner() override;
 
-  /// What is known of this rank's own rows, see MatrixSource, from the next `symbolic` on; before it, on all
-  /// ranks. Methods that read other ranks' rows by their reach are not told. The vectors outlive the phases.
-  void set_near_null_space(const MultiVectorView<const Scalar, Space>& vectors, int unknowns_per_node) {
-    m_near_null_space = vectors;
-    m_unknowns_per_node = unknowns_per_node;
-  }
+  /// What is known of this rank's own rows, from the next `symbolic` on; before it, on all ranks. Methods
+  /// that read other ranks' rows by their reach are not told.
+  void set_near_null_space(const NearNullSpace<Scalar, Space>& near) { m_near_null_space = near; }
 
   /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
   /// \throws InputError also for a near null space where the method is restricted additive Schwarz
@@ -134,7 +132,6 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
 
   int levels(const RowReach& reach) const;
   MatrixSource<Scalar, Space> source() const;
-  MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
   void run_symbolic(const Space& space, const Distributed& a);
   void run_numeric(const Space& space, const Distributed& a);
@@ -155,8 +152,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   bool m_is_symbolic = false;
   bool m_is_schwarz = false;
   std::int64_t m_num_rows = 0;
-  MultiVectorView<const Scalar, Space> m_near_null_space;
-  int m_unknowns_per_node = 1;
+  NearNullSpace<Scalar, Space> m_near_null_space;
   double m_least = 1, m_largest = 0;                          ///< of all ranks' |a_ii|
   std::int64_t m_foreign_columns = 0, m_foreign_entries = 0;  ///< that are left out
   Report m_report;

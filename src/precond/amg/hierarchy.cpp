@@ -140,15 +140,16 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
   }
 }
 
-/// The finest level's. Candidates need its smoother, and are made where aggregates are found by them.
+/// The finest level's, where aggregates are found by it. Candidates need the level's smoother.
 template <class Scalar, class Space>
 MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Space& space,
                                                                         const Source& source, bool is_wanted,
                                                                         Report& report) {
+  if (!is_wanted || m_options.coarsening == AmgCoarsening::classical) return {};
   Level<Scalar, Space>& level = m_levels[0];
   const auto& given = source.near_null_space();
   if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given);
-  if (m_options.candidates == 0 || !is_wanted || level.num_rows() <= m_options.coarse_size)
+  if (m_options.candidates == 0 || level.num_rows() <= m_options.coarse_size)
     return constant_vectors<Scalar, Space>(space, level.num_rows(), level.unknowns);
   set_smoother(space, level, nullptr, report);
   return relaxed_candidates<Scalar, Space>(space, level.matrix, *level.smoother,

@@ -10,6 +10,7 @@
 
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
+#include "pattern/renumber_columns.hpp"
 
 namespace prekond::impl::amg {
 namespace {
@@ -72,13 +73,6 @@ struct IsOfFactor {
     if (number(i) >= 0) return i == j;
     return to_fine ? number(j) == CoarseFine<Space>::fine : number(j) >= 0;
   }
-};
-
-template <class Space>
-struct Renumber {
-  VectorView<const int, Space> number;
-  VectorView<int, Space> cols;
-  KOKKOS_FUNCTION void operator()(std::int64_t k) const { cols(k) = number(cols(k)); }
 };
 
 /// B's values, and q.
@@ -219,9 +213,7 @@ void find_factors(const Space& space, const CsrView<Scalar, Space>& strong,
   patterns.direct = filter_pattern<Scalar, Space>(
       space, entries, IsOfFactor<Space>{graph, points.number, target.wanted, false});
   if (!target.is_numbered) return;
-  Kokkos::parallel_for("prekond::amg::interpolation::renumber", Range<Space>(space, 0, patterns.direct.nnz()),
-                       Renumber<Space>{points.number, patterns.direct.col_idxs});
-  patterns.direct.num_cols = points.count;
+  renumber_columns<Space>(space, points.number, points.count, patterns.direct);
   space.fence("prekond::amg::interpolation::factors");  // the pattern that they were filtered from goes away
 }
 

@@ -10,7 +10,7 @@
 #include "instantiate.hpp"
 #include "precond/amg/hierarchy.hpp"
 #include "precond/amg/node_patterns.hpp"
-#include "precond/amg/smoothing_matrix.hpp"
+#include "precond/amg/prolongator.hpp"
 
 #include <cmath>
 

@@ -57,14 +57,6 @@ MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() c
   return source;
 }
 
-template <class Scalar, class Space>
-MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Distributed& a) const {
-  MatrixSource<Scalar, Space> source(a.own_rows());
-  source.set_unknowns_per_node(m_unknowns_per_node);
-  if (m_near_null_space.extent(1) > 0) source.set_near_null_space(m_near_null_space);
-  return source;
-}
-
 /// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap
 /// there.
 template <class Scalar, class Space>
@@ -121,14 +113,14 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
   m_is_symbolic = false;
   find_overlap(space, a);
   set_up(a, [&] {
-    if (m_is_schwarz && m_near_null_space.extent(1) > 0)
+    if (m_is_schwarz && m_near_null_space.vectors.extent(1) > 0)
       throw InputError(name() +
                        ": a near null space is one of a rank's own rows; leave it out, or take "
                        "rank_overlap = 0");
     if (m_overlap)
       m_method->symbolic(space, source());
     else
-      m_method->symbolic(space, own_source(a));
+      m_method->symbolic(space, m_near_null_space.source(a.own_rows()));
   });
   m_num_rows = a.num_rows();
   m_is_symbolic = true;
@@ -178,7 +170,7 @@ void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, c
     if (m_overlap)
       m_method->numeric(space, source());
     else
-      m_method->numeric(space, own_source(a));
+      m_method->numeric(space, m_near_null_space.source(a.own_rows()));
   });
   m_application = make_application(space, a);
 }

@@ -4,7 +4,7 @@
 /// What a parameter list may say of a matrix beside its entries.
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/matrix_source.hpp>
+#include <prekond/matrix/near_null_space.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 
 #include <Teuchos_ParameterList.hpp>
@@ -14,20 +14,6 @@
 #include <string>
 
 namespace prekond::ifpack2::impl {
-
-/// The near null space of a rank's rows, for one phase.
-template <class Scalar, class Space>
-struct NearNullSpace {
-  MultiVector<Scalar, Space> vectors;
-  int unknowns_per_node = 1;
-
-  MatrixSource<Scalar, Space> source(const CsrView<Scalar, Space>& rows) const {
-    MatrixSource<Scalar, Space> result(rows);
-    result.set_unknowns_per_node(unknowns_per_node);
-    if (vectors.extent(1) > 0) result.set_near_null_space(vectors);
-    return result;
-  }
-};
 
 /// The parameters "Nullspace" and "Coordinates", which keep the user's vectors.
 template <class MultiVectorType>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/amg/smoothing_matrix.hpp"
+#include "precond/amg/prolongator.hpp"
 
 #include <prekond/core/levels.hpp>
 #include <prekond/krylov/lanczos.hpp>

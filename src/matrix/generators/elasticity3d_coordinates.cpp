@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/matrix/elasticity3d_coordinates.hpp>
+
+#include "instantiate.hpp"
+
+namespace prekond {
+namespace {
+
+template <class Space>
+struct WriteCoordinates {
+  std::int64_t size;
+  MultiVectorView<double, Space> x;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    x(k, 0) = static_cast<double>(k % size);
+    x(k, 1) = static_cast<double>(k / size % size);
+    x(k, 2) = static_cast<double>(k / (size * size) + 1);
+  }
+};
+
+}  // namespace
+
+template <class Space>
+MultiVector<double, Space> elasticity3d_coordinates(const Space& space, std::int64_t num_rows) {
+  std::int64_t size = 2;
+  while (3 * size * size * (size - 1) < num_rows) ++size;
+  const auto x =
+      allocate<MultiVector<double, Space>>(space, "prekond::elasticity3d_coordinates", num_rows / 3, 3);
+  Kokkos::parallel_for("prekond::elasticity3d_coordinates",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_rows / 3),
+                       WriteCoordinates<Space>{size, x});
+  return x;
+}
+
+#define PREKOND_ELASTICITY3D_COORDINATES(Space) \
+  template MultiVector<double, Space> elasticity3d_coordinates<Space>(const Space&, std::int64_t);
+PREKOND_INSTANTIATE_SPACES(PREKOND_ELASTICITY3D_COORDINATES)
+
+}  // namespace prekond
