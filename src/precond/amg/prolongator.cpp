@@ -37,25 +37,19 @@ struct IsKept {
 };
 
 /// A_F's values in a row, by a vector of lanes.
-template <class Scalar, class Space, int Lanes>
+template <class Scalar, class Space>
 struct FilterValues {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
   CsrView<Scalar, Space> a;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
   CsrGraphView<Space> of_a, of_f;  ///< their patterns
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t i = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (i < a.num_rows) do_row(Level(team), i);
-  }
   /// The place of a column in a row; the row's end where it is not there.
   KOKKOS_FUNCTION static std::size_t find(const CsrGraphView<Space>& pattern, std::int64_t i, int col) {
     const std::size_t place = pattern.first_from(i, col), end = pattern.row_ptrs(i + 1);
     return place < end && pattern.col_idxs(place) == col ? place : end;
   }
 
+  template <class Level>
   KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
     level.region([&](int lane) {
@@ -75,20 +69,16 @@ struct FilterValues {
 };
 
 /// A row of P^T, by a vector of lanes.
-template <class Scalar, class Space, int Lanes>
+template <class Scalar, class Space>
 struct TransposeRows {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
   CsrView<Scalar, Space> p;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> r;
   CsrGraphView<Space> of_p;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t j = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (j >= r.num_rows) return;
+  template <class Level>
+  KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t j) const {
     const std::size_t end = r.row_ptrs(j + 1);
-    Level(team).region([&](int lane) {
+    level.region([&](int lane) {
       for (std::size_t k = r.row_ptrs(j) + lane; k < end; k += Level::width)
         r.values(k) = p.values(of_p.first_from(r.col_idxs(k), j));
     });
@@ -109,20 +99,13 @@ struct RowNorm {
 };
 
 /// Q - omega D^-1 (F Q) in a row of P, by a vector of lanes.
-template <class Scalar, class Space, int Lanes>
+template <class Scalar, class Space>
 struct SmoothRows {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
   CsrView<Scalar, Space> f, q;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> p;
   double omega;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t i = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (i < p.num_rows) do_row(Level(team), i);
-  }
-
+  template <class Level>
   KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
     const std::size_t end = f.row_ptrs(i + 1), end_p = p.row_ptrs(i + 1);
     const double diagonal = level.template sum<double>([&](int lane) {
@@ -149,14 +132,33 @@ struct SmoothRows {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// A launch of one vector of lanes a row.
-template <class Kernel, class Space>
-void for_rows(const Space& space, const char* label, std::int64_t num_rows, const Kernel& kernel) {
-  constexpr int lanes = is_host_space<Space> ? 1 : Kernel::Level::width;
-  const int team = is_host_space<Space> ? 1 : 128 / lanes;
-  Kokkos::parallel_for(
-      label, typename Kernel::Policy(space, static_cast<int>((num_rows + team - 1) / team), team, lanes),
-      kernel);
+/// Rows by vectors of lanes, one each; on the host a thread has a block of rows.
+template <class Row, class Space, int Lanes>
+struct EachRow {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  static constexpr int rows_per_team = is_host_space<Space> ? 256 : 128 / Lanes;
+
+  Row row;
+  std::int64_t num_rows;
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
+    const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
+    for (std::int64_t i = begin + team.team_rank(); i < end; i += team.team_size())
+      row.do_row(Level(team), i);
+  }
+};
+
+template <int Lanes, class Row, class Space>
+void for_rows(const Space& space, const char* label, std::int64_t num_rows, const Row& row) {
+  using Kernel = EachRow<Row, Space, Lanes>;
+  const auto teams = static_cast<int>((num_rows + Kernel::rows_per_team - 1) / Kernel::rows_per_team);
+  constexpr int threads = is_host_space<Space> ? 1 : Kernel::rows_per_team;
+  Kokkos::parallel_for(label,
+                       typename Kernel::Policy(space, teams, threads, is_host_space<Space> ? 1 : Lanes),
+                       Kernel{row, num_rows});
 }
 
 }  // namespace
@@ -180,9 +182,9 @@ double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space
 template <class Scalar, class Space>
 CsrGraph<Space> filtered_pattern(const Space& space, const CsrView<Scalar, Space>& a,
                                  const std::type_identity_t<CsrGraphView<Space>>& strong, int unknowns) {
-  const auto kept = filter_entries<Scalar, Space>(space, a, IsKept<Scalar, Space>{a, strong, unknowns});
-  const CsrGraph<Space> pattern{a.num_rows, a.num_rows, kept.row_ptrs, kept.col_idxs};
-  return with_diagonal<Space>(space, pattern);
+  CsrGraph<Space> kept = filter_pattern<Scalar, Space>(space, a, IsKept<Scalar, Space>{a, strong, unknowns});
+  kept.num_cols = a.num_rows;
+  return with_diagonal<Space>(space, kept);
 }
 
 template <class Scalar, class Space>
@@ -193,9 +195,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matri
       allocate<Vector<Scalar, Space>>(space, "prekond::amg::filtered_matrix", pattern.nnz()));
   constexpr const char* label = "prekond::amg::filter_values";
   if (pattern.nnz() / pattern.num_rows < 12)
-    for_rows(space, label, a.num_rows, FilterValues<Scalar, Space, 8>{a, f, a, f});
+    for_rows<8>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, a, f});
   else
-    for_rows(space, label, a.num_rows, FilterValues<Scalar, Space, 32>{a, f, a, f});
+    for_rows<32>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, a, f});
   return f;
 }
 
@@ -205,16 +207,16 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
                         const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p) {
   constexpr const char* label = "prekond::amg::smooth_prolongator";
   if (f.nnz() / f.num_rows < 12)
-    for_rows(space, label, p.num_rows, SmoothRows<Scalar, Space, 4>{f, q, p, omega});
+    for_rows<4>(space, label, p.num_rows, SmoothRows<Scalar, Space>{f, q, p, omega});
   else
-    for_rows(space, label, p.num_rows, SmoothRows<Scalar, Space, 16>{f, q, p, omega});
+    for_rows<16>(space, label, p.num_rows, SmoothRows<Scalar, Space>{f, q, p, omega});
 }
 
 template <class Scalar, class Space>
 void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
                      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r) {
   if (r.nnz() > 0)
-    for_rows(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space, 32>{p, r, p});
+    for_rows<32>(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space>{p, r, p});
 }
 
 #define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                             \
