@@ -14,7 +14,8 @@ struct WriteCoordinates {
   KOKKOS_FUNCTION void operator()(std::int64_t k) const {
     x(k, 0) = static_cast<double>(k % size);
     x(k, 1) = static_cast<double>(k / size % size);
-    x(k, 2) = static_cast<double>(k / (size * size) + 1);
+    const std::int64_t layer = k / (size * size) + 1;  // the layer of fixed nodes is 0
+    x(k, 2) = static_cast<double>(layer);
   }
 };
 
