@@ -157,8 +157,8 @@ TEST(TpetraMessages, LongOnesAreSentInParts) {
   // Around the ring of ranks, five slots of k numbers each.
   const int next = (my_rank() + 1) % num_ranks(), previous = (my_rank() + num_ranks() - 1) % num_ranks();
   for (const std::int64_t most_slots : {1, 2, 5, 6}) {
-    tpetra::impl::NeighbourMessages<double> around(world()->duplicate(), {{{next, 5}}, {{previous, 5}}},
-                                                   most_slots);
+    tpetra::impl::NeighbourMessages<double> around(tpetra::impl::message_comm(*world()),
+                                                   {{{next, 5}}, {{previous, 5}}}, most_slots);
     for (const int k : {1, 3}) {
       std::vector<double> sent(5 * k), received(5 * k), expected(5 * k), back(5 * k);
       for (int s = 0; s < 5 * k; ++s) sent[s] = 100 * my_rank() + s, expected[s] = 100 * previous + s;

@@ -8,6 +8,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/row_exchange.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <algorithm>
@@ -118,23 +119,47 @@ class MessagesOfRank : public Messages<Scalar> {
   std::vector<std::vector<std::size_t>> m_slots;
 };
 
+/// Which rows go from this rank to which, and come from which.
+struct RankPlan {
+  Neighbours neighbours;
+  std::vector<int> sent_rows, received_places;
+};
+
+/// `remote`: what this rank wants. Collective.
+inline RankPlan plan_of_rank(const Rank& rank, const Parts& parts, const std::vector<std::int64_t>& remote) {
+  RankPlan plan;
+  const auto sent = sent_rows(parts, rank.all_gather("choice", remote))[rank.rank];
+  for (int to = 0; to < rank.size(); ++to) {
+    plan.sent_rows.insert(plan.sent_rows.end(), sent[to].begin(), sent[to].end());
+    if (!sent[to].empty()) plan.neighbours.to.push_back({to, static_cast<std::int64_t>(sent[to].size())});
+  }
+  const auto place = places(parts);
+  for (int from = 0; from < rank.size(); ++from) {
+    const std::size_t before = plan.received_places.size();
+    for (std::size_t k = 0; k < remote.size(); ++k)
+      if (place.at(remote[k]).first == from) plan.received_places.push_back(static_cast<int>(k));
+    const std::size_t slots = plan.received_places.size() - before;
+    if (slots > 0) plan.neighbours.from.push_back({from, static_cast<std::int64_t>(slots)});
+  }
+  return plan;
+}
+
+/// Collective.
+template <class Scalar>
+std::unique_ptr<Messages<Scalar>> messages_of_rank(const Rank& rank, const Neighbours& neighbours) {
+  std::vector<std::size_t> mine(rank.size(), 0);
+  for (const Neighbour& other : neighbours.to) mine[other.rank] = static_cast<std::size_t>(other.slots);
+  return std::make_unique<MessagesOfRank<Scalar>>(rank, rank.all_gather("slots", mine));
+}
+
 /// Collective.
 template <class Scalar, class Space>
 std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, const Parts& parts,
                                                               const std::vector<std::int64_t>& remote) {
-  const auto sent = sent_rows(parts, rank.all_gather("choice", remote));
-  std::vector<int> rows, received;
-  std::vector<std::vector<std::size_t>> slots(parts.size());
-  for (std::size_t from = 0; from < parts.size(); ++from)
-    for (const auto& message : sent[from]) slots[from].push_back(message.size());
-  for (const auto& message : sent[rank.rank]) rows.insert(rows.end(), message.begin(), message.end());
-  const auto place = places(parts);
-  for (std::size_t from = 0; from < parts.size(); ++from)
-    for (std::size_t k = 0; k < remote.size(); ++k)
-      if (place.at(remote[k]).first == static_cast<int>(from)) received.push_back(static_cast<int>(k));
+  const RankPlan plan = plan_of_rank(rank, parts, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), static_cast<std::int64_t>(parts[rank.rank].size()), rows, received,
-      std::make_unique<MessagesOfRank<Scalar>>(rank, slots));
+      Space(), static_cast<std::int64_t>(parts[rank.rank].size()), plan.sent_rows, plan.received_places,
+      messages_of_rank<Scalar>(rank, plan.neighbours));
 }
 
 template <class Scalar, class Space>
@@ -217,19 +242,13 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    const auto numbers = checked(space, global);
-    std::vector<std::size_t> row_ptrs(1, 0);
-    std::vector<std::int64_t> col_idxs;
-    std::vector<Scalar> values;
-    for (const std::int64_t row : numbers) {
-      for (std::size_t k = m_whole.row_ptrs[row]; k < m_whole.row_ptrs[row + 1]; ++k) {
-        col_idxs.push_back(m_whole.col_idxs[k]);
-        values.push_back(m_whole.values[k]);
-      }
-      row_ptrs.push_back(values.size());
-    }
-    return {static_cast<std::int64_t>(numbers.size()), to_device<Space>(row_ptrs), to_device<Space>(col_idxs),
-            to_device<Space>(values)};
+    const auto plan = impl::plan_of_rank(m_rank, m_parts, checked(space, global));
+    const auto sent = rows_by_number<Scalar, Space>(space, to_device<Space>(plan.sent_rows),
+                                                    {m_rows, global_numbers(space)});
+    return exchange_rows<Scalar, Space>(space, plan.neighbours, sent, plan.received_places,
+                                        [this]<class T>(T, const Neighbours& neighbours) {
+                                          return impl::messages_of_rank<T>(m_rank, neighbours);
+                                        });
   }
 
   std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space&) const override {

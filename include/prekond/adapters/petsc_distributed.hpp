@@ -40,6 +40,17 @@ class AijProduct : public Operator<PetscScalar, Space> {
     return {m_num_global_rows, m_first, {}};
   }
 
+  /// The rank's rows in its own columns and in those of others, as PETSc has them now.
+  NumberedRows<PetscScalar, Space> own(const Space& space,
+                                       const VectorView<const std::int64_t, Space>& numbers) const {
+    return {m_own.view(space), numbers};
+  }
+  NumberedRows<PetscScalar, Space> others(const Space& space,
+                                          const VectorView<const std::int64_t, Space>& numbers) const {
+    if (!m_others.mat()) return {};
+    return {m_others.view(space), numbers};
+  }
+
   void apply(const Space& space, MultiVectorView<const PetscScalar, Space> x,
              MultiVectorView<PetscScalar, Space> y, PetscScalar alpha = 1,
              PetscScalar beta = 0) const override {
@@ -78,8 +89,8 @@ class AijProduct : public Operator<PetscScalar, Space> {
 /// `remote_rows` see its new values; `rows()` does where they were not copied (`rows().copied()`). A new
 /// pattern needs a new object.
 ///
-/// Messages are PetscSF's, one a neighbour, through the host's memory. `remote_rows` is made by
-/// MatCreateSubMatrices on the host.
+/// A message goes to each neighbour that PetscSF finds, from the memory of `Space` where PETSc trusts MPI
+/// with that of a device (-use_gpu_aware_mpi), else through the host's.
 template <class Space>
 class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
  public:
@@ -96,6 +107,9 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
       parts = impl::parts_of(a);
     });
     m_numbers.assign(parts.numbers_of_others, parts.numbers_of_others + m_rows->foreign_columns());
+    m_remote_numbers =
+        prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
+                                 "prekond::petsc::remote_numbers");
     m_product.emplace(space, m_comm, m_layout, parts, m_numbers);
     m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers);
   }
@@ -113,9 +127,8 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     return column < num_rows() ? m_layout->rstart + column : m_numbers[column - num_rows()];
   }
   Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
-    std::vector<std::int64_t> numbers(num_cols());
-    for (std::int64_t c = 0; c < num_cols(); ++c) numbers[c] = global_number(c);
-    return impl::copied_to<Space>(space, numbers, "prekond::petsc::global_numbers");
+    return column_numbers<Space>(space, {num_global_rows(), m_layout->rstart, {}}, num_rows(),
+                                 m_remote_numbers);
   }
 
   const Operator<PetscScalar, Space>& product() const override { return *m_product; }
@@ -133,11 +146,8 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
                                              VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::remote_rows");
     const auto numbers = impl::checked_numbers<Space>(m_comm, m_layout, global);
-    if (impl::parts_of(m_a.get()).others) return impl::fetch_rows<Space>(space, m_a.get(), numbers);
-    RemoteRows<PetscScalar, Space> none;
-    none.row_ptrs =
-        allocate_zero<Vector<std::size_t, Space>>(space, "prekond::petsc::remote_rows::row_ptrs", 1);
-    return none;
+    return impl::fetch_rows<Space>(space, m_comm, m_layout, m_product->own(space, global_numbers(space)),
+                                   m_product->others(space, m_remote_numbers), numbers);
   }
 
   /// By MatTranspose, on the host.
@@ -220,6 +230,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   CommReducer<Space> m_reducer;
   std::optional<local_type> m_rows;
   std::vector<PetscInt> m_numbers;  ///< of the columns behind the rank's own
+  Vector<const std::int64_t, Space> m_remote_numbers;
   std::optional<impl::AijProduct<Space>> m_product;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
 };

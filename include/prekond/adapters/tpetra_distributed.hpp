@@ -41,6 +41,8 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
         },
         [](std::int64_t) { return std::string(); });
     m_remote = impl::map_of(remote, *m_a->getRowMap());
+    m_row_numbers = impl::row_numbers<Space>(*m_a->getRowMap());
+    m_remote_numbers = impl::copied_to<Space>(std::vector<std::int64_t>(remote.begin(), remote.end()));
     m_import = impl::make_import<Scalar, Node>(m_a->getRowMap(), m_remote);
   }
 
@@ -58,10 +60,8 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
     return map.getGlobalElement(
         static_cast<LocalOrdinal>(column < num_rows() ? column : column - num_rows()));
   }
-  Vector<const std::int64_t, Space> global_numbers(const Space& /*space*/) const override {
-    std::vector<std::int64_t> numbers(num_cols());
-    for (std::int64_t c = 0; c < num_cols(); ++c) numbers[c] = global_number(c);
-    return impl::copied_to<Space>(numbers);
+  Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
+    return column_numbers<Space>(space, m_row_numbers, num_rows(), m_remote_numbers);
   }
 
   const Operator<Scalar, Space>& product() const override { return m_product; }
@@ -80,9 +80,8 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
                                         VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::tpetra::remote_rows::before");
     const auto numbers = impl::checked_numbers<Space>(global, *m_a->getRowMap());
-    if (!m_sorted) m_sorted = impl::sorted_numbers<Space>(*m_a->getColMap(), m_a->getLocalNumRows());
-    return impl::fetch_rows<Scalar, Node>(space, impl::view_of<Scalar, Space>(m_a->getLocalMatrixDevice()),
-                                          *m_sorted, m_a->getRowMap(), numbers);
+    return impl::fetch_rows<Scalar, Node>(space, {own_rows(), global_numbers(space)}, m_a->getRowMap(),
+                                          numbers);
   }
 
   /// By Tpetra, whose transposer works on the host where its device is one.
@@ -160,8 +159,9 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
   CommReducer<Scalar, Space> m_reducer;
   std::optional<local_type> m_rows;
   Teuchos::RCP<const map_type> m_remote;
+  RowNumbers<Space> m_row_numbers;
+  Vector<const std::int64_t, Space> m_remote_numbers;
   std::unique_ptr<const VectorImport<Scalar, Space>> m_import;
-  mutable std::optional<impl::SortedNumbers<Space>> m_sorted;  ///< of the columns, where they were needed
 };
 
 }  // namespace prekond::tpetra

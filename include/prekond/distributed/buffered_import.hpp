@@ -105,7 +105,6 @@ class BufferedImport : public VectorImport<Scalar, Space> {
     m_shared_rows = on_device(space, rows);
     m_begins = on_device(space, begins);
     m_slots = on_device(space, slots);
-    space.fence("prekond::import::lists");
     make_room(space, 1);
   }
   BufferedImport(const BufferedImport&) = delete;
@@ -160,11 +159,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
 
   static Policy policy(const Space& space, std::size_t size) { return Policy(space, 0, size); }
   static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
-    const auto copy = allocate<Vector<int, Space>>(space, "prekond::import::list", list.size());
-    Kokkos::deep_copy(space, copy,
-                      Kokkos::View<const int*, Kokkos::LayoutLeft, Kokkos::HostSpace,
-                                   Kokkos::MemoryTraits<Kokkos::Unmanaged>>(list.data(), list.size()));
-    return copy;
+    return impl::copied_to(space, list, "prekond::import::list");
   }
 
   std::int64_t num_received() const { return static_cast<std::int64_t>(m_places.extent(0)); }

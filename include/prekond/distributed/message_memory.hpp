@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Memory for messages.
+/// Memory for messages, and what the host gives kernels.
 #include <prekond/core/views.hpp>
 
+#include <string>
 #include <type_traits>
+#include <vector>
 
 namespace prekond::impl {
 
@@ -23,5 +25,17 @@ struct MessageSpace {
 
 template <class T, class Space>
 using MessageVector = Kokkos::View<T*, Kokkos::LayoutLeft, typename MessageSpace<Space>::memory_space>;
+
+/// A copy of `x` where `Space` computes. Fences.
+template <class Space, class T>
+Vector<T, Space> copied_to(const Space& space, const std::vector<T>& x, const std::string& label) {
+  const auto copy = allocate<Vector<T, Space>>(space, label, x.size());
+  Kokkos::deep_copy(
+      space, copy,
+      Kokkos::View<const T*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+          x.data(), x.size()));
+  space.fence("prekond::copied_to");  // x may go away
+  return copy;
+}
 
 }  // namespace prekond::impl

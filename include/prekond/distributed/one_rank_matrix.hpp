@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/rows_by_number.hpp>
 
 #include <stdexcept>
 #include <string>
@@ -11,12 +12,6 @@
 namespace prekond {
 
 namespace impl {
-
-template <class Space>
-struct CountUp {
-  Vector<std::int64_t, Space> numbers;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const { numbers(i) = i; }
-};
 
 /// Without other ranks nothing is imported.
 template <class Scalar, class Space>
@@ -59,12 +54,7 @@ class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
   std::int64_t global_number(std::int64_t column) const override { return column; }
 
   Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
-    const auto numbers =
-        allocate<Vector<std::int64_t, Space>>(space, "prekond::one_rank_matrix::global_numbers", num_cols());
-    Kokkos::parallel_for("prekond::one_rank_matrix::count_up",
-                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, num_cols()),
-                         impl::CountUp<Space>{numbers});
-    return numbers;
+    return column_numbers<Space>(space, {num_rows(), 0, {}}, num_rows(), {});
   }
 
   const Operator<Scalar, Space>& product() const override { return *m_product; }

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "precond/distributed/number_sets.hpp"
+#include "distributed/number_sets.hpp"
 
 namespace prekond::impl::distributed {
 

@@ -4,18 +4,20 @@
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
 #include <prekond/adapters/impl/petsc_objects.hpp>
 #include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/neighbour_messages.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/row_exchange.hpp>
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
+
+PETSC_EXTERN PetscBool use_gpu_aware_mpi;  // that of PETSc's option; declared in a private header
 
 namespace prekond::petsc::impl {
 
@@ -44,98 +46,50 @@ std::vector<PetscInt> checked_numbers(MPI_Comm comm, PetscLayout rows,
   return numbers;
 }
 
-/// The type of k scalars in a row, for messages.
-class ScalarRow {
- public:
-  ScalarRow() = default;
-  ScalarRow(const ScalarRow&) = delete;
-  ScalarRow& operator=(const ScalarRow&) = delete;
-  ~ScalarRow() { forget(); }
-
-  MPI_Datatype of(std::size_t k) {
-    if (k == 1) return MPIU_SCALAR;
-    if (k != m_k) {
-      forget();
-      MPI_Type_contiguous(static_cast<int>(k), MPIU_SCALAR, &m_type);
-      MPI_Type_commit(&m_type);
-      m_k = k;
-    }
-    return m_type;
-  }
-
- private:
-  void forget() {
-    if (m_k > 0) MPI_Type_free(&m_type);
-    m_k = 0;
-  }
-  MPI_Datatype m_type = MPI_DATATYPE_NULL;
-  std::size_t m_k = 0;
+/// Which rows ranks want of each other. Slots are grouped by ranks.
+struct RowPlan {
+  Neighbours neighbours;
+  std::vector<int> sent_rows;        ///< the own row of each slot that is sent
+  std::vector<int> received_places;  ///< of each slot that is received, its place among the numbers
 };
 
-/// The messages of an import by a star forest between the buffers: its roots are the slots that ranks send,
-/// its leaves those that they receive, and a root has one leaf. Host memory only.
-class SfMessages : public Messages<PetscScalar> {
- public:
-  explicit SfMessages(OwnedSF sf) : m_sf(std::move(sf)) {}
-
-  void start(const PetscScalar* sent, PetscScalar* received, int k) override {
-    begin(sent, received, k);
-    check(PetscSFBcastWithMemTypeBegin(m_sf.get(), m_type, PETSC_MEMTYPE_HOST, sent, PETSC_MEMTYPE_HOST,
-                                       received, MPI_REPLACE));
-  }
-  void finish() override { check(PetscSFBcastEnd(m_sf.get(), m_type, m_from, m_to, MPI_REPLACE)); }
-
-  void start_reverse(const PetscScalar* received, PetscScalar* sent, int k) override {
-    begin(received, sent, k);
-    check(PetscSFReduceWithMemTypeBegin(m_sf.get(), m_type, PETSC_MEMTYPE_HOST, received, PETSC_MEMTYPE_HOST,
-                                        sent, MPI_REPLACE));
-  }
-  void finish_reverse() override { check(PetscSFReduceEnd(m_sf.get(), m_type, m_from, m_to, MPI_REPLACE)); }
-
- private:
-  void begin(const PetscScalar* from, PetscScalar* to, int k) {
-    m_from = from;
-    m_to = to;
-    m_type = m_scalar_row.of(static_cast<std::size_t>(k));
-  }
-
-  OwnedSF m_sf;
-  ScalarRow m_scalar_row;
-  MPI_Datatype m_type = MPI_DATATYPE_NULL;
-  const PetscScalar* m_from = nullptr;
-  PetscScalar* m_to = nullptr;
-};
-
-/// The rows that others want of this rank, those of one rank behind those of another.
-inline std::vector<int> rows_to_send(PetscSF by_row) {
+/// The numbers of the rows that this rank wants become a plan. Collective: PetscSF finds who has them.
+/// \pre checked_numbers
+inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
+  OwnedSF sf;  // a root is a row, a leaf a number that is wanted
+  check(PetscSFCreate(comm, sf.receive()));
+  check(PetscSFSetGraphLayout(sf.get(), rows, static_cast<PetscInt>(numbers.size()), nullptr,
+                              PETSC_OWN_POINTER, numbers.data()));
+  check(PetscSFSetUp(sf.get()));
+  const auto list = [](PetscMPIInt ranks, const PetscMPIInt* of, const PetscInt* begins,
+                       const PetscInt* slots, std::vector<Neighbour>& neighbours, std::vector<int>& all) {
+    for (PetscMPIInt i = 0; i < ranks; ++i)
+      if (begins[i + 1] > begins[i]) neighbours.push_back({of[i], begins[i + 1] - begins[i]});
+    if (ranks > 0) all.assign(slots + begins[0], slots + begins[ranks]);
+  };
+  RowPlan plan;
   PetscMPIInt ranks = 0;
-  const PetscInt *offsets = nullptr, *rows = nullptr;
-  check(PetscSFGetLeafRanks(by_row, &ranks, nullptr, &offsets, &rows));
-  return {rows, rows + (ranks > 0 ? offsets[ranks] : 0)};
+  const PetscMPIInt* of = nullptr;
+  const PetscInt *begins = nullptr, *slots = nullptr;
+  check(PetscSFGetLeafRanks(sf.get(), &ranks, &of, &begins, &slots));
+  list(ranks, of, begins, slots, plan.neighbours.to, plan.sent_rows);
+  check(PetscSFGetRootRanks(sf.get(), &ranks, &of, &begins, &slots, nullptr));
+  list(ranks, of, begins, slots, plan.neighbours.from, plan.received_places);
+  return plan;
 }
 
-/// Where each number's entry stands in its rank's buffer. Collective: one message a neighbour. (nvcc 13.0
-/// takes no std::vector of a type like PetscSFNode, a struct whose only name is a typedef.)
-inline std::unique_ptr<PetscSFNode[]> sources_in_buffers(MPI_Comm comm, PetscSF by_row) {
-  PetscMPIInt num_owners = 0, num_askers = 0, tag = 0;
-  const PetscMPIInt *owners = nullptr, *askers = nullptr;
-  const PetscInt *asked = nullptr, *places = nullptr, *given = nullptr;
-  check(PetscSFGetRootRanks(by_row, &num_owners, &owners, &asked, &places, nullptr));
-  check(PetscSFGetLeafRanks(by_row, &num_askers, &askers, &given, nullptr));
-  MPI_Comm inner = MPI_COMM_NULL;  // PETSc's copy of comm, for which a tag is unused
-  check(PetscCommDuplicate(comm, &inner, &tag));
-  std::vector<PetscInt> first(num_owners);  // in the owner's buffer
-  std::vector<MPI_Request> requests(num_owners + num_askers);
-  for (int i = 0; i < num_owners; ++i) MPI_Irecv(&first[i], 1, MPIU_INT, owners[i], tag, inner, &requests[i]);
-  for (int i = 0; i < num_askers; ++i)
-    MPI_Isend(&given[i], 1, MPIU_INT, askers[i], tag, inner, &requests[num_owners + i]);
-  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
-  check(PetscCommDestroy(&inner));
-  auto sources = std::make_unique<PetscSFNode[]>(num_owners > 0 ? asked[num_owners] : 0);
-  for (int i = 0; i < num_owners; ++i)
-    for (PetscInt k = asked[i]; k < asked[i + 1]; ++k)
-      sources[places[k]] = PetscSFNode{owners[i], first[i] + k - asked[i]};
-  return sources;
+/// PETSc's copy of the communicator, with a tag for these messages alone. MPI is trusted with device memory
+/// where PETSc trusts it (-use_gpu_aware_mpi) and has a device itself, because it has tried it then.
+/// Collective.
+template <class Space>
+mpi::MessageComm message_comm(MPI_Comm comm) {
+  mpi::MessageComm result;
+  check(PetscCommDuplicate(comm, &result.comm, &result.tag));
+  result.owner = std::shared_ptr<const void>(
+      nullptr, [inner = result.comm](const void*) mutable { static_cast<void>(PetscCommDestroy(&inner)); });
+  if constexpr (!is_host_space<Space>)
+    result.takes_device_memory = use_gpu_aware_mpi == PETSC_TRUE && device_of_petsc().has_value();
+  return result;
 }
 
 /// Brings the entries of the rows `numbers`, in that order. Collective. \pre checked_numbers
@@ -143,66 +97,28 @@ template <class Space>
 std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& space, MPI_Comm comm,
                                                                 PetscLayout rows,
                                                                 const std::vector<PetscInt>& numbers) {
-  OwnedSF by_row, by_slot;
-  check(PetscSFCreate(comm, by_row.receive()));
-  check(PetscSFSetGraphLayout(by_row.get(), rows, static_cast<PetscInt>(numbers.size()), nullptr,
-                              PETSC_OWN_POINTER, numbers.data()));
-  check(PetscSFSetUp(by_row.get()));
-  const std::vector<int> sent = rows_to_send(by_row.get());
-  const auto sources = sources_in_buffers(comm, by_row.get());
-  check(PetscSFCreate(comm, by_slot.receive()));
-  check(PetscSFSetGraph(by_slot.get(), static_cast<PetscInt>(sent.size()),
-                        static_cast<PetscInt>(numbers.size()), nullptr, PETSC_OWN_POINTER, sources.get(),
-                        PETSC_COPY_VALUES));
-  check(PetscSFSetUp(by_slot.get()));
-  std::vector<int> received(numbers.size());  // the leaves are in the order of the numbers
-  std::iota(received.begin(), received.end(), 0);
+  RowPlan plan = plan_of(comm, rows, numbers);
   return std::make_unique<BufferedImport<PetscScalar, Space>>(
-      space, rows->n, sent, received, std::make_unique<SfMessages>(std::move(by_slot)));
+      space, rows->n, plan.sent_rows, plan.received_places,
+      std::make_unique<mpi::NeighbourMessages<PetscScalar>>(message_comm<Space>(comm),
+                                                            std::move(plan.neighbours)));
 }
 
-/// The rows of `a` whose numbers this rank gives. Collective: MatCreateSubMatrices, which works on the host.
-/// \pre checked_numbers; a is a MATMPIAIJ
+/// The rows of this rank's, in `own` and `others`, whose numbers the ranks give, in that order. Collective.
+/// \pre checked_numbers
 template <class Space>
-RemoteRows<PetscScalar, Space> fetch_rows(const Space& space, Mat a, const std::vector<PetscInt>& numbers) {
-  std::vector<PetscInt> order(numbers.size());  // PETSc's rows ascend
-  std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](PetscInt i, PetscInt j) { return numbers[i] < numbers[j]; });
-  std::vector<PetscInt> ascending(numbers.size()), place(numbers.size());
-  for (std::size_t k = 0; k < order.size(); ++k) {
-    ascending[k] = numbers[order[k]];
-    place[order[k]] = static_cast<PetscInt>(k);
-  }
-  PetscInt all = 0;
-  check(MatGetSize(a, nullptr, &all));
-  OwnedIS rows, cols;
-  check(ISCreateGeneral(PETSC_COMM_SELF, static_cast<PetscInt>(ascending.size()), ascending.data(),
-                        PETSC_USE_POINTER, rows.receive()));
-  check(ISCreateStride(PETSC_COMM_SELF, all, 0, 1, cols.receive()));
-  const IS row_set = rows.get(), col_set = cols.get();
-  Mat* fetched = nullptr;
-  check(MatCreateSubMatrices(a, 1, &row_set, &col_set, MAT_INITIAL_MATRIX, &fetched));
-
-  std::vector<std::size_t> row_ptrs(1, 0);
-  std::vector<std::int64_t> col_idxs;
-  std::vector<PetscScalar> values;
-  for (const PetscInt k : place) {
-    PetscInt length = 0;
-    const PetscInt* row_cols = nullptr;
-    const PetscScalar* entries = nullptr;
-    check(MatGetRow(fetched[0], k, &length, &row_cols, &entries));
-    std::vector<std::pair<PetscInt, PetscScalar>> row(length);
-    for (PetscInt j = 0; j < length; ++j) row[j] = {row_cols[j], entries[j]};
-    check(MatRestoreRow(fetched[0], k, &length, &row_cols, &entries));
-    std::sort(row.begin(), row.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
-    for (const auto& [col, value] : row) col_idxs.push_back(col), values.push_back(value);
-    row_ptrs.push_back(col_idxs.size());
-  }
-  check(MatDestroySubMatrices(1, &fetched));
-  return {static_cast<std::int64_t>(numbers.size()),
-          copied_to<Space>(space, row_ptrs, "prekond::petsc::remote_rows::row_ptrs"),
-          copied_to<Space>(space, col_idxs, "prekond::petsc::remote_rows::col_idxs"),
-          copied_to<Space>(space, values, "prekond::petsc::remote_rows::values")};
+RemoteRows<PetscScalar, Space> fetch_rows(const Space& space, MPI_Comm comm, PetscLayout rows,
+                                          const NumberedRows<PetscScalar, Space>& own,
+                                          const NumberedRows<PetscScalar, Space>& others,
+                                          const std::vector<PetscInt>& numbers) {
+  const RowPlan plan = plan_of(comm, rows, numbers);
+  const auto sent_rows =
+      prekond::impl::copied_to(space, plan.sent_rows, "prekond::petsc::remote_rows::sent_rows");
+  return exchange_rows<PetscScalar, Space>(
+      space, plan.neighbours, rows_by_number<PetscScalar, Space>(space, sent_rows, own, others),
+      plan.received_places, [inner = message_comm<Space>(comm)]<class T>(T, const Neighbours& neighbours) {
+        return std::make_unique<mpi::NeighbourMessages<T>>(inner, neighbours);
+      });
 }
 
 }  // namespace prekond::petsc::impl

@@ -128,14 +128,5 @@ Vector<const T, Space> reached(const Space& space, const T* data, std::size_t n,
   return copy;
 }
 
-/// A copy of `x` where `Space` computes.
-template <class Space, class T>
-Vector<T, Space> copied_to(const Space& space, const std::vector<T>& x, const std::string& label) {
-  const auto copy = allocate<Vector<T, Space>>(space, label, x.size());
-  Kokkos::deep_copy(space, copy, HostArray<T>(x.data(), x.size()));
-  space.fence("prekond::petsc::copied_to");  // x may go away
-  return copy;
-}
-
 }  // namespace impl
 }  // namespace prekond::petsc

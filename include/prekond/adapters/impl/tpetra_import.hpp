@@ -6,11 +6,14 @@
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
+#include <prekond/distributed/row_exchange.hpp>
 
 #include <Teuchos_Comm.hpp>
 #ifdef HAVE_TEUCHOS_MPI
 #include <Teuchos_DefaultMpiComm.hpp>
+#include <prekond/adapters/neighbour_messages.hpp>
 #endif
+#include <Tpetra_Details_Behavior.hpp>
 #include <Tpetra_Distributor.hpp>
 #include <Tpetra_Import.hpp>
 
@@ -66,15 +69,6 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   return numbers;
 }
 
-/// A rank that messages go to or come from, and the slots of one.
-struct Neighbour {
-  int rank;
-  std::int64_t slots;
-};
-struct Neighbours {
-  std::vector<Neighbour> to, from;
-};
-
 /// Who sends how much to whom by an Import's plan.
 template <class Import>
 Neighbours neighbours_of(const Import& import) {
@@ -91,84 +85,29 @@ Neighbours neighbours_of(const Import& import) {
 using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
 
 #ifdef HAVE_TEUCHOS_MPI
-/// Messages between neighbours: MPI's own, none of which waits before `finish`. (In the reverse direction
-/// those of an Import copy the entries one by one: 1.2 of 4.0 ms of an iteration with fsai, elasticity3d:30
-/// on 2 ranks.) Host memory only: what MPI does with device buffers is not relied on.
 template <class Scalar>
-class NeighbourMessages : public Messages<Scalar> {
- public:
-  /// `comm` is for these messages alone. A message has at most `most_slots`; more are sent as several.
-  NeighbourMessages(const Comm& comm, Neighbours neighbours, std::int64_t most_slots = 1 << 30)
-      : m_comm(comm), m_neighbours(std::move(neighbours)), m_most_slots(most_slots) {
-    if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(m_comm.get()))
-      m_raw = *mpi->getRawMpiComm();
-  }
+using NeighbourMessages = mpi::NeighbourMessages<Scalar>;
+using MessageComm = mpi::MessageComm;
 
-  ~NeighbourMessages() override { forget_type(); }
-  NeighbourMessages(const NeighbourMessages&) = delete;
-  NeighbourMessages& operator=(const NeighbourMessages&) = delete;
-
-  void start(const Scalar* sent, Scalar* received, int k) override {
-    post(m_neighbours.to, sent, m_neighbours.from, received, k);
-  }
-  void finish() override { wait(); }
-  void start_reverse(const Scalar* received, Scalar* sent, int k) override {
-    post(m_neighbours.from, received, m_neighbours.to, sent, k);
-  }
-  void finish_reverse() override { wait(); }
-
- private:
-  void post(const std::vector<Neighbour>& to, const Scalar* out, const std::vector<Neighbour>& from,
-            Scalar* in, int k) {
-    if (k != m_k) make_type(k);
-    for_each_message(from, [&](int rank, int slots) {
-      check(MPI_Irecv(in, slots, m_type, rank, 0, m_raw, &m_requests.emplace_back()));
-      in += std::size_t(slots) * k;
-    });
-    for_each_message(to, [&](int rank, int slots) {
-      check(MPI_Isend(out, slots, m_type, rank, 0, m_raw, &m_requests.emplace_back()));
-      out += std::size_t(slots) * k;
-    });
-  }
-  template <class Work>
-  void for_each_message(const std::vector<Neighbour>& neighbours, const Work& work) const {
-    for (const Neighbour& other : neighbours)
-      for (std::int64_t begin = 0; begin < other.slots; begin += m_most_slots)
-        work(other.rank, static_cast<int>(std::min(m_most_slots, other.slots - begin)));
-  }
-  void make_type(int k) {
-    forget_type();
-    check(MPI_Type_contiguous(static_cast<int>(sizeof(Scalar)) * k, MPI_BYTE, &m_type));
-    check(MPI_Type_commit(&m_type));
-    m_k = k;
-  }
-  void forget_type() {
-    if (m_k > 0) MPI_Type_free(&m_type);
-    m_k = 0;
-  }
-  static void check(int code) {
-    if (code != MPI_SUCCESS)
-      throw std::runtime_error("MPI could not exchange entries: error " + std::to_string(code));
-  }
-  void wait() {
-    check(MPI_Waitall(static_cast<int>(m_requests.size()), m_requests.data(), MPI_STATUSES_IGNORE));
-    m_requests.clear();
-  }
-
-  Comm m_comm;
-  Neighbours m_neighbours;
-  std::int64_t m_most_slots;
-  MPI_Comm m_raw = MPI_COMM_NULL;
-  MPI_Datatype m_type = MPI_DATATYPE_NULL;  ///< of a slot of m_k numbers
-  int m_k = 0;
-  std::vector<MPI_Request> m_requests;
-};
+/// A communicator for messages alone. Collective.
+inline MessageComm message_comm(const Teuchos::Comm<int>& comm) {
+  const auto kept = std::make_shared<const Comm>(comm.duplicate());
+  MessageComm result{kept};
+  if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(kept->get()))
+    result.comm = *mpi->getRawMpiComm();
+  result.takes_device_memory = Tpetra::Details::Behavior::assumeMpiIsGPUAware();
+  return result;
+}
 #else
 /// Without MPI there is one rank.
+struct MessageComm {};
+inline MessageComm message_comm(const Teuchos::Comm<int>&) {
+  return {};
+}
 template <class Scalar>
 class NeighbourMessages : public Messages<Scalar> {
  public:
-  NeighbourMessages(const Comm&, const Neighbours&, std::int64_t = 0) {}
+  NeighbourMessages(const MessageComm&, const Neighbours&) {}
   void start(const Scalar*, Scalar*, int) override {}
   void finish() override {}
   void start_reverse(const Scalar*, Scalar*, int) override {}
@@ -191,7 +130,7 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
   return std::make_unique<BufferedImport<Scalar, Space>>(
       Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import.getExportLIDs()),
       to_ints(import.getRemoteLIDs()),
-      std::make_unique<NeighbourMessages<Scalar>>(rows->getComm()->duplicate(), neighbours_of(import)));
+      std::make_unique<NeighbourMessages<Scalar>>(message_comm(*rows->getComm()), neighbours_of(import)));
 }
 
 }  // namespace prekond::tpetra::impl

@@ -17,28 +17,69 @@ using NumbersView = VectorView<const std::int64_t, Space>;
 template <class Space>
 using FlatPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
+/// How many members of a sorted vector are less than `number`: where the first one that is not stands.
+template <class Space>
+KOKKOS_FUNCTION std::int64_t count_less(const NumbersView<Space>& sorted, std::int64_t number) {
+  std::int64_t begin = 0, end = static_cast<std::int64_t>(sorted.extent(0));
+  while (begin < end) {
+    const std::int64_t middle = begin + (end - begin) / 2;
+    if (sorted(middle) < number)
+      begin = middle + 1;
+    else
+      end = middle;
+  }
+  return begin;
+}
+
 /// Where a number stands in a sorted vector; -1: it does not. Looks first where it stands if there are no
 /// gaps before it.
 template <class Space>
 struct FindNumber {
   NumbersView<Space> sorted;
   KOKKOS_FUNCTION int operator()(std::int64_t number) const {
-    std::int64_t begin = 0, end = static_cast<std::int64_t>(sorted.extent(0));
-    if (end == 0 || number < sorted(0)) return -1;
+    const std::int64_t size = static_cast<std::int64_t>(sorted.extent(0));
+    if (size == 0 || number < sorted(0)) return -1;
     const std::int64_t without_gaps = number - sorted(0);
-    if (without_gaps < end && sorted(without_gaps) == number) return static_cast<int>(without_gaps);
-    while (begin < end) {
-      const std::int64_t middle = begin + (end - begin) / 2;
-      if (sorted(middle) < number)
-        begin = middle + 1;
-      else
-        end = middle;
-    }
-    return begin < static_cast<std::int64_t>(sorted.extent(0)) && sorted(begin) == number
-               ? static_cast<int>(begin)
-               : -1;
+    if (without_gaps < size && sorted(without_gaps) == number) return static_cast<int>(without_gaps);
+    const std::int64_t place = count_less<Space>(sorted, number);
+    return place < size && sorted(place) == number ? static_cast<int>(place) : -1;
   }
 };
+
+template <class Space>
+struct FindPlaces {
+  NumbersView<Space> numbers;
+  FindNumber<Space> find;
+  VectorView<int, Space> places;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { places(k) = find(numbers(k)); }
+};
+
+/// The place of each of `numbers` in `sorted`; -1: it is not there.
+template <class Space>
+Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers,
+                             const NumbersView<Space>& sorted) {
+  const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::places", numbers.extent(0));
+  Kokkos::parallel_for("prekond::distributed::find_places", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+                       FindPlaces<Space>{numbers, {sorted}, places});
+  return places;
+}
+
+template <class Space>
+struct CountDescents {
+  NumbersView<Space> list;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    if (k > 0 && list(k - 1) > list(k)) ++count;
+  }
+};
+
+/// Sorts the list in place. A sorted one costs one reading. Fences.
+template <class Space>
+void sort_numbers(const Space& space, const Numbers<Space>& list) {
+  std::int64_t descents = 0;
+  Kokkos::parallel_reduce("prekond::distributed::count_descents", FlatPolicy<Space>(space, 0, list.extent(0)),
+                          CountDescents<Space>{list}, descents);
+  if (descents > 0) Kokkos::sort(space, list);
+}
 
 /// Those that `known` has not.
 template <class Space>
@@ -84,21 +125,33 @@ Numbers<Space> new_numbers(const Space& space, const NumbersView<Space>& list,
   const auto unknown = taken(space, list.extent(0), [&](const Numbers<Space>& result) {
     return TakeUnknown<Space>{list, {known}, result};
   });
-  if (unknown.extent(0) == 0) return {};
-  Kokkos::sort(space, unknown);
+  sort_numbers(space, unknown);
   return taken(space, unknown.extent(0), [&](const Numbers<Space>& result) {
     return TakeFirst<Space>{unknown, result};
   });
 }
 
-/// The members of both, sorted. \pre they have none in common
+/// Each of `list` behind those of both lists that are less.
+template <class Space>
+struct MergeNumbers {
+  NumbersView<Space> list, other;
+  VectorView<std::int64_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    result(k + count_less<Space>(other, list(k))) = list(k);
+  }
+};
+
+/// The members of both, sorted. \pre both are, and they have none in common
 template <class Space>
 Numbers<Space> united(const Space& space, const NumbersView<Space>& a, const NumbersView<Space>& b) {
   const auto all =
       allocate<Numbers<Space>>(space, "prekond::distributed::numbers", a.extent(0) + b.extent(0));
-  Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(std::size_t(0), a.extent(0))), a);
-  Kokkos::deep_copy(space, Kokkos::subview(all, std::make_pair(a.extent(0), all.extent(0))), b);
-  if (all.extent(0) > 0) Kokkos::sort(space, all);
+  const auto merge = [&](const NumbersView<Space>& list, const NumbersView<Space>& other) {
+    Kokkos::parallel_for("prekond::distributed::merge_numbers", FlatPolicy<Space>(space, 0, list.extent(0)),
+                         MergeNumbers<Space>{list, other, all});
+  };
+  merge(a, b);
+  merge(b, a);
   return all;
 }
 

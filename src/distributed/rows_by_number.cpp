@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/distributed/rows_by_number.hpp>
+#include <prekond/matrix/csr_graph.hpp>
+#include <prekond/matrix/sort_rows.hpp>
+
+#include "distributed/number_sets.hpp"
+#include "instantiate.hpp"
+
+namespace prekond {
+
+using impl::distributed::FlatPolicy;
+using impl::distributed::NumbersView;
+
+namespace {
+
+template <class Space>
+struct NumberColumn {
+  RowNumbers<Space> own;
+  std::int64_t num_rows;
+  NumbersView<Space> remote;
+  VectorView<std::int64_t, Space> result;
+  KOKKOS_FUNCTION void operator()(std::int64_t c) const {
+    result(c) = c < num_rows ? own(c) : remote(c - num_rows);
+  }
+};
+
+/// Row r is row list(r) of the matrix with these row pointers.
+template <class Space>
+struct ListedRows {
+  VectorView<const int, Space> list;
+  VectorView<const std::size_t, Space> row_ptrs;
+  KOKKOS_FUNCTION std::size_t begin(std::int64_t r) const { return row_ptrs(list(r)); }
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t r) const {  ///< its length
+    return row_ptrs(list(r) + 1) - row_ptrs(list(r));
+  }
+};
+
+/// The listed rows of `a` with those of `other`, the columns by their numbers.
+template <class Scalar, class Space>
+struct JoinedRows {
+  VectorView<const int, Space> list;
+  NumberedRows<Scalar, Space> a, other;
+  bool has_other;
+  KOKKOS_FUNCTION static std::size_t length(const CsrView<Scalar, Space>& rows, int i) {
+    return rows.row_ptrs(i + 1) - rows.row_ptrs(i);
+  }
+  KOKKOS_FUNCTION std::size_t operator()(std::int64_t r) const {  ///< a row's length
+    return length(a.rows, list(r)) + (has_other ? length(other.rows, list(r)) : 0);
+  }
+};
+
+template <class Scalar, class Space>
+struct CopyJoinedRow {
+  JoinedRows<Scalar, Space> from;
+  RemoteRows<Scalar, Space> to;
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    const std::size_t k = copy(from.a, from.list(r), to.row_ptrs(r));
+    if (from.has_other) copy(from.other, from.list(r), k);
+  }
+
+ private:
+  KOKKOS_FUNCTION std::size_t copy(const NumberedRows<Scalar, Space>& part, int i, std::size_t k) const {
+    for (std::size_t at = part.rows.row_ptrs(i); at < part.rows.row_ptrs(i + 1); ++at, ++k) {
+      to.col_idxs(k) = part.numbers(part.rows.col_idxs(at));
+      to.values(k) = part.rows.values(at);
+    }
+    return k;
+  }
+};
+
+template <class Scalar, class Space>
+struct CopyListedRow {
+  ListedRows<Space> rows;
+  RemoteRows<Scalar, Space> from, to;
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    std::size_t at = rows.begin(r);
+    for (std::size_t k = to.row_ptrs(r); k < to.row_ptrs(r + 1); ++k, ++at) {
+      to.col_idxs(k) = from.col_idxs(at);
+      to.values(k) = from.values(at);
+    }
+  }
+};
+
+/// Numbers by their places in a sorted list.
+template <class Space>
+struct NumberPlaces {
+  VectorView<const int, Space> places;
+  NumbersView<Space> sorted;
+  VectorView<std::int64_t, Space> numbers;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { numbers(k) = sorted(places(k)); }
+};
+
+/// Room for rows of these lengths.
+template <class Scalar, class Space, class RowLength>
+RemoteRows<Scalar, Space> room_for(const Space& space, std::int64_t num_rows, const RowLength& row_length) {
+  const auto [row_ptrs, nnz] = impl::scan_row_lengths(space, "prekond::remote_rows", num_rows, row_length);
+  return {num_rows, row_ptrs,
+          allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::col_idxs", nnz),
+          allocate<Vector<Scalar, Space>>(space, "prekond::remote_rows::values", nnz)};
+}
+
+}  // namespace
+
+template <class Space>
+Vector<std::int64_t, Space> column_numbers(const Space& space, const RowNumbers<Space>& own,
+                                           std::int64_t num_rows,
+                                           VectorView<const std::int64_t, Space> remote) {
+  const auto num_cols = static_cast<std::size_t>(num_rows) + remote.extent(0);
+  const auto numbers = allocate<Vector<std::int64_t, Space>>(space, "prekond::column_numbers", num_cols);
+  Kokkos::parallel_for("prekond::column_numbers", FlatPolicy<Space>(space, 0, num_cols),
+                       NumberColumn<Space>{own, num_rows, remote, numbers});
+  return numbers;
+}
+
+template <class Scalar, class Space>
+RemoteRows<Scalar, Space> rows_by_number(const Space& space, VectorView<const int, Space> list,
+                                         const NumberedRows<Scalar, Space>& a,
+                                         const NumberedRows<Scalar, Space>& other) {
+  const JoinedRows<Scalar, Space> joined{list, a, other, other.rows.num_rows > 0};
+  const auto result = room_for<Scalar, Space>(space, static_cast<std::int64_t>(list.extent(0)), joined);
+  Kokkos::parallel_for("prekond::rows_by_number::copy", FlatPolicy<Space>(space, 0, result.num_rows),
+                       CopyJoinedRow<Scalar, Space>{joined, result});
+  // The rows are sorted by the places of their numbers among all that are there, which fit into an int.
+  const auto all = impl::distributed::new_numbers<Space>(space, result.col_idxs, {});
+  const auto places = impl::distributed::places_of<Space>(space, result.col_idxs, all);
+  sort_rows(space, CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>(
+                       result.num_rows, static_cast<std::int64_t>(all.extent(0)), result.row_ptrs, places,
+                       result.values));
+  Kokkos::parallel_for("prekond::rows_by_number::number", FlatPolicy<Space>(space, 0, places.extent(0)),
+                       NumberPlaces<Space>{places, all, result.col_idxs});
+  space.fence("prekond::rows_by_number");  // the places go away
+  return result;
+}
+
+template <class Scalar, class Space>
+RemoteRows<Scalar, Space> reordered_rows(const Space& space, const RemoteRows<Scalar, Space>& rows,
+                                         VectorView<const int, Space> slots) {
+  const ListedRows<Space> listed{slots, rows.row_ptrs};
+  const auto result = room_for<Scalar, Space>(space, static_cast<std::int64_t>(slots.extent(0)), listed);
+  Kokkos::parallel_for("prekond::reordered_rows", FlatPolicy<Space>(space, 0, result.num_rows),
+                       CopyListedRow<Scalar, Space>{listed, rows, result});
+  space.fence("prekond::reordered_rows");  // `rows` may go away
+  return result;
+}
+
+#define PREKOND_COLUMN_NUMBERS(Space)                                                                       \
+  template Vector<std::int64_t, Space> column_numbers(const Space&, const RowNumbers<Space>&, std::int64_t, \
+                                                      VectorView<const std::int64_t, Space>);
+PREKOND_INSTANTIATE_SPACES(PREKOND_COLUMN_NUMBERS)
+
+#define PREKOND_ROWS_BY_NUMBER(Scalar, Space)                                                       \
+  template RemoteRows<Scalar, Space> rows_by_number(const Space&, VectorView<const int, Space>,     \
+                                                    const NumberedRows<Scalar, Space>&,             \
+                                                    const NumberedRows<Scalar, Space>&);            \
+  template RemoteRows<Scalar, Space> reordered_rows(const Space&, const RemoteRows<Scalar, Space>&, \
+                                                    VectorView<const int, Space>);
+PREKOND_INSTANTIATE(PREKOND_ROWS_BY_NUMBER)
+
+}  // namespace prekond
