@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/stretched3d.hpp>
 
 #include "instantiate.hpp"
 #include "matrix/generators/common.hpp"
@@ -68,6 +69,8 @@ std::vector<Generator<Scalar, Space>> all_generators() {
       entry("irregular3d",
             "random matrix on SIZE^3 nodes with given mean and longest row, diagonally dominant",
             irregular3d<Scalar, Space>),
+      entry("stretched3d", "7-point Laplacian on SIZE^3 cells, each RATIO times as wide as the one before",
+            stretched3d<Scalar, Space>),
   };
 }
 

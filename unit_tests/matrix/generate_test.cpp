@@ -12,6 +12,8 @@
 #include <complex>
 #include <map>
 #include <set>
+#include <string>
+#include <tuple>
 
 #ifdef KOKKOS_ENABLE_OPENMP
 #include <omp.h>
@@ -97,6 +99,43 @@ TYPED_TEST(Generate, Stencils) {
       make<TypeParam>("anisotropic2d:4,epsilon=0.25") ==
       sparse(stencil_reference(4, 4, 1, 2.5, [](int dx, int, int) { return dx != 0 ? -1.0 : -0.25; })));
   EXPECT_EQ(make<TypeParam>("anisotropic2d:4")(5, 9), -1e-3);
+}
+
+/// By the faces: each adds its coupling to both of its cells, or to the one inside.
+std::vector<std::vector<double>> stretched_reference(int n, double ratio) {
+  const auto width = [&](int k) { return std::pow(ratio, k); };
+  std::vector<std::vector<double>> a(n * n * n, std::vector<double>(n * n * n, 0.0));
+  for (int v = 0; v < n; ++v)
+    for (int u = 0; u < n; ++u)
+      for (int face = 0; face <= n; ++face)
+        for (int d = 0; d < 3; ++d) {
+          const auto row = [&](int along) {
+            const int x[3] = {d == 0 ? along : u, d == 1 ? along : (d == 0 ? u : v), d == 2 ? along : v};
+            return x[0] + n * (x[1] + n * x[2]);
+          };
+          const double before = face > 0 ? width(face - 1) / 2 : 0, after = face < n ? width(face) / 2 : 0;
+          const double coupling = width(u) * width(v) / (before + after);
+          if (face > 0) a[row(face - 1)][row(face - 1)] += coupling;
+          if (face < n) a[row(face)][row(face)] += coupling;
+          if (face > 0 && face < n) a[row(face - 1)][row(face)] = a[row(face)][row(face - 1)] = -coupling;
+        }
+  return a;
+}
+
+TYPED_TEST(Generate, StretchedGridByItsFaces) {
+  for (const auto& [spec, n, ratio] :
+       {std::tuple("stretched3d:4,ratio=1.5", 4, 1.5), std::tuple("stretched3d:5", 5, 1.1),
+        std::tuple("stretched3d:1", 1, 1.1), std::tuple("stretched3d:3,ratio=1", 3, 1.0)}) {
+    const auto a = make<TypeParam>(spec);
+    const auto reference = sparse(stretched_reference(n, ratio));
+    ASSERT_EQ(a.row_ptrs, reference.row_ptrs) << spec;
+    ASSERT_EQ(a.col_idxs, reference.col_idxs) << spec;
+    for (std::size_t k = 0; k < a.nnz(); ++k)
+      EXPECT_NEAR(a.values[k], reference.values[k], 1e-14 * std::abs(reference.values[k])) << spec;
+    for (std::int64_t i = 0; i < a.num_rows; ++i)
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k)
+        EXPECT_EQ(a.values[k], a(a.col_idxs[k], i)) << spec << " is symmetric to the last bit";
+  }
 }
 
 TYPED_TEST(Generate, ConvectionDiffusionIsUpwind) {
@@ -411,6 +450,7 @@ const char* const all_specs[] = {"poisson2d:19",
                                  "irregular3d:9,longest=60,lonely=0.1,unknowns=2,skew=0.5",
                                  "elasticity3d:8",
                                  "circuit:50",
+                                 "stretched3d:9,ratio=1.37",
                                  "convection_diffusion3d:9"};
 
 TYPED_TEST(Generate, SameBitsAgainAndOnEverySpace) {
@@ -458,9 +498,9 @@ TEST(GeneratorList, HasNamesAndDefaults) {
       EXPECT_EQ(to_string(info.options.values().at("contrast")), "1000");
     }
   }
-  EXPECT_EQ(names,
-            (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d", "tridiagonal",
-                                   "convection_diffusion3d", "elasticity3d", "circuit", "irregular3d"}));
+  EXPECT_EQ(names, (std::set<std::string>{"magnetic3d", "poisson2d", "poisson3d", "anisotropic2d",
+                                          "tridiagonal", "convection_diffusion3d", "elasticity3d", "circuit",
+                                          "irregular3d", "stretched3d"}));
 }
 
 std::string refusal(const std::string& spec) {
@@ -519,6 +559,9 @@ TEST(GeneratorErrors, Options) {
   EXPECT_EQ(refusal("elasticity3d:4,seed=x"), "option 'seed' takes a whole number, not 'x'");
   EXPECT_EQ(refusal("anisotropic2d:4,epsilon=-1"),
             "option 'epsilon' = -1 is out of its range 1e-12 .. 1e+12");
+  EXPECT_EQ(
+      refusal("stretched3d:400,ratio=2"),
+      "generator 'stretched3d': ratio^(SIZE - 1) is 2.000000^399, more than 1e100: take a smaller ratio");
   EXPECT_EQ(refusal("circuit:4,hubs=1001"), "option 'hubs' = 1001 is out of its range 0 .. 1000");
 }
 
