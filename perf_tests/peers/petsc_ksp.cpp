@@ -52,7 +52,8 @@ std::vector<Method> all_methods() {
       {"prekond adaptive_fsai", ours + "adaptive_fsai"},
       {"prekond adaptive_fsai, all levels", ours + "adaptive_fsai -pc_prekond_rank_overlap 1000"},
       {"prekond adaptive_fsai, own rows", ours + "adaptive_fsai -pc_prekond_rank_overlap 0"},
-      {"prekond ic0", ours + "ic0"}};
+      {"prekond ic0", ours + "ic0"},
+      {"prekond amg", ours + "amg"}};
   if (PetscDefined(HAVE_HYPRE))
     methods.insert(methods.begin() + 4, {"hypre boomeramg", "-pc_type hypre -pc_hypre_type boomeramg"});
   return methods;
