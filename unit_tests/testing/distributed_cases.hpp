@@ -275,13 +275,15 @@ void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView
   expect_import<Space>(a.column_import(), own, {numbers.begin() + a.num_rows(), numbers.end()});
   expect_product<Space>(a, whole, own);
 
-  // All rows of other ranks, the last first; some of them; none on some ranks.
+  // All rows of other ranks, the last first; some of them; none on some ranks; of each rank its own choice.
   const std::set<std::int64_t> mine(own.begin(), own.end());
-  std::vector<std::int64_t> others, some;
+  std::vector<std::int64_t> others, some, choice;
   for (std::int64_t i = whole.num_rows - 1; i >= 0; --i)
     if (!mine.contains(i)) others.push_back(i);
   for (std::size_t k = 0; k < others.size(); k += 3) some.push_back(others[k]);
-  for (const auto& remote : {others, rank % 2 == 0 ? some : std::vector<std::int64_t>{}}) {
+  for (std::size_t k = 0; k < others.size(); ++k)
+    if (k % (static_cast<std::size_t>(rank) + 1) == 0) choice.push_back(others[k]);
+  for (const auto& remote : {others, rank % 2 == 0 ? some : std::vector<std::int64_t>{}, choice}) {
     expect_remote_rows<Space>(a, whole, remote);
     const auto import = a.make_import(Space(), to_device<Space>(remote));
     expect_import<Space>(*import, own, remote);
