@@ -20,6 +20,9 @@ template <class Scalar, class Space>
 class Application;
 }  // namespace impl::distributed
 
+template <class Scalar, class Space>
+class OverRanks;
+
 /// A rank's part of a sparse matrix: its rows in its own columns and in those of other ranks, whose global
 /// numbers are given.
 template <class Scalar, class Space>
@@ -37,7 +40,8 @@ struct DistributedOptions {
     visit("rank_overlap", rank_overlap, -1, 1000000,
           "on several ranks: levels of other ranks' rows that a rank's setup reads. -1: of fsai, "
           "nonsymmetric_fsai, spai and isai as many as they need to be what one rank finds, of adaptive_fsai "
-          "at most 2, of other methods none; 0: none, block Jacobi over the ranks; more: of adaptive_fsai up "
+          "at most 2, of other methods none, and polynomials are those of the whole matrix; 0: none, block "
+          "Jacobi over the ranks; more: of adaptive_fsai up "
           "to its steps, where it is what one rank finds; of methods for the whole matrix, restricted "
           "additive Schwarz");
   }
@@ -54,6 +58,9 @@ struct DistributedOptions {
 /// - The adaptive FSAI likewise, with the rows of `rank_overlap` levels: with as many as it has steps it is
 ///   what one rank finds; with fewer, rows near the border grow within the levels, G^T G is symmetric and
 ///   positive definite all the same, and the report counts the entries beyond.
+/// - A polynomial (`chebyshev`, `ls_polynomial`, `neumann`) is one of the distributed matrix, see OverRanks
+///   and PolynomialPreconditioner: no rows are imported, an application exchanges entries once a product.
+///   With rank_overlap = 0 it is one of the rank's own block.
 /// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
 ///   restricted additive Schwarz, which is not symmetric.
@@ -116,7 +123,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
     m_method->set_listener(listener);
   }
 
-  /// The method on this rank: of its own rows, or of these with the overlap.
+  /// The method on this rank: of its own rows, or of these with the overlap. One that is set up over ranks as
+  /// a whole is applied by this object's apply alone.
   const Method& method() const { return *m_method; }
   /// Do applications exchange entries of vectors?
   bool exchanges() const { return m_application != nullptr; }
@@ -145,6 +153,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   typename Method::Listener m_listener;
   StoredAs m_as;  ///< how products over ranks are kept
   DistributedOptions m_options;
+  OverRanks<Scalar, Space>* m_over_ranks = nullptr;  ///< m_method, where it is set up over ranks as a whole
   std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise
   bool m_is_fetched = false;                         ///< has the overlap the values of this phase?

@@ -88,6 +88,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   const int depth = levels(reach);
   const bool alone = a.largest(a.num_rows() == a.num_global_rows() ? 0 : 1) == 0;
   m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
+  m_over_ranks = nullptr;
   m_overlap = nullptr;
   m_is_fetched = m_is_kept = false;
   const bool reads_others = !alone && (depth > 0 || (reach.levels >= 0 && m_options.rank_overlap != 0));
@@ -99,6 +100,8 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
       m_method = m_options_of_method->build();
     if (m_listener) m_method->set_listener(m_listener);
   }
+  if (!alone && m_options.rank_overlap < 0)
+    m_over_ranks = dynamic_cast<OverRanks<Scalar, Space>*>(m_method.get());
   if (!reads_others) return;
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
@@ -112,19 +115,23 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
   m_application = nullptr;
   m_is_symbolic = false;
   find_overlap(space, a);
-  set_up(a, [&] {
-    if (m_is_schwarz && m_near_null_space.vectors.extent(1) > 0)
-      throw InputError(name() +
-                       ": a near null space is one of a rank's own rows; leave it out, or take "
-                       "rank_overlap = 0");
-    if (m_overlap)
-      m_method->symbolic(space, source());
-    else
-      m_method->symbolic(space, m_near_null_space.source(a.own_rows()));
-  });
+  if (m_over_ranks) {
+    m_over_ranks->symbolic_over_ranks(space, a);
+  } else {
+    set_up(a, [&] {
+      if (m_is_schwarz && m_near_null_space.vectors.extent(1) > 0)
+        throw InputError(name() +
+                         ": a near null space is one of a rank's own rows; leave it out, or take "
+                         "rank_overlap = 0");
+      if (m_overlap)
+        m_method->symbolic(space, source());
+      else
+        m_method->symbolic(space, m_near_null_space.source(a.own_rows()));
+    });
+  }
   m_num_rows = a.num_rows();
   m_is_symbolic = true;
-  m_foreign_columns = m_overlap ? 0 : a.num_cols() - a.num_rows();
+  m_foreign_columns = m_overlap || m_over_ranks ? 0 : a.num_cols() - a.num_rows();
   m_foreign_entries = m_foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.own_rows())
                       : m_overlap           ? m_overlap->num_cut()
                                             : 0;
@@ -151,6 +158,8 @@ template <class Scalar, class Space>
 auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& space,
                                                                 const Distributed& a) const
     -> std::unique_ptr<const Application> {
+  if (m_over_ranks)
+    return std::make_unique<impl::distributed::ApplicationOverRanks<Scalar, Space>>(*m_method, *m_over_ranks);
   if (!m_overlap) return nullptr;
   if (m_is_schwarz)
     return impl::distributed::make_schwarz_application<Scalar, Space>(space, a, *m_overlap, *m_method);
@@ -166,12 +175,16 @@ void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, c
     if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
-  set_up(a, [&] {
-    if (m_overlap)
-      m_method->numeric(space, source());
-    else
-      m_method->numeric(space, m_near_null_space.source(a.own_rows()));
-  });
+  if (m_over_ranks) {
+    m_over_ranks->numeric_over_ranks(space, a);
+  } else {
+    set_up(a, [&] {
+      if (m_overlap)
+        m_method->numeric(space, source());
+      else
+        m_method->numeric(space, m_near_null_space.source(a.own_rows()));
+    });
+  }
   m_application = make_application(space, a);
 }
 
@@ -222,7 +235,8 @@ void DistributedPreconditioner<Scalar, Space>::apply(const Space& space,
                                                      MultiVectorView<const Scalar, Space> x,
                                                      MultiVectorView<Scalar, Space> y,
                                                      Workspace& workspace) const {
-  if (m_overlap && !m_application) throw std::logic_error(name() + ": apply before numeric");
+  if ((m_overlap || m_over_ranks) && !m_application)
+    throw std::logic_error(name() + ": apply before numeric");
   if (!m_application) return m_method->apply(space, x, y, workspace);
   impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
   if (x.extent(1) > 0) m_application->apply(space, x, y, workspace);
