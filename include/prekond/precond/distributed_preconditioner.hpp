@@ -5,6 +5,7 @@
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/near_null_space.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/scaled.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include <functional>
@@ -18,6 +19,8 @@ template <class Scalar, class Space>
 class Overlap;
 template <class Scalar, class Space>
 class Application;
+template <class Space>
+struct Scaling;
 }  // namespace impl::distributed
 
 template <class Scalar, class Space>
@@ -101,6 +104,16 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   /// that read other ranks' rows by their reach are not told.
   void set_near_null_space(const NearNullSpace<Scalar, Space>& near) { m_near_null_space = near; }
 
+  /// From the next setup on M is that of the scaled matrix R A C, and y = C M^-1 R x, as Scaled has it on one
+  /// rank: with the same R and C, bit for bit, on any number of ranks. `equilibrate` takes A^T. Near null
+  /// spaces are not passed on. Cost beside the method's: of a numeric phase a copy of the rank's values, an
+  /// exchange of a number an entry, with other ranks' rows another one; of an application two passes over
+  /// vectors. \throws std::logic_error for ScalingKind::given
+  void set_scaling(const ScaledOptions& options);
+  /// By scales of this rank's own rows and columns that are given, see Scaled. A numeric phase throws an
+  /// InputError where they are not as many as the rank's rows.
+  void set_scaling(const Vector<double, Space>& row_scale, const Vector<double, Space>& column_scale);
+
   /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
   /// \throws InputError also for a near null space where the method is restricted additive Schwarz
   void symbolic(const Space& space, const Distributed& a);
@@ -126,12 +139,14 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   /// The method on this rank: of its own rows, or of these with the overlap. One that is set up over ranks as
   /// a whole is applied by this object's apply alone.
   const Method& method() const { return *m_method; }
+  /// Is a setup on several ranks one over them, by the method and the options? Else each rank's own.
+  bool is_over_ranks() const;
   /// Do applications exchange entries of vectors?
-  bool exchanges() const { return m_application != nullptr; }
+  bool exchanges() const;
 
   /// This rank's rows of G, of G_L or of M, where applications exchange entries and the values are kept in
   /// full precision. Of an M by columns (spai from the right), the part in its own columns: the rows of its
-  /// own, and those of other ranks, whose numbers are given.
+  /// own, and those of other ranks, whose numbers are given. Of a scaled matrix they are its inverse's.
   RankRows<Scalar, Space> rows() const;
 
  private:
@@ -140,9 +155,11 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
 
   int levels(const RowReach& reach) const;
   MatrixSource<Scalar, Space> source() const;
+  MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
   void run_symbolic(const Space& space, const Distributed& a);
   void run_numeric(const Space& space, const Distributed& a);
+  void numeric_of_method(const Space& space, const Distributed& a);
   void set_up(const Distributed& a, const std::function<void()>& phase) const;
   void find_diagonals(const Space& space, const Distributed& a);
   std::unique_ptr<const Application> make_application(const Space& space, const Distributed& a) const;
@@ -153,6 +170,7 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   typename Method::Listener m_listener;
   StoredAs m_as;  ///< how products over ranks are kept
   DistributedOptions m_options;
+  std::shared_ptr<const impl::distributed::Scaling<Space>> m_scaling;  ///< null: none
   OverRanks<Scalar, Space>* m_over_ranks = nullptr;  ///< m_method, where it is set up over ranks as a whole
   std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise

@@ -24,6 +24,7 @@ class Application {
   /// Entries, bytes and operations on this rank, where they are not the method's.
   virtual void report_to(Report&) const {}
   virtual RankRows<Scalar, Space> rows() const { return {}; }
+  virtual bool exchanges() const { return true; }
 };
 
 /// Collective. The application of what was found.
@@ -37,6 +38,14 @@ template <class Scalar, class Space>
 std::unique_ptr<const Application<Scalar, Space>> make_schwarz_application(
     const Space& space, const DistributedMatrix<Scalar, Space>& a, const Overlap<Scalar, Space>& overlap,
     const MatrixPreconditioner<Scalar, Space>& method);
+
+/// y = C M^-1 R x for diagonal matrices R and C. `inner` is M^-1; null: that is the method on the rank's own
+/// rows, which has to outlive this.
+template <class Scalar, class Space>
+std::unique_ptr<const Application<Scalar, Space>> make_scaled_application(
+    std::unique_ptr<const Application<Scalar, Space>> inner,
+    const MatrixPreconditioner<Scalar, Space>& method, const Vector<real_type_t<Scalar>, Space>& row_scale,
+    const Vector<real_type_t<Scalar>, Space>& column_scale);
 
 /// The application of a method that sends its messages itself. It has to outlive this.
 template <class Scalar, class Space>

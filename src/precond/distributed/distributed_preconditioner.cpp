@@ -14,6 +14,7 @@
 #include "precond/common/found_matrices.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
+#include "precond/distributed/scaled_matrix.hpp"
 
 namespace prekond {
 namespace {
@@ -42,6 +43,26 @@ template <class Scalar, class Space>
 DistributedPreconditioner<Scalar, Space>::~DistributedPreconditioner() = default;
 
 template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::set_scaling(const ScaledOptions& options) {
+  if (options.kind == ScalingKind::given)
+    throw std::logic_error(name() + ": no scales were given; call set_scaling with two vectors");
+  m_scaling =
+      std::make_shared<impl::distributed::Scaling<Space>>(impl::distributed::Scaling<Space>{options, {}, {}});
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::set_scaling(const Vector<double, Space>& row_scale,
+                                                           const Vector<double, Space>& column_scale) {
+  m_scaling = std::make_shared<impl::distributed::Scaling<Space>>(
+      impl::distributed::Scaling<Space>{{ScalingKind::given}, row_scale, column_scale});
+}
+
+template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::exchanges() const {
+  return m_application && m_application->exchanges();
+}
+
+template <class Scalar, class Space>
 int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) const {
   const int asked = m_options.rank_overlap;
   if (reach.levels < 0) return std::max(asked, 0);
@@ -50,11 +71,25 @@ int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) cons
 }
 
 template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::is_over_ranks() const {
+  if (m_options.rank_overlap >= 0) return m_options.rank_overlap > 0;
+  return m_method->reach().levels >= 0 || dynamic_cast<const OverRanks<Scalar, Space>*>(m_method.get());
+}
+
+template <class Scalar, class Space>
 MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() const {
   MatrixSource<Scalar, Space> source(m_overlap->matrix());
   if (m_method->reach().levels >= 0) source.set_wanted_rows(m_overlap->is_wanted());
   if (m_least <= m_largest) source.set_diagonals(m_least, m_largest);
   return source;
+}
+
+/// A rank's own rows, and what is known of them; of those that are scaled, the unknowns of a node.
+template <class Scalar, class Space>
+MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Distributed& a) const {
+  NearNullSpace<Scalar, Space> known = m_near_null_space;
+  if (m_scaling) known.vectors = {};
+  return known.source(a.own_rows());
 }
 
 /// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap
@@ -119,14 +154,14 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
     m_over_ranks->symbolic_over_ranks(space, a);
   } else {
     set_up(a, [&] {
-      if (m_is_schwarz && m_near_null_space.vectors.extent(1) > 0)
+      if (m_is_schwarz && !m_scaling && m_near_null_space.vectors.extent(1) > 0)
         throw InputError(name() +
                          ": a near null space is one of a rank's own rows; leave it out, or take "
                          "rank_overlap = 0");
       if (m_overlap)
         m_method->symbolic(space, source());
       else
-        m_method->symbolic(space, m_near_null_space.source(a.own_rows()));
+        m_method->symbolic(space, own_source(a));
     });
   }
   m_num_rows = a.num_rows();
@@ -167,25 +202,41 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
       space, a, *m_overlap, impl::found_by<Scalar, Space>(*m_method), m_as);
 }
 
+/// Collective. The numeric phase of the method for A, or for the scaled matrix.
 template <class Scalar, class Space>
-void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
+void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& space, const Distributed& a) {
+  if (m_over_ranks) return m_over_ranks->numeric_over_ranks(space, a);
   if (m_overlap) {
     // The next values are other ones, also where this phase fails.
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
     if (!is_fetched && !(is_kept && m_overlap->is_up_to_date(space, a))) m_overlap->fetch(space, a);
     if (m_method->properties().needs_spd) find_diagonals(space, a);
   }
-  if (m_over_ranks) {
-    m_over_ranks->numeric_over_ranks(space, a);
-  } else {
-    set_up(a, [&] {
-      if (m_overlap)
-        m_method->numeric(space, source());
-      else
-        m_method->numeric(space, m_near_null_space.source(a.own_rows()));
-    });
+  set_up(a, [&] {
+    if (m_overlap)
+      m_method->numeric(space, source());
+    else
+      m_method->numeric(space, own_source(a));
+  });
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
+  if (!m_scaling) {
+    numeric_of_method(space, a);
+    m_application = make_application(space, a);
+    return;
   }
-  m_application = make_application(space, a);
+  using Real = real_type_t<Scalar>;
+  const auto exponents = impl::distributed::scaling_of<Scalar, Space>(space, a, *m_scaling);
+  const impl::distributed::ScaledMatrix<Scalar, Space> scaled(space, a, exponents);
+  numeric_of_method(space, scaled);
+  const auto scale = [&](const Vector<int, Space>& exponent) {
+    return impl::scaled::scale_of<Real, Space>(space, "prekond::distributed::scale", exponent);
+  };
+  m_application = impl::distributed::make_scaled_application<Scalar, Space>(
+      make_application(space, scaled), *m_method, scale(exponents.row), scale(exponents.column));
+  space.fence("prekond::distributed::scaled");  // the exponents go away
 }
 
 template <class Scalar, class Space>
@@ -194,6 +245,8 @@ void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const
   if (!m_is_symbolic) {
     const Kokkos::Timer timer;
     run_symbolic(space, a);
+    // A symbolic phase looks at the pattern: its rows are those of A.
+    if (m_scaling) m_is_fetched = false;
     symbolic_seconds = timer.seconds();
   }
   const Kokkos::Timer timer;
@@ -209,11 +262,11 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
   Report report = m_method->report();
   report.foreign_columns = m_foreign_columns;
   report.foreign_entries = 0;
+  if (m_application) m_application->report_to(report);
   if (!m_overlap) {
     report.foreign_entries = m_foreign_entries;
     return report;
   }
-  if (m_application) m_application->report_to(report);
   std::int64_t& first = report.breakdowns.first_row;
   if (first >= 0) {
     int row = -1;

@@ -102,6 +102,23 @@ Numbers<Space> united(const Space& space, const NumbersView<Space>& a, const Num
   return all;
 }
 
+template <class Space>
+struct FindPlaces {
+  NumbersView<Space> numbers;
+  FindNumber<Space> find;
+  VectorView<int, Space> places;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const { places(k) = find(numbers(k)); }
+};
+
+template <class Space>
+Vector<int, Space> places_of(const Space& space, const NumbersView<Space>& numbers,
+                             const NumbersView<Space>& sorted) {
+  const auto places = allocate<Vector<int, Space>>(space, "prekond::distributed::places", numbers.extent(0));
+  Kokkos::parallel_for("prekond::distributed::find_places", FlatPolicy<Space>(space, 0, numbers.extent(0)),
+                       FindPlaces<Space>{numbers, {sorted}, places});
+  return places;
+}
+
 /// All rows of the blocks of b rows that the numbers are in.
 template <class Space>
 struct WholeBlocks {
