@@ -120,7 +120,7 @@ class PrekondPc {
     if (size > 1 && is_aij && m_adapter_options.rank_overlap != 0) {
       auto across =
           std::make_unique<DistributedPreconditioner<PetscScalar, Space>>(*m_configurator, m_adapter_options);
-      if (across->method().reach().levels >= 0 || m_adapter_options.rank_overlap > 0)
+      if (across->is_over_ranks())
         return std::make_unique<AcrossRanksInverse<Space>>(std::move(across), check_spd);
     }
     return std::make_unique<OwnRowsInverse<Space>>(m_configurator->build(), check_spd);

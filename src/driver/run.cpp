@@ -68,24 +68,28 @@ std::unique_ptr<AnyPreconditioner<Scalar>> made(const Method<Scalar>& method, co
   return std::make_unique<SeveralDevices<Scalar, Space>>(*method.precond, devices->others());
 }
 
-/// A preconditioner of one process, or one over all of them.
+/// A preconditioner of one process, or one over all of them, of the matrix or of the scaled one.
 template <class Scalar>
 class Setup {
  public:
-  Setup(const Processes& processes, const Method<Scalar>& method, const Devices* devices,
-        const std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()>& scaled) {
-    if (scaled) {
-      m_alone = scaled();
-    } else if (processes.alone()) {
-      m_alone = made(method, devices);
+  Setup(const Processes& processes, const Problem<Scalar>& problem, const Method<Scalar>& method,
+        const RunOptions& options) {
+    if (processes.alone()) {
+      m_alone = made(method, options.devices);
+      if (problem.match.done)
+        m_alone = std::make_unique<Scaled<Scalar, Space>>(std::move(m_alone), problem.row_scale,
+                                                          problem.column_scale);
+      else if (options.scale)
+        m_alone =
+            std::make_unique<Scaled<Scalar, Space>>(std::move(m_alone), ScaledOptions{scaling_of(method)});
+      return;
     }
     if constexpr (!is_complex<Scalar>) {
-      if (processes.alone()) return;
-      // Scaled by a rank's own rows, a method is that rank's.
-      if (m_alone)
-        m_across = std::make_unique<Across>(std::move(m_alone), DistributedOptions{0});
-      else
-        m_across = std::make_unique<Across>(*method.precond, method.distributed);
+      m_across = std::make_unique<Across>(*method.precond, method.distributed);
+      if (problem.match.done)
+        m_across->set_scaling(problem.row_scale, problem.column_scale);
+      else if (options.scale)
+        m_across->set_scaling({scaling_of(method)});
     }
   }
 
@@ -148,7 +152,7 @@ class Run {
     });
     for (std::int64_t k = 0; k < m_options.repeat; ++k) {
       m_preconditioner = nullptr;  // its memory is free before the next one needs as much
-      m_preconditioner = std::make_unique<Setup<Scalar>>(m_processes, m_method, m_options.devices, scaled());
+      m_preconditioner = std::make_unique<Setup<Scalar>>(m_processes, m_problem, m_method, m_options);
       set_up();
       solve();
     }
@@ -168,18 +172,6 @@ class Run {
   }
 
  private:
-  /// What makes the method for the scaled matrix, where it is scaled.
-  std::function<std::unique_ptr<AnyPreconditioner<Scalar>>()> scaled() const {
-    if (!m_problem.match.done && !m_options.scale) return {};
-    return [this]() -> std::unique_ptr<AnyPreconditioner<Scalar>> {
-      auto inner = made(m_method, m_options.devices);
-      if (m_problem.match.done)
-        return std::make_unique<Scaled<Scalar, Space>>(std::move(inner), m_problem.row_scale,
-                                                       m_problem.column_scale);
-      return std::make_unique<Scaled<Scalar, Space>>(std::move(inner), ScaledOptions{scaling_of(m_method)});
-    };
-  }
-
   /// A phase, with a word on the order of the rows where it fails.
   void phase(const std::function<void()>& work) const {
     const auto telling = [&] { telling_order(m_problem.order_options(), work); };

@@ -342,12 +342,15 @@ TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
   const Columns x = random_columns(a.num_rows, 2, 5);
   for (const auto& [map_name, map] : maps(a.num_rows)) {
     const auto matrix = distribute(a, map);
-    for (const auto& [name, options] :
-         std::vector<std::pair<std::string, OptionMap>>{{"fsai", {{"power", std::int64_t(2)}}},
-                                                        {"adaptive_fsai", {{"max_steps", std::int64_t(3)}}},
-                                                        {"nonsymmetric_fsai", {}},
-                                                        {"spai", {}},
-                                                        {"isai", {}}}) {
+    for (const auto& [name, options] : std::vector<std::pair<std::string, OptionMap>>{
+             {"fsai", {{"power", std::int64_t(2)}}},
+             {"adaptive_fsai", {{"max_steps", std::int64_t(3)}}},
+             {"nonsymmetric_fsai", {}},
+             {"spai", {}},
+             {"isai", {}},
+             {"chebyshev", {}},
+             {"ls_polynomial", {{"degree", std::int64_t(4)}}},
+             {"neumann", {{"bounds", std::string("gershgorin")}}}}) {
       SCOPED_TRACE(name + ", " + map_name);
       OptionMap of_adapter = options;
       of_adapter["rank_overlap"] = std::int64_t(name == "adaptive_fsai" ? 1000 : -1);
@@ -360,7 +363,8 @@ TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
       for (std::size_t v = 0; v < found.size(); ++v)
         for (std::size_t i = 0; i < found[v].size(); ++i)
           EXPECT_NEAR(found[v][i], expected[v][i], 1e-11 * (1 + std::abs(expected[v][i])));
-      EXPECT_EQ(m->hasTransposeApply(), name == "fsai" || name == "adaptive_fsai");
+      EXPECT_EQ(m->hasTransposeApply(),
+                (create_preconditioner<double, Space>(name, options)->is_symmetric()));
       m->compute();
       EXPECT_EQ(applied(*m, x, map), found);
       EXPECT_EQ(m->getNumInitialize(), 1);

@@ -165,6 +165,9 @@ TEST_F(PetscPc, InversesByRowsAreThoseOfOneRank) {
                                                           {"spai", "-1"},
                                                           {"isai", "-1"},
                                                           {"jacobi", "-1"},
+                                                          {"chebyshev", "-1"},
+                                                          {"ls_polynomial", "-1"},
+                                                          {"neumann", "-1"},
                                                           {"adaptive_fsai", "1000"}}) {
       SCOPED_TRACE(name + ", " + parts.name);
       const OwnedPC pc = make_pc(a.get(), name.c_str(), overlap);
@@ -173,7 +176,7 @@ TEST_F(PetscPc, InversesByRowsAreThoseOfOneRank) {
       const auto whole_y = expected_of_one_rank(whole, parts, name, {});
       ASSERT_EQ(found.size(), whole_y.size());
       for (std::size_t i = 0; i < found.size(); ++i)
-        EXPECT_NEAR(found[i], whole_y[i], 1e-12 * (1 + std::abs(whole_y[i])));
+        EXPECT_NEAR(found[i], whole_y[i], 1e-11 * (1 + std::abs(whole_y[i])));
       const std::string text = text_of(pc.get());
       if (my_rank() == 0 && num_ranks() > 1) {
         EXPECT_THAT(text, HasSubstr(name == "jacobi" ? "on each rank's own rows" : "over all ranks"));

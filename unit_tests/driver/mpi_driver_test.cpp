@@ -188,6 +188,43 @@ TEST_F(MpiDriverTest, InversesByRowsTakeTheIterationsOfOneRank) {
   EXPECT_LT(iterations(4, local + "2"), apart);
 }
 
+TEST_F(MpiDriverTest, PolynomialsTakeTheIterationsOfOneRank) {
+  const std::string problem = "solve --generate elasticity3d:6,contrast=10 --solver cg --precond ";
+  for (const char* precond : {"chebyshev", "ls_polynomial", "neumann -p bounds=gershgorin"}) {
+    SCOPED_TRACE(precond);
+    const Json one = report_of(1, problem + precond);
+    for (const int ranks : {2, 3, 7}) {
+      const Json report = report_of(ranks, problem + precond);
+      EXPECT_EQ(report["solver"]["iterations"], one["solver"]["iterations"]) << ranks;
+      EXPECT_EQ(report["preconditioner"]["nnz"], one["preconditioner"]["nnz"]);
+    }
+  }
+  EXPECT_GT(report_of(7, problem + "ls_polynomial -p rank_overlap=0")["solver"]["iterations"].get<int>(),
+            report_of(1, problem + "ls_polynomial")["solver"]["iterations"].get<int>());
+}
+
+TEST_F(MpiDriverTest, ScaledTheIterationsAreThoseOfOneRank) {
+  const auto iterations = [](int ranks, const std::string& arguments) {
+    return report_of(ranks, "solve " + arguments)["solver"]["iterations"].get<int>();
+  };
+  // Entries of very different sizes.
+  const std::string spd = "--generate circuit:30 --scale --solver cg --precond ",
+                    elastic = "--generate elasticity3d:5,contrast=100 --scale --solver cg --precond ",
+                    general = "--generate convection_diffusion3d:8 --solver gmres ";
+  for (const std::string& arguments :
+       {spd + "fsai", spd + "ls_polynomial -p scaling=none", elastic + "fsai -p power=2 -p block_size=3",
+        elastic + "adaptive_fsai -p max_steps=3 -p rank_overlap=1000 --partition metis",
+        elastic + "chebyshev", general + "--scale --precond spai", general + "--scale --precond isai",
+        general + "--match --precond nonsymmetric_fsai",
+        general + "--scale --precond nonsymmetric_fsai --partition metis"}) {
+    SCOPED_TRACE(arguments);
+    const int one = iterations(1, arguments);
+    for (const int ranks : {2, 3, 7}) EXPECT_NEAR(iterations(ranks, arguments), one, 1) << ranks;
+  }
+  const std::string local = elastic + "fsai -p power=2 -p rank_overlap=";
+  EXPECT_GT(iterations(4, local + "0"), iterations(4, local + "-1"));
+}
+
 TEST_F(MpiDriverTest, ProductsOfEveryFormatOverlapTheirMessages) {
   const std::string problem = "solve --generate elasticity3d:6 --precond jacobi --spmv ";
   const Json one = report_of(1, problem + "csr");

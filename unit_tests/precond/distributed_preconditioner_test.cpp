@@ -10,7 +10,6 @@
 #include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/factored_inverse.hpp>
 #include <prekond/precond/isai.hpp>
-#include <prekond/precond/registry.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -19,9 +18,9 @@
 #include <set>
 #include <utility>
 
+#include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/krylov_problems.hpp"
-#include "testing/matrix_of_rank.hpp"
 #include "testing/spd_matrices.hpp"
 
 namespace prekond::testing {
@@ -33,33 +32,6 @@ using ::testing::HasSubstr;
 template <class Space>
 class DistributedPreconditionerTest : public ::testing::Test {};
 TYPED_TEST_SUITE(DistributedPreconditionerTest, TestSpaces, SpaceNames);
-
-template <class Space>
-using Method = MatrixPreconditioner<double, Space>;
-template <class Space>
-using Across = DistributedPreconditioner<double, Space>;
-
-struct Setup {
-  std::string name;
-  OptionMap options;
-  int rank_overlap = -1;
-};
-
-std::string to_text(const Setup& setup) {
-  std::string text = setup.name;
-  for (const auto& [key, value] : setup.options) text += " " + key + "=" + to_string(value);
-  return text;
-}
-
-template <class Space>
-std::unique_ptr<Across<Space>> across(const Setup& setup) {
-  const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), setup.name, "preconditioner").configure();
-  configurator->fields().set(setup.options, setup.name);
-  DistributedOptions options;
-  options.rank_overlap = setup.rank_overlap;
-  return std::make_unique<Across<Space>>(*configurator, options);
-}
 
 /// Row -> column -> value.
 using Entries = std::map<std::int64_t, std::map<std::int64_t, double>>;
@@ -92,18 +64,6 @@ void add_rows(const RankRows<double, Space>& rows, const std::vector<std::int64_
   for (const auto& [i, row] : entries_of(to_host(rows.remote)))
     for (const auto& [j, value] : row)
       by_columns ? all[numbers[i]][own[j]] = value : all[own[i]][numbers[j]] = value;
-}
-
-std::vector<Parts> partitions(std::int64_t n) {
-  std::vector<Parts> all;
-  for (const int size : {1, 2, 3, 4, 7}) {
-    std::vector<std::int64_t> sizes;
-    for (int rank = 0; rank < size; ++rank) sizes.push_back(n * (rank + 1) / size - n * rank / size);
-    all.push_back(consecutive_parts(sizes));
-  }
-  all.push_back(consecutive_parts({0, n / 3, 0, n - n / 3}));
-  all.push_back(cyclic_parts(n, 3));
-  return all;
 }
 
 /// Another matrix whose rows have larger numbers, as those of a matrix with more than 2^31 rows.
@@ -162,14 +122,6 @@ class MatrixOfOtherNumbers : public DistributedMatrix<double, Space> {
   std::shared_ptr<const DistributedMatrix<double, Space>> m_a;
   std::int64_t m_offset, m_more_rows;
 };
-
-template <class Space>
-std::unique_ptr<Method<Space>> on_one_rank(const Setup& setup, const HostMatrix<double>& whole) {
-  auto method = create_preconditioner<double, Space>(setup.name, setup.options);
-  const auto a = to_device<Space>(whole);
-  method->numeric(Space(), a);
-  return method;
-}
 
 /// The same bits; on a device, where lanes are chosen by what a rank has, the same to rounding.
 template <class Space>

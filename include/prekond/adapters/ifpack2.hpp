@@ -43,13 +43,13 @@ struct AdapterOptions : DistributedOptions {
 ///
 /// On several ranks each acts on its own rows and columns (block Jacobi over the ranks); what lies in other
 /// columns is left out and counted. With `rank_overlap` = -1 the inverses by rows of a CrsMatrix (fsai,
-/// nonsymmetric_fsai, spai, isai) are those that one rank would find, and with a number above 0 other methods
-/// are restricted additive Schwarz, see DistributedPreconditioner: `apply` is collective then. `initialize`
-/// looks at the pattern, `compute` at the values; both are
-/// collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is not copied;
-/// anything else is, and the report says so. After a change of A's values `apply` goes on with the old ones
-/// until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by default: every
-/// `compute` is a fresh one.
+/// nonsymmetric_fsai, spai, isai) and the polynomials (chebyshev, ls_polynomial, neumann) are those that one
+/// rank would find, and with a number above 0 other methods are restricted additive Schwarz, see
+/// DistributedPreconditioner: `apply` is collective then. `initialize` looks at the pattern, `compute` at the
+/// values; both are collective, and where a rank fails all throw. A CrsMatrix with Tpetra's own column map is
+/// not copied; anything else is, and the report says so. After a change of A's values `apply` goes on with
+/// the old ones until `compute` is called again. `reuse`, where an algorithm has it, is `none` here by
+/// default: every `compute` is a fresh one.
 ///
 /// `apply` is not collective by default, and allocates nothing once it was called with as many vectors since
 /// the last `compute` (where they do not lie at one stride, Tpetra allocates two flags a vector for its
@@ -314,7 +314,7 @@ class Preconditioner
     if (!is_crs || a.getComm()->getSize() == 1 || m_adapter_options.rank_overlap == 0) return false;
     const Kokkos::Timer timer;
     auto across = std::make_unique<across_type>(*m_configurator, m_adapter_options);
-    if (across->method().reach().levels < 0 && m_adapter_options.rank_overlap < 0) return false;
+    if (!across->is_over_ranks()) return false;
     near_null_space_type near;
     on_all_ranks([&] { near = m_vectors.of(m_space, static_cast<std::int64_t>(a.getLocalNumRows())); });
     across->set_near_null_space(near);

@@ -5,6 +5,7 @@
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/near_null_space.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/scaled.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include <functional>
@@ -18,7 +19,12 @@ template <class Scalar, class Space>
 class Overlap;
 template <class Scalar, class Space>
 class Application;
+template <class Space>
+struct Scaling;
 }  // namespace impl::distributed
+
+template <class Scalar, class Space>
+class OverRanks;
 
 /// A rank's part of a sparse matrix: its rows in its own columns and in those of other ranks, whose global
 /// numbers are given.
@@ -37,7 +43,8 @@ struct DistributedOptions {
     visit("rank_overlap", rank_overlap, -1, 1000000,
           "on several ranks: levels of other ranks' rows that a rank's setup reads. -1: of fsai, "
           "nonsymmetric_fsai, spai and isai as many as they need to be what one rank finds, of adaptive_fsai "
-          "at most 2, of other methods none; 0: none, block Jacobi over the ranks; more: of adaptive_fsai up "
+          "at most 2, of other methods none, and polynomials are those of the whole matrix; 0: none, block "
+          "Jacobi over the ranks; more: of adaptive_fsai up "
           "to its steps, where it is what one rank finds; of methods for the whole matrix, restricted "
           "additive Schwarz");
   }
@@ -54,6 +61,9 @@ struct DistributedOptions {
 /// - The adaptive FSAI likewise, with the rows of `rank_overlap` levels: with as many as it has steps it is
 ///   what one rank finds; with fewer, rows near the border grow within the levels, G^T G is symmetric and
 ///   positive definite all the same, and the report counts the entries beyond.
+/// - A polynomial (`chebyshev`, `ls_polynomial`, `neumann`) is one of the distributed matrix, see OverRanks
+///   and PolynomialPreconditioner: no rows are imported, an application exchanges entries once a product.
+///   With rank_overlap = 0 it is one of the rank's own block.
 /// - Any other method is set up for the rank's own rows and columns, block Jacobi over the ranks; with
 ///   rank_overlap > 0 for these and the overlap's, of whose solution the rank's own entries are taken:
 ///   restricted additive Schwarz, which is not symmetric.
@@ -94,6 +104,16 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   /// that read other ranks' rows by their reach are not told.
   void set_near_null_space(const NearNullSpace<Scalar, Space>& near) { m_near_null_space = near; }
 
+  /// From the next setup on M is that of the scaled matrix R A C, and y = C M^-1 R x, as Scaled has it on one
+  /// rank: with the same R and C, bit for bit, on any number of ranks. `equilibrate` takes A^T. Near null
+  /// spaces are not passed on. Cost beside the method's: of a numeric phase a copy of the rank's values, an
+  /// exchange of a number an entry, with other ranks' rows another one; of an application two passes over
+  /// vectors. \throws std::logic_error for ScalingKind::given
+  void set_scaling(const ScaledOptions& options);
+  /// By scales of this rank's own rows and columns that are given, see Scaled. A numeric phase throws an
+  /// InputError where they are not as many as the rank's rows.
+  void set_scaling(const Vector<double, Space>& row_scale, const Vector<double, Space>& column_scale);
+
   /// Collective; see MatrixPreconditioner. What fails on one rank is thrown on all.
   /// \throws InputError also for a near null space where the method is restricted additive Schwarz
   void symbolic(const Space& space, const Distributed& a);
@@ -116,14 +136,17 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
     m_method->set_listener(listener);
   }
 
-  /// The method on this rank: of its own rows, or of these with the overlap.
+  /// The method on this rank: of its own rows, or of these with the overlap. One that is set up over ranks as
+  /// a whole is applied by this object's apply alone.
   const Method& method() const { return *m_method; }
+  /// Is a setup on several ranks one over them, by the method and the options? Else each rank's own.
+  bool is_over_ranks() const;
   /// Do applications exchange entries of vectors?
-  bool exchanges() const { return m_application != nullptr; }
+  bool exchanges() const;
 
   /// This rank's rows of G, of G_L or of M, where applications exchange entries and the values are kept in
   /// full precision. Of an M by columns (spai from the right), the part in its own columns: the rows of its
-  /// own, and those of other ranks, whose numbers are given.
+  /// own, and those of other ranks, whose numbers are given. Of a scaled matrix they are its inverse's.
   RankRows<Scalar, Space> rows() const;
 
  private:
@@ -132,9 +155,11 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
 
   int levels(const RowReach& reach) const;
   MatrixSource<Scalar, Space> source() const;
+  MatrixSource<Scalar, Space> own_source(const Distributed& a) const;
   void find_overlap(const Space& space, const Distributed& a);
   void run_symbolic(const Space& space, const Distributed& a);
   void run_numeric(const Space& space, const Distributed& a);
+  void numeric_of_method(const Space& space, const Distributed& a);
   void set_up(const Distributed& a, const std::function<void()>& phase) const;
   void find_diagonals(const Space& space, const Distributed& a);
   std::unique_ptr<const Application> make_application(const Space& space, const Distributed& a) const;
@@ -145,6 +170,8 @@ class DistributedPreconditioner : public Preconditioner<Scalar, Space> {
   typename Method::Listener m_listener;
   StoredAs m_as;  ///< how products over ranks are kept
   DistributedOptions m_options;
+  std::shared_ptr<const impl::distributed::Scaling<Space>> m_scaling;  ///< null: none
+  OverRanks<Scalar, Space>* m_over_ranks = nullptr;  ///< m_method, where it is set up over ranks as a whole
   std::unique_ptr<Overlap> m_overlap;  ///< of the last symbolic, where the method reads other rows
   std::unique_ptr<const Application> m_application;  ///< of the last numeric, likewise
   bool m_is_fetched = false;                         ///< has the overlap the values of this phase?

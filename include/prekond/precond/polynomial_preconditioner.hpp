@@ -3,11 +3,14 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/distributed/remote_part.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
+#include <prekond/precond/over_ranks.hpp>
 #include <prekond/precond/polynomial.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,24 +46,38 @@ struct PolynomialSetup {
 /// and the format of `storage_format`, 1 / d_i; a workspace has two vectors a column. In lower precisions A
 /// itself is rounded, and D^-1 stands in the scales of the rows, so that M^-1 is as symmetric as A is.
 ///
-/// Columns of other ranks are left out: the polynomial is one of a rank's own block.
+/// Over ranks (see DistributedPreconditioner) it is the polynomial of the distributed matrix: the spectrum is
+/// that of all rows, by Lanczos's method from the same first vector, or the bounds of all rows; a step is one
+/// exchange of x's entries, and own columns are multiplied while it is under way. What one rank finds and
+/// what several find differ by rounding. The entries in other ranks' columns are kept in full precision.
+/// Memory beside that: these, and the imported entries of a vector a column. Set up as it is for a rank's own
+/// rows, with columns of other ranks behind, these are left out: the polynomial is one of its own block.
 ///
 /// Breakdown: a row with a_ii that is not positive and finite is scaled by its largest magnitude instead;
 /// one with an entry that is not finite becomes a row of the identity times its largest finite magnitude
 /// (1 where it has none). Both are counted. Where the
 /// spectrum cannot be what p is made for (no positive Ritz value, or none at all), p = 1, which a note says.
 template <class Scalar, class Space>
-class PolynomialPreconditioner : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*class-destructor)
+class PolynomialPreconditioner  // NOLINT(*class-destructor)
+    : public MatrixPreconditioner<Scalar, Space>,
+      public OverRanks<Scalar, Space> {
  public:
   using Base = MatrixPreconditioner<Scalar, Space>;
   using typename Base::matrix_source;
   using typename Base::matrix_view;
   using Real = real_type_t<Scalar>;
+  using Distributed = DistributedMatrix<Scalar, Space>;
 
   /// Written in a source file, for the host.
   ~PolynomialPreconditioner() override;
 
   std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const override;
+
+  void symbolic_over_ranks(const Space& space, const Distributed& a) override;
+  /// \throws InputError where this rank has another number of rows or columns than symbolic_over_ranks saw
+  void numeric_over_ranks(const Space& space, const Distributed& a) override;
+  void apply_over_ranks(const Space& space, MultiVectorView<const Scalar, Space> x,
+                        MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
   /// p, of the last numeric phase.
   const Polynomial& polynomial() const { return m_polynomial; }
@@ -81,18 +98,18 @@ class PolynomialPreconditioner : public MatrixPreconditioner<Scalar, Space> {  /
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
  private:
-  using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  struct Rows;  ///< of the copy: what the scaling needs to know
-
-  int bring_to_range(const Space& space, const Matrix& a, const Rows& rows) const;
-  Rows measure_rows(const Space& space, const Matrix& a, Report& report) const;
-  Spectrum find_spectrum(const Space& space, const Matrix& a, const Rows& rows, Report& report) const;
-  Spectrum by_lanczos(const Space& space, const Matrix& a, const Rows& rows, Report& report) const;
+  void find(const Space& space, const matrix_view& view, Report& report);
+  void multiply(const Space& space, const RecurrenceStep<Scalar>& step,
+                MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                MultiVectorView<Scalar, Space> y, MultiVectorView<Scalar, Space> remote) const;
 
   PolynomialSetup m_setup;
+  const Distributed* m_all_rows = nullptr;  ///< while a numeric phase over ranks goes on
   Polynomial m_polynomial;
   Spectrum m_spectrum;
   StoredMatrix<Scalar, Space> m_b;
+  RemotePart<Scalar, Space> m_remote;                           ///< B in the columns of other ranks
+  std::shared_ptr<const VectorImport<Scalar, Space>> m_import;  ///< null: for one rank, or its own block
   Vector<Real, Space> m_inverse_diagonal;
   int m_exponent = 0;  ///< e: B and D^-1 are those of 2^-e A, where A is out of the ordinary
 };

@@ -14,6 +14,7 @@
 #include "precond/common/found_matrices.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
+#include "precond/distributed/scaled_matrix.hpp"
 
 namespace prekond {
 namespace {
@@ -42,6 +43,26 @@ template <class Scalar, class Space>
 DistributedPreconditioner<Scalar, Space>::~DistributedPreconditioner() = default;
 
 template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::set_scaling(const ScaledOptions& options) {
+  if (options.kind == ScalingKind::given)
+    throw std::logic_error(name() + ": no scales were given; call set_scaling with two vectors");
+  m_scaling =
+      std::make_shared<impl::distributed::Scaling<Space>>(impl::distributed::Scaling<Space>{options, {}, {}});
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::set_scaling(const Vector<double, Space>& row_scale,
+                                                           const Vector<double, Space>& column_scale) {
+  m_scaling = std::make_shared<impl::distributed::Scaling<Space>>(
+      impl::distributed::Scaling<Space>{{ScalingKind::given}, row_scale, column_scale});
+}
+
+template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::exchanges() const {
+  return m_application && m_application->exchanges();
+}
+
+template <class Scalar, class Space>
 int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) const {
   const int asked = m_options.rank_overlap;
   if (reach.levels < 0) return std::max(asked, 0);
@@ -50,11 +71,25 @@ int DistributedPreconditioner<Scalar, Space>::levels(const RowReach& reach) cons
 }
 
 template <class Scalar, class Space>
+bool DistributedPreconditioner<Scalar, Space>::is_over_ranks() const {
+  if (m_options.rank_overlap >= 0) return m_options.rank_overlap > 0;
+  return m_method->reach().levels >= 0 || dynamic_cast<const OverRanks<Scalar, Space>*>(m_method.get());
+}
+
+template <class Scalar, class Space>
 MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::source() const {
   MatrixSource<Scalar, Space> source(m_overlap->matrix());
   if (m_method->reach().levels >= 0) source.set_wanted_rows(m_overlap->is_wanted());
   if (m_least <= m_largest) source.set_diagonals(m_least, m_largest);
   return source;
+}
+
+/// A rank's own rows, and what is known of them; of those that are scaled, the unknowns of a node.
+template <class Scalar, class Space>
+MatrixSource<Scalar, Space> DistributedPreconditioner<Scalar, Space>::own_source(const Distributed& a) const {
+  NearNullSpace<Scalar, Space> known = m_near_null_space;
+  if (m_scaling) known.vectors = {};
+  return known.source(a.own_rows());
 }
 
 /// Collective. A phase of the method on each rank. Rows of messages and errors are those of the overlap
@@ -88,6 +123,7 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
   const int depth = levels(reach);
   const bool alone = a.largest(a.num_rows() == a.num_global_rows() ? 0 : 1) == 0;
   m_is_schwarz = !alone && reach.levels < 0 && depth > 0;
+  m_over_ranks = nullptr;
   m_overlap = nullptr;
   m_is_fetched = m_is_kept = false;
   const bool reads_others = !alone && (depth > 0 || (reach.levels >= 0 && m_options.rank_overlap != 0));
@@ -99,6 +135,8 @@ void DistributedPreconditioner<Scalar, Space>::find_overlap(const Space& space, 
       m_method = m_options_of_method->build();
     if (m_listener) m_method->set_listener(m_listener);
   }
+  if (!alone && m_options.rank_overlap < 0)
+    m_over_ranks = dynamic_cast<OverRanks<Scalar, Space>*>(m_method.get());
   if (!reads_others) return;
   RowReach around = reach;
   if (reach.levels < 0) around = {.levels = depth};
@@ -112,19 +150,23 @@ void DistributedPreconditioner<Scalar, Space>::run_symbolic(const Space& space, 
   m_application = nullptr;
   m_is_symbolic = false;
   find_overlap(space, a);
-  set_up(a, [&] {
-    if (m_is_schwarz && m_near_null_space.vectors.extent(1) > 0)
-      throw InputError(name() +
-                       ": a near null space is one of a rank's own rows; leave it out, or take "
-                       "rank_overlap = 0");
-    if (m_overlap)
-      m_method->symbolic(space, source());
-    else
-      m_method->symbolic(space, m_near_null_space.source(a.own_rows()));
-  });
+  if (m_over_ranks) {
+    m_over_ranks->symbolic_over_ranks(space, a);
+  } else {
+    set_up(a, [&] {
+      if (m_is_schwarz && !m_scaling && m_near_null_space.vectors.extent(1) > 0)
+        throw InputError(name() +
+                         ": a near null space is one of a rank's own rows; leave it out, or take "
+                         "rank_overlap = 0");
+      if (m_overlap)
+        m_method->symbolic(space, source());
+      else
+        m_method->symbolic(space, own_source(a));
+    });
+  }
   m_num_rows = a.num_rows();
   m_is_symbolic = true;
-  m_foreign_columns = m_overlap ? 0 : a.num_cols() - a.num_rows();
+  m_foreign_columns = m_overlap || m_over_ranks ? 0 : a.num_cols() - a.num_rows();
   m_foreign_entries = m_foreign_columns > 0 ? impl::count_foreign_entries<Scalar, Space>(space, a.own_rows())
                       : m_overlap           ? m_overlap->num_cut()
                                             : 0;
@@ -151,6 +193,8 @@ template <class Scalar, class Space>
 auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& space,
                                                                 const Distributed& a) const
     -> std::unique_ptr<const Application> {
+  if (m_over_ranks)
+    return std::make_unique<impl::distributed::ApplicationOverRanks<Scalar, Space>>(*m_method, *m_over_ranks);
   if (!m_overlap) return nullptr;
   if (m_is_schwarz)
     return impl::distributed::make_schwarz_application<Scalar, Space>(space, a, *m_overlap, *m_method);
@@ -158,8 +202,10 @@ auto DistributedPreconditioner<Scalar, Space>::make_application(const Space& spa
       space, a, *m_overlap, impl::found_by<Scalar, Space>(*m_method), m_as);
 }
 
+/// Collective. The numeric phase of the method for A, or for the scaled matrix.
 template <class Scalar, class Space>
-void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
+void DistributedPreconditioner<Scalar, Space>::numeric_of_method(const Space& space, const Distributed& a) {
+  if (m_over_ranks) return m_over_ranks->numeric_over_ranks(space, a);
   if (m_overlap) {
     // The next values are other ones, also where this phase fails.
     const bool is_fetched = std::exchange(m_is_fetched, false), is_kept = std::exchange(m_is_kept, false);
@@ -170,9 +216,27 @@ void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, c
     if (m_overlap)
       m_method->numeric(space, source());
     else
-      m_method->numeric(space, m_near_null_space.source(a.own_rows()));
+      m_method->numeric(space, own_source(a));
   });
-  m_application = make_application(space, a);
+}
+
+template <class Scalar, class Space>
+void DistributedPreconditioner<Scalar, Space>::run_numeric(const Space& space, const Distributed& a) {
+  if (!m_scaling) {
+    numeric_of_method(space, a);
+    m_application = make_application(space, a);
+    return;
+  }
+  using Real = real_type_t<Scalar>;
+  const auto exponents = impl::distributed::scaling_of<Scalar, Space>(space, a, *m_scaling);
+  const impl::distributed::ScaledMatrix<Scalar, Space> scaled(space, a, exponents);
+  numeric_of_method(space, scaled);
+  const auto scale = [&](const Vector<int, Space>& exponent) {
+    return impl::scaled::scale_of<Real, Space>(space, "prekond::distributed::scale", exponent);
+  };
+  m_application = impl::distributed::make_scaled_application<Scalar, Space>(
+      make_application(space, scaled), *m_method, scale(exponents.row), scale(exponents.column));
+  space.fence("prekond::distributed::scaled");  // the exponents go away
 }
 
 template <class Scalar, class Space>
@@ -181,6 +245,8 @@ void DistributedPreconditioner<Scalar, Space>::numeric(const Space& space, const
   if (!m_is_symbolic) {
     const Kokkos::Timer timer;
     run_symbolic(space, a);
+    // A symbolic phase looks at the pattern: its rows are those of A.
+    if (m_scaling) m_is_fetched = false;
     symbolic_seconds = timer.seconds();
   }
   const Kokkos::Timer timer;
@@ -196,11 +262,11 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
   Report report = m_method->report();
   report.foreign_columns = m_foreign_columns;
   report.foreign_entries = 0;
+  if (m_application) m_application->report_to(report);
   if (!m_overlap) {
     report.foreign_entries = m_foreign_entries;
     return report;
   }
-  if (m_application) m_application->report_to(report);
   std::int64_t& first = report.breakdowns.first_row;
   if (first >= 0) {
     int row = -1;
@@ -222,7 +288,8 @@ void DistributedPreconditioner<Scalar, Space>::apply(const Space& space,
                                                      MultiVectorView<const Scalar, Space> x,
                                                      MultiVectorView<Scalar, Space> y,
                                                      Workspace& workspace) const {
-  if (m_overlap && !m_application) throw std::logic_error(name() + ": apply before numeric");
+  if ((m_overlap || m_over_ranks) && !m_application)
+    throw std::logic_error(name() + ": apply before numeric");
   if (!m_application) return m_method->apply(space, x, y, workspace);
   impl::check_vectors<Scalar, Space>(m_num_rows, x, y, *this);
   if (x.extent(1) > 0) m_application->apply(space, x, y, workspace);

@@ -12,6 +12,21 @@
 
 namespace prekond::impl::polynomial {
 
+/// A rank's rows in two parts: the entries in its own columns, and those in other ranks' columns, which are
+/// counted from 0; on one rank the second part has no rows.
+template <class Scalar, class Space>
+struct RowParts {
+  CsrView<Scalar, Space> own, remote;
+  VectorView<Scalar, Space> own_values, remote_values;  ///< theirs
+
+  /// Calls body(part, values, is_own).
+  template <class Body>
+  KOKKOS_FUNCTION void for_each_part(const Body& body) const {
+    body(own, own_values, true);
+    if (remote.num_rows > 0) body(remote, remote_values, false);
+  }
+};
+
 /// diagonal_i = Re a_ii and reach_i = max_j |a_ij|. A row with an entry that is not finite becomes one of a
 /// multiple of the identity, the largest finite |a_ij|, so that it is like its neighbours whatever A's size;
 /// or of zeros where its diagonal is not stored. It has that multiple for its diagonal, and reach -1.
@@ -19,36 +34,48 @@ template <class Scalar, class Space>
 struct MeasureRows {
   using Real = real_type_t<Scalar>;
   using Member = typename RowTeams<Space>::Member;
-  CsrView<Scalar, Space> a;
-  VectorView<Scalar, Space> values;  ///< a's
+  using Part = CsrView<Scalar, Space>;
+  using Values = VectorView<Scalar, Space>;
+  RowParts<Scalar, Space> rows;
   VectorView<Real, Space> diagonal, reach;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) { measure(team, i); });
+    RowTeams<Space>{rows.own.num_rows}.for_each_row(team, [&](std::int64_t i) { measure(team, i); });
   }
   KOKKOS_FUNCTION void measure(const Member& team, std::int64_t i) const {
-    const auto row = Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1));
     Real largest = 0;
-    Kokkos::parallel_reduce(
-        row,
-        [&](std::size_t k, Real& most) {
-          const Real size = is_finite(values(k)) ? Real(Kokkos::abs(values(k))) : Real(0);
-          if (size > most) most = size;
-        },
-        Kokkos::Max<Real>(largest));
     int bad = 0;
-    Kokkos::parallel_reduce(
-        row, [&](std::size_t k, int& count) { count += is_finite(values(k)) ? 0 : 1; }, bad);
+    rows.for_each_part([&](const Part& part, const Values& values, bool) {
+      const auto row = Kokkos::ThreadVectorRange(team, part.row_ptrs(i), part.row_ptrs(i + 1));
+      Real largest_here = 0;
+      Kokkos::parallel_reduce(
+          row,
+          [&](std::size_t k, Real& most) {
+            const Real size = is_finite(values(k)) ? Real(Kokkos::abs(values(k))) : Real(0);
+            if (size > most) most = size;
+          },
+          Kokkos::Max<Real>(largest_here));
+      int bad_here = 0;
+      Kokkos::parallel_reduce(
+          row, [&](std::size_t k, int& count) { count += is_finite(values(k)) ? 0 : 1; }, bad_here);
+      if (largest_here > largest) largest = largest_here;
+      bad += bad_here;
+    });
     std::size_t place = 0;
-    const Real own = real_part(find_entry(a, i, i, place));
+    const Real own = real_part(find_entry(rows.own, i, i, place));
     const Real multiple = largest > Real(0) && Kokkos::isfinite(largest) ? largest : Real(1);
     Kokkos::single(Kokkos::PerThread(team), [&] {
       diagonal(i) = bad > 0 ? multiple : own;
       reach(i) = bad > 0 ? Real(-1) : largest;
     });
-    if (bad > 0)
+    if (bad > 0) replace(team, i, multiple);
+  }
+  KOKKOS_FUNCTION void replace(const Member& team, std::int64_t i, Real multiple) const {
+    rows.for_each_part([&](const Part& part, const Values& values, bool is_own) {
       Kokkos::parallel_for(
-          row, [&](std::size_t k) { values(k) = a.col_idxs(k) == i ? Scalar(multiple) : Scalar(0); });
+          Kokkos::ThreadVectorRange(team, part.row_ptrs(i), part.row_ptrs(i + 1)),
+          [&](std::size_t k) { values(k) = is_own && part.col_idxs(k) == i ? Scalar(multiple) : Scalar(0); });
+    });
   }
 };
 
@@ -117,21 +144,25 @@ template <class Scalar, class Space>
 struct GershgorinDiscs {
   using Real = real_type_t<Scalar>;
   using Member = typename RowTeams<Space>::Member;
-  CsrView<Scalar, Space> a;
+  RowParts<Scalar, Space> rows;
   VectorView<const Real, Space> inverse;
   VectorView<Real, Space> low, high;
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    RowTeams<Space>{a.num_rows}.for_each_row(team, [&](std::int64_t i) {
+    RowTeams<Space>{rows.own.num_rows}.for_each_row(team, [&](std::int64_t i) {
       const Real scale = inverse(i);
       Real radius = 0;
-      Kokkos::parallel_reduce(
-          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
-          [&](std::size_t k, Real& sum) {
-            sum += a.col_idxs(k) == i ? Real(0) : scale * Kokkos::abs(a.values(k));
-          },
-          radius);
+      rows.for_each_part([&](const CsrView<Scalar, Space>& part, const auto&, bool is_own) {
+        Real radius_here = 0;
+        Kokkos::parallel_reduce(
+            Kokkos::ThreadVectorRange(team, part.row_ptrs(i), part.row_ptrs(i + 1)),
+            [&](std::size_t k, Real& sum) {
+              sum += is_own && part.col_idxs(k) == i ? Real(0) : scale * Kokkos::abs(part.values(k));
+            },
+            radius_here);
+        radius += radius_here;
+      });
       std::size_t place = 0;
-      const Real center = scale * real_part(find_entry(a, i, i, place));
+      const Real center = scale * real_part(find_entry(rows.own, i, i, place));
       Kokkos::single(Kokkos::PerThread(team), [&] {
         low(i) = center - radius;
         high(i) = center + radius;

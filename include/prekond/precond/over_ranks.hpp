@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/preconditioner.hpp>
+#include <prekond/distributed/distributed_matrix.hpp>
+
+namespace prekond {
+
+/// A method whose setup and application are those of the distributed matrix itself, by products with it: a
+/// MatrixPreconditioner derives from this too, and a DistributedPreconditioner then calls these members in
+/// place of the phases for a rank's own rows.
+///
+/// All are collective. What fails on one rank is thrown on all.
+template <class Scalar, class Space>
+class OverRanks {
+ public:
+  virtual ~OverRanks() = default;
+
+  /// As MatrixPreconditioner's phases, whose report they fill with what is this rank's. A is not kept.
+  virtual void symbolic_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a) = 0;
+  /// \pre symbolic_over_ranks, of a matrix with the same rows and columns
+  virtual void numeric_over_ranks(const Space& space, const DistributedMatrix<Scalar, Space>& a) = 0;
+
+  /// y = M^-1 x for this rank's rows, which may be none: by all ranks, with as many vectors, one at least.
+  /// The workspace is the method's own. One application at a time. \pre numeric_over_ranks; x and y share no
+  /// memory
+  virtual void apply_over_ranks(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                MultiVectorView<Scalar, Space> y, Workspace& workspace) const = 0;
+};
+
+}  // namespace prekond

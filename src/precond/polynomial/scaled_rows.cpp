@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/polynomial/scaled_rows.hpp"
+
+#include <prekond/distributed/split_operator.hpp>
+#include <prekond/krylov/lanczos.hpp>
+#include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/own_columns.hpp>
+
+#include "core/row_teams.hpp"
+#include "instantiate.hpp"
+#include "precond/polynomial/row_kernels.hpp"
+#include "precond/polynomial/scaled_operator.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <type_traits>
+
+namespace prekond::impl::polynomial {
+namespace {
+
+template <class Space>
+using Rows = Kokkos::RangePolicy<Space>;
+
+template <class Scalar, class Space>
+RowParts<Scalar, Space> parts_of(const ScaledRows<Scalar, Space>& rows) {
+  const auto& remote = rows.remote.matrix();
+  return {rows.own, remote, rows.own.values, remote.values};
+}
+
+/// The entries of one rank's own columns and, of a distributed matrix, those in other ranks' columns.
+template <class Scalar, class Space>
+void copy_rows(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Scalar, Space>& rows) {
+  const CsrView<Scalar, Space>& view = a.view;
+  const auto own =
+      filter_entries<Scalar, Space>(space, view, prekond::impl::IsOwnColumn<Scalar, Space>{view});
+  rows.own = {view.num_rows, view.num_rows, own.row_ptrs, own.col_idxs, own.values};
+  if (!a.all) return;
+  const auto columns =
+      allocate<Vector<int, Space>>(space, "prekond::polynomial::numeric::columns", view.num_cols);
+  Kokkos::parallel_for("prekond::polynomial::numeric::number_columns", Rows<Space>(space, 0, view.num_cols),
+                       prekond::impl::NumberPart<Space>{static_cast<int>(view.num_rows), false, columns});
+  rows.remote = RemotePart<Scalar, Space>(
+      space, select_entries<Scalar, Space>(space, "prekond::polynomial::numeric::remote", view, view.num_rows,
+                                           {}, columns, view.num_cols - view.num_rows));
+}
+
+template <class Scalar, class Space>
+void measure(const Space& space, ScaledRows<Scalar, Space>& rows) {
+  const auto vector = [&](const char* label) {
+    return allocate<Vector<real_type_t<Scalar>, Space>>(space, label, rows.num_rows());
+  };
+  rows.diagonal = vector("prekond::polynomial::diagonal");
+  rows.reach = vector("prekond::polynomial::reach");
+  rows.inverse = vector("prekond::polynomial::inverse_diagonal");
+  if (rows.num_rows() == 0) return;
+  Kokkos::parallel_for("prekond::polynomial::numeric::measure_rows",
+                       RowTeams<Space>::policy(space, rows.num_rows(), rows.own.nnz()),
+                       MeasureRows<Scalar, Space>{parts_of(rows), rows.diagonal, rows.reach});
+}
+
+/// Collective. Multiplies all by a power of two where A is out of the ordinary.
+template <class Scalar, class Space>
+void bring_to_range(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Scalar, Space>& rows) {
+  using Real = real_type_t<Scalar>;
+  Real least = 0, most = 0;
+  Kokkos::parallel_reduce("prekond::polynomial::numeric::range_of_reach",
+                          Rows<Space>(space, 0, rows.num_rows()), RangeOfReach<Real, Space>{rows.reach},
+                          Kokkos::Min<Real>(least), Kokkos::Max<Real>(most));
+  least = static_cast<Real>(a.least(least));
+  most = static_cast<Real>(a.largest(most));
+  constexpr int ordinary = std::numeric_limits<Real>::max_exponent / 16;
+  if (!(most > 0)) return;
+  // Even, so that roots are rounded as those of A.
+  const int exponent = (std::ilogb(least) + std::ilogb(most)) / 4 * 2;
+  if (std::abs(exponent) <= ordinary) return;
+  constexpr int possible = std::numeric_limits<Real>::max_exponent - 2;
+  rows.exponent = std::clamp(exponent, -possible, possible);
+  const Real factor = std::ldexp(Real(1), -rows.exponent);
+  const auto multiply = [&](const auto& x) {
+    using T = typename std::decay_t<decltype(x)>::non_const_value_type;
+    Kokkos::parallel_for("prekond::polynomial::numeric::bring_to_range",
+                         Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(
+                             space, 0, static_cast<std::int64_t>(x.extent(0))),
+                         TimesFactor<T, Space>{x, factor});
+  };
+  multiply(rows.own.values);
+  multiply(rows.remote.matrix().values);
+  multiply(rows.diagonal);
+  multiply(rows.reach);
+}
+
+/// Collective. 1 / d_i.
+template <class Scalar, class Space>
+void invert_diagonal(const Space& space, const RowsOf<Scalar, Space>& a, PolynomialScaling scaling,
+                     ScaledRows<Scalar, Space>& rows, Breakdowns& breakdowns) {
+  using Real = real_type_t<Scalar>;
+  const Rows<Space> range(space, 0, rows.num_rows());
+  std::int64_t first = 0;
+  if (scaling == PolynomialScaling::diagonal) {
+    Kokkos::parallel_reduce("prekond::polynomial::numeric::invert_diagonal", range,
+                            InvertDiagonal<Real, Space>{rows.diagonal, rows.reach, rows.inverse},
+                            Kokkos::Min<std::int64_t>(first), Kokkos::Sum<std::int64_t>(breakdowns.count));
+  } else {
+    Real largest = 0;
+    Kokkos::parallel_reduce("prekond::polynomial::numeric::count_replaced", range,
+                            CountReplaced<Real, Space>{rows.reach}, Kokkos::Min<std::int64_t>(first),
+                            Kokkos::Sum<std::int64_t>(breakdowns.count), Kokkos::Max<Real>(largest));
+    largest = static_cast<Real>(a.largest(largest));
+    // A power of two, so that the polynomial is one of ordinary numbers.
+    const bool usable = largest > 0 && std::isfinite(largest) && std::isfinite(1 / largest);
+    const int exponent = usable ? std::ilogb(largest) : 0;
+    Kokkos::deep_copy(space, rows.inverse, std::ldexp(Real(1), -exponent));
+    rows.unit_exponent = -exponent - rows.exponent;
+  }
+  if (breakdowns.count == 0) return;
+  breakdowns.first_row = first;
+  Real pivot = 0, sum = 0;
+  Kokkos::deep_copy(space, pivot, Kokkos::subview(rows.diagonal, first));
+  Kokkos::deep_copy(space, sum, Kokkos::subview(rows.reach, first));
+  space.fence("prekond::polynomial::breakdowns");
+  breakdowns.first_pivot = sum > 0 ? static_cast<double>(pivot / sum) : 0;
+  breakdowns.action =
+      "rows without a positive diagonal entry are scaled by their largest magnitude, rows with an entry that "
+      "is not finite are replaced by rows of a multiple of the identity";
+}
+
+/// Collective. Ritz values.
+template <class Scalar, class Space>
+Spectrum by_lanczos(const Space& space, const RowsOf<Scalar, Space>& a, const ScaledRows<Scalar, Space>& rows,
+                    const PolynomialSetup& setup, const std::string& name, Report& report) {
+  using Real = real_type_t<Scalar>;
+  const bool by_diagonal = setup.scaling == PolynomialScaling::diagonal;
+  Vector<Real, Space> root;
+  if (by_diagonal) {
+    root = allocate<Vector<Real, Space>>(space, "prekond::polynomial::root", rows.num_rows());
+    Kokkos::parallel_for("prekond::polynomial::numeric::roots", Rows<Space>(space, 0, rows.num_rows()),
+                         Roots<Real, Space>{rows.inverse, root});
+  }
+  const ScaledOperator<Scalar, Space> scaled(space, a, rows, by_diagonal ? root : rows.inverse, root);
+  const LanczosOptions options{.steps = setup.lanczos_steps};
+  const LanczosResult result = a.all
+                                   ? lanczos<Scalar, Space>(space, scaled, nullptr, options, a.all->reducer())
+                                   : lanczos<Scalar, Space>(space, scaled, nullptr, options);
+  Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
+  spectrum.min = result.smallest.value;
+  spectrum.min_bound = result.smallest.bound;
+  spectrum.max = result.largest.value;
+  spectrum.max_bound = result.largest.bound;
+  spectrum.source = std::to_string(result.steps) + " Lanczos steps";
+  if (result.steps > 0 && result.smallest.value <= 0)
+    report.notes.push_back(name + ": the matrix is not positive definite: Lanczos found the Ritz value " +
+                           number_text(spectrum.as_given(result.smallest.value)));
+  return spectrum;
+}
+
+/// Collective. The ends of Gershgorin's discs.
+template <class Scalar, class Space>
+Spectrum by_gershgorin(const Space& space, const RowsOf<Scalar, Space>& a,
+                       const ScaledRows<Scalar, Space>& rows) {
+  using Real = real_type_t<Scalar>;
+  const auto vector = [&](const char* label) {
+    return allocate<Vector<Real, Space>>(space, label, rows.num_rows());
+  };
+  const auto low = vector("prekond::polynomial::low"), high = vector("prekond::polynomial::high");
+  if (rows.num_rows() > 0)
+    Kokkos::parallel_for("prekond::polynomial::numeric::gershgorin",
+                         RowTeams<Space>::policy(space, rows.num_rows(), rows.own.nnz()),
+                         GershgorinDiscs<Scalar, Space>{parts_of(rows), rows.inverse, low, high});
+  Real least = 0, most = 0;
+  Kokkos::parallel_reduce("prekond::polynomial::numeric::range_of_discs",
+                          Rows<Space>(space, 0, rows.num_rows()), RangeOfDiscs<Real, Space>{low, high},
+                          Kokkos::Min<Real>(least), Kokkos::Max<Real>(most));
+  Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
+  spectrum.min = a.least(static_cast<double>(least));
+  spectrum.max = a.largest(static_cast<double>(most));
+  // Where rows are as large as their diagonals, rounding says on which side of 0 a disc ends.
+  const double rounding = std::sqrt(static_cast<double>(std::numeric_limits<Real>::epsilon()));
+  const bool is_known = spectrum.min > rounding * spectrum.max;
+  spectrum.min_bound = is_known ? 0 : std::numeric_limits<double>::infinity();
+  if (!is_known) spectrum.min = std::min(spectrum.min, 0.0);
+  spectrum.source = "Gershgorin's discs";
+  return spectrum;
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scalar, Space>& a,
+                                           PolynomialScaling scaling, Report& report) {
+  ScaledRows<Scalar, Space> rows;
+  a.together([&] {
+    copy_rows(space, a, rows);
+    measure(space, rows);
+  });
+  bring_to_range(space, a, rows);
+  invert_diagonal(space, a, scaling, rows, report.breakdowns);
+  return rows;
+}
+
+template <class Scalar, class Space>
+Spectrum find_spectrum(const Space& space, const RowsOf<Scalar, Space>& a,
+                       const ScaledRows<Scalar, Space>& rows, const PolynomialSetup& setup,
+                       const std::string& name, Report& report) {
+  Spectrum spectrum;
+  spectrum.exponent = rows.unit_exponent;
+  spectrum.min_bound = std::numeric_limits<double>::infinity();
+  if (setup.lambda_max > 0) {
+    spectrum.max = std::ldexp(setup.lambda_max, rows.unit_exponent);
+    spectrum.max_given = true;
+    spectrum.source = "lambda_max";
+  } else if (setup.bounds == SpectrumBounds::lanczos) {
+    spectrum = by_lanczos(space, a, rows, setup, name, report);
+  } else {
+    spectrum = by_gershgorin(space, a, rows);
+  }
+  if (setup.lambda_min > 0) {
+    spectrum.min = std::ldexp(setup.lambda_min, rows.unit_exponent);
+    spectrum.min_bound = 0;
+    spectrum.min_given = true;
+    spectrum.source += std::string(spectrum.max_given ? " and" : ",") + " lambda_min";
+  }
+  return spectrum;
+}
+
+#define PREKOND_SCALED_ROWS(Scalar, Space)                                                        \
+  template ScaledRows<Scalar, Space> make_scaled_rows(const Space&, const RowsOf<Scalar, Space>&, \
+                                                      PolynomialScaling, Report&);                \
+  template Spectrum find_spectrum(const Space&, const RowsOf<Scalar, Space>&,                     \
+                                  const ScaledRows<Scalar, Space>&, const PolynomialSetup&,       \
+                                  const std::string&, Report&);
+PREKOND_INSTANTIATE(PREKOND_SCALED_ROWS)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_SCALED_ROWS)
+
+}  // namespace prekond::impl::polynomial
