@@ -29,27 +29,27 @@ struct ToExponents {
 
 /// Collective. Each list with the entries of other ranks behind it, by one exchange.
 template <class Scalar, class Space>
-std::vector<Vector<int, Space>> with_imported(const Space& space, const VectorImport<Scalar, Space>& import,
+std::vector<Vector<int, Space>> with_imported(const Space& space, const VectorImport<Scalar, Space>& others,
                                               const std::vector<Vector<int, Space>>& lists) {
   const auto k = lists.size();
   const auto own = allocate<MultiVector<Scalar, Space>>(space, "prekond::scaled_matrix::sent",
-                                                        import.num_rows(), k),
+                                                        others.num_rows(), k),
              remote = allocate<MultiVector<Scalar, Space>>(space, "prekond::scaled_matrix::received",
-                                                           import.num_remote(), k);
+                                                           others.num_remote(), k);
   for (std::size_t v = 0; v < k; ++v)
     Kokkos::parallel_for("prekond::scaled_matrix::to_numbers", FlatPolicy<Space>(space, 0, own.extent(0)),
                          ToNumbers<Scalar, Space>{lists[v], column(own, v)});
-  import.start(space, own);
-  import.finish(space, remote);
+  others.start(space, own);
+  others.finish(space, remote);
   std::vector<Vector<int, Space>> all;
   for (std::size_t v = 0; v < k; ++v) {
     all.push_back(
-        allocate<Vector<int, Space>>(space, "prekond::scaled_matrix::exponents", import.num_cols()));
-    Kokkos::deep_copy(space, Kokkos::subview(all[v], std::make_pair(std::int64_t(0), import.num_rows())),
+        allocate<Vector<int, Space>>(space, "prekond::scaled_matrix::exponents", others.num_cols()));
+    Kokkos::deep_copy(space, Kokkos::subview(all[v], std::make_pair(std::int64_t(0), others.num_rows())),
                       lists[v]);
     Kokkos::parallel_for("prekond::scaled_matrix::to_exponents",
                          FlatPolicy<Space>(space, 0, remote.extent(0)),
-                         ToExponents<Scalar, Space>{column(remote, v), import.num_rows(), all[v]});
+                         ToExponents<Scalar, Space>{column(remote, v), others.num_rows(), all[v]});
   }
   space.fence("prekond::scaled_matrix::imported");  // the vectors go away
   return all;
