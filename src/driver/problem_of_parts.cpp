@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <prekond/core/error.hpp>
 #include <prekond/core/norm.hpp>
+#include <prekond/distributed/row_partition.hpp>
+#include <prekond/matrix/generate.hpp>
 
 #include <cmath>
 #include <utility>
@@ -83,11 +85,31 @@ Source source_of(const Processes& processes, const std::string& name, const Host
   return source;
 }
 
+/// All: the block of rows that RowPartition gives each, of a generated matrix.
+HostRows make_rows(const Space& space, const Processes& processes, const Settings& settings) {
+  HostRows rows;
+  const ChooseRows own = [&](std::int64_t num_rows) -> RowRange {
+    const RowPartition blocks{num_rows, processes.size()};
+    return {blocks.begin(processes.rank()), blocks.end(processes.rank())};
+  };
+  processes.together([&] {
+    at_origin(settings.origins, "generate", [&] {
+      const auto made = generate_rows<double, Space>(space, settings.generate, own);
+      const Kokkos::HostSpace host;
+      rows = {made.num_rows, made.num_cols, Kokkos::create_mirror_view_and_copy(host, made.row_ptrs),
+              Kokkos::create_mirror_view_and_copy(host, made.col_idxs),
+              Kokkos::create_mirror_view_and_copy(host, made.values)};
+    });
+  });
+  return rows;
+}
+
 }  // namespace
 
 bool can_read_parts(const Processes& processes, const Settings& settings, const MethodNeeds& needs) {
-  if (processes.alone() || settings.matrix.empty()) return false;
+  if (processes.alone()) return false;
   if (is_to_be_matched(settings, needs.check) || is_to_be_ordered(settings, needs)) return false;
+  if (settings.matrix.empty()) return generates_rows(settings.generate);
   return all_see_the_same_file(processes, settings.matrix);
 }
 
@@ -95,11 +117,14 @@ Problem<double> make_problem_of_parts(const Space& space, const Processes& proce
                                       const Settings& settings, const MethodNeeds& needs,
                                       Progress& progress) {
   Problem<double> problem;
-  progress.phase("reading " + settings.matrix);
+  const bool is_made = settings.matrix.empty();
+  const std::string& name = is_made ? settings.generate : settings.matrix;
+  progress.phase((is_made ? "generating " : "reading ") + name);
   const Kokkos::Timer timer;
   std::int64_t num_rows = 0;
-  HostRows rows = read_rows(processes, settings.matrix, num_rows);
-  problem.source = source_of(processes, settings.matrix, rows, num_rows);
+  HostRows rows = is_made ? make_rows(space, processes, settings) : read_rows(processes, name, num_rows);
+  if (is_made) num_rows = rows.num_cols;
+  problem.source = source_of(processes, name, rows, num_rows);
   problem.source.seconds = processes.max(timer.seconds());
   processes.together([&] { check_shape(problem.source); });
   PartitionChoice choice{settings.partition, {}};

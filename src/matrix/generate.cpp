@@ -17,9 +17,11 @@ namespace {
 
 template <class Scalar, class Space>
 struct Generator {
-  using Make = std::function<GeneratedMatrix<Scalar, Space>(const Space&, std::int64_t, const OptionMap&)>;
+  using Make = std::function<GeneratedMatrix<Scalar, Space>(const Space&, std::int64_t, const OptionMap&,
+                                                            const ChooseRows&)>;
   GeneratorInfo info;
   Make make;
+  bool makes_rows;  ///< some without the others; else the choice is not looked at
 };
 
 constexpr const char* magnetic3d_name = "magnetic3d";
@@ -27,16 +29,37 @@ constexpr const char* magnetic3d_name = "magnetic3d";
 template <class Options, class Scalar, class Space>
 using MakeFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&);
 
+template <class Options, class Scalar, class Space>
+using MakeRowsFunction = GeneratedMatrix<Scalar, Space> (*)(const Space&, std::int64_t, const Options&,
+                                                            const ChooseRows&);
+
+/// `make(space, size, options, choose)`
+template <class Scalar, class Space, class Options, class MakeRows>
+Generator<Scalar, Space> generator_of(const std::string& name, const std::string& summary,
+                                      const MakeRows& make, bool makes_rows) {
+  const auto defaults = std::make_shared<Options>();
+  GeneratorInfo info{name, summary, OptionFields::of(*defaults), defaults};
+  const auto with_options = [name, make](const Space& space, std::int64_t size, const OptionMap& values,
+                                         const ChooseRows& choose) {
+    Options options;
+    OptionFields::of(options).set(values, name);
+    return make(space, size, options, choose);
+  };
+  return {info, with_options, makes_rows};
+}
+
 template <class Scalar, class Space, class Options>
 Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
                                   MakeFunction<Options, Scalar, Space> make) {
-  const auto defaults = std::make_shared<Options>();
-  GeneratorInfo info{name, summary, OptionFields::of(*defaults), defaults};
-  return {info, [name, make](const Space& space, std::int64_t size, const OptionMap& values) {
-            Options options;
-            OptionFields::of(options).set(values, name);
-            return make(space, size, options);
-          }};
+  const auto make_all = [make](const Space& space, std::int64_t size, const Options& options,
+                               const ChooseRows&) { return make(space, size, options); };
+  return generator_of<Scalar, Space, Options>(name, summary, make_all, false);
+}
+
+template <class Scalar, class Space, class Options>
+Generator<Scalar, Space> describe(const std::string& name, const std::string& summary,
+                                  MakeRowsFunction<Options, Scalar, Space> make) {
+  return generator_of<Scalar, Space, Options>(name, summary, make, true);
 }
 
 /// The generators whose matrices are complex.
@@ -134,7 +157,26 @@ std::vector<GeneratorInfo> generator_list() {
 bool generates_complex(const std::string& spec) {
   return parse_name(spec) == magnetic3d_name;
 }
+
+bool generates_rows(const std::string& spec) {
+  for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
+    if (generator.info.name == parse_name(spec)) return generator.makes_rows;
+  return false;
+}
 #endif
+
+/// \throws OptionError where none of real matrices has this name
+template <class Scalar, class Space>
+Generator<Scalar, Space> real_generator(const Spec& spec) {
+  for (const auto& generator : all_generators<Scalar, Space>())
+    if (generator.info.name == spec.name) return generator;
+  if (generates_complex(spec.name))
+    throw OptionError("generator '" + spec.name + "' makes complex matrices; a real one is wanted here");
+  std::vector<std::string> names;
+  for (const auto& generator : generator_list()) names.push_back(generator.name);
+  throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
+                    nearest_word(spec.name, names) + "'?");
+}
 
 /// The same matrix in complex scalars.
 template <class Scalar, class Space>
@@ -154,22 +196,29 @@ GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& t
   const Spec spec = parse_spec(text);
   if constexpr (is_complex<Scalar>) {
     for (const auto& generator : complex_generators<Scalar, Space>())
-      if (generator.info.name == spec.name) return generator.make(space, parse_size(spec), spec.options);
+      if (generator.info.name == spec.name) return generator.make(space, parse_size(spec), spec.options, {});
     return as_complex<Scalar, Space>(space, generate<real_type_t<Scalar>, Space>(space, text));
   } else {
-    for (const auto& generator : all_generators<Scalar, Space>())
-      if (generator.info.name == spec.name) return generator.make(space, parse_size(spec), spec.options);
-    if (generates_complex(text))
-      throw OptionError("generator '" + spec.name + "' makes complex matrices; a real one is wanted here");
-    std::vector<std::string> names;
-    for (const auto& generator : generator_list()) names.push_back(generator.name);
-    throw OptionError("no generator is called '" + spec.name + "'; did you mean '" +
-                      nearest_word(spec.name, names) + "'?");
+    return real_generator<Scalar, Space>(spec).make(space, parse_size(spec), spec.options, {});
   }
+}
+
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> generate_rows(const Space& space, const std::string& text,
+                                             const ChooseRows& choose) {
+  const Spec spec = parse_spec(text);
+  const Generator<Scalar, Space> generator = real_generator<Scalar, Space>(spec);
+  if (!generator.makes_rows)
+    throw OptionError("generator '" + spec.name + "' makes all rows at once; take generate()");
+  return generator.make(space, parse_size(spec), spec.options, choose);
 }
 
 #define PREKOND_GENERATE(Scalar, Space) \
   template GeneratedMatrix<Scalar, Space> generate<Scalar, Space>(const Space&, const std::string&);
+#define PREKOND_GENERATE_ROWS(Scalar, Space)                                                             \
+  template GeneratedMatrix<Scalar, Space> generate_rows<Scalar, Space>(const Space&, const std::string&, \
+                                                                       const ChooseRows&);
+PREKOND_INSTANTIATE(PREKOND_GENERATE_ROWS)
 PREKOND_INSTANTIATE(PREKOND_GENERATE)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_GENERATE)
 

@@ -325,6 +325,31 @@ TEST_F(MpiDriverTest, AFileIsReadByAllRanks) {
   }
 }
 
+TEST_F(MpiDriverTest, EachRankMakesItsRows) {
+  for (const char* problem : {"elasticity3d:5", "convection_diffusion3d:6,peclet=10", "irregular3d:5"}) {
+    SCOPED_TRACE(problem);
+    const std::string solve =
+        std::string("solve --generate ") + problem + " --solver gmres --precond jacobi --rtol 1e-10 ";
+    const Json one = report_of(1, solve + "--solution one.mtx");
+    const auto x = solution("one.mtx");
+    for (const auto& [ranks, more] :
+         {std::pair{2, ""}, {3, "--partition metis"}, {7, "--rhs a_ones"}, {3, "--order rcm"}}) {
+      const Json report = report_of(ranks, solve + more + " --solution several.mtx");
+      const std::string read_by = std::string(more) == "--order rcm" ? "rank 0" : "all";
+      EXPECT_EQ(report["distribution"]["read_by"], read_by) << more;
+      for (const char* key : {"source", "rows", "cols", "nnz", "symmetric"})
+        EXPECT_EQ(report["matrix"][key], one["matrix"][key]) << key;
+      const auto y = solution("several.mtx");
+      ASSERT_EQ(y.size(), x.size());
+      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-7) << i << " on " << ranks;
+    }
+  }
+  EXPECT_EQ(report_of(2, "solve --generate circuit:9")["distribution"]["read_by"], "rank 0");
+  EXPECT_EQ(report_of(7, "solve --generate tridiagonal:3")["distribution"]["fewest_rows"], 0);
+  expect_error(run(3, "solve --generate poisson2d:4,seed=1 -q"), 3, 2, {"--generate", "no option 'seed'"});
+  expect_error(run(3, "solve --generate poisson4d:4 -q"), 3, 2, {"no generator is called 'poisson4d'"});
+}
+
 /// A right-hand side depends on the rows' numbers, not on who has them.
 TEST_F(MpiDriverTest, RightHandSidesDoNotDependOnTheRanks) {
   run(1, "generate convection_diffusion3d:8 -q -o made.mtx");

@@ -9,6 +9,7 @@
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -28,6 +29,27 @@ GeneratedMatrix<Scalar, Space> generate(const Space& space, const std::string& s
 
 /// Does `spec` name a generator of complex matrices? False where it names none.
 bool generates_complex(const std::string& spec);
+
+/// The consecutive rows begin, ..., end - 1 of a matrix.
+struct RowRange {
+  std::int64_t begin = 0, end = 0;
+};
+/// Chooses rows of a matrix that has `num_rows`; empty: all of them.
+using ChooseRows = std::function<RowRange(std::int64_t num_rows)>;
+
+/// Does `spec` name a generator of real matrices that makes some rows without the others? False where it
+/// names none.
+bool generates_rows(const std::string& spec);
+
+/// Some rows of the matrix that `spec` names, with the bits that they have in generate(), in the columns of
+/// the whole: `num_cols` is the number of its rows. For double and float.
+///
+/// Memory: these rows, and of elasticity3d a double for each cell of their layers.
+/// \throws OptionError as generate(), and where not generates_rows(spec) \throws std::logic_error for rows
+/// that there are not
+template <class Scalar, class Space>
+GeneratedMatrix<Scalar, Space> generate_rows(const Space& space, const std::string& spec,
+                                             const ChooseRows& choose);
 
 /// What help needs to know of a generator. `options.list()` has the fields, `options.values()` the defaults.
 struct GeneratorInfo {
@@ -132,17 +154,20 @@ struct Irregular3dOptions {
 
 /// -u_xx on the unit interval, scaled by h^2: 2 on the diagonal, -1 beside it; `size` rows.
 template <class Scalar, class Space>
-GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {});
+GeneratedMatrix<Scalar, Space> tridiagonal(const Space& space, std::int64_t size, const NoOptions& = {},
+                                           const ChooseRows& choose = {});
 
 /// -u_xx - u_yy on the unit square by 5-point differences, u = 0 on the boundary (eliminated), scaled by h^2:
 /// 4 on the diagonal, -1 to each neighbour; size^2 rows, x fastest.
 template <class Scalar, class Space>
-GeneratedMatrix<Scalar, Space> poisson2d(const Space& space, std::int64_t size, const NoOptions& = {});
+GeneratedMatrix<Scalar, Space> poisson2d(const Space& space, std::int64_t size, const NoOptions& = {},
+                                         const ChooseRows& choose = {});
 
 /// -u_xx - u_yy - u_zz on the unit cube by 7-point differences, u = 0 on the boundary (eliminated), scaled by
 /// h^2: 6 on the diagonal, -1 to each neighbour; size^3 rows, x fastest.
 template <class Scalar, class Space>
-GeneratedMatrix<Scalar, Space> poisson3d(const Space& space, std::int64_t size, const NoOptions& = {});
+GeneratedMatrix<Scalar, Space> poisson3d(const Space& space, std::int64_t size, const NoOptions& = {},
+                                         const ChooseRows& choose = {});
 
 /// The Laplacian of a charge in a random magnetic field (Peierls phases), complex, Hermitian to the last bit
 /// and positive definite: poisson3d with -exp(i theta) instead of -1 from a node to the next one along an
@@ -155,7 +180,8 @@ GeneratedMatrix<Scalar, Space> magnetic3d(const Space& space, std::int64_t size,
 /// -u_xx - epsilon u_yy, otherwise as poisson2d: 2 + 2 epsilon on the diagonal, -1 along x, -epsilon along y.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> anisotropic2d(const Space& space, std::int64_t size,
-                                             const Anisotropic2dOptions& options = {});
+                                             const Anisotropic2dOptions& options = {},
+                                             const ChooseRows& choose = {});
 
 /// -Laplace u + peclet v . grad u on the unit cube, v = (1, 1, 1) / sqrt(3), u = 0 on the boundary
 /// (eliminated), upwind differences, scaled by h^2, h = 1 / (size + 1). With c = peclet h / sqrt(3): 6 + 3 c
@@ -163,7 +189,8 @@ GeneratedMatrix<Scalar, Space> anisotropic2d(const Space& space, std::int64_t si
 /// an M-matrix, nonsymmetric for peclet > 0.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> convection_diffusion3d(const Space& space, std::int64_t size,
-                                                      const ConvectionDiffusion3dOptions& options = {});
+                                                      const ConvectionDiffusion3dOptions& options = {},
+                                                      const ChooseRows& choose = {});
 
 /// Linear elasticity on the unit cube: a(u, v) = sum over cells of E_c int lambda div u div v + 2 mu eps(u) :
 /// eps(v), lambda = nu / ((1 + nu)(1 - 2 nu)), mu = 1 / (2 (1 + nu)), nu = 0.3; symmetric positive definite.
@@ -176,7 +203,8 @@ GeneratedMatrix<Scalar, Space> convection_diffusion3d(const Space& space, std::i
 /// |d_z|). Bitwise symmetric. Memory beside the result: one double a cell. `size` is at least 2.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t size,
-                                            const Elasticity3dOptions& options = {});
+                                            const Elasticity3dOptions& options = {},
+                                            const ChooseRows& choose = {});
 
 /// A resistor network: A = sum over edges {i, j} of g_ij (e_i - e_j)(e_i - e_j)^T + ground I; symmetric
 /// positive definite, n = size^2 rows.
@@ -201,7 +229,8 @@ GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size,
 /// others' magnitudes: strictly diagonally dominant, an M-matrix, and positive definite for skew = 0.
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> irregular3d(const Space& space, std::int64_t size,
-                                           const Irregular3dOptions& options = {});
+                                           const Irregular3dOptions& options = {},
+                                           const ChooseRows& choose = {});
 
 }  // namespace generators
 }  // namespace prekond

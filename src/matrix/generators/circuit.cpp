@@ -208,7 +208,8 @@ GeneratedMatrix<Scalar, Space> circuit(const Space& space, std::int64_t size, co
   Vector<std::size_t, Space> graph_row_ptrs;
   Vector<int, Space> graph_cols;
   const RepeatedColumns<Space> graph = connect(space, network, graph_row_ptrs, graph_cols);
-  const auto a = make_rows<Scalar>(space, prefix, network.num_nodes(), graph);
+  const auto a =
+      make_rows<Scalar>(space, prefix, RowRange{0, network.num_nodes()}, network.num_nodes(), graph);
   Kokkos::parallel_for(
       std::string(prefix) + "::fill", RowPolicy<Space>(space, 0, a.num_rows),
       FillLaplacian<Scalar, Space>{network, options.ground, graph, a.row_ptrs, a.col_idxs, a.values});

@@ -5,6 +5,7 @@
 #include "common.hpp"
 #include "instantiate.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -79,15 +80,17 @@ struct Grid {
 template <class Space>
 struct DrawYoungsModulus {
   VectorView<double, Space> young;
+  std::int64_t first;  ///< cell
   std::uint64_t seed;
   double log2_contrast;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t cell) const {
-    young(cell) = impl::exp2_of_product(impl::unit_interval(impl::counter_hash(seed, cell)), log2_contrast);
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t cell = first + i;
+    young(i) = impl::exp2_of_product(impl::unit_interval(impl::counter_hash(seed, cell)), log2_contrast);
   }
 };
 
-/// Fills the three rows of a node, a lane for each neighbour's 3 x 3 block.
+/// Fills the three rows of a node, those that are wanted, a lane for each neighbour's 3 x 3 block.
 template <class Scalar, class Space>
 struct FillElasticity {
   using Policy = Kokkos::TeamPolicy<Space>;
@@ -97,6 +100,8 @@ struct FillElasticity {
   static constexpr int nodes_per_team = is_host_space<Space> ? 256 : 16;
 
   Grid grid;
+  RowRange rows;
+  std::int64_t first_cell;  ///< of `young`
   VectorView<const double, Space> young;
   VectorView<const double, Space> stiffness;  // of a cell with E = 1, 24 x 24
   VectorView<const std::size_t, Space> row_ptrs;
@@ -109,8 +114,8 @@ struct FillElasticity {
   }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const std::int64_t begin = std::int64_t(team.league_rank()) * nodes_per_team;
-    const std::int64_t rest = grid.num_nodes() - begin;
+    const std::int64_t begin = rows.begin / 3 + std::int64_t(team.league_rank()) * nodes_per_team;
+    const std::int64_t rest = (rows.end + 2) / 3 - begin;
     const int count = rest < nodes_per_team ? int(rest) : nodes_per_team;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int i) {
       const Triple at = grid.node(begin + i);
@@ -130,12 +135,14 @@ struct FillElasticity {
       const int ox = cx + d.x, oy = cy + d.y, oz = cz + d.z;
       const Triple cell = {at.x - cx, at.y - cy, at.z - cz};
       if (((ox | oy | oz) & ~1) == 0 && grid.has_cell(cell))
-        add_cell(young(grid.cell_number(cell)), corner, ox + 2 * oy + 4 * oz, block);
+        add_cell(young(grid.cell_number(cell) - first_cell), corner, ox + 2 * oy + 4 * oz, block);
     }
     const int place = 3 * Kokkos::popcount(neighbours & ((1u << k) - 1u));
     const std::int64_t col = 3 * grid.number({at.x + d.x, at.y + d.y, at.z + d.z});
     for (int p = 0; p < 3; ++p) {
-      const std::size_t begin = row_ptrs(3 * node + p) + place;
+      const std::int64_t row = 3 * node + p;
+      if (row < rows.begin || row >= rows.end) continue;
+      const std::size_t begin = row_ptrs(row - rows.begin) + place;
       for (int q = 0; q < 3; ++q) {
         col_idxs(begin + q) = static_cast<int>(col + q);
         values(begin + q) = static_cast<Scalar>(block[3 * p + q]);
@@ -199,15 +206,20 @@ double num_rows(double size) {
 
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t size,
-                                            const Elasticity3dOptions& options) {
+                                            const Elasticity3dOptions& options, const ChooseRows& choose) {
   check_size("elasticity3d", size, 2, num_rows);
   const Grid grid{static_cast<int>(size)};
-  const auto a = make_rows<Scalar>(space, prefix, 3 * grid.num_nodes(), grid);
+  const RowRange rows = chosen_rows(choose, 3 * grid.num_nodes());
+  const auto a = make_rows<Scalar>(space, prefix, rows, 3 * grid.num_nodes(), grid);
+  if (a.num_rows == 0) return a;
 
-  const std::int64_t cells = (size - 1) * (size - 1) * (size - 1);
+  // The layers of cells below and above the nodes' layers.
+  const std::int64_t layer = (size - 1) * (size - 1), first_cell = layer * (grid.node(rows.begin / 3).z - 1),
+                     last_layer = std::min<std::int64_t>(grid.node((rows.end - 1) / 3).z, size - 2),
+                     cells = layer * (last_layer + 1) - first_cell;
   const auto young = allocate<Vector<double, Space>>(space, std::string(prefix) + "::young", cells);
   Kokkos::parallel_for(std::string(prefix) + "::draw_youngs_modulus", RowPolicy<Space>(space, 0, cells),
-                       DrawYoungsModulus<Space>{young, static_cast<std::uint64_t>(options.seed),
+                       DrawYoungsModulus<Space>{young, first_cell, static_cast<std::uint64_t>(options.seed),
                                                 impl::log2_of(options.contrast)});
 
   const CellMatrix host_stiffness = cell_stiffness(1.0 / static_cast<double>(size - 1));
@@ -217,16 +229,17 @@ GeneratedMatrix<Scalar, Space> elasticity3d(const Space& space, std::int64_t siz
                     VectorView<const double, Kokkos::DefaultHostExecutionSpace>(host_stiffness.data(),
                                                                                 host_stiffness.size()));
   using Fill = FillElasticity<Scalar, Space>;
-  Kokkos::parallel_for(std::string(prefix) + "::fill", Fill::policy(space, grid.num_nodes()),
-                       Fill{grid, young, stiffness, a.row_ptrs, a.col_idxs, a.values});
+  Kokkos::parallel_for(std::string(prefix) + "::fill",
+                       Fill::policy(space, (rows.end + 2) / 3 - rows.begin / 3),
+                       Fill{grid, rows, first_cell, young, stiffness, a.row_ptrs, a.col_idxs, a.values});
   // `host_stiffness` ends here; the copy may be reading it still.
   space.fence("prekond::generate::elasticity3d::end");
   return a;
 }
 
-#define PREKOND_ELASTICITY3D(Scalar, Space)                                                       \
-  template GeneratedMatrix<Scalar, Space> elasticity3d<Scalar, Space>(const Space&, std::int64_t, \
-                                                                      const Elasticity3dOptions&);
+#define PREKOND_ELASTICITY3D(Scalar, Space)                            \
+  template GeneratedMatrix<Scalar, Space> elasticity3d<Scalar, Space>( \
+      const Space&, std::int64_t, const Elasticity3dOptions&, const ChooseRows&);
 PREKOND_INSTANTIATE(PREKOND_ELASTICITY3D)
 
 }  // namespace prekond::generators

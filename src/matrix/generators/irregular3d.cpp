@@ -113,12 +113,14 @@ struct CountColumns {
 template <class Scalar, class Space>
 struct FillRow {
   Lattice lattice;
+  std::int64_t first;  ///< row of the matrix that is row 0 here
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::size_t place = row_ptrs(i), diagonal = place;
+  KOKKOS_FUNCTION void operator()(std::int64_t k) const {
+    const std::int64_t i = first + k;
+    std::size_t place = row_ptrs(k), diagonal = place;
     double sum = 0;
     lattice.neighbours(i / lattice.unknowns, [&](std::int64_t node) {
       for (int u = 0; u < lattice.unknowns; ++u) {
@@ -151,22 +153,23 @@ double num_nodes(double size) {
 
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> irregular3d(const Space& space, std::int64_t size,
-                                           const Irregular3dOptions& options) {
+                                           const Irregular3dOptions& options, const ChooseRows& choose) {
   check_size("irregular3d", size, 1, num_nodes);
   if (num_nodes(double(size)) * options.unknowns > 2147483647.0)
     throw OptionError("generator 'irregular3d': SIZE^3 nodes of " + std::to_string(options.unknowns) +
                       " unknowns are too many rows for an int; make SIZE or unknowns smaller");
   const Lattice lattice = make_lattice(size, options);
-  const auto a =
-      make_rows<Scalar>(space, prefix, lattice.num_nodes() * options.unknowns, CountColumns{lattice});
+  const std::int64_t num_rows = lattice.num_nodes() * options.unknowns;
+  const RowRange rows = chosen_rows(choose, num_rows);
+  const auto a = make_rows<Scalar>(space, prefix, rows, num_rows, CountColumns{lattice});
   Kokkos::parallel_for(std::string(prefix) + "::fill", RowPolicy<Space>(space, 0, a.num_rows),
-                       FillRow<Scalar, Space>{lattice, a.row_ptrs, a.col_idxs, a.values});
+                       FillRow<Scalar, Space>{lattice, rows.begin, a.row_ptrs, a.col_idxs, a.values});
   return a;
 }
 
-#define PREKOND_IRREGULAR3D(Scalar, Space)                                                       \
-  template GeneratedMatrix<Scalar, Space> irregular3d<Scalar, Space>(const Space&, std::int64_t, \
-                                                                     const Irregular3dOptions&);
+#define PREKOND_IRREGULAR3D(Scalar, Space)                            \
+  template GeneratedMatrix<Scalar, Space> irregular3d<Scalar, Space>( \
+      const Space&, std::int64_t, const Irregular3dOptions&, const ChooseRows&);
 PREKOND_INSTANTIATE(PREKOND_IRREGULAR3D)
 
 }  // namespace prekond::generators

@@ -72,7 +72,9 @@ GeneratedMatrix<Scalar, Space> magnetic3d(const Space& space, std::int64_t size,
                                           const Magnetic3dOptions& options) {
   check_size("magnetic3d", size, 1, cube);
   const Box box{size};
-  const auto a = make_rows<Scalar>(space, "prekond::generate::magnetic3d", size * size * size, box);
+  const std::int64_t num_rows = size * size * size;
+  const auto a =
+      make_rows<Scalar>(space, "prekond::generate::magnetic3d", RowRange{0, num_rows}, num_rows, box);
   Kokkos::parallel_for(
       "prekond::generate::magnetic3d::fill", RowPolicy<Space>(space, 0, a.num_rows),
       FillMagnetic<Scalar, Space>{box, 1 / options.phase, static_cast<std::uint64_t>(options.seed),
