@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/stretched3d.hpp>
 
 #include "instantiate.hpp"
 #include "matrix/generators/common.hpp"

@@ -63,10 +63,11 @@ void expect_rows_of_the_whole(const std::string& spec) {
 }
 
 TYPED_TEST(GenerateRows, HaveTheBitsOfTheWhole) {
-  for (const char* spec : {"tridiagonal:17", "poisson2d:9", "poisson3d:6", "anisotropic2d:7,epsilon=0.3",
-                           "convection_diffusion3d:5,peclet=30", "elasticity3d:7", "elasticity3d:2",
-                           "elasticity3d:5,contrast=1e6,seed=4", "irregular3d:5,unknowns=3",
-                           "irregular3d:6,longest=60,hubs=0.1,lonely=0.1,skew=0.4"}) {
+  for (const char* spec :
+       {"tridiagonal:17", "poisson2d:9", "poisson3d:6", "anisotropic2d:7,epsilon=0.3",
+        "convection_diffusion3d:5,peclet=30", "elasticity3d:7", "elasticity3d:2",
+        "elasticity3d:5,contrast=1e6,seed=4", "irregular3d:5,unknowns=3",
+        "irregular3d:6,longest=60,hubs=0.1,lonely=0.1,skew=0.4", "stretched3d:5,ratio=1.4"}) {
     expect_rows_of_the_whole<double, TypeParam>(spec);
     expect_rows_of_the_whole<float, TypeParam>(spec);
   }

@@ -1,7 +1,5 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/stretched3d.hpp>
-
 #include "common.hpp"
 
 #include <vector>
@@ -45,16 +43,17 @@ struct StretchedGrid {
 template <class Scalar, class Space>
 struct FillStretched {
   StretchedGrid<Space> grid;
+  std::int64_t first;  ///< row of the matrix that is row 0 here
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
 
-  KOKKOS_FUNCTION void operator()(std::int64_t row) const {
-    const std::int64_t n = grid.size, distance[3] = {1, n, n * n};
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    const std::int64_t row = first + i, n = grid.size, distance[3] = {1, n, n * n};
     const auto at = grid.cell(row);
     double diagonal = 0;
     for (int d = 0; d < 3; ++d) diagonal += grid.coupling(at, d, -1) + grid.coupling(at, d, 1);
-    std::size_t place = row_ptrs(row);
+    std::size_t place = row_ptrs(i);
     for (int d = 2; d >= 0; --d)
       if (at.x[d] > 0) put(place++, row - distance[d], -grid.coupling(at, d, -1));
     put(place++, row, diagonal);
@@ -82,7 +81,7 @@ std::vector<double> powers(double ratio, std::int64_t size) {
 
 template <class Scalar, class Space>
 GeneratedMatrix<Scalar, Space> stretched3d(const Space& space, std::int64_t size,
-                                           const Stretched3dOptions& options) {
+                                           const Stretched3dOptions& options, const ChooseRows& choose) {
   check_size("stretched3d", size, 1, [](double n) { return n * n * n; });
   const auto host = powers(options.ratio, size);
   const auto widths = allocate<Vector<double, Space>>(space, "prekond::generate::stretched3d::widths", size);
@@ -90,16 +89,17 @@ GeneratedMatrix<Scalar, Space> stretched3d(const Space& space, std::int64_t size
                     Kokkos::View<const double*, Kokkos::LayoutLeft, Kokkos::HostSpace,
                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>(host.data(), host.size()));
   const StretchedGrid<Space> grid{size, widths};
-  const auto a = make_rows<Scalar>(space, "prekond::generate::stretched3d", size * size * size, grid);
+  const RowRange rows = chosen_rows(choose, size * size * size);
+  const auto a = make_rows<Scalar>(space, "prekond::generate::stretched3d", rows, size * size * size, grid);
   Kokkos::parallel_for("prekond::generate::stretched3d::fill", RowPolicy<Space>(space, 0, a.num_rows),
-                       FillStretched<Scalar, Space>{grid, a.row_ptrs, a.col_idxs, a.values});
+                       FillStretched<Scalar, Space>{grid, rows.begin, a.row_ptrs, a.col_idxs, a.values});
   space.fence("prekond::generate::stretched3d");  // the widths go away
   return a;
 }
 
-#define PREKOND_STRETCHED3D(Scalar, Space)                                                       \
-  template GeneratedMatrix<Scalar, Space> stretched3d<Scalar, Space>(const Space&, std::int64_t, \
-                                                                     const Stretched3dOptions&);
+#define PREKOND_STRETCHED3D(Scalar, Space)                            \
+  template GeneratedMatrix<Scalar, Space> stretched3d<Scalar, Space>( \
+      const Space&, std::int64_t, const Stretched3dOptions&, const ChooseRows&);
 PREKOND_INSTANTIATE(PREKOND_STRETCHED3D)
 
 }  // namespace prekond::generators
