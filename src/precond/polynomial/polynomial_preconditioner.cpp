@@ -68,6 +68,20 @@ class ScaledOperator : public Operator<Scalar, Space> {
   Vector<Scalar, Space> m_scaled;
 };
 
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy_of(const Space& space,
+                                                                          const CsrView<Scalar, Space>& a) {
+  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
+      a.num_rows, a.num_cols,
+      allocate<Vector<std::size_t, Space>>(space, "prekond::polynomial::row_ptrs", a.num_rows + 1),
+      allocate<Vector<int, Space>>(space, "prekond::polynomial::col_idxs", a.nnz()),
+      allocate<Vector<Scalar, Space>>(space, "prekond::polynomial::values", a.nnz()));
+  Kokkos::deep_copy(space, result.row_ptrs, a.row_ptrs);
+  Kokkos::deep_copy(space, result.col_idxs, a.col_idxs);
+  Kokkos::deep_copy(space, result.values, a.values);
+  return result;
+}
+
 inline std::string number_text(double value) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.6g", value);
@@ -247,7 +261,9 @@ void PolynomialPreconditioner<Scalar, Space>::numeric_step(const Space& space, c
                                                            Report& report) {
   namespace kernels = impl::polynomial;
   const matrix_view& view = source.csr();
-  const Matrix own = filter_entries<Scalar, Space>(space, view, impl::IsOwnColumn<Scalar, Space>{view});
+  const Matrix own = view.num_cols > view.num_rows
+                         ? filter_entries<Scalar, Space>(space, view, impl::IsOwnColumn<Scalar, Space>{view})
+                         : kernels::copy_of<Scalar, Space>(space, view);
   const Matrix a(view.num_rows, view.num_rows, own.row_ptrs, own.col_idxs, own.values);
   const Rows rows = measure_rows(space, a, report);
   const Spectrum spectrum = find_spectrum(space, a, rows, report);
