@@ -21,7 +21,8 @@
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
 /// [--prolongator=smoothed|unsmoothed: of aggregation]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
-/// [--kernels=true: prints the times of the kernels of a setup and of an application, each fenced]
+/// [--kernels=true: prints the times of the kernels of a setup, of a later numeric phase and of an
+/// application, each fenced]
 ///
 /// `time` is that of the whole solve: a second setup with fresh objects, and CG (FGMRES where M is not
 /// symmetric). Counters: iterations, `first_setup` (of this process's first object of the kind), `setup`,
@@ -53,7 +54,7 @@ OptionMap smoother_options(const std::string& smoother) {
   return {{"smoother", smoother}};
 }
 
-/// Of the second setup, and of the second application.
+/// Of the second setup, of a later numeric phase, and of the second application.
 void print_kernels(const perf::Problem& problem, const Source& source, const Case& of) {
   const Space space;
   create_preconditioner<double, Space>(of.name, of.options)->numeric(space, source);
@@ -62,6 +63,11 @@ void print_kernels(const perf::Problem& problem, const Source& source, const Cas
     const perf::KernelTimes times;
     method->numeric(space, source);
     times.print("a setup");
+  }
+  {
+    const perf::KernelTimes times;
+    method->numeric(space, source);
+    times.print("numeric again");
   }
   const auto workspace = method->make_workspace(space, 1);
   const auto apply = [&] {

@@ -6,7 +6,9 @@
 
 #include "instantiate.hpp"
 
+#include <algorithm>
 #include <cstdio>
+#include <vector>
 
 namespace prekond {
 
@@ -44,6 +46,9 @@ struct AdviceTuning {
   // perf_tests/results/h200/blocks/results.md).
   static constexpr int least_block_size = 4;
   static constexpr double blocks_over_others = 0.9;
+  // Three times so many rows, and so many entries of each, are looked at on a host.
+  static constexpr std::int64_t rows_of_sample = 64;
+  static constexpr std::size_t entries_of_sample = 64;
 };
 
 template <class Space>
@@ -124,18 +129,49 @@ void choose_blocks(FormatAdvice& advice) {
   advice.format = MatrixFormat::bcsr;
 }
 
+/// The diagonals of a few rows, on a host: there are no fewer in all.
+template <class Space>
+std::int64_t diagonals_of_some_rows(const CsrGraphView<Space>& pattern) {
+  std::vector<std::int64_t> offsets;
+  const std::int64_t n = pattern.num_rows;
+  for (const std::int64_t begin : {n / 4, n / 2, 3 * (n / 4)})
+    for (std::int64_t i = begin; i < std::min(begin + AdviceTuning::rows_of_sample, n); ++i)
+      for (std::size_t k = pattern.row_ptrs(i);
+           k < std::min(pattern.row_ptrs(i) + AdviceTuning::entries_of_sample, pattern.row_ptrs(i + 1)); ++k)
+        offsets.push_back(pattern.col_idxs(k) - i);
+  std::sort(offsets.begin(), offsets.end());
+  return std::unique(offsets.begin(), offsets.end()) - offsets.begin();
+}
+
+/// Of what is to be stored on a host: CSR where a few rows have more diagonals than DIA pays for.
+template <class Space>
+bool is_csr_at_a_glance(const CsrGraphView<Space>& pattern, FormatAdvice& advice, std::int64_t entry) {
+  if constexpr (is_host_space<Space>) {
+    const bool slow = product_target<Space> == ProductTarget::plain_host;
+    advice.num_diagonals = slow ? 0 : diagonals_of_some_rows<Space>(pattern);
+    advice.dia_bytes = advice.num_diagonals * pattern.num_rows * entry;
+    advice.format = MatrixFormat::csr;
+    return slow || double(advice.dia_bytes) >= AdviceTuning::advantage * double(advice.csr_bytes);
+  }
+  return false;
+}
+
 template <class Space>
 FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& pattern, std::size_t value_bytes,
                            Found<Space>& found, BlocksAre blocks) {
   FormatAdvice advice;
   const auto entry = static_cast<std::int64_t>(value_bytes);
   advice.csr_bytes = pattern.nnz() * (entry + 4) + 8 * pattern.num_rows;
+  if (blocks == BlocksAre::refused && is_csr_at_a_glance<Space>(pattern, advice, entry)) return advice;
   advice.longest_row = longest_row(space, pattern);
   found.diagonals = mark_diagonals(space, pattern);
   advice.num_diagonals = static_cast<std::int64_t>(found.diagonals->count);
   advice.dia_bytes = advice.num_diagonals * pattern.num_rows * entry;
-  found.chunks = choose_chunks(space, pattern, SellOptions());
-  const double sell_places = found.chunks->places();
+  double sell_places = 0;
+  if (!is_host_space<Space> || blocks == BlocksAre::allowed) {
+    found.chunks = choose_chunks(space, pattern, SellOptions());
+    sell_places = found.chunks->places();
+  }
   // Most deltas have one byte or two, and a chunk column of 32 places has a base.
   advice.sell_bytes = static_cast<std::int64_t>(sell_places * (double(entry) + 2 + 4.0 / 32));
   const auto is_refused = [&](double places, double max_padding) {

@@ -34,6 +34,24 @@ struct SumOfMixes {
   }
 };
 
+/// The number of a pair of rows, mixed of both: added above the diagonal, taken away below it.
+template <class Space>
+struct SumOfPairs {
+  CsrGraphView<Space> pattern;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::uint64_t& sum) const {
+    for (std::size_t k = pattern.row_ptrs(i); k < pattern.row_ptrs(i + 1); ++k)
+      sum += number(i, pattern.col_idxs(k));
+  }
+  KOKKOS_FUNCTION static std::uint64_t number(std::int64_t i, std::int64_t j) {
+    if (i == j) return 0;
+    const auto low = static_cast<std::uint64_t>(i < j ? i : j),
+               high = static_cast<std::uint64_t>(i < j ? j : i);
+    const std::uint64_t mixed = mix(low << 32 | high);
+    return i < j ? mixed : ~mixed + 1;
+  }
+};
+
 template <class Space>
 struct AnyDifference {
   CsrGraphView<Space> a, b;
@@ -69,8 +87,19 @@ std::uint64_t fingerprint(const Space& space, const std::type_identity_t<CsrGrap
                    static_cast<std::uint64_t>(pattern.num_cols));
 }
 
+template <class Space>
+bool is_symmetric(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern) {
+  std::uint64_t sum = 0;
+  Kokkos::parallel_reduce(
+      "prekond::is_symmetric",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows),
+      SumOfPairs<Space>{pattern}, sum);
+  return sum == 0;
+}
+
 #define PREKOND_FINGERPRINT(Space)                                                                           \
   template std::uint64_t fingerprint<Space>(const Space&, const std::type_identity_t<CsrGraphView<Space>>&); \
+  template bool is_symmetric<Space>(const Space&, const CsrGraphView<Space>&);                               \
   template bool equal_patterns<Space>(const Space&, const CsrGraphView<Space>&, const CsrGraphView<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_FINGERPRINT)
 

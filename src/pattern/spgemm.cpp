@@ -4,23 +4,13 @@
 #include <prekond/pattern/spgemm.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/host_product.hpp"
 #include "pattern/product_rows.hpp"
 #include "pattern/row_search.hpp"
 
 #include <string>
 
 namespace prekond {
-namespace {
-
-void check_size(std::int64_t num_rows, std::size_t nnz, std::int64_t max_bytes) {
-  const auto bytes = static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));
-  if (bytes <= max_bytes) return;
-  throw InputError("spgemm: the product's pattern would have " + std::to_string(nnz) + " entries and take " +
-                   std::to_string(bytes) + " bytes, more than the " + std::to_string(max_bytes) + " allowed");
-}
-
-}  // namespace
-
 template <class Space>
 CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                 const std::type_identity_t<CsrGraphView<Space>>& b, std::int64_t max_bytes,
@@ -29,9 +19,13 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
     throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
                      " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols));
   if (a.nnz() > 0 && b.nnz() > 0) {
-    const auto check = [&](std::size_t nnz) { check_size(a.num_rows, nnz, max_bytes); };
-    if constexpr (!is_host_space<Space>)
+    const auto check = [&](std::size_t nnz) { impl::spgemm::check_size(a.num_rows, nnz, max_bytes); };
+    if constexpr (is_host_space<Space>) {
+      if (const auto found = impl::spgemm::pattern_on_host<Space>(space, a, b, slab_bytes, check))
+        return *found;
+    } else {
       if (const auto found = impl::spgemm::pattern_in_scratch<Space>(space, a, b, check)) return *found;
+    }
     return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
                                                 impl::row_search::Part::product, 1, slab_bytes, check);
   }

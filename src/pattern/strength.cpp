@@ -4,11 +4,14 @@
 #include <prekond/core/geometric_mean.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/strength.hpp>
 #include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/threshold.hpp>
 
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
+#include "pattern/host_rows.hpp"
 #include "pattern/row_scales.hpp"
 
 #include <string>
@@ -22,10 +25,12 @@ struct IsStrong {
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> scale;
   double theta;
+  bool diagonal;  ///< too
 
   KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
     const int j = a.col_idxs(k);
-    if (j == i || j >= a.num_rows) return false;
+    if (j >= a.num_rows) return false;
+    if (j == i) return diagonal;
     return Kokkos::abs(to_double(a.values(k))) > theta * geometric_mean(scale(i), scale(j));
   }
 };
@@ -59,14 +64,67 @@ struct NormsOfBlocks {
   }
 };
 
+template <class Space>
+struct HasDiagonal {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    const std::size_t place = pattern.first_from(i, i);
+    if (place < pattern.row_ptrs(i + 1) && pattern.col_idxs(place) == i) ++count;
+  }
+};
+
+/// The columns of a row that are strong, by one thread.
 template <class Scalar, class Space>
-CsrGraph<Space> strong_entries(const Space& space, const CsrView<Scalar, Space>& a, double theta) {
+struct FindStrongRow {
+  IsStrong<Scalar, Space> is_strong;
+  int operator()(int, std::int64_t i, int* cols) const {
+    int count = 0;
+    for (std::size_t k = is_strong.a.row_ptrs(i); k < is_strong.a.row_ptrs(i + 1); ++k)
+      if (is_strong(i, k)) cols[count++] = is_strong.a.col_idxs(k);
+    return count;
+  }
+};
+
+/// Where there is room for the rows of each chunk: as much as A has entries there.
+template <class Scalar, class Space>
+Vector<std::size_t, Space> bounds_of_chunks(const Space& space, const HostChunks<Space>& chunks,
+                                            const CsrView<Scalar, Space>& a) {
+  const auto bounds =
+      allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::bounds", chunks.count() + 1);
+  for (std::int64_t chunk = 0; chunk < chunks.count(); ++chunk)
+    bounds(chunk) = a.row_ptrs(chunks.begin(chunk)) - a.row_ptrs(0);
+  bounds(chunks.count()) = static_cast<std::size_t>(a.nnz());
+  return bounds;
+}
+
+/// The strong entries, with the diagonal where it is stored and wanted. Fences.
+template <class Scalar, class Space>
+CsrGraph<Space> strong_entries(const Space& space, const CsrView<Scalar, Space>& a, double theta,
+                               bool diagonal) {
   const auto scale = allocate<Vector<double, Space>>(space, "prekond::strong_connections::scale", a.num_rows);
   Kokkos::parallel_for("prekond::strong_connections::scale_rows",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
                        ScaleRows<Scalar, Space>{a, false, scale});
-  CsrGraph<Space> strong = filter_pattern<Scalar, Space>(space, a, IsStrong<Scalar, Space>{a, scale, theta});
-  strong.num_cols = a.num_rows;
+  const IsStrong<Scalar, Space> is_strong{a, scale, theta, diagonal};
+  CsrGraph<Space> strong;
+  if constexpr (is_host_space<Space>) {
+    space.fence("prekond::strong_connections::scale_rows");
+    const HostChunks<Space> chunks{a.num_rows};
+    strong = collect_host_pattern<Space>(space, "prekond::strong_connections", chunks, a.num_rows,
+                                         bounds_of_chunks<Scalar, Space>(space, chunks, a),
+                                         FindStrongRow<Scalar, Space>{is_strong}, [](std::size_t) {});
+  } else {
+    strong = filter_pattern<Scalar, Space>(space, a, is_strong);
+    strong.num_cols = a.num_rows;
+    space.fence("prekond::strong_connections");  // the scale goes away
+  }
+  return strong;
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> symmetric_strong_entries(const Space& space, const CsrView<Scalar, Space>& a, double theta) {
+  const CsrGraph<Space> strong = strong_entries<Scalar, Space>(space, a, theta, false);
+  if (is_symmetric<Space>(space, strong)) return strong;
   const CsrGraph<Space> result = symmetrize<Space>(space, strong);
   space.fence("prekond::strong_connections");  // the strong entries are freed
   return result;
@@ -197,7 +255,7 @@ NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar
   const auto norms = whole ? impl::strength::norms_of_whole_blocks<Scalar, Space>(space, a, unknowns_per_node)
                            : impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
   return {{norms.num_rows, norms.num_cols, norms.row_ptrs, norms.col_idxs},
-          impl::strength::strong_entries<double, Space>(space, norms, theta),
+          impl::strength::symmetric_strong_entries<double, Space>(space, norms, theta),
           whole};
 }
 
@@ -205,13 +263,31 @@ template <class Scalar, class Space>
 CsrGraph<Space> strong_connections(const Space& space, const CsrView<Scalar, Space>& a, int unknowns_per_node,
                                    double theta) {
   check(a.num_rows, unknowns_per_node, theta);
-  if (unknowns_per_node == 1) return impl::strength::strong_entries<Scalar, Space>(space, a, theta);
+  if (unknowns_per_node == 1) return impl::strength::symmetric_strong_entries<Scalar, Space>(space, a, theta);
   return node_connections<Scalar, Space>(space, a, unknowns_per_node, theta).strong;
+}
+
+template <class Scalar, class Space>
+StrongRows<Space> strong_rows(const Space& space, const CsrView<Scalar, Space>& a, double theta) {
+  check(a.num_rows, 1, theta);
+  const CsrGraph<Space> own = impl::strength::strong_entries<Scalar, Space>(space, a, theta, true);
+  const bool symmetric = is_symmetric<Space>(space, own);
+  const CsrGraph<Space> strong = symmetric ? own : symmetrize<Space>(space, own);
+  std::int64_t diagonals = 0;
+  Kokkos::parallel_reduce("prekond::strong_connections::count_diagonals",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
+                          impl::strength::HasDiagonal<Space>{strong}, diagonals);
+  if (diagonals == a.num_rows) return {strong, symmetric};
+  const CsrGraph<Space> result = with_diagonal<Space>(space, strong);
+  space.fence("prekond::strong_connections");  // the strong entries are freed
+  return {result, false};
 }
 
 #define PREKOND_STRONG_CONNECTIONS(Scalar, Space)                                                         \
   template CsrGraph<Space> strong_connections<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
                                                              int, double);                                \
+  template StrongRows<Space> strong_rows<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,      \
+                                                        double);                                          \
   template NodeConnections<Space> node_connections<Scalar, Space>(                                        \
       const Space&, const CsrView<Scalar, Space>&, int, double);
 PREKOND_INSTANTIATE(PREKOND_STRONG_CONNECTIONS)

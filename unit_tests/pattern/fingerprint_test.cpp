@@ -98,5 +98,26 @@ TYPED_TEST(FingerprintTest, IsThatOfThePatternAndNotOfTheValues) {
   EXPECT_EQ(all.size(), 5u);
 }
 
+TYPED_TEST(FingerprintTest, SymmetricPatterns) {
+  const auto is = [](const std::vector<std::vector<int>>& rows) {
+    std::vector<std::size_t> row_ptrs = {0};
+    std::vector<int> col_idxs;
+    for (const auto& row : rows) {
+      col_idxs.insert(col_idxs.end(), row.begin(), row.end());
+      row_ptrs.push_back(col_idxs.size());
+    }
+    const auto n = static_cast<std::int64_t>(rows.size());
+    return is_symmetric<TypeParam>(TypeParam(), CsrGraph<TypeParam>{n, n, to_device<TypeParam>(row_ptrs),
+                                                                    to_device<TypeParam>(col_idxs)});
+  };
+  EXPECT_TRUE(is({}));
+  EXPECT_TRUE(is({{}, {1}, {}}));
+  EXPECT_TRUE(is({{0, 2}, {2}, {0, 1, 2}}));
+  EXPECT_FALSE(is({{0, 2}, {2}, {0, 2}}));
+  EXPECT_FALSE(is({{0, 2}, {}, {0, 1, 2}}));
+  EXPECT_FALSE(is({{1}, {2}, {0}}));  // as many above as below, of other pairs
+  EXPECT_FALSE(is({{1}, {2}, {1}}));
+}
+
 }  // namespace
 }  // namespace prekond::testing

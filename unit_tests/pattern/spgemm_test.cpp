@@ -91,6 +91,19 @@ TYPED_TEST(SpgemmTest, AnyBudgetGivesTheSame) {
   }
 }
 
+TYPED_TEST(SpgemmTest, ThePatternAlone) {
+  for (const auto& [name, a, b] : awkward_factors<double>())
+    for (const std::int64_t slab_bytes : {std::int64_t(1), std::int64_t(1) << 28}) {
+      SCOPED_TRACE(name + ", " + std::to_string(slab_bytes) + " bytes");
+      const auto left = to_device<TypeParam>(a), right = to_device<TypeParam>(b);
+      const auto found = product_pattern<TypeParam>(TypeParam(), CsrView<double, TypeParam>(left),
+                                                    CsrView<double, TypeParam>(right), 1 << 30, slab_bytes);
+      const HostMatrix<double> expected = reference_spgemm(a, b);
+      EXPECT_EQ(to_vector(found.row_ptrs), expected.row_ptrs);
+      EXPECT_EQ(to_vector(found.col_idxs), expected.col_idxs);
+    }
+}
+
 TYPED_TEST(SpgemmTest, TheSameBitsForAnyNumberOfThreads) {
   if constexpr (is_host_space<TypeParam>) {
     const auto a = to_device<TypeParam>(random_entries<double>(2000, 1500, 0.01, 1));

@@ -10,6 +10,7 @@
 #include <prekond/matrix/generate.hpp>
 #include <prekond/pattern/strength.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -68,6 +69,43 @@ TYPED_TEST(StrengthTest, EqualsTheDefinition) {
     SCOPED_TRACE(name + ", float");
     check_strength<float, TypeParam>(a);
   }
+}
+
+/// The strong couplings of single rows with the diagonal, and whether A has them all.
+template <class Scalar, class Space>
+void check_strong_rows(const HostMatrix<Scalar>& a, double theta) {
+  HostGraph expected = sequential_strength(a, 1, theta);
+  bool is_part = true;
+  for (int i = 0; i < int(expected.size()); ++i) {
+    expected[i].insert(std::lower_bound(expected[i].begin(), expected[i].end(), i), i);
+    for (const int j : expected[i])
+      is_part = is_part && std::find(a.col_idxs.begin() + std::ptrdiff_t(a.row_ptrs[i]),
+                                     a.col_idxs.begin() + std::ptrdiff_t(a.row_ptrs[i + 1]),
+                                     j) != a.col_idxs.begin() + std::ptrdiff_t(a.row_ptrs[i + 1]);
+  }
+  const auto found = strong_rows<Scalar, Space>(Space(), to_device<Space>(a), theta);
+  EXPECT_EQ(found.pattern.num_cols, a.num_rows);
+  EXPECT_EQ(to_host(found.pattern), expected);
+  // What lacks a mirror among the strong entries may be stored still.
+  EXPECT_TRUE(is_part || !found.is_part);
+}
+
+TYPED_TEST(StrengthTest, StrongRowsHaveTheirDiagonal) {
+  for (const double theta : {0.0, 1e-3, 0.26, 1.03}) {
+    SCOPED_TRACE("theta " + std::to_string(theta));
+    for (const auto& [name, a] : awkward_patterns<double>()) {
+      SCOPED_TRACE(name);
+      check_strong_rows<double, TypeParam>(a, theta);
+    }
+  }
+  const auto is_part = [](const HostMatrix<double>& a, double theta) {
+    return strong_rows<double, TypeParam>(TypeParam(), to_device<TypeParam>(a), theta).is_part;
+  };
+  const HostMatrix<double> poisson = to_host(generate<double>(TypeParam(), "poisson2d:20"));
+  EXPECT_TRUE(is_part(poisson, 0.08));
+  EXPECT_TRUE(is_part(poisson, 0.9));
+  EXPECT_FALSE(is_part(sparse<double>({{4, 1}, {0, 4}}), 0.1));                   // (1, 0) is not stored
+  EXPECT_FALSE(is_part(sparse<double>({{4, 1, 0}, {1, 4, 1}, {0, 1, 0}}), 0.1));  // nor (2, 2)
 }
 
 /// All of a matrix's nodes with entries between them, and whether these are whole blocks.

@@ -189,12 +189,13 @@ TYPED_TEST(AmgClassicalTest, SinglePrecision) {
 
 TYPED_TEST(AmgClassicalTest, DefaultsOfThetaFollowTheCoarsening) {
   AmgOptions options;
-  EXPECT_EQ(options.strong_limit(), 0.02);
+  EXPECT_EQ(options.strong_limit(true), 0.02);
+  EXPECT_EQ(options.strong_limit(false), 0.05);
   options.coarsening = AmgCoarsening::classical;
-  EXPECT_EQ(options.strong_limit(), 0.25);
+  EXPECT_EQ(options.strong_limit(false), 0.25);
   EXPECT_EQ((Amg<double, TypeParam>(options).options().theta), 0.25);
   options.theta = 0.5;
-  EXPECT_EQ(options.strong_limit(), 0.5);
+  EXPECT_EQ(options.strong_limit(false), 0.5);
   // What is strong decides which rows are coarse.
   const HostMatrix<double> a = problem("anisotropic2d:30,epsilon=0.3");
   const auto rows = [&](const OptionMap& more) {

@@ -3,6 +3,8 @@
 #pragma once
 #include <prekond/matrix/csr_graph.hpp>
 
+#include <string>
+
 namespace prekond {
 
 namespace impl {
@@ -108,6 +110,22 @@ template <class Scalar, class Space, class Keep>
 CsrGraph<Space> filter_pattern(const Space& space, const CsrView<Scalar, Space>& a, const Keep& keep) {
   const auto kept = impl::keep_entries<false, Scalar, Space>(space, a, keep);
   return {kept.num_rows, kept.num_cols, kept.row_ptrs, kept.col_idxs};
+}
+
+/// A copy of a whole matrix. Cost: one reading. Memory: the result.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy_of(const Space& space,
+                                                                          const std::string& label,
+                                                                          const CsrView<Scalar, Space>& a) {
+  const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> copy(
+      a.num_rows, a.num_cols,
+      allocate<Vector<std::size_t, Space>>(space, label + "::row_ptrs", a.row_ptrs.extent(0)),
+      allocate<Vector<int, Space>>(space, label + "::col_idxs", a.nnz()),
+      allocate<Vector<Scalar, Space>>(space, label + "::values", a.nnz()));
+  Kokkos::deep_copy(space, copy.row_ptrs, a.row_ptrs);
+  Kokkos::deep_copy(space, copy.col_idxs, a.col_idxs);
+  Kokkos::deep_copy(space, copy.values, a.values);
+  return copy;
 }
 
 }  // namespace prekond

@@ -22,4 +22,12 @@ template <class Space>
 bool equal_patterns(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                     const std::type_identity_t<CsrGraphView<Space>>& b);
 
+/// Whether a square pattern has (j, i) for each (i, j): the sum, modulo 2^64, of mixes of {i, j} over the
+/// entries above the diagonal is that over those below it. One that is not symmetric is taken for one that is
+/// with a probability of about 2^-64.
+///
+/// Cost: one reading of the pattern. Fences. \pre num_rows = num_cols
+template <class Space>
+bool is_symmetric(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& pattern);
+
 }  // namespace prekond

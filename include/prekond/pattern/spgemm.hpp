@@ -15,8 +15,9 @@ namespace prekond {
 /// Cost: twice a reading of B's row for each entry of A. On a device rows of up to 32 products are found by a
 /// thread each, others by a vector of lanes with a hash table in scratch; where a row has more than 1024
 /// columns all are found again with hash tables in workspaces of `slab_bytes` together, see lower_power, and
-/// sorted. On the host each thread has a marker array of B's columns. Memory: the result, 16 bytes a row, and
-/// the workspaces. Fences a few times. The result has the same bits whatever the threads and `slab_bytes`.
+/// sorted. On the host each thread has a marker array of B's columns, and B's rows are read once where the
+/// products, of 4 bytes each, fit into slab_bytes. Memory: the result, 16 bytes a row, and the workspaces.
+/// Fences a few times. The result has the same bits whatever the threads and `slab_bytes`.
 ///
 /// \pre sorted rows
 /// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
@@ -32,7 +33,8 @@ struct SpgemmOptions {
   std::int64_t slab_bytes = std::int64_t(256) << 20;  ///< of the workspaces of product_pattern
 };
 
-/// C = A B, a sparse matrix times a sparse matrix: product_pattern, and spgemm_values.
+/// C = A B, a sparse matrix times a sparse matrix: product_pattern, and spgemm_values. On the host both at
+/// once where the products, of 4 bytes and a value each, fit into slab_bytes.
 ///
 /// Source: Gustavson, ACM Trans. Math. Softw. 4 (1978), rows of C as sums of rows of B; on devices by hash
 /// tables: Nagasaka, Nukada, Matsuoka, ICPP 2017.

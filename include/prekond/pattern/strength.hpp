@@ -14,7 +14,8 @@ namespace prekond {
 /// the norm 0. Zeros are never strong, stored ones neither: theta = 0 connects all that is not zero. Columns
 /// >= num_rows are skipped. Same bits whatever the threads and on every backend.
 ///
-/// Cost: two readings of A and two of the strong pattern, with a binary search an entry; for d > 1, once, A
+/// Cost: two readings of A (on a host one) and one of the strong pattern, or, where that is not symmetric,
+/// three, with a binary search an entry; for d > 1, once, A
 /// by blocks (`to_bcsr`), unless A has all entries of its blocks, and one reading of it. Memory: the result,
 /// the strong pattern once more, two numbers of 4 and 8 bytes a node; for d > 1, one double a block, and A by
 /// blocks unless these are whole. Fences.
@@ -26,6 +27,17 @@ namespace prekond {
 template <class Scalar, class Space>
 CsrGraph<Space> strong_connections(const Space& space, const CsrView<Scalar, Space>& a, int unknowns_per_node,
                                    double theta);
+
+/// The strong couplings of rows, with the diagonal.
+template <class Space>
+struct StrongRows {
+  CsrGraph<Space> pattern;  ///< strong_connections of one unknown a node, and (i, i) of all rows
+  bool is_part = false;     ///< A has all of its entries
+};
+
+/// Likewise, with the diagonal: what smoothed aggregation keeps of A, for a pass over it less.
+template <class Scalar, class Space>
+StrongRows<Space> strong_rows(const Space& space, const CsrView<Scalar, Space>& a, double theta);
 
 /// Graphs of nodes.
 template <class Space>

@@ -68,14 +68,16 @@ struct AmgOptions {
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
-  /// `theta`, or the default of the coarsening.
-  double strong_limit() const {
-    return theta.value_or(coarsening == AmgCoarsening::aggregation ? 0.02 : 0.25);
+  /// `theta`, or the default of the coarsening; of aggregation, that of one unknown a node with one vector,
+  /// or of systems.
+  double strong_limit(bool is_system) const {
+    if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
+    return theta.value_or(is_system ? 0.02 : 0.05);
   }
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
-    theta = strong_limit();
+    if (coarsening == AmgCoarsening::classical) theta = strong_limit(false);
     if (pre_sweeps + post_sweeps == 0)
       throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
     refuse_growing_pattern(name, reuse);
@@ -118,8 +120,9 @@ struct AmgOptions {
           "of aggregation; smoothed: one step of damped Jacobi on the tentative one (SPD); unsmoothed: the "
           "tentative one itself");
     visit("theta", theta, 0.0, 1.0,
-          "aggregation (auto: 0.02): nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| "
-          "||A_jj||); classical (auto: 0.25): j influences i strongly where -a_ij >= theta max_k -a_ik");
+          "aggregation (auto: 0.05; of several unknowns a node or vectors 0.02): nodes are strongly coupled "
+          "where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||); classical (auto: 0.25): j influences i strongly "
+          "where -a_ij >= theta max_k -a_ik");
     visit("theta_decay", theta_decay, 0.0, 1.0,
           "of aggregation: factor of theta from a level to the next coarser one");
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
@@ -150,7 +153,7 @@ struct AmgOptions {
     visit("max_levels", max_levels, 1, 100, "levels at most");
     visit("coarse_size", coarse_size, 1, 10000, "a level of no more rows is solved by its dense inverse");
     visit("smoother_damping", smoother_damping, 0.0, 2.0,
-          "omega of x <- x + omega M^-1 (b - A x); 0: 4/3 over the largest eigenvalue of M^-1 A, by Lanczos, "
+          "omega of x <- x + omega M^-1 (b - A x); 0: 1.6 over the largest eigenvalue of M^-1 A, by Lanczos, "
           "at most 1; of polynomials, multicolor_ssor and where M is not symmetric 1");
     visit("pre_sweeps", pre_sweeps, 0, 1000, "sweeps of the smoother before the coarser level");
     visit("post_sweeps", post_sweeps, 0, 1000, "and after it; as many, for a symmetric M");
@@ -199,9 +202,9 @@ struct AmgOptions {
 ///    vectors, see relaxed_candidates (after Brezina et al., SIAM Review 47 (2005)): for matrices whose scale
 ///    or unknowns are not what constants suppose;
 /// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
-///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda the
-///    largest eigenvalue of D^-1 A_F by ten Lanczos steps, times 1.1; or P = Q. Where A_F is A, point
-///    Jacobi's damping and Chebyshev's lambda_max are of the same lambda, unless options of theirs are given;
+///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda a bound of
+///    D^-1 A's eigenvalues: of dominant rows their largest sum, else 1.1 times what ten Lanczos steps find.
+///    Or P = Q. Jacobi's damping and Chebyshev's lambda_max are of this lambda, unless options are given;
 /// 5. A_c = P^T (A P), two sparse products, see spgemm. Patterns are found by nodes, so that those of A P and
 ///    A_c have whole blocks.
 /// By classical coarsening:

@@ -3,40 +3,13 @@
 #pragma once
 /// Maximal independent sets of distance 2, in rounds.
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/csr_graph.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 
 #include "core/row_teams.hpp"
+#include "pattern/aggregate/host_rounds.hpp"
+
+#include <utility>
 
 namespace prekond::impl::aggregation {
-
-/// A vertex's status, its priority of the round and its number in one word, so that they are compared at
-/// once: in the set < undecided, by priority, equal ones by number < absent < out.
-using Word = std::uint64_t;
-inline constexpr Word in_set = 0;
-inline constexpr Word absent = ~Word(1);  ///< not a vertex of the graph that is looked at
-inline constexpr Word out = ~Word(0);
-
-KOKKOS_FORCEINLINE_FUNCTION Word undecided(int round, int v) {
-  const Word priority = counter_hash(static_cast<Word>(round), static_cast<Word>(v)) >> 32;
-  return priority << 32 | (static_cast<Word>(v) + 1);
-}
-KOKKOS_FORCEINLINE_FUNCTION bool is_undecided(Word word) {
-  return word != in_set && word < absent;
-}
-
-/// The graph of the vertices that are in no part, with a word of each, and the least word of each closed
-/// neighbourhood: `out` where that has a vertex of the set or nothing undecided.
-template <class Space>
-struct Words {
-  CsrGraphView<Space> graph;
-  VectorView<Word, Space> own;
-  VectorView<Word, Space> least;
-
-  KOKKOS_FORCEINLINE_FUNCTION int length(int v) const {
-    return static_cast<int>(graph.row_ptrs(v + 1) - graph.row_ptrs(v));
-  }
-};
 
 /// Calls a vertex's step, by a vector of lanes, for a list of vertices.
 template <class Space>
@@ -101,7 +74,6 @@ struct LeastOfNeighbourhoods {
 template <class Space>
 struct Decide {
   using Member = typename VertexTeams<Space>::Member;
-  enum Verdict { enters, waits, is_out };  // the largest of all neighbours holds
   Words<Space> words;
   VertexTeams<Space> vertices;
 
@@ -125,11 +97,6 @@ struct Decide {
         if (last != waits) words.own(v) = last == enters ? in_set : out;
       });
     });
-  }
-
-  KOKKOS_FORCEINLINE_FUNCTION static int verdict_of(Word least, Word own) {
-    if (least == out) return is_out;
-    return least == own || least == absent ? enters : waits;
   }
 };
 
@@ -175,6 +142,7 @@ class IndependentSet {
   /// \returns the rounds
   int find(const Space& space, const VectorView<const int, Space>& part) {
     const Words<Space> words{m_graph, m_own, m_least};
+    if constexpr (is_host_space<Space>) return find_on_host(space, words, part);
     Kokkos::parallel_for(label("begin"), Range(space, 0, m_graph.num_rows), BeginRounds<Space>{words, part});
     int round = 0;
     Word left = list(space, words, round, {}, m_graph.num_rows);
@@ -189,8 +157,7 @@ class IndependentSet {
                            Decide<Space>{words, {m_vertices, vertices}});
       left = list(space, words, ++round, open, neighbourhoods);
       // Of a symmetric graph the vertex with the least word of all is decided.
-      if (static_cast<std::int64_t>(left & 0xffffffffu) == vertices)
-        throw InputError("maximal_independent_set2: the graph is not symmetric; symmetrize() makes it so");
+      refuse_standstill(static_cast<std::int64_t>(left & 0xffffffffu), vertices);
     }
     return round;
   }
@@ -198,6 +165,19 @@ class IndependentSet {
   VectorView<const Word, Space> words() const { return m_own; }
 
  private:
+  int find_on_host(const Space& space, const Words<Space>& words, const VectorView<const int, Space>& part) {
+    HostRounds<Space> rounds(space, words, m_vertices, m_neighbourhoods[0]);
+    int round = 0;
+    for (std::int64_t left = rounds.begin(space, part), before = 0; left > 0; ++round) {
+      before = std::exchange(left, rounds.round(space, round + 1));
+      refuse_standstill(left, before);
+    }
+    return round;
+  }
+  static void refuse_standstill(std::int64_t left, std::int64_t before) {
+    if (left == before)
+      throw InputError("maximal_independent_set2: the graph is not symmetric; symmetrize() makes it so");
+  }
   static std::string label(const char* what) {
     return std::string("prekond::maximal_independent_set2::") + what;
   }

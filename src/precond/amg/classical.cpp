@@ -48,7 +48,7 @@ ClassicalTransfer<Space> find_classical(const Space& space, const CsrView<Scalar
   result.unknown_of = unknown_of;
   result.strong = strong_influences<Scalar, Space>(
       space, a,
-      {.theta = options.strong_limit(), .max_row_sum = options.max_row_sum, .unknown_of = unknown_of});
+      {.theta = options.strong_limit(false), .max_row_sum = options.max_row_sum, .unknown_of = unknown_of});
   result.points = pmis<Space>(space, result.strong);
   if (!aggressive || result.points.count == 0) return result;
   result.first = result.points;

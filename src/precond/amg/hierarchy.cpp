@@ -23,7 +23,7 @@ namespace {
 struct HierarchyTuning {
   static constexpr int lanczos_steps = 10;
   static constexpr double boost = 1.1;
-  static constexpr double damping = 4.0 / 3;
+  static constexpr double damping = 1.6;
 };
 
 /// Smoothers whose I - M^-1 A has its spectrum in (-1, 1) by their making: an eigenvalue to damp them by is
@@ -59,17 +59,18 @@ struct ShiftDiagonal {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
+/// A copy; of the values alone where the pattern is there already.
 template <class Scalar, class Space>
-Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>& a) {
-  const Matrix<Scalar, Space> result(
-      a.num_rows, a.num_cols,
-      allocate<Vector<std::size_t, Space>>(space, "prekond::amg::own_copy::row_ptrs", a.num_rows + 1),
-      allocate<Vector<int, Space>>(space, "prekond::amg::own_copy::col_idxs", a.nnz()),
-      allocate<Vector<Scalar, Space>>(space, "prekond::amg::own_copy::values", a.nnz()));
-  Kokkos::deep_copy(space, result.row_ptrs, a.row_ptrs);
-  Kokkos::deep_copy(space, result.col_idxs, a.col_idxs);
-  Kokkos::deep_copy(space, result.values, a.values);
-  return result;
+Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>& a,
+                               const Matrix<Scalar, Space>& pattern = {}) {
+  if (pattern.num_rows > 0) {
+    const Matrix<Scalar, Space> result(
+        pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs,
+        allocate<Vector<Scalar, Space>>(space, "prekond::amg::own_copy::values", a.nnz()));
+    Kokkos::deep_copy(space, result.values, a.values);
+    return result;
+  }
+  return copy_of<Scalar, Space>(space, "prekond::amg::own_copy", a);
 }
 
 /// The user's arrays, which are only read.
@@ -118,6 +119,7 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
                                     const Hierarchy* before, Report& report)
     : m_options(options) {
   m_levels.push_back(finest(space, source));
+  measure(space, m_levels[0]);
   MultiVector<Scalar, Space> near_null_space = near_null_space_of(space, source, before == nullptr, report);
   if (options.coarsening == AmgCoarsening::classical && source.near_null_space().extent(1) > 0)
     report.notes.push_back("classical coarsening does not read the near null space that was given");
@@ -129,8 +131,9 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
     if (!last) {
       m_levels.push_back(coarser(space, m_levels[l], old));
       near_null_space = m_levels[l].transfer.near_null_space;
+      measure(space, m_levels[l + 1]);
     }
-    store(space, m_levels[l]);
+    store(space, m_levels[l], old);
     if (last)
       set_coarsest(space, m_levels[l], old, report);
     else if (!m_levels[l].smoother)  // candidates have it set up before
@@ -171,18 +174,31 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::finest(const Space& space, const 
   return level;
 }
 
-/// What applications read.
+/// The bound of the largest eigenvalue that costs nothing.
 template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level) const {
+void Hierarchy<Scalar, Space>::measure(const Space& space, Level<Scalar, Space>& level) const {
+  if (level.num_rows() <= m_options.coarse_size) return;
+  level.sums = row_sums<Scalar, Space>(space, level.matrix);
+  if (level.sums.is_dominant()) level.lambda = level.sums.most;
+}
+
+/// What applications read. `old`: the level of the same pattern before, whose format is taken again where it
+/// is CSR.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level,
+                                     const Level<Scalar, Space>* old) const {
   const StoredAs as(m_options.storage, MatrixFormat::csr);
   const bool is_finest = &level == &m_levels.front();
-  const StoredAs as_a(m_options.storage, is_finest ? m_options.storage_format : MatrixFormat::automatic);
+  const bool was_csr = old && old->a.format() == MatrixFormat::csr;
+  const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
+  const StoredAs as_a(m_options.storage, was_csr ? MatrixFormat::csr : wanted);
   const bool owns = level.owned.num_rows > 0;
   level.a =
       StoredMatrix<Scalar, Space>(space, owns ? level.owned : borrowed<Scalar, Space>(level.matrix), as_a);
   if (!owns && level.a.format() == MatrixFormat::csr)  // which shares what it is given
-    level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
-                                          StoredAs(m_options.storage, MatrixFormat::csr));
+    level.a = StoredMatrix<Scalar, Space>(
+        space, own_copy<Scalar, Space>(space, level.matrix, was_csr ? old->a.csr() : Matrix<Scalar, Space>()),
+        StoredAs(m_options.storage, MatrixFormat::csr));
   if (level.transfer.prolongator.num_rows == 0) return;
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);

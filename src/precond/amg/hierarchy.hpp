@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/pattern/strength.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/stored_matrix.hpp>
 
 #include "precond/amg/classical.hpp"
 #include "precond/amg/k_cycle.hpp"
+#include "precond/amg/prolongator.hpp"
 #include "precond/amg/tentative.hpp"
 
 #include <memory>
@@ -39,6 +41,7 @@ struct Level {
   CsrGraph<Space> nodes;        ///< its pattern by nodes; 0 x 0: not known
   StoredMatrix<Scalar, Space> a;
   int unknowns = 1;
+  RowSums sums;                      ///< of D^-1 A, of all levels but an exact one
   double lambda = 0;                 ///< bound of the largest eigenvalue of D^-1 A; 0: not known
   std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
   double omega = 1;
@@ -103,6 +106,7 @@ class Hierarchy {
   using ConstView = MultiVectorView<const Scalar, Space>;
 
   Level<Scalar, Space> finest(const Space& space, const Source& source) const;
+  void measure(const Space& space, Level<Scalar, Space>& level) const;
   MultiVector<Scalar, Space> near_null_space_of(const Space& space, const Source& source, bool is_wanted,
                                                 Report& report);
   int unknowns_of(const Source& source) const;
@@ -110,11 +114,10 @@ class Hierarchy {
   bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
-  void store(const Space& space, Level<Scalar, Space>& level) const;
-  void find_patterns(const Space& space, Level<Scalar, Space>& level, const CsrGraph<Space>& strong,
+  void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
+  void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
-  void interpolate(const Space& space, Level<Scalar, Space>& level) const;
   MethodChoice with_eigenvalue(const MethodChoice& choice, const Level<Scalar, Space>& level) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
                      const Level<Scalar, Space>* old, Report& report) const;

@@ -10,6 +10,8 @@
 #include <prekond/precond/jacobi.hpp>
 
 #include "instantiate.hpp"
+#include "pattern/transpose_graph.hpp"
+#include "precond/amg/host_transpose.hpp"
 
 #include <cmath>
 
@@ -49,8 +51,34 @@ struct FilterValues {
     return place < end && pattern.col_idxs(place) == col ? place : end;
   }
 
+  /// Both sorted rows side by side.
+  KOKKOS_FUNCTION void merge_row(std::int64_t i) const {
+    const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
+    std::size_t to = f.row_ptrs(i), diagonal = to;
+    Scalar dropped = 0;
+    for (std::size_t k = a.row_ptrs(i); k < end && a.col_idxs(k) < a.num_rows; ++k) {
+      const int col = a.col_idxs(k);
+      for (; to < end_f && f.col_idxs(to) < col; ++to) f.values(to) = Scalar(0);
+      if (to < end_f && f.col_idxs(to) == col)
+        f.values(to++) = a.values(k);
+      else
+        dropped += a.values(k);
+    }
+    for (; to < end_f; ++to) f.values(to) = Scalar(0);
+    while (f.col_idxs(diagonal) != i) ++diagonal;
+    f.values(diagonal) += dropped;
+  }
+
   template <class Level>
   KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
+    if constexpr (is_host_space<Space>)
+      merge_row(i);
+    else
+      look_up_row(level, i);
+  }
+
+  template <class Level>
+  KOKKOS_FUNCTION void look_up_row(const Level& level, std::int64_t i) const {
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
     level.region([&](int lane) {
       for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += Level::width) {
@@ -85,16 +113,21 @@ struct TransposeRows {
   }
 };
 
+/// The largest sum_j |f_ij| / d_i, and how many rows have no positive finite d_i or sum.
 template <class Scalar, class Space>
 struct RowNorm {
   CsrView<Scalar, Space> f;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, double& most) const {
+  KOKKOS_FUNCTION void operator()(std::int64_t i, double& most, std::int64_t& unusable) const {
     double sum = 0, diagonal = 0;
     for (std::size_t k = f.row_ptrs(i); k < f.row_ptrs(i + 1); ++k) {
+      if (f.col_idxs(k) >= f.num_rows) continue;
       sum += Kokkos::abs(double(f.values(k)));
       if (f.col_idxs(k) == i) diagonal = f.values(k);
     }
-    if (diagonal > 0 && sum / diagonal > most && Kokkos::isfinite(sum / diagonal)) most = sum / diagonal;
+    if (!(diagonal > 0) || !Kokkos::isfinite(sum / diagonal))
+      ++unusable;
+    else if (sum / diagonal > most)
+      most = sum / diagonal;
   }
 };
 
@@ -164,7 +197,18 @@ void for_rows(const Space& space, const char* label, std::int64_t num_rows, cons
 }  // namespace
 
 template <class Scalar, class Space>
-double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f) {
+RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f) {
+  RowSums result;
+  Kokkos::parallel_reduce("prekond::amg::row_norm", Rows<Space>(space, 0, f.num_rows),
+                          RowNorm<Scalar, Space>{f}, Kokkos::Max<double>(result.most),
+                          Kokkos::Sum<std::int64_t>(result.unusable));
+  if (!(result.most > 0)) result.most = 1;  // no row is usable
+  return result;
+}
+
+template <class Scalar, class Space>
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f, const RowSums& sums) {
+  if (sums.is_dominant()) return sums.most;
   Jacobi<Scalar, Space> jacobi;
   jacobi.numeric(space, f);
   const LanczosResult found = lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(f), &jacobi,
@@ -172,11 +216,7 @@ double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space
   const double lambda = SmoothingTuning::boost * found.largest.value;
   const bool usable = found.steps > 0 && lambda > 0 && std::isfinite(lambda) &&
                       found.reason != LanczosEnd::preconditioner_not_spd && found.reason != LanczosEnd::nan;
-  if (usable) return lambda;
-  double most = 0;
-  Kokkos::parallel_reduce("prekond::amg::row_norm", Rows<Space>(space, 0, f.num_rows),
-                          RowNorm<Scalar, Space>{f}, Kokkos::Max<double>(most));
-  return most > 0 ? most : 1;
+  return usable ? lambda : sums.most;
 }
 
 template <class Scalar, class Space>
@@ -215,22 +255,48 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
 template <class Scalar, class Space>
 void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
                      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r) {
-  if (r.nnz() > 0)
+  if (r.nnz() == 0) return;
+  if constexpr (is_host_space<Space>)
+    HostTranspose<Scalar, Space>(space, p).write(r, false);
+  else
     for_rows<32>(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space>{p, r, p});
 }
 
-#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                             \
-  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,  \
-                                                           const CsrGraphView<Space>&, int);             \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(      \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                              \
-  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&); \
-  template void smooth_prolongator<Scalar, Space>(                                                       \
-      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                \
-      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                  \
-  template void write_transpose<Scalar, Space>(                                                          \
-      const Space&, const CsrView<Scalar, Space>&,                                                       \
-      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_of(
+    const Space& space, const CsrView<Scalar, Space>& p) {
+  using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
+  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::transpose::values", p.nnz());
+  if constexpr (is_host_space<Space>) {
+    const HostTranspose<Scalar, Space> transpose(space, p);
+    const Result r(p.num_cols, p.num_rows, transpose.row_ptrs(),
+                   allocate<Vector<int, Space>>(space, "prekond::amg::transpose::col_idxs", p.nnz()), values);
+    transpose.write(r, true);
+    return r;
+  } else {
+    const CsrGraph<Space> pattern = transpose_graph<Space>(space, p, p.num_cols);
+    const Result r(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, values);
+    write_transpose<Scalar, Space>(space, p, r);
+    return r;
+  }
+}
+
+#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                            \
+  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
+                                                           const CsrGraphView<Space>&, int);            \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(     \
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                             \
+  template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                \
+  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
+                                                           const RowSums&);                             \
+  template void smooth_prolongator<Scalar, Space>(                                                      \
+      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,               \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                 \
+  template void write_transpose<Scalar, Space>(                                                         \
+      const Space&, const CsrView<Scalar, Space>&,                                                      \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                 \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose_of<Scalar, Space>(        \
+      const Space&, const CsrView<Scalar, Space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 
 }  // namespace prekond::impl::amg

@@ -20,11 +20,27 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matrix(
     const Space& space, const CsrView<Scalar, Space>& a, const CsrGraph<Space>& pattern);
 
-/// An estimate of the largest eigenvalue of D^-1 F, D = diag(F): 1.1 times what ten Lanczos steps find, and
-/// where these find nothing (F D^-1 is not definite, say) max_i sum_j |f_ij| / |d_i|. Cost: ten products.
-/// Fences.
+/// What the rows of D^-1 F, D = diag(F), say of its eigenvalues.
+struct RowSums {
+  double most = 0;  ///< max_i sum_j |f_ij| / d_i, of the rows below
+  std::int64_t unusable =
+      0;  ///< rows without a positive finite d_i, or with other entries that are not finite
+
+  /// No eigenvalue is larger than 2, which most graphs come near to.
+  bool is_dominant() const { return unusable == 0 && most <= 2.01; }
+  /// F is a diagonal matrix with a positive diagonal.
+  bool is_diagonal() const { return unusable == 0 && most == 1; }
+};
+
+/// Columns >= num_rows are left out. Cost: one reading of F. Fences.
 template <class Scalar, class Space>
-double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f);
+RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f);
+
+/// A bound or an estimate of the largest eigenvalue of D^-1 F, D = diag(F): where its rows are diagonally
+/// dominant the largest sum of one; else 1.1 times what ten Lanczos steps find, and where these find nothing
+/// (F D^-1 is not definite, say) the largest sum. Cost: none, or ten products. Fences.
+template <class Scalar, class Space>
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f, const RowSums& sums);
 
 /// P = Q - omega D^-1 (F Q), where P has the values of F Q before. Rows without a positive finite d_i are
 /// those of Q.
@@ -35,9 +51,15 @@ void smooth_prolongator(const Space& space, const CsrView<Scalar, Space>& f, dou
                         const CsrView<Scalar, Space>& q,
                         const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p);
 
-/// R = P^T on its pattern, which is there. Cost: a binary search in P's rows for each entry.
+/// R = P^T on its pattern, which is there. Cost: a binary search in P's rows for each entry; on a host two
+/// readings of P, in as many blocks of rows as there are threads, with an int a column for each.
 template <class Scalar, class Space>
 void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
                      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r);
+
+/// P^T, its rows sorted. Fences.
+template <class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_of(
+    const Space& space, const CsrView<Scalar, Space>& p);
 
 }  // namespace prekond::impl::amg

@@ -35,6 +35,18 @@ struct SetDeadUnknowns {
   }
 };
 
+/// Entries that another pattern has not.
+template <class Space>
+struct CountMissing {
+  CsrGraphView<Space> part, all;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count) const {
+    for (std::size_t k = part.row_ptrs(i); k < part.row_ptrs(i + 1); ++k) {
+      const std::size_t place = all.first_from(i, part.col_idxs(k));
+      if (place == all.row_ptrs(i + 1) || all.col_idxs(place) != part.col_idxs(k)) ++count;
+    }
+  }
+};
+
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
@@ -50,14 +62,23 @@ inline ProductBlocks blocks_of(bool whole, int rows, int inner, int cols) {
   return whole ? ProductBlocks{rows, inner, cols} : ProductBlocks{1, 1, cols};
 }
 
-/// A B on a pattern that has whole blocks.
+/// A B on a pattern that has whole blocks or, where none is known, on its own.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
                               const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
-                              ProductBlocks blocks) {
+                              ProductBlocks blocks, std::int64_t slab_bytes) {
+  if (pattern.num_rows == 0) return spgemm<Scalar, Space>(space, a, b, {.slab_bytes = slab_bytes});
   const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
   spgemm_values<Scalar, Space>(space, a, b, c, blocks);
   return c;
+}
+
+template <class Space>
+bool is_part_of(const Space& space, const CsrGraph<Space>& part, const CsrGraph<Space>& all) {
+  std::int64_t missing = 0;
+  Kokkos::parallel_reduce("prekond::amg::count_missing", Rows<Space>(space, 0, part.num_rows),
+                          CountMissing<Space>{part, all}, missing);
+  return missing == 0;
 }
 
 /// A pattern of blocks as one of rows, of a matrix without values yet.
@@ -76,20 +97,24 @@ template <class Scalar, class Space>
 bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
                                              const MultiVector<Scalar, Space>& near_null_space) {
   Level<Scalar, Space>& level = m_levels[l];
-  if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels)
+  if (level.num_rows() <= m_options.coarse_size || static_cast<int>(l) + 1 >= m_options.max_levels ||
+      level.sums.is_diagonal())
     return false;
   if (m_options.coarsening == AmgCoarsening::classical) return find_classical_transfer(space, l);
-  const double theta = m_options.strong_limit() * std::pow(m_options.theta_decay, static_cast<double>(l));
-  CsrGraph<Space> strong;
+  const bool is_system = m_levels[0].unknowns > 1 || near_null_space.extent(1) > 1;
+  const double theta =
+      m_options.strong_limit(is_system) * std::pow(m_options.theta_decay, static_cast<double>(l));
+  StrongRows<Space> kept;
   if (level.unknowns == 1) {
-    strong = strong_connections<Scalar, Space>(space, level.matrix, 1, theta);
+    kept = strong_rows<Scalar, Space>(space, level.matrix, theta);
   } else {
     const auto connections = node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
-    strong = connections.strong;
+    kept.pattern = with_diagonal<Space>(space, connections.strong);
     if (level.nodes.num_rows == 0) level.nodes = connections.all;
     level.transfer.whole = connections.whole;
+    kept.is_part = connections.whole && is_part_of<Space>(space, kept.pattern, connections.all);
   }
-  const Aggregates<Space> aggregates = aggregate<Space>(space, strong, m_options.second_set);
+  const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern, m_options.second_set);
   const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
   if (aggregates.count == 0 || coarse > TransferTuning::least_coarsening * double(level.num_rows()))
     return false;
@@ -99,14 +124,15 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
       space, aggregates, members, level.unknowns, MultiVectorView<const Scalar, Space>(near_null_space));
   transfer.q = tentative.q;
   transfer.near_null_space = tentative.near_null_space;
-  find_patterns(space, level, strong, members);
+  find_patterns(space, level, kept, members);
   return true;
 }
 
-/// The patterns of A_F, P, A P and A_c.
+/// The pattern of A_F and, of blocks, those of P, A P and A_c: of single entries they are found with the
+/// products' values.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, Space>& level,
-                                             const CsrGraph<Space>& strong,
+                                             const StrongRows<Space>& strong,
                                              const CsrGraph<Space>& members) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
@@ -114,14 +140,19 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
       unknowns == 1 ? CsrGraphView<Space>(level.matrix) : CsrGraphView<Space>(level.nodes);
   CsrGraph<Space> kept;
   if (m_options.prolongator == AmgProlongator::smoothed) {
-    kept = with_diagonal<Space>(space, strong);
+    kept = strong.pattern;
     transfer.drops = !equal_patterns<Space>(space, kept, nodes);
-    if (transfer.drops)
-      transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, strong, unknowns);
+    if (transfer.drops && strong.is_part) {
+      const Matrix<Scalar, Space> rows = rows_of<Scalar, Space>(space, kept, unknowns, unknowns);
+      transfer.filtered = {rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs};
+    } else if (transfer.drops) {
+      transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, kept, unknowns);
+    }
     transfer.filtered_whole =
         transfer.drops ? transfer.whole && transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns
                        : transfer.whole;
   }
+  if (unknowns == 1 && vectors == 1) return;
   const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
   transfer.coarse_nodes = found.coarse;
   transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
@@ -132,7 +163,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
                              : transfer.q;
 }
 
-/// P, on a pattern that is there.
+/// P.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
@@ -143,14 +174,16 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   Matrix<Scalar, Space> filtered;
   CsrView<Scalar, Space> f = level.matrix;
   if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
-  const double lambda = largest_scaled_eigenvalue<Scalar, Space>(space, f);
+  const double lambda = level.lambda > 0
+                            ? level.lambda
+                            : largest_scaled_eigenvalue<Scalar, Space>(space, level.matrix, level.sums);
   // A smoother that made candidates does not know lambda, and neither does it in a later numeric phase.
   transfer.smoother_before = transfer.smoother_before || level.smoother;
-  if (!transfer.drops && !transfer.smoother_before) level.lambda = lambda;
+  if (!transfer.smoother_before) level.lambda = lambda;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
-  transfer.prolongator =
-      product<Scalar, Space>(space, f, transfer.q, transfer.prolongator,
-                             blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors));
+  transfer.prolongator = product<Scalar, Space>(
+      space, f, transfer.q, transfer.prolongator,
+      blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.slab_bytes);
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                transfer.prolongator);
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
@@ -171,22 +204,6 @@ bool Hierarchy<Scalar, Space>::find_classical_transfer(const Space& space, std::
   return true;
 }
 
-/// P by interpolation, and the patterns of P^T, A P and A_c where they are not known.
-template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::interpolate(const Space& space, Level<Scalar, Space>& level) const {
-  Transfer<Scalar, Space>& transfer = level.transfer;
-  transfer.prolongator =
-      classical_prolongator<Scalar, Space>(space, level.matrix, m_options, transfer.classical);
-  if (transfer.restriction.num_rows > 0) return;
-  const Matrix<Scalar, Space>& p = transfer.prolongator;
-  const NodePatterns<Space> found =
-      node_patterns<Space>(space, CsrGraphView<Space>(level.matrix), {},
-                           {p.num_rows, p.num_cols, p.row_ptrs, p.col_idxs}, m_options.slab_bytes);
-  transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, 1, 1);
-  transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, 1, 1);
-  transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, 1, 1);
-}
-
 /// P, P^T, A P and the coarser level's A_c = P^T A P.
 template <class Scalar, class Space>
 Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -198,19 +215,24 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   }
   const bool is_classical = m_options.coarsening == AmgCoarsening::classical;
   if (is_classical)
-    interpolate(space, fine);
+    transfer.prolongator =
+        classical_prolongator<Scalar, Space>(space, fine.matrix, m_options, transfer.classical);
   else
     smooth_prolongator(space, fine);
-  transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
-  write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
+  if (transfer.restriction.num_rows == 0) {
+    transfer.restriction = transpose_of<Scalar, Space>(space, transfer.prolongator);
+  } else {
+    transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
+    write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
+  }
   const int unknowns = is_classical ? 1 : fine.unknowns;
   const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
       product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
-                             blocks_of(transfer.whole, unknowns, unknowns, vectors));
+                             blocks_of(transfer.whole, unknowns, unknowns, vectors), m_options.slab_bytes);
   Level<Scalar, Space> coarse;
   coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
-                                        transfer.coarse, {vectors, unknowns, vectors});
+                                        transfer.coarse, {vectors, unknowns, vectors}, m_options.slab_bytes);
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
   coarse.unknowns = vectors;

@@ -35,7 +35,9 @@ template <class Scalar, class Space>
 void copy_rows(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Scalar, Space>& rows) {
   const CsrView<Scalar, Space>& view = a.view;
   const auto own =
-      filter_entries<Scalar, Space>(space, view, prekond::impl::IsOwnColumn<Scalar, Space>{view});
+      view.num_cols > view.num_rows
+          ? filter_entries<Scalar, Space>(space, view, prekond::impl::IsOwnColumn<Scalar, Space>{view})
+          : copy_of<Scalar, Space>(space, "prekond::polynomial::numeric::own", view);
   rows.own = {view.num_rows, view.num_rows, own.row_ptrs, own.col_idxs, own.values};
   if (!a.all) return;
   const auto columns =
