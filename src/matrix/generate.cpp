@@ -123,10 +123,6 @@ Spec parse_spec(const std::string& text) {
   return spec;
 }
 
-std::string parse_name(const std::string& text) {
-  return text.substr(0, text.find_first_of(":,"));
-}
-
 std::int64_t parse_size(const Spec& spec) {
   if (spec.size.empty())
     throw OptionError("generator '" + spec.name + "' needs a size: " + spec.name + ":SIZE");
@@ -144,6 +140,14 @@ std::int64_t parse_size(const Spec& spec) {
 }  // namespace
 
 #if !defined(PREKOND_ONLY_SINGLE)
+namespace {
+
+std::string parse_name(const std::string& text) {
+  return text.substr(0, text.find_first_of(":,"));
+}
+
+}  // namespace
+
 std::vector<GeneratorInfo> generator_list() {
   std::vector<GeneratorInfo> list;
   for (const auto& generator : all_generators<double, Kokkos::DefaultExecutionSpace>())
