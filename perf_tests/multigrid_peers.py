@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Multigrid on the host, ours beside hypre's BoomerAMG and amgcl, each with two threads in the same minutes.
+"""Multigrid on the host, ours beside hypre's BoomerAMG, amgcl and PETSc's GAMG, each on two cores in the same minutes.
 
-    perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers]
+    perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add]
 
-Runs perf_amg, peer_hypre_boomeramg and peer_amgcl of BUILD on generated problems and on the symmetric positive definite
-matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes OUT.json and the table OUT.md: of each
-library the setting with the least setup and solve together. Wants two idle cores.
+Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, on generated problems
+and on the symmetric positive definite matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes
+OUT.json and the table OUT.md: of each library the setting with the least setup and solve together. `--add` adds to what
+OUT.json has: where PETSc belongs to another build, run that one so at once. Wants two idle cores.
 """
 
 import argparse
@@ -65,9 +66,26 @@ def peer(command, library, key, converged):
     return found
 
 
+def gamg(program, matrix, repetitions):
+    if not program.exists():
+        return []
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        run(["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", "2", program, matrix, "-methods", "gamg", "-rhs", "random",
+             "-max_iters", "3000", "-repeat", str(repetitions), "-json", out.name])
+        try:
+            runs = json.load(open(out.name, encoding="utf-8"))["runs"]
+        except ValueError:
+            return []
+    return [{"library": "gamg", "setting": "gamg", "setup": row["setup_seconds"], "solve": row["solve_seconds"], "iterations": row["iterations"]}
+            for row in runs if row["converged"]]
+
+
 def measure(build, matrix, unknowns, repetitions):
     peers = build / "perf_tests/peers"
-    return (ours(build, matrix, repetitions) +
+    petsc = gamg(peers / "peer_petsc_ksp", matrix, repetitions)
+    if not (peers / "peer_amgcl").exists():
+        return petsc
+    return (petsc + ours(build, matrix, repetitions) +
             peer([peers / "peer_hypre_boomeramg", f"--matrix={matrix}", f"--functions={unknowns}", f"--repetitions={repetitions}"],
                  "hypre", "setting", lambda row: row["residual"] <= 1e-6) +
             peer([peers / "peer_amgcl", f"--matrix={matrix}", f"--unknowns={unknowns}", f"--repetitions={repetitions}"],
@@ -98,12 +116,12 @@ def render(table):
     lines = ["# Multigrid on two threads of a host", "",
              "`perf_tests/multigrid_peers.py --build BUILD`. CG to 1e-6, b random; of each library the best setting: its name, iterations, ms of setup + solve. "
              "hypre is one process, and computes on one core where it was built without OpenMP, as Debian's is. `jacobi alone` is CG with point Jacobi. "
-             "ratio: ours over the best of hypre and amgcl.", "",
-             "| matrix | rows | prekond | hypre | amgcl | jacobi alone | ratio |", "|---|---|---|---|---|---|---|"]
+             "GAMG is that of PETSc's defaults, on two ranks. ratio: ours over the best of hypre, amgcl and GAMG.", "",
+             "| matrix | rows | prekond | hypre | amgcl | GAMG | jacobi alone | ratio |", "|---|---|---|---|---|---|---|---|"]
     ratios = []
     for entry in table:
-        chosen = {name: best(entry["results"], name) for name in ("prekond", "hypre", "amgcl", "jacobi alone")}
-        others = [chosen[name] for name in ("hypre", "amgcl") if chosen[name]]
+        chosen = {name: best(entry["results"], name) for name in ("prekond", "hypre", "amgcl", "gamg", "jacobi alone")}
+        others = [chosen[name] for name in ("hypre", "amgcl", "gamg") if chosen[name]]
         ratio = ""
         if chosen["prekond"] and others:
             total = lambda row: row["setup"] + row["solve"]
@@ -123,7 +141,11 @@ def main():
     parser.add_argument("--smallest", type=int, default=10000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--out", type=Path, default=here / "results/cpu/multigrid_peers")
+    parser.add_argument("--add", action="store_true", help="to what OUT.json has")
     arguments = parser.parse_args()
+    before = {}
+    if arguments.add:
+        before = {entry["matrix"]: entry["results"] for entry in json.loads(arguments.out.with_suffix(".json").read_text(encoding="utf-8"))}
     table = []
     cases = [(name, name, unknowns, None) for name, unknowns in GENERATED.items()]
     if arguments.matrices.is_dir():
@@ -133,7 +155,9 @@ def main():
                 cases.append((path.name.split(".mtx")[0], str(path), 1, rows))
     for name, matrix, unknowns, rows in cases:
         print(name, file=sys.stderr)
-        table.append({"matrix": name, "rows": rows or "", "results": measure(arguments.build.resolve(), matrix, unknowns, arguments.repetitions)})
+        results = measure(arguments.build.resolve(), matrix, unknowns, arguments.repetitions)
+        kept = [row for row in before.get(name, []) if row["library"] not in {row["library"] for row in results}]
+        table.append({"matrix": name, "rows": rows or "", "results": kept + results})
         arguments.out.with_suffix(".json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")
         arguments.out.with_suffix(".md").write_text(render(table), encoding="utf-8")
 

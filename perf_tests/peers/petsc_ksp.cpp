@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond_petsc.h>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/matrix/io/matrix_market.hpp>
 
 #include <petscksp.h>
 
@@ -16,10 +17,11 @@
 #include <vector>
 
 /// KSP CG on the ranks of mpirun, by the PC of type prekond and by PETSc's own, in one run: setup and solve
-/// of A x = b, b = A (1, ..., 1)^T, of a generated matrix, whose rows are split evenly.
+/// of A x = b, b = A (1, ..., 1)^T or random, of a generated matrix or FILE.mtx[.gz], whose rows are split
+/// evenly.
 ///
-///   mpirun -np 2 peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-json FILE] [-methods a,b,...]
-///       [-mat_type aijcusparse]
+///   mpirun -np 2 peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-max_iters 20000] [-rhs a_ones|random]
+///       [-json FILE] [-methods a,b,...] [-mat_type aijcusparse]
 ///
 /// Times are those of the slowest rank, medians of the repetitions; each begins with a new KSP, the first is
 /// left out, and with a matrix on a device all is there before it. The setup has the blocks'
@@ -62,8 +64,11 @@ std::vector<Method> all_methods() {
 /// The matrix, its right-hand side.
 class Problem {
  public:
-  explicit Problem(const std::string& spec) {
-    const auto whole = prekond::generate<double>(HostSpace(), spec);
+  Problem(const std::string& spec, bool is_rhs_random) {
+    using Matrix = prekond::CsrMatrix<double, int, std::size_t, Kokkos::HostSpace>;
+    const auto whole = spec.find(".mtx") == std::string::npos
+                           ? Matrix(prekond::generate<double>(HostSpace(), spec))
+                           : Matrix(prekond::read_matrix_market<double>(spec));
     const auto n = static_cast<PetscInt>(whole.num_rows);
     const PetscInt b = spec.starts_with("elasticity3d") ? 3 : 1;
     PetscInt nodes = PETSC_DECIDE, all_nodes = n / b;
@@ -90,7 +95,10 @@ class Problem {
     check(MatSetOption(m_a, MAT_SPD, PETSC_TRUE));
     check(MatCreateVecs(m_a, &m_x, &m_b));
     check(VecSet(m_x, 1));
-    check(MatMult(m_a, m_x, m_b));
+    if (is_rhs_random)
+      check(VecSetRandom(m_b, nullptr));
+    else
+      check(MatMult(m_a, m_x, m_b));
     if (b == 3) set_rigid_body_modes(spec, begin / b, end / b);
   }
   ~Problem() {
@@ -153,13 +161,13 @@ double timed(const Work& work) {
   return slowest(MPI_Wtime() - begin);
 }
 
-Outcome run(const Problem& problem, double rtol) {
+Outcome run(const Problem& problem, double rtol, int max_iters) {
   KSP ksp = nullptr;
   check(KSPCreate(PETSC_COMM_WORLD, &ksp));
   check(KSPSetOperators(ksp, problem.a(), problem.a()));
   check(KSPSetType(ksp, KSPCG));
   check(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
-  check(KSPSetTolerances(ksp, rtol, 0, 1e50, 20000));
+  check(KSPSetTolerances(ksp, rtol, 0, 1e50, max_iters));
   check(KSPSetFromOptions(ksp));
   Outcome outcome;
   outcome.setup = timed([&] {
@@ -181,14 +189,14 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-Outcome measure(const Problem& problem, const Method& method, double rtol, int repeat) {
+Outcome measure(const Problem& problem, const Method& method, double rtol, int max_iters, int repeat) {
   check(PetscOptionsClear(nullptr));
   check(PetscOptionsInsertString(nullptr, method.options.c_str()));
-  run(problem, rtol);
+  run(problem, rtol, max_iters);
   std::vector<double> setups, solves;
   Outcome last;
   for (int k = 0; k < repeat; ++k) {
-    last = run(problem, rtol);
+    last = run(problem, rtol, max_iters);
     setups.push_back(last.setup);
     solves.push_back(last.solve);
   }
@@ -214,12 +222,12 @@ bool is_wanted(const std::string& list, const std::string& name) {
 
 void measure_all(const std::string& spec) {
   const double rtol = std::stod(option("-rtol", "1e-6"));
-  const int repeat = std::stoi(option("-repeat", "3"));
+  const int repeat = std::stoi(option("-repeat", "3")), max_iters = std::stoi(option("-max_iters", "20000"));
   const std::string json_file = option("-json", ""), wanted = option("-methods", "");
   int rank = 0, size = 1;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   MPI_Comm_size(PETSC_COMM_WORLD, &size);
-  const Problem problem(spec);
+  const Problem problem(spec, option("-rhs", "a_ones") == "random");
   MatType type = nullptr;
   check(MatGetType(problem.a(), &type));
   const std::string space = Kokkos::DefaultExecutionSpace::name();
@@ -232,7 +240,7 @@ void measure_all(const std::string& spec) {
         spec.c_str(), size, type, space.c_str());
   for (const Method& method : all_methods()) {
     if (!is_wanted(wanted, method.name)) continue;
-    const Outcome outcome = measure(problem, method, rtol, repeat);
+    const Outcome outcome = measure(problem, method, rtol, max_iters, repeat);
     if (rank > 0) continue;
     std::printf("| %s | %lld%s | %.4f | %.4f | %.4f |\n", method.name.c_str(),
                 static_cast<long long>(outcome.iterations), outcome.converged ? "" : " (not converged)",
@@ -259,8 +267,8 @@ int main(int argc, char** argv) {
   if (argc < 2) {
     std::fprintf(
         stderr,
-        "usage: mpirun -np N peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-json FILE] [-methods a,b] "
-        "[-mat_type TYPE]\n");
+        "usage: mpirun -np N peer_petsc_ksp MATRIX [-repeat 3] [-rtol 1e-6] [-max_iters 20000] [-rhs random] "
+        "[-json FILE] [-methods a,b] [-mat_type TYPE]\n");
     return 2;
   }
   if (PetscInitialize(&argc, &argv, nullptr, nullptr)) return 1;

@@ -196,6 +196,14 @@ TYPED_TEST(AmgClassicalTest, DefaultsOfThetaFollowTheCoarsening) {
   EXPECT_EQ((Amg<double, TypeParam>(options).options().theta), 0.25);
   options.theta = 0.5;
   EXPECT_EQ(options.strong_limit(false), 0.5);
+  AmgOptions of_systems;
+  of_systems.theta = 0.3;
+  EXPECT_EQ(of_systems.strong_limit(true), 0.3) << "what is given is meant for both";
+  of_systems.block_theta = 0.1;
+  EXPECT_EQ(of_systems.strong_limit(true), 0.1);
+  EXPECT_EQ(of_systems.strong_limit(false), 0.3);
+  EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().theta), 0.05);
+  EXPECT_EQ((Amg<double, TypeParam>(AmgOptions{}).options().block_theta), 0.02);
   // What is strong decides which rows are coarse.
   const HostMatrix<double> a = problem("anisotropic2d:30,epsilon=0.3");
   const auto rows = [&](const OptionMap& more) {

@@ -46,6 +46,7 @@ struct AmgOptions {
   AmgCoarsening coarsening = AmgCoarsening::aggregation;
   AmgProlongator prolongator = AmgProlongator::smoothed;
   std::optional<double> theta = std::nullopt;
+  std::optional<double> block_theta = std::nullopt;
   double theta_decay = 0.5;
   double prolongator_damping = 1.3333;
   bool second_set = false;
@@ -68,16 +69,17 @@ struct AmgOptions {
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
 
-  /// `theta`, or the default of the coarsening; of aggregation, that of one unknown a node with one vector,
-  /// or of systems.
+  /// The limit of strong couplings: `theta`, of systems (several unknowns a node or several vectors)
+  /// `block_theta`, or their defaults.
   double strong_limit(bool is_system) const {
     if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
-    return theta.value_or(is_system ? 0.02 : 0.05);
+    return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
   }
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
-    if (coarsening == AmgCoarsening::classical) theta = strong_limit(false);
+    block_theta = strong_limit(true);
+    theta = strong_limit(false);
     if (pre_sweeps + post_sweeps == 0)
       throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
     refuse_growing_pattern(name, reuse);
@@ -120,9 +122,11 @@ struct AmgOptions {
           "of aggregation; smoothed: one step of damped Jacobi on the tentative one (SPD); unsmoothed: the "
           "tentative one itself");
     visit("theta", theta, 0.0, 1.0,
-          "aggregation (auto: 0.05; of several unknowns a node or vectors 0.02): nodes are strongly coupled "
-          "where ||A_ij|| > theta sqrt(||A_ii|| ||A_jj||); classical (auto: 0.25): j influences i strongly "
-          "where -a_ij >= theta max_k -a_ik");
+          "aggregation (auto: 0.05): nodes are strongly coupled where ||A_ij|| > theta sqrt(||A_ii|| "
+          "||A_jj||); classical (auto: 0.25): j influences i strongly where -a_ij >= theta max_k -a_ik");
+    visit("block_theta", block_theta, 0.0, 1.0,
+          "of aggregation: theta where nodes have several unknowns, or the near null space several vectors; "
+          "auto: theta where that is given, else 0.02");
     visit("theta_decay", theta_decay, 0.0, 1.0,
           "of aggregation: factor of theta from a level to the next coarser one");
     visit("prolongator_damping", prolongator_damping, 0.0, 2.0,
