@@ -19,6 +19,7 @@ struct Neighbour {
   int rank;
   std::int64_t slots;
 };
+/// Those that this rank sends to, and those that it receives from, in the order of their slots.
 struct Neighbours {
   std::vector<Neighbour> to, from;
 };
