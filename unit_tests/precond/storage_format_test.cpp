@@ -149,9 +149,10 @@ TYPED_TEST(StorageFormatTest, TheMakerGoesOnFromTheAdvice) {
   const auto a = generate<double>(space, "poisson3d:7");
   const ToolEvents events;
   const StoredMatrix<double, TypeParam> stored(space, a, {Storage::half, MatrixFormat::automatic});
-  EXPECT_EQ(stored.format(),
-            is_host_space<TypeParam> && !has_fused_multiply_add ? MatrixFormat::csr : MatrixFormat::dia);
-  EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::dia::mark_diagonals").Times(1));
+  const bool is_slow = is_host_space<TypeParam> && !has_fused_multiply_add;
+  EXPECT_EQ(stored.format(), is_slow ? MatrixFormat::csr : MatrixFormat::dia);
+  EXPECT_THAT(events.kernels(), ::testing::Contains("prekond::dia::mark_diagonals").Times(is_slow ? 0 : 1))
+      << "they are looked for once, and not where no kernel would read them fast";
 }
 
 /// Every registered method that has the option.
