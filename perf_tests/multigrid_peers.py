@@ -69,15 +69,16 @@ def peer(command, library, key, converged):
 def gamg(program, matrix, repetitions):
     if not program.exists():
         return []
+    tried = [{"library": "gamg", "converged": False}]
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         run(["mpirun", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "-np", "2", program, matrix, "-methods", "gamg", "-rhs", "random",
              "-max_iters", "3000", "-repeat", str(repetitions), "-json", out.name])
         try:
             runs = json.load(open(out.name, encoding="utf-8"))["runs"]
         except ValueError:
-            return []
-    return [{"library": "gamg", "setting": "gamg", "setup": row["setup_seconds"], "solve": row["solve_seconds"], "iterations": row["iterations"]}
-            for row in runs if row["converged"]]
+            return tried
+    return tried + [{"library": "gamg", "setting": "gamg", "setup": row["setup_seconds"], "solve": row["solve_seconds"], "iterations": row["iterations"]}
+                    for row in runs if row["converged"]]
 
 
 def measure(build, matrix, unknowns, repetitions):
@@ -102,13 +103,13 @@ def rows_of(path):
 
 
 def best(results, library):
-    own = [row for row in results if row["library"] == library]
+    own = [row for row in results if row["library"] == library and "setup" in row]
     return min(own, key=lambda row: row["setup"] + row["solve"]) if own else None
 
 
-def cell(row):
+def cell(row, is_tried):
     if not row:
-        return "did not converge"
+        return "did not converge" if is_tried else "not run"
     return f'{row["setting"]}, {row["iterations"]}: {1e3 * row["setup"]:.1f} + {1e3 * row["solve"]:.1f} = {1e3 * (row["setup"] + row["solve"]):.1f}'
 
 
@@ -122,12 +123,13 @@ def render(table):
     for entry in table:
         chosen = {name: best(entry["results"], name) for name in ("prekond", "hypre", "amgcl", "gamg", "jacobi alone")}
         others = [chosen[name] for name in ("hypre", "amgcl", "gamg") if chosen[name]]
+        is_tried = lambda name: name != "gamg" or any(row["library"] == name for row in entry["results"])
         ratio = ""
         if chosen["prekond"] and others:
             total = lambda row: row["setup"] + row["solve"]
             ratios.append(total(chosen["prekond"]) / min(map(total, others)))
             ratio = f"{ratios[-1]:.2f}"
-        lines.append(f'| {entry["matrix"]} | {entry["rows"]} | ' + " | ".join(cell(chosen[name]) for name in chosen) + f" | {ratio} |")
+        lines.append(f'| {entry["matrix"]} | {entry["rows"]} | ' + " | ".join(cell(chosen[name], is_tried(name)) for name in chosen) + f" | {ratio} |")
     if ratios:
         lines += ["", f"Median of the ratios {statistics.median(ratios):.2f}, the largest {max(ratios):.2f}."]
     return "\n".join(lines) + "\n"

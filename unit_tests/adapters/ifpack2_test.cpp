@@ -363,8 +363,7 @@ TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
       for (std::size_t v = 0; v < found.size(); ++v)
         for (std::size_t i = 0; i < found[v].size(); ++i)
           EXPECT_NEAR(found[v][i], expected[v][i], 1e-11 * (1 + std::abs(expected[v][i])));
-      EXPECT_EQ(m->hasTransposeApply(),
-                (create_preconditioner<double, Space>(name, options)->is_symmetric()));
+      EXPECT_EQ(m->hasTransposeApply(), name != "nonsymmetric_fsai" && name != "spai" && name != "isai");
       m->compute();
       EXPECT_EQ(applied(*m, x, map), found);
       EXPECT_EQ(m->getNumInitialize(), 1);

@@ -175,8 +175,11 @@ TEST_F(PetscPc, InversesByRowsAreThoseOfOneRank) {
       const auto found = applied(pc.get(), x.get());
       const auto whole_y = expected_of_one_rank(whole, parts, name, {});
       ASSERT_EQ(found.size(), whole_y.size());
+      // Polynomials are made from Ritz values, which are those of one rank but for rounding.
+      const bool is_polynomial = name == "chebyshev" || name == "ls_polynomial" || name == "neumann";
+      const double limit = is_polynomial ? 1e-11 : 1e-12;
       for (std::size_t i = 0; i < found.size(); ++i)
-        EXPECT_NEAR(found[i], whole_y[i], 1e-11 * (1 + std::abs(whole_y[i])));
+        EXPECT_NEAR(found[i], whole_y[i], limit * (1 + std::abs(whole_y[i])));
       const std::string text = text_of(pc.get());
       if (my_rank() == 0 && num_ranks() > 1) {
         EXPECT_THAT(text, HasSubstr(name == "jacobi" ? "on each rank's own rows" : "over all ranks"));

@@ -268,21 +268,7 @@ TYPED_TEST(DistributedPreconditionerTest, CgTakesTheIterationsOfOneRank) {
   // Without jumps in the coefficients: with them the order of the sums changes a hundred iterations by two.
   const HostMatrix<double> whole = problem("elasticity3d:5,contrast=1");
   const auto iterations = [&](const Setup& setup, const Parts& parts) {
-    std::int64_t result = 0;
-    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
-      const TypeParam space;
-      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
-      const auto m = across<TypeParam>(setup);
-      m->symbolic(space, a);
-      m->numeric(space, a);
-      const Vector<double, TypeParam> x("x", parts[rank.rank].size());
-      const auto b = to_device<TypeParam>(entries(parts[rank.rank], 0));
-      const SolveResult solved = Cg<double, TypeParam>().solve(space, a.product(), m.get(), b, x,
-                                                               StoppingOptions(), Monitor(), a.reducer());
-      EXPECT_TRUE(solved.converged);
-      if (rank.rank == 0) result = solved.iterations;
-    });
-    return result;
+    return cg_iterations<TypeParam>(setup, whole, parts);
   };
   for (const Setup& setup : {Setup{"fsai", {}}, Setup{"adaptive_fsai", {}, 1000}, Setup{"jacobi", {}}}) {
     const auto all = partitions(whole.num_rows);

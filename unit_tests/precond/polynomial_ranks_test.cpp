@@ -29,12 +29,6 @@ template <class Space>
 class PolynomialRanksTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PolynomialRanksTest, TestSpaces, SpaceNames);
 
-std::vector<std::int64_t> all_rows(const HostMatrix<double>& a) {
-  std::vector<std::int64_t> rows(a.num_rows);
-  for (std::int64_t i = 0; i < a.num_rows; ++i) rows[i] = i;
-  return rows;
-}
-
 /// M^-1 x for k vectors whose entries are those of `rows`, by memory with pads.
 template <class Space>
 std::vector<std::vector<double>> applied(const Preconditioner<double, Space>& m,
@@ -216,25 +210,6 @@ TYPED_TEST(PolynomialRanksTest, AllRanksFindTheSpectrumOfOneRank) {
         for (const double other : rank.all_gather("spectrum", found.max)) EXPECT_EQ(other, found.max);
       });
   }
-}
-
-template <class Space>
-std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts) {
-  std::int64_t result = 0;
-  run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
-    const Space space;
-    const MatrixOfRank<double, Space> a(rank, whole, parts);
-    const auto m = across<Space>(setup);
-    m->symbolic(space, a);
-    m->numeric(space, a);
-    const Vector<double, Space> x("x", parts[rank.rank].size());
-    const auto b = to_device<Space>(entries(parts[rank.rank], 0));
-    const SolveResult solved = Cg<double, Space>().solve(space, a.product(), m.get(), b, x, StoppingOptions(),
-                                                         Monitor(), a.reducer());
-    EXPECT_TRUE(solved.converged);
-    if (rank.rank == 0) result = solved.iterations;
-  });
-  return result;
 }
 
 TYPED_TEST(PolynomialRanksTest, CgTakesTheIterationsOfOneRank) {

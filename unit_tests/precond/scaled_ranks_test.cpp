@@ -27,12 +27,6 @@ template <class Space>
 class ScaledRanksTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ScaledRanksTest, TestSpaces, SpaceNames);
 
-std::vector<std::int64_t> all_rows(const HostMatrix<double>& a) {
-  std::vector<std::int64_t> rows(a.num_rows);
-  for (std::int64_t i = 0; i < a.num_rows; ++i) rows[i] = i;
-  return rows;
-}
-
 /// L A R for diagonal matrices of numbers from 2^-6 to 2^6, L = R where `symmetric`.
 HostMatrix<double> graded(HostMatrix<double> a, bool symmetric) {
   const auto left = [](std::int64_t i) { return 1.25 * std::ldexp(1.0, int(i * 37 % 13) - 6); };
@@ -154,21 +148,9 @@ TYPED_TEST(ScaledRanksTest, GeneralMethodsAreThoseOfOneRank) {
 TYPED_TEST(ScaledRanksTest, CgTakesTheIterationsOfOneRank) {
   const HostMatrix<double> whole = graded(problem("poisson2d:15"), true);
   const auto iterations = [&](const Setup& setup, bool scaled, const Parts& parts) {
-    std::int64_t result = 0;
-    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
-      const TypeParam space;
-      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
-      const auto m = across<TypeParam>(setup);
-      if (scaled) m->set_scaling(ScaledOptions{});
-      m->numeric(space, a);
-      const Vector<double, TypeParam> x("x", parts[rank.rank].size());
-      const auto b = to_device<TypeParam>(entries(parts[rank.rank], 0));
-      const SolveResult solved = Cg<double, TypeParam>().solve(space, a.product(), m.get(), b, x,
-                                                               StoppingOptions(), Monitor(), a.reducer());
-      EXPECT_TRUE(solved.converged);
-      if (rank.rank == 0) result = solved.iterations;
+    return cg_iterations<TypeParam>(setup, whole, parts, [&](Across<TypeParam>& m) {
+      if (scaled) m.set_scaling(ScaledOptions{});
     });
-    return result;
   };
   for (const Setup& setup : {Setup{"fsai", {}}, Setup{"ls_polynomial", {{"scaling", "none"}}}}) {
     const auto all = partitions(whole.num_rows);

@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Methods over ranks in one process, and the same on one rank.
+#include "testing/distributed_cases.hpp"
 #include "testing/matrix_of_rank.hpp"
 
+#include <prekond/krylov/cg.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -61,6 +66,33 @@ std::unique_ptr<Method<Space>> on_one_rank(const Setup& setup, const HostMatrix<
   const auto a = to_device<Space>(whole);
   method->numeric(Space(), a);
   return method;
+}
+
+/// The numbers of all rows, as a rank that is alone has them.
+inline std::vector<std::int64_t> all_rows(const HostMatrix<double>& a) {
+  return consecutive_parts({a.num_rows}).front();
+}
+
+/// Of CG with the method over ranks, once `prepare` was called with it.
+template <class Space>
+std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts,
+                           const std::function<void(Across<Space>&)>& prepare = {}) {
+  std::int64_t result = 0;
+  run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+    const Space space;
+    const MatrixOfRank<double, Space> a(rank, whole, parts);
+    const auto m = across<Space>(setup);
+    if (prepare) prepare(*m);
+    m->symbolic(space, a);
+    m->numeric(space, a);
+    const Vector<double, Space> x("x", parts[rank.rank].size());
+    const auto b = to_device<Space>(entries(parts[rank.rank], 0));
+    const SolveResult solved = Cg<double, Space>().solve(space, a.product(), m.get(), b, x, StoppingOptions(),
+                                                         Monitor(), a.reducer());
+    EXPECT_TRUE(solved.converged);
+    if (rank.rank == 0) result = solved.iterations;
+  });
+  return result;
 }
 
 }  // namespace prekond::testing
