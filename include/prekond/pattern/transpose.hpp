@@ -8,9 +8,10 @@
 
 namespace prekond {
 
-/// A^T, with sorted rows. Counts the columns, scans, scatters, and sorts each row of the result, so that it
-/// has the same bits whatever the threads. Memory: the result and num_cols offsets. Fences once, inside the
-/// scan.
+/// A^T, with sorted rows: the same bits whatever the threads. On a device the columns are counted and
+/// scanned, the entries scattered, and each row of the result sorted; memory: the result and num_cols
+/// offsets. On a host two readings of A, in as many blocks of rows as there are threads, each with an int a
+/// column. Fences.
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose(const Space& space,
                                                                             const CsrView<Scalar, Space>& a);

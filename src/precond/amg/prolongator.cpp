@@ -10,8 +10,7 @@
 #include <prekond/precond/jacobi.hpp>
 
 #include "instantiate.hpp"
-#include "pattern/transpose_graph.hpp"
-#include "precond/amg/host_transpose.hpp"
+#include "pattern/host_transpose.hpp"
 
 #include <cmath>
 
@@ -262,25 +261,6 @@ void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
     for_rows<32>(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space>{p, r, p});
 }
 
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_of(
-    const Space& space, const CsrView<Scalar, Space>& p) {
-  using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
-  const auto values = allocate<Vector<Scalar, Space>>(space, "prekond::amg::transpose::values", p.nnz());
-  if constexpr (is_host_space<Space>) {
-    const HostTranspose<Scalar, Space> transpose(space, p);
-    const Result r(p.num_cols, p.num_rows, transpose.row_ptrs(),
-                   allocate<Vector<int, Space>>(space, "prekond::amg::transpose::col_idxs", p.nnz()), values);
-    transpose.write(r, true);
-    return r;
-  } else {
-    const CsrGraph<Space> pattern = transpose_graph<Space>(space, p, p.num_cols);
-    const Result r(pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, values);
-    write_transpose<Scalar, Space>(space, p, r);
-    return r;
-  }
-}
-
 #define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                            \
   template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
                                                            const CsrGraphView<Space>&, int);            \
@@ -294,9 +274,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_of(
       const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                 \
   template void write_transpose<Scalar, Space>(                                                         \
       const Space&, const CsrView<Scalar, Space>&,                                                      \
-      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                 \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> transpose_of<Scalar, Space>(        \
-      const Space&, const CsrView<Scalar, Space>&);
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 
 }  // namespace prekond::impl::amg

@@ -57,9 +57,4 @@ template <class Scalar, class Space>
 void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
                      const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& r);
 
-/// P^T, its rows sorted. Fences.
-template <class Scalar, class Space>
-CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_of(
-    const Space& space, const CsrView<Scalar, Space>& p);
-
 }  // namespace prekond::impl::amg

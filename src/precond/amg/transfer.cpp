@@ -6,6 +6,7 @@
 #include <prekond/pattern/spgemm.hpp>
 #include <prekond/pattern/strength.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/transpose.hpp>
 
 #include "instantiate.hpp"
 #include "precond/amg/hierarchy.hpp"
@@ -220,7 +221,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   else
     smooth_prolongator(space, fine);
   if (transfer.restriction.num_rows == 0) {
-    transfer.restriction = transpose_of<Scalar, Space>(space, transfer.prolongator);
+    transfer.restriction = transpose<Scalar, Space>(space, transfer.prolongator);
   } else {
     transfer.restriction = with_values<Scalar, Space>(space, transfer.restriction);
     write_transpose<Scalar, Space>(space, transfer.prolongator, transfer.restriction);
