@@ -10,6 +10,7 @@
 #include "testing/tool_events.hpp"
 
 #include <gtest/gtest.h>
+#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/amg.hpp>
 
 #include "precond/amg/prolongator.hpp"
@@ -97,7 +98,7 @@ TYPED_TEST(AmgKernelsTest, TransposesAreSortedWhateverTheThreads) {
     SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(cols));
     const HostMatrix<double> a = random_entries<double>(rows, cols, density, 1);
     const auto device = to_device<TypeParam>(a);
-    const auto found = transpose_of<double, TypeParam>(TypeParam(), device);
+    const auto found = transpose<double, TypeParam>(TypeParam(), device);
     const HostMatrix<double> t = to_host(found);
     EXPECT_EQ(t.num_rows, cols);
     EXPECT_EQ(t.num_cols, rows);
@@ -114,7 +115,7 @@ TYPED_TEST(AmgKernelsTest, TransposesAreSortedWhateverTheThreads) {
     std::fill(expected.values.begin(), expected.values.end(), 3.5);
     EXPECT_TRUE(to_host(found) == expected);
     if constexpr (is_host_space<TypeParam>) {
-      EXPECT_TRUE((to_host(transpose_of<double, TypeParam>(of_one_thread<TypeParam>(), device)) == t));
+      EXPECT_TRUE((to_host(transpose<double, TypeParam>(of_one_thread<TypeParam>(), device)) == t));
     }
   }
 }
