@@ -55,40 +55,49 @@ struct ExclusiveScan {
   }
 };
 
+/// By a device's threads.
+template <bool Conjugate, class Scalar, class Space>
+CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_by_scatter(
+    const Space& space, const CsrView<Scalar, Space>& a) {
+  const std::int64_t n = a.num_cols;
+  const std::int64_t nnz = a.nnz();
+  auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::transpose::row_ptrs", n + 1);
+  auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", nnz);
+  auto values = allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", nnz);
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  Kokkos::parallel_for("prekond::transpose::count", Policy(space, 0, nnz),
+                       CountColumns<Space>{a.col_idxs, row_ptrs});
+  Kokkos::parallel_scan("prekond::transpose::scan", Policy(space, 0, n + 1), ExclusiveScan<Space>{row_ptrs});
+  auto next = allocate<Vector<std::size_t, Space>>(space, "prekond::transpose::next", n + 1);
+  Kokkos::deep_copy(space, next, row_ptrs);
+
+  constexpr int vector_length = is_host_space<Space> ? 1 : 8;  // tests run this on a host too
+  constexpr int rows_per_team = 32;
+  const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
+  const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
+  Kokkos::parallel_for(
+      "prekond::transpose::scatter",
+      Kokkos::TeamPolicy<Space>(space, teams, is_host_space<Space> ? 1 : rows_per_team, vector_length),
+      scatter);
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(a.num_cols, a.num_rows, row_ptrs,
+                                                                           col_idxs, values);
+  sort_rows(space, result);
+  return result;
+}
+
 template <bool Conjugate, class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> transpose_entries(
     const Space& space, const CsrView<Scalar, Space>& a) {
-  using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   if constexpr (is_host_space<Space>) {
     const HostTranspose<Scalar, Space> host(space, a);
-    const Result result(a.num_cols, a.num_rows, host.row_ptrs(),
-                        allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", a.nnz()),
-                        allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", a.nnz()));
+    const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> result(
+        a.num_cols, a.num_rows, host.row_ptrs(),
+        allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", a.nnz()),
+        allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", a.nnz()));
     host.template write<Conjugate>(result, true);
     return result;
   } else {
-    const std::int64_t n = a.num_cols;
-    const std::int64_t nnz = a.nnz();
-    auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::transpose::row_ptrs", n + 1);
-    auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::transpose::col_idxs", nnz);
-    auto values = allocate<Vector<Scalar, Space>>(space, "prekond::transpose::values", nnz);
-    using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-    Kokkos::parallel_for("prekond::transpose::count", Policy(space, 0, nnz),
-                         CountColumns<Space>{a.col_idxs, row_ptrs});
-    Kokkos::parallel_scan("prekond::transpose::scan", Policy(space, 0, n + 1),
-                          ExclusiveScan<Space>{row_ptrs});
-    auto next = allocate<Vector<std::size_t, Space>>(space, "prekond::transpose::next", n + 1);
-    Kokkos::deep_copy(space, next, row_ptrs);
-
-    constexpr int vector_length = 8;
-    constexpr int rows_per_team = 32;
-    const ScatterByColumn<Conjugate, Scalar, Space> scatter{a, next, col_idxs, values, rows_per_team};
-    const int teams = static_cast<int>((a.num_rows + rows_per_team - 1) / rows_per_team);
-    Kokkos::parallel_for("prekond::transpose::scatter",
-                         Kokkos::TeamPolicy<Space>(space, teams, rows_per_team, vector_length), scatter);
-    Result result(a.num_cols, a.num_rows, row_ptrs, col_idxs, values);
-    sort_rows(space, result);
-    return result;
+    return transpose_by_scatter<Conjugate, Scalar, Space>(space, a);
   }
 }
 }  // namespace impl

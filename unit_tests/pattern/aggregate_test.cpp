@@ -4,6 +4,8 @@
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
+#include "pattern/aggregate/independent_set.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
@@ -82,6 +84,27 @@ TYPED_TEST(AggregateTest, TheSetIsIndependentMaximalAndThatOfTheRounds) {
     check_independent_set(graph, set);
     EXPECT_EQ(set, marked(sequential_independent_set(graph, all_vertices(graph)).marks));
   }
+}
+
+/// What devices do and what hosts do, on every space, for the graph of some of the vertices.
+TYPED_TEST(AggregateTest, TeamsFindTheSetOfTheRounds) {
+  const TypeParam space;
+  for (const auto& [name, graph] : graphs_to_aggregate())
+    for (const int step : {1000000, 3}) {
+      SCOPED_TRACE(name + ", every " + std::to_string(step) + "th vertex is in a part");
+      const auto n = static_cast<std::int64_t>(graph.size());
+      std::vector<int> part(n, -1);
+      auto present = all_vertices(graph);
+      for (std::int64_t v = step - 1; v < n; v += step) part[v] = 0, present[v] = false;
+      const auto device = graph_of<TypeParam>(graph, n);
+      const auto parts = to_device<TypeParam>(part);
+      const auto expected = sequential_independent_set(graph, present);
+      impl::aggregation::IndependentSet<TypeParam> set(space, device);
+      EXPECT_EQ(set.find_by_teams(space, parts), expected.rounds);
+      const auto words = to_vector(set.words());
+      for (std::int64_t v = 0; v < n; ++v)
+        ASSERT_EQ(words[v] == impl::aggregation::in_set, bool(expected.marks[v])) << v;
+    }
 }
 
 TYPED_TEST(AggregateTest, EqualsTheThreePhasesInSequence) {

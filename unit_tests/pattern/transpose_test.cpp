@@ -7,6 +7,8 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/pattern/transpose.hpp>
 
+#include "pattern/transpose_entries.hpp"
+
 #include <random>
 
 namespace prekond::testing {
@@ -128,6 +130,11 @@ void check_conjugate_transpose() {
     EXPECT_TRUE(
         (to_host(conjugate_transpose<Scalar, Space>(space, device)) == sequential_transpose(conjugated)));
     EXPECT_TRUE((to_host(transpose<Scalar, Space>(space, device)) == sequential_transpose(a)));
+    // What devices do, on every space.
+    EXPECT_TRUE((to_host(impl::transpose_by_scatter<false, Scalar, Space>(space, device)) ==
+                 sequential_transpose(a)));
+    EXPECT_TRUE((to_host(impl::transpose_by_scatter<is_complex<Scalar>, Scalar, Space>(space, device)) ==
+                 sequential_transpose(conjugated)));
   }
 }
 

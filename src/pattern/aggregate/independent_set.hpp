@@ -141,8 +141,15 @@ class IndependentSet {
   /// Of the graph of the vertices with part(v) < 0; its vertices are those whose word is `in_set` then.
   /// \returns the rounds
   int find(const Space& space, const VectorView<const int, Space>& part) {
+    if constexpr (is_host_space<Space>)
+      return find_by_chunks(space, part);
+    else
+      return find_by_teams(space, part);
+  }
+
+  /// As a device does. Tests run it on a host too.
+  int find_by_teams(const Space& space, const VectorView<const int, Space>& part) {
     const Words<Space> words{m_graph, m_own, m_least};
-    if constexpr (is_host_space<Space>) return find_on_host(space, words, part);
     Kokkos::parallel_for(label("begin"), Range(space, 0, m_graph.num_rows), BeginRounds<Space>{words, part});
     int round = 0;
     Word left = list(space, words, round, {}, m_graph.num_rows);
@@ -165,8 +172,9 @@ class IndependentSet {
   VectorView<const Word, Space> words() const { return m_own; }
 
  private:
-  int find_on_host(const Space& space, const Words<Space>& words, const VectorView<const int, Space>& part) {
-    HostRounds<Space> rounds(space, words, m_vertices, m_neighbourhoods[0]);
+  /// As a host does.
+  int find_by_chunks(const Space& space, const VectorView<const int, Space>& part) {
+    HostRounds<Space> rounds(space, {m_graph, m_own, m_least}, m_vertices, m_neighbourhoods[0]);
     int round = 0;
     for (std::int64_t left = rounds.begin(space, part), before = 0; left > 0; ++round) {
       before = std::exchange(left, rounds.round(space, round + 1));
