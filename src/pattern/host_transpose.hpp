@@ -18,12 +18,16 @@ class HostTranspose {
  public:
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
+  static int num_blocks(const Space& space, const CsrView<Scalar, Space>& p) {
+    return static_cast<int>(
+        std::clamp<std::int64_t>(p.nnz() / std::max<std::int64_t>(1, p.num_cols), 1, space.concurrency()));
+  }
+
   /// Counts the entries of each column in each block.
   HostTranspose(const Space& space, const CsrView<Scalar, Space>& p)
       : m_space(space),
         m_p(p),
-        m_blocks(static_cast<int>(std::clamp<std::int64_t>(p.nnz() / std::max<std::int64_t>(1, p.num_cols), 1,
-                                                           space.concurrency()))),
+        m_blocks(num_blocks(space, p)),
         m_places(allocate_zero<Vector<int, Space>>(space, "prekond::transpose::places",
                                                    static_cast<std::size_t>(m_blocks) * p.num_cols)),
         m_length(allocate<Vector<int, Space>>(space, "prekond::transpose::length", p.num_cols)) {

@@ -148,10 +148,9 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper.nnz());
   report.bytes = stored_lower.bytes() + stored_upper.bytes();
-  const auto of_place = static_cast<std::int64_t>(sizeof(std::size_t));
   const std::int64_t values =
       impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
-  meter.pass((lower.num_rows + 1) * of_place);  // of the transposition: the next place of each column
+  meter.pass(transpose_bytes<Scalar, Space>(space, upper_transposed));
   if (!stored_lower.is_full() || as.format != MatrixFormat::csr)
     meter.pass(report.bytes + values - lower.bytes() - upper.bytes() +
                impl::MemoryMeter::bytes_of(own_scale));

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -340,6 +341,9 @@ Columns applied_on_one_rank(const std::string& name, const HostMatrix<double>& a
 TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
   const HostMatrix<double> a = problem("elasticity3d:4");
   const Columns x = random_columns(a.num_rows, 2, 5);
+  // Known not to be symmetric, or not known to be: no symmetric matrix is asked for where bounds are
+  // Gershgorin's.
+  const std::set<std::string> not_symmetric = {"nonsymmetric_fsai", "spai", "isai", "neumann"};
   for (const auto& [map_name, map] : maps(a.num_rows)) {
     const auto matrix = distribute(a, map);
     for (const auto& [name, options] : std::vector<std::pair<std::string, OptionMap>>{
@@ -363,7 +367,7 @@ TEST(Ifpack2AllRanks, InversesByRowsAreThoseOfOneRank) {
       for (std::size_t v = 0; v < found.size(); ++v)
         for (std::size_t i = 0; i < found[v].size(); ++i)
           EXPECT_NEAR(found[v][i], expected[v][i], 1e-11 * (1 + std::abs(expected[v][i])));
-      EXPECT_EQ(m->hasTransposeApply(), name != "nonsymmetric_fsai" && name != "spai" && name != "isai");
+      EXPECT_EQ(m->hasTransposeApply(), not_symmetric.count(name) == 0);
       m->compute();
       EXPECT_EQ(applied(*m, x, map), found);
       EXPECT_EQ(m->getNumInitialize(), 1);

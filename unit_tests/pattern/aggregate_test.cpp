@@ -96,7 +96,9 @@ TYPED_TEST(AggregateTest, TeamsFindTheSetOfTheRounds) {
       std::vector<int> part(n, -1);
       auto present = all_vertices(graph);
       for (std::int64_t v = step - 1; v < n; v += step) part[v] = 0, present[v] = false;
-      const auto device = graph_of<TypeParam>(graph, n);
+      HostGraph wide = graph;  // with columns of other ranks
+      for (std::int64_t v = 0; v < n; ++v) wide[v].push_back(static_cast<int>(n + v % 7));
+      const auto device = graph_of<TypeParam>(wide, n + 7);
       const auto parts = to_device<TypeParam>(part);
       const auto expected = sequential_independent_set(graph, present);
       impl::aggregation::IndependentSet<TypeParam> set(space, device);
