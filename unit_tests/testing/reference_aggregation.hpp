@@ -34,6 +34,16 @@ HostGraph sequential_strength(const HostMatrix<Scalar>& a, int d, double theta) 
   return rows;
 }
 
+/// Without edges to vertices that are not there.
+inline HostGraph induced(const HostGraph& graph, const std::vector<char>& free) {
+  const int n = static_cast<int>(graph.size());
+  HostGraph result(n);
+  for (int v = 0; v < n; ++v)
+    for (const int w : graph[v])
+      if (w < n && free[v] && free[w]) result[v].push_back(w);
+  return result;
+}
+
 /// Rounds by the definition, with all vertices within two edges: an undecided vertex leaves where one of the
 /// set is near, and enters where it has the least priority of all undecided ones near. `free`: the vertices
 /// that there are.
@@ -43,11 +53,7 @@ struct SequentialSet {
 };
 inline SequentialSet sequential_independent_set(const HostGraph& graph, const std::vector<char>& free) {
   const int n = static_cast<int>(graph.size());
-  HostGraph induced(n);
-  for (int v = 0; v < n; ++v)
-    for (const int w : graph[v])
-      if (w < n && free[v] && free[w]) induced[v].push_back(w);
-  const HostGraph near = neighbours(induced, 2);
+  const HostGraph near = neighbours(induced(graph, free), 2);
   enum Status { undecided, in, out };
   std::vector<Status> status(n);
   for (int v = 0; v < n; ++v) status[v] = free[v] ? undecided : out;
@@ -70,6 +76,24 @@ inline SequentialSet sequential_independent_set(const HostGraph& graph, const st
   return result;
 }
 
+/// One vertex after another, by their numbers.
+inline SequentialSet independent_set_in_order(const HostGraph& graph, const std::vector<char>& free) {
+  const int n = static_cast<int>(graph.size());
+  SequentialSet result{std::vector<char>(n, 0), n > 0 ? 1 : 0};
+  const HostGraph near = neighbours(induced(graph, free), 2);
+  for (int v = 0; v < n; ++v)
+    result.marks[v] =
+        free[v] && std::none_of(near[v].begin(), near[v].end(), [&](int w) { return result.marks[w]; });
+  return result;
+}
+
+/// What a space finds.
+template <class Space>
+SequentialSet expected_independent_set(const HostGraph& graph, const std::vector<char>& free) {
+  return is_host_space<Space> ? independent_set_in_order(graph, free)
+                              : sequential_independent_set(graph, free);
+}
+
 struct SequentialAggregates {
   std::vector<int> part, roots;
   int rounds = 0;
@@ -78,8 +102,9 @@ struct SequentialAggregates {
   int ties = 0;                     ///< vertices of phase 3 that had to look at sizes
 };
 
-/// The three phases. `fewest` is the second one's number of neighbours.
-inline SequentialAggregates sequential_aggregates(const HostGraph& graph, bool second_set = true) {
+/// The three phases, of what a space finds. `fewest` is the second one's number of neighbours.
+template <class Space>
+SequentialAggregates sequential_aggregates(const HostGraph& graph, bool second_set = true) {
   const int n = static_cast<int>(graph.size());
   const HostGraph edges = neighbours(graph, 1);
   SequentialAggregates result;
@@ -88,7 +113,7 @@ inline SequentialAggregates sequential_aggregates(const HostGraph& graph, bool s
     if (fewest == 2 && !second_set) break;
     std::vector<char> free(n);
     for (int v = 0; v < n; ++v) free[v] = root_of[v] < 0;
-    const SequentialSet set = sequential_independent_set(graph, free);
+    const SequentialSet set = expected_independent_set<Space>(graph, free);
     result.rounds += set.rounds;
     for (int v = 0; v < n; ++v) {
       std::vector<int> members;
@@ -141,10 +166,10 @@ inline HostGraph graph_of_edges(int n, const std::vector<std::pair<int, int>>& e
   return result;
 }
 
-/// Stars of 4 to 6 leaves, and hubs that have an edge or two to leaves of each star. The vertices are
-/// numbered by their priority of the first round, the centres first: these enter the set at once, and the
+/// Stars of 4 to 6 leaves, and hubs that have an edge or two to leaves of each star. The centres come first,
+/// by their numbers or, for rounds, by the priorities of the first one: these enter the set at once, and the
 /// hubs have to join one of all aggregates.
-inline HostGraph stars_with_hubs(int stars, int hubs) {
+inline HostGraph stars_with_hubs(int stars, int hubs, bool for_rounds) {
   std::vector<std::pair<int, int>> edges;
   int n = stars + hubs;
   for (int s = 0; s < stars; ++s) {
@@ -155,6 +180,7 @@ inline HostGraph stars_with_hubs(int stars, int hubs) {
       for (int k = 0; k <= int((s + h) % 5 == 0); ++k)
         edges.emplace_back(first + (h + k) % leaves, stars + h);
   }
+  if (!for_rounds) return graph_of_edges(n, edges);
   std::vector<int> order(n);
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [](int v, int w) {
@@ -197,8 +223,11 @@ inline std::vector<NamedGraph> graphs_to_aggregate() {
     for (const double degree : {0.7, 2.5, 9.0})
       all.push_back({"random " + std::to_string(n) + ", degree " + std::to_string(degree),
                      random_graph(n, degree, 17 * n)});
-  all.push_back({"stars with hubs", stars_with_hubs(310, 3)});
-  all.push_back({"few stars with hubs", stars_with_hubs(31, 7)});
+  for (const bool for_rounds : {true, false}) {
+    const std::string kind = for_rounds ? ", for rounds" : "";
+    all.push_back({"stars with hubs" + kind, stars_with_hubs(310, 3, for_rounds)});
+    all.push_back({"few stars with hubs" + kind, stars_with_hubs(31, 7, for_rounds)});
+  }
   const Kokkos::DefaultHostExecutionSpace space;
   for (const char* name : {"poisson2d:23", "poisson3d:9", "elasticity3d:4", "circuit:21"})
     all.push_back(

@@ -13,27 +13,35 @@ struct Aggregates {
   std::int64_t count = 0;
   Vector<int, Space> part;   ///< aggregate of each vertex; -1: in none
   Vector<int, Space> roots;  ///< of each aggregate, ascending
-  int rounds = 0;            ///< of both independent sets
+  int rounds = 0;            ///< of both independent sets; on a host one each
 };
 
 /// A maximal set of vertices no two of which are within two edges of each other: the vertices, ascending.
 /// Every other vertex is within two edges of one of them; a vertex without neighbours is in the set.
 ///
-/// It is found in rounds. Each gives the undecided vertices new random priorities, a hash of the round and
-/// the vertex. A vertex that has the first priority within two edges enters the set: those of its neighbours
-/// and its own least priority are all its own. One that has a vertex of the set within two edges is out.
-/// Lists of what is undecided, and of the neighbourhoods that still have something undecided, shrink from
-/// round to round. There are about log n rounds.
+/// On a host one thread looks at the vertices in the order of their numbers: one enters the set where none of
+/// the set is within two edges. Sets of meshes that are numbered along lines are packed more densely so, and
+/// multigrid takes fewer iterations, than with random priorities; a pass takes less time than the rounds of a
+/// few threads.
 ///
-/// The graph has to be symmetric: of another the result may depend on the threads. Diagonal entries, and
-/// columns >= num_rows, are ignored. The result has the same bits whatever the threads, and on every backend.
+/// On a device it is found in rounds. Each gives the undecided vertices new random priorities, a hash of the
+/// round and the vertex. A vertex that has the first priority within two edges enters the set: those of its
+/// neighbours and its own least priority are all its own. One that has a vertex of the set within two edges
+/// is out. Lists of what is undecided, and of the neighbourhoods that still have something undecided, shrink
+/// from round to round. There are about log n rounds.
 ///
-/// Cost: two readings a round of the rows that are left. Memory: 28 bytes a vertex, and the result. Fences
-/// once a round.
+/// The graph has to be symmetric: of another the set may have vertices within two edges, and on devices
+/// depend on the threads. Diagonal entries, and columns >= num_rows, are ignored. The result has the same
+/// bits whatever the threads, on every host and on every device.
 ///
-/// \throws InputError where a round decides nothing, which happens to nonsymmetric graphs alone
+/// Cost: two readings a round of the rows that are left; on a host one pass by one thread, which reads the
+/// rows of the set and of its neighbours' neighbours. Memory: 28 bytes a vertex, on a host 9, and the result.
+/// Fences once a round.
 ///
-/// Source: Kelley, Rajamanickam, IPDPS 2022.
+/// \throws InputError where a device's round decides nothing, which happens to nonsymmetric graphs alone
+///
+/// Source: rounds: Kelley, Rajamanickam, IPDPS 2022; in order: Vanek, Mandel, Brezina, Computing 56 (1996),
+/// whose first pass over the vertices it is.
 template <class Space>
 Vector<int, Space> maximal_independent_set2(const Space& space,
                                             const std::type_identity_t<CsrGraphView<Space>>& graph);
@@ -52,7 +60,7 @@ Vector<int, Space> maximal_independent_set2(const Space& space,
 ///
 /// Cost: two independent sets, the second of what is left; two readings of the roots' rows; the rows of what
 /// is left after phase 2, once read and once sorted. Memory: 32 bytes a vertex, 4 bytes an entry of the rows
-/// left after phase 2, and the result. Fences once a round.
+/// left after phase 2, and the result. Fences once a round of a device.
 ///
 /// Source: Kelley, Rajamanickam, IPDPS 2022.
 template <class Space>

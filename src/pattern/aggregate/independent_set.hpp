@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Maximal independent sets of distance 2, in rounds.
+/// Maximal independent sets of distance 2: in rounds, and in the order of the vertices.
 #include <prekond/core/error.hpp>
 
 #include "core/row_teams.hpp"
-#include "pattern/aggregate/host_rounds.hpp"
+#include "pattern/aggregate/words.hpp"
 
-#include <utility>
+#include <string>
 
 namespace prekond::impl::aggregation {
 
@@ -123,6 +123,36 @@ struct ListVertices {
   }
 };
 
+/// One vertex after another: it enters the set where none of its closed neighbourhood is in one of a vertex
+/// of the set.
+template <class Space>
+struct EnterInOrder {
+  CsrGraphView<Space> graph;
+  VectorView<const int, Space> part;
+  VectorView<Word, Space> words;
+  VectorView<char, Space> covered;  ///< in the closed neighbourhood of a vertex of the set
+
+  void operator()(int /*one*/) const {
+    for (int v = 0; v < graph.num_rows; ++v) {
+      covered(v) = 0;
+      words(v) = part(v) < 0 ? out : absent;
+    }
+    for (int v = 0; v < graph.num_rows; ++v) {
+      if (words(v) == absent || covered(v)) continue;
+      const std::size_t begin = graph.row_ptrs(v), end = graph.row_ptrs(v + 1);
+      bool enters = true;
+      for (std::size_t k = begin; k < end && enters; ++k)
+        enters = !is_vertex(graph.col_idxs(k)) || !covered(graph.col_idxs(k));
+      if (!enters) continue;
+      words(v) = in_set;
+      covered(v) = 1;
+      for (std::size_t k = begin; k < end; ++k)
+        if (is_vertex(graph.col_idxs(k))) covered(graph.col_idxs(k)) = 1;
+    }
+  }
+  bool is_vertex(int w) const { return w < graph.num_rows && words(w) != absent; }
+};
+
 /// Finds sets, one after another, with the same memory.
 template <class Space>
 class IndependentSet {
@@ -130,25 +160,20 @@ class IndependentSet {
   using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
   IndependentSet(const Space& space, const CsrGraphView<Space>& graph)
-      : m_graph(graph),
-        m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)),
-        m_least(allocate<Vector<Word, Space>>(space, label("least"), graph.num_rows)),
-        m_vertices(allocate<Vector<int, Space>>(space, label("vertices"), graph.num_rows)) {
-    for (auto& list : m_neighbourhoods)
-      list = allocate<Vector<int, Space>>(space, label("neighbourhoods"), graph.num_rows);
-  }
+      : m_graph(graph), m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)) {}
 
   /// Of the graph of the vertices with part(v) < 0; its vertices are those whose word is `in_set` then.
   /// \returns the rounds
   int find(const Space& space, const VectorView<const int, Space>& part) {
     if constexpr (is_host_space<Space>)
-      return find_by_chunks(space, part);
+      return find_in_order(space, part);
     else
       return find_by_teams(space, part);
   }
 
   /// As a device does. Tests run it on a host too.
   int find_by_teams(const Space& space, const VectorView<const int, Space>& part) {
+    allocate_lists(space);
     const Words<Space> words{m_graph, m_own, m_least};
     Kokkos::parallel_for(label("begin"), Range(space, 0, m_graph.num_rows), BeginRounds<Space>{words, part});
     int round = 0;
@@ -173,14 +198,18 @@ class IndependentSet {
 
  private:
   /// As a host does.
-  int find_by_chunks(const Space& space, const VectorView<const int, Space>& part) {
-    HostRounds<Space> rounds(space, {m_graph, m_own, m_least}, m_vertices, m_neighbourhoods[0]);
-    int round = 0;
-    for (std::int64_t left = rounds.begin(space, part), before = 0; left > 0; ++round) {
-      before = std::exchange(left, rounds.round(space, round + 1));
-      refuse_standstill(left, before);
-    }
-    return round;
+  int find_in_order(const Space& space, const VectorView<const int, Space>& part) {
+    if (m_covered.extent(0) == 0)
+      m_covered = allocate<Vector<char, Space>>(space, label("covered"), m_graph.num_rows);
+    Kokkos::parallel_for(label("in_order"), Kokkos::RangePolicy<Space>(space, 0, 1),
+                         EnterInOrder<Space>{m_graph, part, m_own, m_covered});
+    return m_graph.num_rows > 0 ? 1 : 0;
+  }
+  void allocate_lists(const Space& space) {
+    if (m_least.extent(0) > 0) return;
+    m_least = allocate<Vector<Word, Space>>(space, label("least"), m_graph.num_rows);
+    for (Vector<int, Space>* list : {&m_vertices, &m_neighbourhoods[0], &m_neighbourhoods[1]})
+      *list = allocate<Vector<int, Space>>(space, label("list"), m_graph.num_rows);
   }
   static void refuse_standstill(std::int64_t left, std::int64_t before) {
     if (left == before)
@@ -199,8 +228,10 @@ class IndependentSet {
   }
 
   CsrGraphView<Space> m_graph;
-  Vector<Word, Space> m_own, m_least;
-  Vector<int, Space> m_vertices, m_neighbourhoods[2];
+  Vector<Word, Space> m_own;
+  Vector<char, Space> m_covered;                       ///< of a host
+  Vector<Word, Space> m_least;                         ///< of rounds
+  Vector<int, Space> m_vertices, m_neighbourhoods[2];  ///< likewise
 };
 
 }  // namespace prekond::impl::aggregation
