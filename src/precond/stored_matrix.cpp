@@ -29,10 +29,12 @@ class StoredCsr : public impl::StoredFormat<Scalar, Space> {
   void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
                 MultiVectorView<const Scalar, Space> x, Scalar beta,
                 MultiVectorView<Scalar, Space> y) const override {
-    if constexpr (std::is_same_v<Value, Scalar>)
-      spmv<Scalar, Space>(space, Scalar(1), m_h, x, beta, y);
-    else
+    if constexpr (std::is_same_v<Value, Scalar>) {
+      if (row_scale.extent(0) == 0) return spmv<Scalar, Space>(space, Scalar(1), m_h, x, beta, y);
+      multiply_recurrence(space, RecurrenceStep<Scalar>{.previous = beta}, row_scale, x, {}, y);
+    } else {
       spmv_stored<Value, Scalar, Space>(space, row_scale, m_h, x, y, beta);
+    }
   }
   void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                            VectorView<const real_type_t<Scalar>, Space> row_scale,
@@ -211,6 +213,26 @@ void StoredMatrix<Scalar, Space>::multiply_rows(const Space& space, VectorView<c
   Kokkos::parallel_for("prekond::stored_matrix::multiply_rows",
                        Kokkos::RangePolicy<Space>(space, 0, m_row_scale.extent(0)),
                        impl::MultiplyScales<Real, Space>{scale, m_row_scale});
+}
+
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space> StoredMatrix<Scalar, Space>::with_rows_multiplied(
+    const Space& space, const Vector<Real, Space>& scale) const {
+  if (static_cast<std::int64_t>(scale.extent(0)) != num_rows())
+    throw InputError("prekond::StoredMatrix: " + std::to_string(scale.extent(0)) + " scales for " +
+                     std::to_string(num_rows()) + " rows");
+  StoredMatrix result = *this;
+  if (m_row_scale.extent(0) == 0) {
+    result.m_row_scale = scale;
+    return result;
+  }
+  result.m_row_scale =
+      allocate<Vector<Real, Space>>(space, "prekond::stored_matrix::row_scale", m_row_scale.extent(0));
+  Kokkos::deep_copy(space, result.m_row_scale, m_row_scale);
+  Kokkos::parallel_for("prekond::stored_matrix::multiply_rows",
+                       Kokkos::RangePolicy<Space>(space, 0, m_row_scale.extent(0)),
+                       impl::MultiplyScales<Real, Space>{scale, result.m_row_scale});
+  return result;
 }
 
 template <class Scalar, class Space>

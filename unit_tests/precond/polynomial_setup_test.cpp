@@ -325,6 +325,67 @@ TYPED_TEST(PolynomialSetupTest, ASecondNumericTakesTheNewValues) {
             (applied<TypeParam>(made<Chebyshev<double, TypeParam>, TypeParam>(optimized, b), x)));
 }
 
+TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsSharedForOneNumericPhase) {
+  using Method = Chebyshev<double, TypeParam>;
+  const HostMatrix<double> a = generated("poisson2d:9");
+  const std::vector<double> x = random_vector(81);
+  const auto device = to_device<TypeParam>(a);
+  for (const auto format : {MatrixFormat::csr, MatrixFormat::dia, MatrixFormat::sell}) {
+    const StoredMatrix<double, TypeParam> stored(TypeParam(), device, {Storage::full, format});
+    Method m;
+    m.set_known({stored, 0});
+    m.numeric(TypeParam(), device);
+    EXPECT_EQ(m.report().bytes, 8 * 81) << "1 / d_i alone";
+    EXPECT_EQ(m.report().nnz, std::int64_t(a.nnz()));
+    EXPECT_EQ(to_vector(device.values), a.values);
+    const auto own = made<Method, TypeParam>({}, a);
+    EXPECT_EQ(m.spectrum().max, own.spectrum().max);
+    const auto y = applied<TypeParam>(m, x), expected = applied<TypeParam>(own, x);
+    for (std::size_t i = 0; i < y.size(); ++i) EXPECT_NEAR(y[i], expected[i], 1e-14);
+    m.numeric(TypeParam(), device);  // nothing is known any more
+    EXPECT_EQ(m.report().bytes, own.report().bytes);
+    EXPECT_EQ(applied<TypeParam>(m, x), expected);
+  }
+}
+
+TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsNotSharedWhereRowsChange) {
+  using Method = Chebyshev<double, TypeParam>;
+  HostMatrix<double> not_finite = generated("poisson2d:9"), no_diagonal = not_finite, huge = not_finite;
+  not_finite.values[not_finite.row_ptrs[20]] = std::numeric_limits<double>::infinity();
+  for (std::size_t k = no_diagonal.row_ptrs[13]; k < no_diagonal.row_ptrs[14]; ++k)
+    if (no_diagonal.col_idxs[k] == 13) no_diagonal.values[k] = 0;
+  for (double& value : huge.values) value *= 0x1p600;
+  const std::vector<double> x = random_vector(81);
+  for (const HostMatrix<double>& a : {not_finite, no_diagonal, huge}) {
+    const auto device = to_device<TypeParam>(a);
+    Method m;
+    m.set_known({StoredMatrix<double, TypeParam>(TypeParam(), device, Storage::full), 0});
+    m.numeric(TypeParam(), device);
+    const auto own = made<Method, TypeParam>({}, a);
+    EXPECT_EQ(m.report().breakdowns.count, own.report().breakdowns.count);
+    EXPECT_EQ(m.report().bytes, own.report().bytes);
+    EXPECT_EQ(applied<TypeParam>(m, x), applied<TypeParam>(own, x));
+    EXPECT_EQ(to_vector(device.values), a.values) << "the caller's";
+  }
+}
+
+TYPED_TEST(PolynomialSetupTest, AKnownEigenvalueIsUsedWhereTheOptionsHaveNone) {
+  using Method = Chebyshev<double, TypeParam>;
+  const HostMatrix<double> a = generated("poisson2d:9");
+  const auto device = to_device<TypeParam>(a);
+  Method m, with_option({.lambda_max = 2});
+  m.set_known({{}, 3});
+  m.numeric(TypeParam(), device);
+  EXPECT_EQ(m.spectrum().max, 3);
+  EXPECT_EQ(applied<TypeParam>(m, random_vector(81)),
+            (applied<TypeParam>(made<Method, TypeParam>({.lambda_max = 3}, a), random_vector(81))));
+  m.numeric(TypeParam(), device);
+  EXPECT_LT(m.spectrum().max, 3);
+  with_option.set_known({{}, 3});
+  with_option.numeric(TypeParam(), device);
+  EXPECT_EQ(with_option.spectrum().max, 2);
+}
+
 TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
   Chebyshev<double, TypeParam> m;
   m.numeric(TypeParam(), to_device<TypeParam>(HostMatrix<double>{}));

@@ -198,13 +198,14 @@ std::vector<Method<Scalar, Space>> methods(int k, double l, double u, Storage st
 
 template <class Scalar, class Space>
 void check_applications(const Case& test, const std::vector<int>& all_degrees, double tolerance,
-                        Storage storage = Storage::full) {
+                        Storage storage = Storage::full, bool shared = false) {
   const auto device = to_device<Space>(convert<Scalar>(test.matrix));
   const ReferenceScaled b(test.matrix);
   const auto n = std::size_t(test.matrix.num_rows);
   for (const int k : all_degrees) {
     for (auto& method : methods<Scalar, Space>(k, 0.02, 2.5, storage)) {
       SCOPED_TRACE(test.name + ", " + method.name + ", degree " + std::to_string(k));
+      if (shared) method.made->set_known({StoredMatrix<Scalar, Space>(Space(), device, storage)});
       method.made->numeric(Space(), device);
       EXPECT_EQ(method.made->polynomial().degree(), k);
       for (const int columns : {1, 3}) {
@@ -231,6 +232,15 @@ TYPED_TEST(PolynomialTest, AppliesWhatTheTextbooksSay) {
     check_applications<double, TypeParam>(test, {30, 100}, 1e-14);
     check_applications<float, TypeParam>(test, {1, 2, 5, 12}, 1e-6);
   }
+}
+
+TYPED_TEST(PolynomialTest, OfAMatrixThatIsStoredAlready) {
+  for (const Case& test : small_matrices())
+    check_applications<double, TypeParam>(test, {0, 1, 3}, 1e-14, Storage::full, true);
+  const Case random{"random", random_spd(67, 0.15, 3)};
+  check_applications<double, TypeParam>(random, {0, 1, 2, 8}, 1e-14, Storage::full, true);
+  check_applications<float, TypeParam>(random, {2, 8}, 1e-5, Storage::full, true);
+  check_applications<double, TypeParam>(random, {2, 8}, 1e-6, Storage::single_precision, true);
 }
 
 TYPED_TEST(PolynomialTest, OfMatricesThatAreNotSymmetric) {

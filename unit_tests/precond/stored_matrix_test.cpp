@@ -259,6 +259,54 @@ TYPED_TEST(StoredMatrixTest, ATransposedIsStoredWithTheSameRoundings) {
   }
 }
 
+template <class Scalar, class Space>
+void check_multiplied(Storage storage, MatrixFormat format) {
+  using Real = real_type_t<Scalar>;
+  const Space space;
+  const HostMatrix<Scalar> a = random_matrix<Scalar>(61, 53, 0.5, 6);
+  std::vector<Real> scale(61);
+  for (int i = 0; i < 61; ++i) scale[i] = std::ldexp(Real(1), i % 7 - 3);
+  const StoredMatrix<Scalar, Space> stored(space, to_device<Space>(a), {storage, format});
+  const auto once = stored.with_rows_multiplied(space, to_device<Space>(scale));
+  const auto twice = once.with_rows_multiplied(space, to_device<Space>(scale));
+  HostMatrix<Scalar> expected = reference_stored(a, storage);
+  const auto multiply = [&] {
+    for (int i = 0; i < 61; ++i)
+      for (std::size_t k = expected.row_ptrs[i]; k < expected.row_ptrs[i + 1]; ++k)
+        expected.values[k] *= scale[i];
+  };
+  expect_entries(stored, expected);
+  multiply();
+  expect_entries(once, expected);
+  multiply();
+  expect_entries(twice, expected);
+  EXPECT_EQ(once.csr().values.data(), stored.csr().values.data());
+  EXPECT_EQ(once.bytes(),
+            stored.bytes() + (stored.row_scale().extent(0) > 0 ? 0 : 61 * std::int64_t(sizeof(Real))));
+  // Sums of rows, with what is added.
+  const auto x = random_vectors<Scalar>(53, 3, 7), z = random_vectors<Scalar>(61, 3, 8);
+  const auto y = product(stored, x), of_once = product(once, x), sum = product(once, x, z);
+  for (int v = 0; v < 3; ++v)
+    for (int i = 0; i < 61; ++i) {
+      ASSERT_EQ(of_once[v][i], scale[i] * y[v][i]);
+      ASSERT_EQ(sum[v][i], of_once[v][i] + z[v][i]);
+    }
+  EXPECT_THAT(message_of<InputError>([&] {
+                stored.with_rows_multiplied(space, to_device<Space>(std::vector<Real>(60, Real(1))));
+              }),
+              HasSubstr("60 scales for 61 rows"));
+}
+
+TYPED_TEST(StoredMatrixTest, RowsAreMultipliedWithoutACopyOfTheEntries) {
+  for (const Storage storage : storages) {
+    for (const MatrixFormat format : {MatrixFormat::csr, MatrixFormat::sell, MatrixFormat::jad}) {
+      check_multiplied<double, TypeParam>(storage, format);
+      check_multiplied<float, TypeParam>(storage, format);
+      check_multiplied<Kokkos::complex<double>, TypeParam>(storage, format);
+    }
+  }
+}
+
 TYPED_TEST(StoredMatrixTest, TheEntryThatIsNotToVanishDoesNot) {
   const HostMatrix<double> a =
       sparse<double>({{-1e-80, 1, 1e-80}, {1e-80, 3, -1e-80}, {1, 0, 0}, {0, 0, 0}, {0, 2, 0}});

@@ -33,6 +33,13 @@ struct PolynomialSetup {
   MatrixFormat storage_format = MatrixFormat::automatic;
 };
 
+/// What a caller has of a matrix already: multigrid of a level's.
+template <class Scalar, class Space>
+struct KnownMatrix {
+  StoredMatrix<Scalar, Space> a;  ///< A, as it is going to be applied; or 0 x 0
+  double lambda_max = 0;          ///< of D^-1 A, as if the option had it; 0: not known
+};
+
 /// M^-1 = p(B) D^-1 with a polynomial p and B = D^-1 A, D = diag(A) or a power of two times the identity.
 ///
 /// The frame of `ls_polynomial`, `chebyshev` and `neumann`, which choose p from the spectrum of B. For a
@@ -79,6 +86,12 @@ class PolynomialPreconditioner  // NOLINT(*class-destructor)
   void apply_over_ranks(const Space& space, MultiVectorView<const Scalar, Space> x,
                         MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
+  /// For the next numeric phase alone, which is given the same A. A stored matrix is shared and applied as
+  /// diag(1 / d_i) A where no row breaks down and A's numbers are of an ordinary size: then nothing of A is
+  /// copied, and `storage` and `storage_format` are the stored matrix's. Otherwise, and over ranks, it is not
+  /// used. An eigenvalue is used where the options have none.
+  void set_known(const KnownMatrix<Scalar, Space>& known) { m_known = known; }
+
   /// p, of the last numeric phase.
   const Polynomial& polynomial() const { return m_polynomial; }
   /// What it was made from.
@@ -104,6 +117,7 @@ class PolynomialPreconditioner  // NOLINT(*class-destructor)
                 MultiVectorView<Scalar, Space> y, MultiVectorView<Scalar, Space> remote) const;
 
   PolynomialSetup m_setup;
+  KnownMatrix<Scalar, Space> m_known;
   const Distributed* m_all_rows = nullptr;  ///< while a numeric phase over ranks goes on
   Polynomial m_polynomial;
   Spectrum m_spectrum;

@@ -94,6 +94,10 @@ class StoredMatrix {
   /// InputError where there are not as many as rows
   void multiply_rows(const Space& space, VectorView<const Real, Space> scale);
 
+  /// diag(scale) A, which shares A's entries: d_i scale_i in place of d_i, one number a row more to read.
+  /// Keeps `scale` where A has no d_i. Does not fence. \throws InputError where there are not as many as rows
+  StoredMatrix with_rows_multiplied(const Space& space, const Vector<Real, Space>& scale) const;
+
   /// y = A x, for x of num_cols() x k and y of num_rows() x k. No allocation, no fence. On a host each column
   /// has the bits that it has alone. \throws InputError where the sizes do not fit \pre x and y share no
   /// memory
@@ -119,7 +123,7 @@ class StoredMatrix {
   std::int64_t nnz() const { return m_csr.nnz(); }
   /// What it keeps: pattern, values, scales.
   std::int64_t bytes() const;
-  /// Are the entries those of the matrix that was given?
+  /// Are the entries those of the matrix that was given, but for with_rows_multiplied?
   bool is_full() const { return m_is_full; }
 
   MatrixFormat format() const { return m_as; }  ///< never `automatic`

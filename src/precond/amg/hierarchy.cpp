@@ -6,7 +6,9 @@
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/borrowed.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include <prekond/precond/polynomial_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
@@ -14,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <set>
 
@@ -71,16 +74,6 @@ Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>&
     return result;
   }
   return copy_of<Scalar, Space>(space, "prekond::amg::own_copy", a);
-}
-
-/// The user's arrays, which are only read.
-template <class Scalar, class Space>
-Matrix<Scalar, Space> borrowed(const CsrView<Scalar, Space>& a) {
-  return Matrix<Scalar, Space>(
-      a.num_rows, a.num_cols,
-      Vector<std::size_t, Space>(const_cast<std::size_t*>(a.row_ptrs.data()), a.row_ptrs.extent(0)),
-      Vector<int, Space>(const_cast<int*>(a.col_idxs.data()), a.col_idxs.extent(0)),
-      Vector<Scalar, Space>(const_cast<Scalar*>(a.values.data()), a.values.extent(0)));
 }
 
 /// A with a diagonal that is 16 n epsilon times larger.
@@ -204,27 +197,33 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
 }
 
-/// Chebyshev's method needs the eigenvalue that the prolongator was damped by, where its user says nothing
-/// else.
+/// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was
+/// damped by, where the options say nothing else. Where candidates had the smoother set up before the rest,
+/// neither was there; a later numeric phase does as the first one.
 template <class Scalar, class Space>
-MethodChoice Hierarchy<Scalar, Space>::with_eigenvalue(const MethodChoice& choice,
-                                                       const Level<Scalar, Space>& level) const {
-  MethodChoice result = choice;
-  if (choice.name != "chebyshev" || !(level.lambda > 0)) return result;
-  for (const char* given : {"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"})
-    if (choice.options.count(given) > 0) return result;
-  result.options["lambda_max"] = OptionValue(level.lambda);
-  return result;
+void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level,
+                                               const MethodChoice& choice) const {
+  auto* polynomial = dynamic_cast<PolynomialPreconditioner<Scalar, Space>*>(level.smoother.get());
+  if (!polynomial) return;
+  const auto says = [&](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* name) { return choice.options.count(name) > 0; });
+  };
+  const bool was_before = m_options.candidates > 0 && &level == &m_levels.front();
+  KnownMatrix<Scalar, Space> known;
+  if (!was_before && !says({"storage", "storage_format"})) known.a = level.a;
+  if (choice.name == "chebyshev" &&
+      !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"}))
+    known.lambda_max = level.lambda;
+  polynomial->set_known(known);
 }
 
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, Space>& level,
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
-  const MethodChoice informed = with_eigenvalue(choice, level);
-  level.smoother = old && informed.options == choice.options
-                       ? old->smoother
-                       : create_preconditioner<Scalar, Space>(choice.name, informed.options);
+  level.smoother = old ? old->smoother : create_preconditioner<Scalar, Space>(choice.name, choice.options);
+  tell_polynomial(level, choice);
   const Matrix<Scalar, Space> exact =
       level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : Matrix<Scalar, Space>();
   const CsrView<Scalar, Space> matrix = level.is_exact ? CsrView<Scalar, Space>(exact) : level.matrix;

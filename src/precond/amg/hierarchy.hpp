@@ -118,7 +118,7 @@ class Hierarchy {
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
-  MethodChoice with_eigenvalue(const MethodChoice& choice, const Level<Scalar, Space>& level) const;
+  void tell_polynomial(const Level<Scalar, Space>& level, const MethodChoice& choice) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
                      const Level<Scalar, Space>* old, Report& report) const;
   void set_smoother(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,

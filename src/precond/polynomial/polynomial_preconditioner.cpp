@@ -118,9 +118,13 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
                                                    Report& report) {
   namespace kernels = impl::polynomial;
   const kernels::RowsOf<Scalar, Space> a{view, m_all_rows};
-  const auto rows = kernels::make_scaled_rows<Scalar, Space>(space, a, m_setup.scaling, report);
+  const auto known = std::exchange(m_known, {});
+  const auto rows =
+      kernels::make_scaled_rows<Scalar, Space>(space, a, m_setup.scaling, known.a.num_rows() > 0, report);
+  PolynomialSetup setup = m_setup;
+  if (setup.lambda_max == 0) setup.lambda_max = known.lambda_max;
   const Spectrum spectrum =
-      kernels::find_spectrum<Scalar, Space>(space, a, rows, m_setup, this->name(), report);
+      kernels::find_spectrum<Scalar, Space>(space, a, rows, setup, this->name(), report);
   Polynomial polynomial;
   const bool bounded = spectrum.max > 0 && std::isfinite(spectrum.max) && std::isfinite(spectrum.max_bound);
   if (bounded && !std::isnan(spectrum.min)) {
@@ -132,7 +136,10 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
                            "); the polynomial is 1: what is left is the diagonal");
   }
   StoredMatrix<Scalar, Space> b;
-  a.together([&] { b = kernels::stored<Scalar, Space>(space, rows, m_setup); });
+  a.together([&] {
+    b = rows.is_borrowed ? known.a.with_rows_multiplied(space, rows.inverse)
+                         : kernels::stored<Scalar, Space>(space, rows, m_setup);
+  });
   m_b = b;
   m_remote = rows.remote;
   if (!m_all_rows) m_import = nullptr;
@@ -142,8 +149,9 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   m_exponent = rows.exponent;
   const double n = static_cast<double>(rows.num_rows()), k = polynomial.degree();
   report.nnz = rows.nnz();
-  report.bytes =
-      m_b.bytes() + m_remote.bytes() + static_cast<std::int64_t>(m_inverse_diagonal.span() * sizeof(Real));
+  report.bytes = m_b.bytes() - (rows.is_borrowed ? known.a.bytes() : 0) + m_remote.bytes();
+  if (m_b.row_scale().data() != m_inverse_diagonal.data())
+    report.bytes += static_cast<std::int64_t>(m_inverse_diagonal.span() * sizeof(Real));
   report.apply_flops = flops_of_scalar<Scalar> * (n + k * (2 * static_cast<double>(rows.nnz()) + 6 * n));
 }
 

@@ -29,7 +29,8 @@ struct RowParts {
 
 /// diagonal_i = Re a_ii and reach_i = max_j |a_ij|. A row with an entry that is not finite becomes one of a
 /// multiple of the identity, the largest finite |a_ij|, so that it is like its neighbours whatever A's size;
-/// or of zeros where its diagonal is not stored. It has that multiple for its diagonal, and reach -1.
+/// or of zeros where its diagonal is not stored; it stays where there are no values to be written to. It has
+/// that multiple for its diagonal, and reach -1.
 template <class Scalar, class Space>
 struct MeasureRows {
   using Real = real_type_t<Scalar>;
@@ -45,19 +46,20 @@ struct MeasureRows {
   KOKKOS_FUNCTION void measure(const Member& team, std::int64_t i) const {
     Real largest = 0;
     int bad = 0;
-    rows.for_each_part([&](const Part& part, const Values& values, bool) {
+    rows.for_each_part([&](const Part& part, const Values&, bool) {
       const auto row = Kokkos::ThreadVectorRange(team, part.row_ptrs(i), part.row_ptrs(i + 1));
       Real largest_here = 0;
       Kokkos::parallel_reduce(
           row,
           [&](std::size_t k, Real& most) {
-            const Real size = is_finite(values(k)) ? Real(Kokkos::abs(values(k))) : Real(0);
+            const Scalar value = part.values(k);
+            const Real size = is_finite(value) ? Real(Kokkos::abs(value)) : Real(0);
             if (size > most) most = size;
           },
           Kokkos::Max<Real>(largest_here));
       int bad_here = 0;
       Kokkos::parallel_reduce(
-          row, [&](std::size_t k, int& count) { count += is_finite(values(k)) ? 0 : 1; }, bad_here);
+          row, [&](std::size_t k, int& count) { count += is_finite(part.values(k)) ? 0 : 1; }, bad_here);
       if (largest_here > largest) largest = largest_here;
       bad += bad_here;
     });
@@ -68,7 +70,7 @@ struct MeasureRows {
       diagonal(i) = bad > 0 ? multiple : own;
       reach(i) = bad > 0 ? Real(-1) : largest;
     });
-    if (bad > 0) replace(team, i, multiple);
+    if (bad > 0 && rows.own_values.extent(0) > 0) replace(team, i, multiple);
   }
   KOKKOS_FUNCTION void replace(const Member& team, std::int64_t i, Real multiple) const {
     rows.for_each_part([&](const Part& part, const Values& values, bool is_own) {

@@ -5,6 +5,7 @@
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
+#include <prekond/matrix/impl/borrowed.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
 
 #include "core/row_teams.hpp"
@@ -27,7 +28,9 @@ using Rows = Kokkos::RangePolicy<Space>;
 template <class Scalar, class Space>
 RowParts<Scalar, Space> parts_of(const ScaledRows<Scalar, Space>& rows) {
   const auto& remote = rows.remote.matrix();
-  return {rows.own, remote, rows.own.values, remote.values};
+  RowParts<Scalar, Space> parts{rows.own, remote, rows.own.values, remote.values};
+  if (rows.is_borrowed) parts.own_values = {};
+  return parts;
 }
 
 /// The entries of one rank's own columns and, of a distributed matrix, those in other ranks' columns.
@@ -63,9 +66,9 @@ void measure(const Space& space, ScaledRows<Scalar, Space>& rows) {
                        MeasureRows<Scalar, Space>{parts_of(rows), rows.diagonal, rows.reach});
 }
 
-/// Collective. Multiplies all by a power of two where A is out of the ordinary.
+/// Collective. The exponent of the power of two that A is divided by where it is out of the ordinary, or 0.
 template <class Scalar, class Space>
-void bring_to_range(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRows<Scalar, Space>& rows) {
+int exponent_of(const Space& space, const RowsOf<Scalar, Space>& a, const ScaledRows<Scalar, Space>& rows) {
   using Real = real_type_t<Scalar>;
   Real least = 0, most = 0;
   Kokkos::parallel_reduce("prekond::polynomial::numeric::range_of_reach",
@@ -74,13 +77,19 @@ void bring_to_range(const Space& space, const RowsOf<Scalar, Space>& a, ScaledRo
   least = static_cast<Real>(a.least(least));
   most = static_cast<Real>(a.largest(most));
   constexpr int ordinary = std::numeric_limits<Real>::max_exponent / 16;
-  if (!(most > 0)) return;
+  if (!(most > 0)) return 0;
   // Even, so that roots are rounded as those of A.
   const int exponent = (std::ilogb(least) + std::ilogb(most)) / 4 * 2;
-  if (std::abs(exponent) <= ordinary) return;
+  if (std::abs(exponent) <= ordinary) return 0;
   constexpr int possible = std::numeric_limits<Real>::max_exponent - 2;
-  rows.exponent = std::clamp(exponent, -possible, possible);
-  const Real factor = std::ldexp(Real(1), -rows.exponent);
+  return std::clamp(exponent, -possible, possible);
+}
+
+template <class Scalar, class Space>
+void divide_by_power(const Space& space, int exponent, ScaledRows<Scalar, Space>& rows) {
+  if (exponent == 0) return;
+  rows.exponent = exponent;
+  const auto factor = std::ldexp(real_type_t<Scalar>(1), -exponent);
   const auto multiply = [&](const auto& x) {
     using T = typename std::decay_t<decltype(x)>::non_const_value_type;
     Kokkos::parallel_for("prekond::polynomial::numeric::bring_to_range",
@@ -193,13 +202,24 @@ Spectrum by_gershgorin(const Space& space, const RowsOf<Scalar, Space>& a,
 
 template <class Scalar, class Space>
 ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scalar, Space>& a,
-                                           PolynomialScaling scaling, Report& report) {
+                                           PolynomialScaling scaling, bool may_borrow, Report& report) {
+  if (may_borrow && !a.all && a.view.num_cols == a.view.num_rows) {
+    ScaledRows<Scalar, Space> rows;
+    rows.own = prekond::impl::borrowed<Scalar, Space>(a.view);
+    rows.is_borrowed = true;
+    measure(space, rows);
+    Breakdowns found;
+    if (exponent_of(space, a, rows) == 0) {
+      invert_diagonal(space, a, scaling, rows, found);
+      if (found.count == 0) return rows;
+    }
+  }
   ScaledRows<Scalar, Space> rows;
   a.together([&] {
     copy_rows(space, a, rows);
     measure(space, rows);
   });
-  bring_to_range(space, a, rows);
+  divide_by_power(space, exponent_of(space, a, rows), rows);
   invert_diagonal(space, a, scaling, rows, report.breakdowns);
   return rows;
 }
@@ -231,7 +251,7 @@ Spectrum find_spectrum(const Space& space, const RowsOf<Scalar, Space>& a,
 
 #define PREKOND_SCALED_ROWS(Scalar, Space)                                                        \
   template ScaledRows<Scalar, Space> make_scaled_rows(const Space&, const RowsOf<Scalar, Space>&, \
-                                                      PolynomialScaling, Report&);                \
+                                                      PolynomialScaling, bool, Report&);          \
   template Spectrum find_spectrum(const Space&, const RowsOf<Scalar, Space>&,                     \
                                   const ScaledRows<Scalar, Space>&, const PolynomialSetup&,       \
                                   const std::string&, Report&);

@@ -30,13 +30,14 @@ struct RowsOf {
   double least(double value) const { return all ? -all->largest(-value) : value; }
 };
 
-/// A copy of the rows, brought to an ordinary range, and the diagonal that scales them.
+/// A copy of the rows, brought to an ordinary range, or these themselves, and the diagonal that scales them.
 template <class Scalar, class Space>
 struct ScaledRows {
   using Real = real_type_t<Scalar>;
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
   Matrix own;                        ///< the entries in the rank's own columns
+  bool is_borrowed = false;          ///< they are A's, which are not written to
   RemotePart<Scalar, Space> remote;  ///< and in those of other ranks, which are counted from 0
   Vector<Real, Space> diagonal, reach;
   Vector<Real, Space> inverse;  ///< 1 / d_i
@@ -47,10 +48,11 @@ struct ScaledRows {
   std::int64_t nnz() const { return own.nnz() + remote.nnz(); }
 };
 
-/// Collective. `report` gets the breakdowns of this rank's rows.
+/// Collective. `report` gets the breakdowns of this rank's rows. `may_borrow`: the rows of one rank are not
+/// copied where they stay as they are.
 template <class Scalar, class Space>
 ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scalar, Space>& a,
-                                           PolynomialScaling scaling, Report& report);
+                                           PolynomialScaling scaling, bool may_borrow, Report& report);
 
 /// Collective. What is known of the spectrum of D^-1 A, the same on all ranks. `name` is for the notes.
 template <class Scalar, class Space>
