@@ -11,6 +11,7 @@
 #include "files.hpp"
 #include "interrupts.hpp"
 #include "session.hpp"
+#include "spmv_choice.hpp"
 #include "waiting.hpp"
 
 namespace prekond::driver {
@@ -38,6 +39,7 @@ void run_alone(const CommandLine& line) {
 }
 
 void run(const std::vector<std::string>& arguments, const Processes& processes) {
+  register_kokkoskernels();
   CommandLine line;
   processes.together([&] { line = parse_command_line(arguments); });
   if (line.command == "solve")

@@ -34,5 +34,7 @@ Product<Scalar> make_product(const Space& space, const std::string& spmv, const 
 /// That of Kokkos Kernels; null where the build has none.
 std::unique_ptr<Operator<double, Space>> make_kokkoskernels_product(const Matrix<double>& a);
 bool has_kokkoskernels();
+/// For the options of preconditioners that name it; nothing where the build has none.
+void register_kokkoskernels();
 
 }  // namespace prekond::driver

@@ -3,6 +3,7 @@
 
 // Of a build with Kokkos Kernels.
 #include <prekond/adapters/kokkoskernels.hpp>
+#include <prekond/adapters/kokkoskernels_spgemm.hpp>
 
 #include "spmv_choice.hpp"
 
@@ -10,6 +11,10 @@ namespace prekond::driver {
 
 bool has_kokkoskernels() {
   return true;
+}
+
+void register_kokkoskernels() {
+  kokkoskernels::register_spgemm<double, Space>();
 }
 
 std::unique_ptr<Operator<double, Space>> make_kokkoskernels_product(const Matrix<double>& a) {

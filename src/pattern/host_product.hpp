@@ -13,6 +13,13 @@
 
 namespace prekond::impl::spgemm {
 
+/// \throws InputError for matrices that have no product
+inline void check_fit(std::int64_t rows, std::int64_t inner, std::int64_t rows_b, std::int64_t cols) {
+  if (inner != rows_b)
+    throw InputError("spgemm: " + std::to_string(rows) + " x " + std::to_string(inner) + " times " +
+                     std::to_string(rows_b) + " x " + std::to_string(cols));
+}
+
 /// \throws InputError for a product's pattern of more than max_bytes
 inline void check_size(std::int64_t num_rows, std::size_t nnz, std::int64_t max_bytes) {
   const auto bytes = static_cast<std::int64_t>((num_rows + 1) * sizeof(std::size_t) + nnz * sizeof(int));

@@ -15,9 +15,7 @@ template <class Space>
 CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
                                 const std::type_identity_t<CsrGraphView<Space>>& b, std::int64_t max_bytes,
                                 std::int64_t slab_bytes) {
-  if (a.num_cols != b.num_rows)
-    throw InputError("spgemm: " + std::to_string(a.num_rows) + " x " + std::to_string(a.num_cols) +
-                     " times " + std::to_string(b.num_rows) + " x " + std::to_string(b.num_cols));
+  impl::spgemm::check_fit(a.num_rows, a.num_cols, b.num_rows, b.num_cols);
   if (a.nnz() > 0 && b.nnz() > 0) {
     const auto check = [&](std::size_t nnz) { impl::spgemm::check_size(a.num_rows, nnz, max_bytes); };
     if constexpr (is_host_space<Space>) {

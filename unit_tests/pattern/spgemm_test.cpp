@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/factors.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/one_thread.hpp"
@@ -20,49 +21,9 @@
 namespace prekond::testing {
 namespace {
 
-template <class Scalar>
-struct Factors {
-  std::string name;
-  HostMatrix<Scalar> a, b;
-};
-
-template <class Scalar>
-std::vector<Factors<Scalar>> awkward_factors() {
-  const auto random = [](int rows, int cols, double density, unsigned seed) {
-    return random_entries<Scalar>(rows, cols, density, seed);
-  };
-  HostMatrix<Scalar> zeros = random(9, 9, 1, 20);  // stored zeros, and sums that cancel
-  for (std::size_t k = 0; k < zeros.nnz(); ++k)
-    zeros.values[k] = Scalar(k % 3 == 0 ? 0 : k % 2 == 0 ? 1 : -1);
-  return {{"1 x 1", random(1, 1, 1, 1), random(1, 1, 1, 2)},
-          {"no entries", random(5, 7, 0, 1), random(7, 3, 0.5, 2)},
-          {"no entries of B", random(5, 7, 0.5, 1), random(7, 3, 0, 2)},
-          {"no rows", random(0, 7, 1, 1), random(7, 3, 0.5, 2)},
-          {"no columns", random(5, 7, 1, 1), random(7, 0, 1, 2)},
-          {"nothing between", random(5, 0, 1, 1), random(0, 7, 1, 2)},
-          {"outer product", random(33, 1, 0.7, 3), random(1, 47, 0.7, 4)},
-          {"inner product", random(1, 333, 0.6, 5), random(333, 1, 0.6, 6)},
-          {"dense", random(31, 37, 1, 7), random(37, 41, 1, 8)},
-          {"sparse", random(1023, 517, 0.01, 9), random(517, 771, 0.01, 10)},
-          {"longer than a table", random(7, 200, 0.5, 11), random(200, 5003, 0.1, 12)},
-          {"tall", random(2049, 65, 0.02, 13), random(65, 33, 0.2, 14)},
-          {"zeros", zeros, zeros}};
-}
-
 template <class Space>
 class SpgemmTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SpgemmTest, TestSpaces, SpaceNames);
-
-/// Equal but for rounding, which sums of fused products may have another of.
-template <class Scalar>
-void expect_near(const HostMatrix<Scalar>& found, const HostMatrix<Scalar>& expected, double relative) {
-  ASSERT_EQ(found.num_rows, expected.num_rows);
-  ASSERT_EQ(found.num_cols, expected.num_cols);
-  ASSERT_EQ(found.row_ptrs, expected.row_ptrs);
-  ASSERT_EQ(found.col_idxs, expected.col_idxs);
-  for (std::size_t k = 0; k < found.nnz(); ++k)
-    ASSERT_NEAR(found.values[k], expected.values[k], relative) << "entry " << k;
-}
 
 template <class Space, class Scalar>
 HostMatrix<Scalar> product_of(const HostMatrix<Scalar>& a, const HostMatrix<Scalar>& b,
@@ -231,6 +192,29 @@ TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
               HasSubstr("15 entries and take 108 bytes, more than the 107 allowed"));
   ++tight.max_bytes;
   EXPECT_EQ(to_host(spgemm<double, TypeParam>(TypeParam(), a, b, tight)).nnz(), 15u);
+}
+
+TYPED_TEST(SpgemmTest, AnotherLibrarysIsTheOneThatWasRegistered) {
+  using Space = TypeParam;
+  const auto a = to_device<Space>(random_entries<double>(5, 7, 1, 1));
+  const auto b = to_device<Space>(random_entries<double>(7, 3, 1, 2));
+  const SpgemmOptions options{.library = SpgemmLibrary::kokkos_kernels};
+  register_spgemm<double, Space>(nullptr);
+  EXPECT_TRUE((has_spgemm<double, Space>(SpgemmLibrary::own)));
+  EXPECT_FALSE((has_spgemm<double, Space>(SpgemmLibrary::kokkos_kernels)));
+  EXPECT_THAT(message_of<InputError>([&] { spgemm<double, Space>(Space(), a, b, options); }),
+              ::testing::HasSubstr("has no product of Kokkos Kernels"));
+  register_spgemm<double, Space>(
+      [](const Space& space, const CsrView<double, Space>& left, const CsrView<double, Space>& right) {
+        auto c = spgemm<double, Space>(space, left, right);
+        Kokkos::deep_copy(c.values, 7.0);
+        return c;
+      });
+  EXPECT_EQ(to_host(spgemm<double, Space>(Space(), a, b, options)).values, std::vector<double>(15, 7));
+  EXPECT_NE(to_host(spgemm<double, Space>(Space(), a, b)).values, std::vector<double>(15, 7));
+  EXPECT_THAT(message_of<InputError>([&] { spgemm<double, Space>(Space(), b, b, options); }),
+              ::testing::HasSubstr("7 x 3 times 7 x 3"));
+  register_spgemm<double, Space>(nullptr);
 }
 
 // ------------------------------------------------------------------------------------- lanes that are

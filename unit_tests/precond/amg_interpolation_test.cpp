@@ -27,7 +27,7 @@ TYPED_TEST_SUITE(AmgInterpolationTest, TestSpaces, SpaceNames);
 
 // --------------------------------------------------------------------------------------- interpolation
 
-constexpr std::int64_t slab = std::int64_t(1) << 20;
+constexpr SpgemmOptions budget{.slab_bytes = std::int64_t(1) << 20};
 
 /// P is W with the `most` largest entries of each row, scaled to the row's sum.
 void expect_cut(const DenseMatrix& w, const HostMatrix<double>& p, int most) {
@@ -96,7 +96,7 @@ int check_interpolation(const Problem& of, const CsrGraph<Space>& strong, const 
   for (const int most : {1, 4, 1000}) {
     InterpolationPatterns<Space> patterns;
     const auto p =
-        to_host(interpolation<double, Space>(space, of_a, {.points = points}, most, slab, patterns));
+        to_host(interpolation<double, Space>(space, of_a, {.points = points}, most, budget, patterns));
     EXPECT_EQ(p.num_cols, points.count);
     expect_cut(expected, p, most);
   }
@@ -194,9 +194,9 @@ TYPED_TEST(AmgInterpolationTest, AggressiveInterpolationIsDoneInTwoSteps) {
     const auto of_a = impl::amg::influences<double, TypeParam>(space, a, transfer.strong, {});
     InterpolationPatterns<TypeParam> one, two;
     const auto to_first = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.first}, options.max_interpolation, slab, one)));
+        space, of_a, {.points = transfer.first}, options.max_interpolation, budget, one)));
     const auto to_points = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.points}, options.max_interpolation, slab, two)));
+        space, of_a, {.points = transfer.points}, options.max_interpolation, budget, two)));
     DenseMatrix second;
     for (const int i : to_vector(transfer.first.coarse)) second.push_back(to_points[i]);
     ASSERT_LT(transfer.points.count, transfer.first.count);

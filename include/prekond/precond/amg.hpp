@@ -4,6 +4,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/pattern/spgemm.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
@@ -68,6 +69,7 @@ struct AmgOptions {
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
+  SpgemmLibrary spgemm = SpgemmLibrary::own;
 
   /// The limit of strong couplings: `theta`, of systems (several unknowns a node or several vectors)
   /// `block_theta`, or their defaults.
@@ -75,6 +77,8 @@ struct AmgOptions {
     if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
   }
+
+  SpgemmOptions products() const { return {.slab_bytes = slab_bytes, .library = spgemm}; }
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
@@ -176,6 +180,9 @@ struct AmgOptions {
         "them anew");
     visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
           "budget of the setup's working memory in products of matrices");
+    visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
+          "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
+          "phases have ours");
     visit.method("smoother", smoother, smoother_table(), "any preconditioner, with its own options");
   }
 };

@@ -35,7 +35,12 @@ Properties smoother_properties(const MethodChoice& choice) {
 }
 
 template <class Scalar, class Space>
-Amg<Scalar, Space>::Amg(const AmgOptions& options) : m_options(resolved(options)) {}
+Amg<Scalar, Space>::Amg(const AmgOptions& options) : m_options(resolved(options)) {
+  if (!has_spgemm<Scalar, Space>(m_options.spgemm))
+    throw OptionError(
+        "amg: spgemm = kokkos_kernels: this program has no product of Kokkos Kernels (build with Kokkos "
+        "Kernels, and call prekond::kokkoskernels::register_spgemm); take spgemm = own");
+}
 
 template <class Scalar, class Space>
 Amg<Scalar, Space>::~Amg() = default;

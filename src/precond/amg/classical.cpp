@@ -65,15 +65,15 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> classical_prol
   const auto of_a = influences<Scalar, Space>(space, a, transfer.strong, transfer.unknown_of);
   InterpolationTarget<Space> target{transfer.points};
   if (!transfer.is_aggressive())
-    return interpolation<Scalar, Space>(space, of_a, target, most, options.slab_bytes, transfer.to_points);
+    return interpolation<Scalar, Space>(space, of_a, target, most, options.products(), transfer.to_points);
   const auto to_first =
       interpolation<Scalar, Space>(space, of_a, {.points = transfer.first, .is_numbered = false}, most,
-                                   options.slab_bytes, transfer.to_first);
+                                   options.products(), transfer.to_first);
   target.wanted = transfer.first.number;
   const auto to_points =
-      interpolation<Scalar, Space>(space, of_a, target, most, options.slab_bytes, transfer.to_points);
+      interpolation<Scalar, Space>(space, of_a, target, most, options.products(), transfer.to_points);
   const auto both =
-      product_on<Scalar, Space>(space, to_first, to_points, options.slab_bytes, transfer.product);
+      product_on<Scalar, Space>(space, to_first, to_points, options.products(), transfer.product);
   const auto p = cut_rows<Scalar, Space>(space, both, most, transfer.cut);
   space.fence("prekond::amg::classical_prolongator");  // the factors go away
   return p;

@@ -4,6 +4,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/pattern/pmis.hpp>
+#include <prekond/pattern/spgemm.hpp>
 
 #include <cstdint>
 #include <type_traits>
@@ -70,7 +71,7 @@ struct InterpolationTarget {
 template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> interpolation(
     const Space& space, const Influences<Scalar, Space>& influences, const InterpolationTarget<Space>& target,
-    int most, std::int64_t slab_bytes, InterpolationPatterns<Space>& patterns);
+    int most, const SpgemmOptions& products, InterpolationPatterns<Space>& patterns);
 
 /// Of each row of W the `most` largest entries that are not zero, times a number that keeps the row's sum
 /// where that is possible; `pattern` is found where it is empty, and else kept.
@@ -85,7 +86,7 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> product_on(const Space& space,
                                                                              const CsrView<Scalar, Space>& a,
                                                                              const CsrView<Scalar, Space>& b,
-                                                                             std::int64_t slab_bytes,
+                                                                             const SpgemmOptions& products,
                                                                              CsrGraph<Space>& pattern);
 
 }  // namespace prekond::impl::amg

@@ -67,8 +67,8 @@ inline ProductBlocks blocks_of(bool whole, int rows, int inner, int cols) {
 template <class Scalar, class Space>
 Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& a,
                               const CsrView<Scalar, Space>& b, const Matrix<Scalar, Space>& pattern,
-                              ProductBlocks blocks, std::int64_t slab_bytes) {
-  if (pattern.num_rows == 0) return spgemm<Scalar, Space>(space, a, b, {.slab_bytes = slab_bytes});
+                              ProductBlocks blocks, const SpgemmOptions& products) {
+  if (pattern.num_rows == 0) return spgemm<Scalar, Space>(space, a, b, products);
   const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
   spgemm_values<Scalar, Space>(space, a, b, c, blocks);
   return c;
@@ -184,7 +184,7 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   transfer.prolongator = product<Scalar, Space>(
       space, f, transfer.q, transfer.prolongator,
-      blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.slab_bytes);
+      blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                transfer.prolongator);
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
@@ -230,10 +230,10 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
       product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
-                             blocks_of(transfer.whole, unknowns, unknowns, vectors), m_options.slab_bytes);
+                             blocks_of(transfer.whole, unknowns, unknowns, vectors), m_options.products());
   Level<Scalar, Space> coarse;
   coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
-                                        transfer.coarse, {vectors, unknowns, vectors}, m_options.slab_bytes);
+                                        transfer.coarse, {vectors, unknowns, vectors}, m_options.products());
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
   coarse.unknowns = vectors;
