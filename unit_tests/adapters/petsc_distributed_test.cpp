@@ -23,14 +23,14 @@ using DistributedAijMatrix = petsc::DistributedAijMatrix<PetscSpace>;
 
 TEST(PetscDistributed, KeepsThePromises) {
   for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
-                                          diagonal(13), half_coupled(24), diagonal(2)}) {
+                                          diagonal(13), half_coupled(24), diagonal(2), gapped(31)}) {
     for (const NamedParts& parts : all_parts(whole.num_rows)) {
       for (const MatType type : {MATAIJ, MATMPIAIJ, aij_type()}) {
         SCOPED_TRACE(parts.name + ", " + std::to_string(whole.num_rows) + " rows, " + type);
         const OwnedMat matrix = assemble(whole, parts, type);
         const DistributedAijMatrix a(PetscSpace(), matrix.get());
         expect_distributed<PetscSpace>(a, a.rows().view(), whole, parts.own(), my_rank());
-        expect_transposed<PetscSpace>(a, whole, parts.own());
+        expect_transposed<PetscSpace>(a, whole, parts.own(), my_rank());
       }
     }
   }
@@ -59,6 +59,7 @@ TEST(PetscDistributed, NoRowsAtAll) {
   const OwnedMat matrix = assemble(whole, equal_parts(0));
   const DistributedAijMatrix a(PetscSpace(), matrix.get());
   expect_distributed<PetscSpace>(a, a.rows().view(), whole, {}, my_rank());
+  expect_transposed<PetscSpace>(a, whole, {}, my_rank());
 }
 
 TEST(PetscDistributed, WrongNumbersAreRefusedOnAllRanks) {

@@ -29,7 +29,7 @@ std::vector<std::int64_t> own_rows(const TpetraMap& map) {
 
 TEST(TpetraDistributed, KeepsThePromises) {
   for (const HostMatrix<double>& whole : {irregular_matrix(53), shift_matrix(29), problem("poisson2d:5"),
-                                          diagonal(13), half_coupled(24), diagonal(2)}) {
+                                          diagonal(13), half_coupled(24), diagonal(2), gapped(31)}) {
     for (const auto& [name, map] : all_maps(whole.num_rows)) {
       SCOPED_TRACE(name + ", " + std::to_string(whole.num_rows) + " rows");
       for (const auto& matrix :
@@ -37,7 +37,7 @@ TEST(TpetraDistributed, KeepsThePromises) {
             distribute(whole, map, remote_columns_first(whole, map), false)}) {
         const DistributedCrsMatrix a(TpetraSpace(), matrix);
         expect_distributed<TpetraSpace>(a, a.rows().view(), whole, own_rows(*map), my_rank());
-        expect_transposed<TpetraSpace>(a, whole, own_rows(*map));
+        expect_transposed<TpetraSpace>(a, whole, own_rows(*map), my_rank());
       }
     }
   }
@@ -47,6 +47,7 @@ TEST(TpetraDistributed, NoRowsAtAll) {
   const HostMatrix<double> whole;
   const DistributedCrsMatrix a(TpetraSpace(), distribute(whole, contiguous_map(0)));
   expect_distributed<TpetraSpace>(a, a.rows().view(), whole, {}, my_rank());
+  expect_transposed<TpetraSpace>(a, whole, {}, my_rank());
 }
 
 TEST(TpetraDistributed, WrongNumbersAreRefusedOnAllRanks) {

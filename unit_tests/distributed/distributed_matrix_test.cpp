@@ -63,7 +63,7 @@ TYPED_TEST(DistributedMatrixTest, RanksInOneProcessKeepThePromises) {
       run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
         const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
         expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
-        expect_transposed<TypeParam>(a, whole, parts[rank.rank]);
+        expect_transposed<TypeParam>(a, whole, parts[rank.rank], rank.rank);
       });
     }
   }

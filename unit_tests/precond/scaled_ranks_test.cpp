@@ -57,12 +57,13 @@ TYPED_TEST(ScaledRanksTest, TheMatrixIsThatOfOneRank) {
               prekond::impl::distributed::scaling_of<double, TypeParam>(space, a, {{kind}, {}, {}});
           const prekond::impl::distributed::ScaledMatrix<double, TypeParam> scaled(space, a, exponents);
           expect_distributed<TypeParam>(scaled, scaled.own_rows(), expected, parts[rank.rank], rank.rank);
-          expect_transposed<TypeParam>(scaled, expected, parts[rank.rank]);
+          expect_transposed<TypeParam>(scaled, expected, parts[rank.rank], rank.rank);
           // A^T's rows of other ranks.
           std::vector<std::int64_t> others;
           for (std::int64_t i = rank.rank % 2; i < whole.num_rows; i += 2)
             if (std::count(parts[rank.rank].begin(), parts[rank.rank].end(), i) == 0) others.push_back(i);
-          expect_remote_rows<TypeParam>(*scaled.transposed(space), transposed(expected), others);
+          expect_remote_rows<TypeParam>(*distributed_transpose<double, TypeParam>(space, scaled),
+                                        transposed(expected), others);
         });
       }
     }

@@ -11,10 +11,12 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/precond/distributed_transpose.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
@@ -241,11 +243,35 @@ std::vector<double> ranks_that_want(const DistributedMatrix<double, Space>& a, s
   return mine;
 }
 
-template <class Space>
-void expect_transposed(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
-                       const std::vector<std::int64_t>& own) {
-  const auto at = a.transposed(Space());
-  expect_numbers<Space>(*at, at->own_rows(), transposed(whole), own);
+/// The rank's rows are those of the whole matrix bit for bit, their columns ascend, and so do the numbers of
+/// the columns of other ranks.
+template <class Scalar, class Space>
+void expect_bits(const DistributedMatrix<Scalar, Space>& a, const HostMatrix<Scalar>& whole,
+                 const std::vector<std::int64_t>& own) {
+  const CsrView<Scalar, Space> rows = a.own_rows();
+  const auto numbers = to_vector(a.global_numbers(Space()));
+  ASSERT_EQ(rows.num_rows, static_cast<std::int64_t>(own.size()));
+  ASSERT_EQ(rows.num_cols, static_cast<std::int64_t>(numbers.size()));
+  EXPECT_TRUE(std::is_sorted(numbers.begin() + rows.num_rows, numbers.end()));
+  const auto row_ptrs = to_vector(rows.row_ptrs);
+  const auto col_idxs = to_vector(rows.col_idxs);
+  const auto values = to_vector(rows.values);
+  ASSERT_EQ(row_ptrs.back(), values.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    std::vector<std::pair<std::int64_t, Scalar>> found;
+    for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) {
+      EXPECT_TRUE(k == row_ptrs[i] || col_idxs[k - 1] < col_idxs[k]) << "row " << own[i];
+      found.emplace_back(numbers[col_idxs[k]], values[k]);
+    }
+    std::sort(found.begin(), found.end(), [](const auto& x, const auto& y) { return x.first < y.first; });
+    ASSERT_EQ(found.size(), whole.row_ptrs[own[i] + 1] - whole.row_ptrs[own[i]]) << "row " << own[i];
+    for (std::size_t k = 0; k < found.size(); ++k) {
+      const std::size_t at = whole.row_ptrs[own[i]] + k;
+      EXPECT_EQ(found[k].first, whole.col_idxs[at]) << "row " << own[i];
+      EXPECT_EQ(std::memcmp(&found[k].second, &whole.values[at], sizeof(Scalar)), 0)
+          << "row " << own[i] << ", column " << found[k].first;
+    }
+  }
 }
 
 /// What fails on one rank fails on all, with its row.
@@ -291,6 +317,16 @@ void expect_distributed(const DistributedMatrix<double, Space>& a, const CsrView
   }
   expect_agreement<Space>(a, rank);
   expect_whole_vectors<Space>(a, own, rank == 0);
+}
+
+/// A^T has the bits of the sequential transpose, and keeps all promises.
+template <class Space>
+void expect_transposed(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                       const std::vector<std::int64_t>& own, int rank) {
+  const HostMatrix<double> expected = transposed(whole);
+  const auto at = distributed_transpose<double, Space>(Space(), a);
+  expect_bits<double, Space>(*at, expected, own);
+  expect_distributed<Space>(*at, at->own_rows(), expected, own, rank);
 }
 
 }  // namespace prekond::testing

@@ -63,4 +63,18 @@ inline HostMatrix<double> half_coupled(std::int64_t n) {
   return sparse(dense);
 }
 
+/// Rows and columns without entries, those of the first and of the last ranks among them, and a long row and
+/// a long column.
+inline HostMatrix<double> gapped(std::int64_t n) {
+  const auto is_gap = [&](std::int64_t i, std::int64_t step) { return i != n / 2 && i % step == 3; };
+  std::vector<std::vector<double>> dense(n, std::vector<double>(n, 0));
+  for (std::int64_t i = n / 3; i < n; ++i)
+    for (std::int64_t j = 0; j < n - n / 4; ++j) {
+      const bool is_long = i == n / 2 || j == n / 2;
+      if (!is_gap(i, 5) && !is_gap(j, 7) && (is_long || (i * 31 + j * 17) % 6 == 0))
+        dense[i][j] = 1 + double(i) - 0.25 * double(j + n);
+    }
+  return sparse(dense);
+}
+
 }  // namespace prekond::testing

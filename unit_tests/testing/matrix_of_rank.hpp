@@ -119,15 +119,9 @@ class MessagesOfRank : public Messages<Scalar> {
   std::vector<std::vector<std::size_t>> m_slots;
 };
 
-/// Which rows go from this rank to which, and come from which.
-struct RankPlan {
-  Neighbours neighbours;
-  std::vector<int> sent_rows, received_places;
-};
-
 /// `remote`: what this rank wants. Collective.
-inline RankPlan plan_of_rank(const Rank& rank, const Parts& parts, const std::vector<std::int64_t>& remote) {
-  RankPlan plan;
+inline RowPlan plan_of_rank(const Rank& rank, const Parts& parts, const std::vector<std::int64_t>& remote) {
+  RowPlan plan;
   const auto sent = sent_rows(parts, rank.all_gather("choice", remote))[rank.rank];
   for (int to = 0; to < rank.size(); ++to) {
     plan.sent_rows.insert(plan.sent_rows.end(), sent[to].begin(), sent[to].end());
@@ -156,7 +150,7 @@ std::unique_ptr<Messages<Scalar>> messages_of_rank(const Rank& rank, const Neigh
 template <class Scalar, class Space>
 std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, const Parts& parts,
                                                               const std::vector<std::int64_t>& remote) {
-  const RankPlan plan = plan_of_rank(rank, parts, remote);
+  const RowPlan plan = plan_of_rank(rank, parts, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
       Space(), static_cast<std::int64_t>(parts[rank.rank].size()), plan.sent_rows, plan.received_places,
       messages_of_rank<Scalar>(rank, plan.neighbours));
@@ -242,17 +236,15 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    const auto plan = impl::plan_of_rank(m_rank, m_parts, checked(space, global));
-    const auto sent = rows_by_number<Scalar, Space>(space, to_device<Space>(plan.sent_rows),
-                                                    {m_rows, global_numbers(space)});
-    return exchange_rows<Scalar, Space>(space, plan.neighbours, sent, plan.received_places,
-                                        [this]<class T>(T, const Neighbours& neighbours) {
-                                          return impl::messages_of_rank<T>(m_rank, neighbours);
-                                        });
+    return make_row_exchange(space, global)->fetch(space, {m_rows, global_numbers(space)});
   }
 
-  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space&) const override {
-    return std::make_unique<MatrixOfRank>(m_rank, prekond::testing::transposed(m_whole), m_parts);
+  std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    return planned_row_exchange<Scalar, Space>(impl::plan_of_rank(m_rank, m_parts, checked(space, global)),
+                                               [rank = m_rank]<class T>(T, const Neighbours& neighbours) {
+                                                 return impl::messages_of_rank<T>(rank, neighbours);
+                                               });
   }
   void together(const std::function<void()>& work) const override {
     std::string error;

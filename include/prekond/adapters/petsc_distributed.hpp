@@ -144,18 +144,16 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
                                              VectorView<const std::int64_t, Space> global) const override {
-    space.fence("prekond::petsc::remote_rows");
-    const auto numbers = impl::checked_numbers<Space>(m_comm, m_layout, global);
-    return impl::fetch_rows<Space>(space, m_comm, m_layout, m_product->own(space, global_numbers(space)),
-                                   m_product->others(space, m_remote_numbers), numbers);
+    return make_row_exchange(space, global)
+        ->fetch(space, m_product->own(space, global_numbers(space)),
+                m_product->others(space, m_remote_numbers));
   }
 
-  /// By MatTranspose, on the host.
-  std::unique_ptr<const DistributedMatrix<PetscScalar, Space>> transposed(const Space& space) const override {
-    space.fence("prekond::petsc::transposed");
-    impl::OwnedMat transposed;
-    check(MatTranspose(m_a.get(), MAT_INITIAL_MATRIX, transposed.receive()));
-    return std::make_unique<DistributedAijMatrix>(space, transposed.get());  // which keeps it
+  std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::petsc::make_row_exchange");
+    return impl::make_row_exchange<Space>(m_comm, m_layout,
+                                          impl::checked_numbers<Space>(m_comm, m_layout, global));
   }
 
   void together(const std::function<void()>& work) const override {

@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Tpetra as the library behind a DistributedMatrix. Needs the target prekond::trilinos.
-#include <prekond/adapters/impl/tpetra_fetch_rows.hpp>
+#include <prekond/adapters/impl/tpetra_row_exchange.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 
 #include <Teuchos_CommHelpers.hpp>
-#include <Tpetra_RowMatrixTransposer.hpp>
 
 #include <functional>
 #include <memory>
@@ -78,17 +77,14 @@ class DistributedCrsMatrix : public DistributedMatrix<Scalar, typename Node::exe
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    space.fence("prekond::tpetra::remote_rows::before");
-    const auto numbers = impl::checked_numbers<Space>(global, *m_a->getRowMap());
-    return impl::fetch_rows<Scalar, Node>(space, {own_rows(), global_numbers(space)}, m_a->getRowMap(),
-                                          numbers);
+    return make_row_exchange(space, global)->fetch(space, {own_rows(), global_numbers(space)});
   }
 
-  /// By Tpetra, whose transposer works on the host where its device is one.
-  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space& space) const override {
-    space.fence("prekond::tpetra::transposed");
-    Tpetra::RowMatrixTransposer<Scalar, LocalOrdinal, GlobalOrdinal, Node> transposer(m_a);
-    return std::make_unique<DistributedCrsMatrix>(space, transposer.createTranspose());
+  std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    space.fence("prekond::tpetra::make_row_exchange");
+    return impl::make_row_exchange<Scalar, Node>(m_a->getRowMap(),
+                                                 impl::checked_numbers<Space>(global, *m_a->getRowMap()));
   }
 
   void together(const std::function<void()>& work) const override {

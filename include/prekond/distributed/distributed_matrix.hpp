@@ -4,6 +4,7 @@
 #include <prekond/core/operator.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/views.hpp>
+#include <prekond/distributed/remote_rows.hpp>
 #include <prekond/distributed/vector_import.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -12,16 +13,6 @@
 #include <memory>
 
 namespace prekond {
-
-/// Rows of other ranks: row i has the columns `col_idxs(k)`, `row_ptrs(i) <= k < row_ptrs(i + 1)`, by their
-/// global numbers, ascending and unique.
-template <class Scalar, class Space>
-struct RemoteRows {
-  std::int64_t num_rows = 0;
-  Vector<std::size_t, Space> row_ptrs;   ///< num_rows + 1
-  Vector<std::int64_t, Space> col_idxs;  ///< nnz
-  Vector<Scalar, Space> values;          ///< nnz
-};
 
 /// A square matrix whose rows are distributed over ranks, as one rank sees it: what setups and products need
 /// of the other ranks. Each row is one rank's; its global number, which columns share, is unique. Adapters
@@ -75,8 +66,10 @@ class DistributedMatrix {
   virtual RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                                 VectorView<const std::int64_t, Space> global) const = 0;
 
-  /// Collective. A^T, its rows distributed as A's, in the same order on each rank.
-  virtual std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space& space) const = 0;
+  /// Collective. Exchanges of rows for a choice of rows of other ranks, of any matrices whose rows are
+  /// distributed as this one's. \throws InputError as make_import does
+  virtual std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
+      const Space& space, VectorView<const std::int64_t, Space> global) const = 0;
 
   /// Collective. Each rank does the work, in which it talks to no other. Where it throws on any, all throw
   /// that of the lowest rank; a row that it names (InputError::row) is a local one.

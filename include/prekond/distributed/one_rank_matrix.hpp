@@ -5,7 +5,7 @@
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/rows_by_number.hpp>
 
-#include <stdexcept>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -27,6 +27,20 @@ class NoImport : public VectorImport<Scalar, Space> {
 
  private:
   std::int64_t m_num_rows;
+};
+
+template <class Scalar, class Space>
+class NoRowExchange : public RowExchange<Scalar, Space> {
+ public:
+  RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>&,
+                                  const NumberedRows<Scalar, Space>& = {}) const override {
+    RemoteRows<Scalar, Space> none;
+    none.row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::one_rank_matrix::row_ptrs", 1);
+    return none;
+  }
+  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const override {
+    return {{}, fetch(space, a)};
+  }
 };
 
 }  // namespace impl
@@ -69,16 +83,15 @@ class OneRankMatrix : public DistributedMatrix<Scalar, Space> {
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    check_empty(global);
-    RemoteRows<Scalar, Space> none;
-    none.row_ptrs = allocate_zero<Vector<std::size_t, Space>>(space, "prekond::one_rank_matrix::row_ptrs", 1);
-    return none;
+    return make_row_exchange(space, global)->fetch(space, {});
   }
 
-  /// \throws std::logic_error: a rank that is alone has no need of it
-  std::unique_ptr<const DistributedMatrix<Scalar, Space>> transposed(const Space&) const override {
-    throw std::logic_error("a matrix of one rank is transposed by transpose()");
+  std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
+      const Space& /*space*/, VectorView<const std::int64_t, Space> global) const override {
+    check_empty(global);
+    return std::make_unique<impl::NoRowExchange<Scalar, Space>>();
   }
+
   void together(const std::function<void()>& work) const override { work(); }
   double largest(double value) const override { return value; }
 

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/distributed/buffered_import.hpp>
-#include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/message_memory.hpp>
+#include <prekond/distributed/remote_rows.hpp>
 #include <prekond/distributed/rows_by_number.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace prekond {
@@ -22,6 +23,13 @@ struct Neighbour {
 /// Those that this rank sends to, and those that it receives from, in the order of their slots.
 struct Neighbours {
   std::vector<Neighbour> to, from;
+};
+
+/// Which rows of other ranks a rank chose, and which of its own other ranks chose.
+struct RowPlan {
+  Neighbours neighbours;
+  std::vector<int> sent_rows;        ///< the own row of each slot that is sent
+  std::vector<int> received_places;  ///< of each slot that is received, the place of its row in the choice
 };
 
 namespace impl {
@@ -66,19 +74,20 @@ class MessageArray {
 
 }  // namespace impl
 
-/// Sends rows to the ranks that asked for them and brings those that this rank asked for. Row s of `sent` is
-/// that of slot s of what goes out by `slots`, and slot s of what comes is row places[s] of the result.
-/// `make_messages(T(), neighbours)` makes the Messages<T>, std::unique_ptr, of an exchange.
+/// Row s of `sent` is that of slot s of what goes out by `slots`, and row s of the result that of slot s of
+/// what comes. `make_messages(T(), neighbours)` makes the Messages<T>, std::unique_ptr, of an exchange.
 ///
 /// Collective: three messages a neighbour, with the lengths, the columns and the values. The lengths pass
-/// through the host; columns and values do where the messages take no device memory.
+/// through the host; columns and values do where the messages take no device memory. Fences.
 template <class Scalar, class Space, class MakeMessages>
 RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& slots,
-                                        const RemoteRows<Scalar, Space>& sent, const std::vector<int>& places,
+                                        const RemoteRows<Scalar, Space>& sent,
                                         const MakeMessages& make_messages) {
   space.fence("prekond::remote_rows::sent");
   const auto sent_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sent.row_ptrs);
-  std::vector<std::int64_t> sent_lengths(sent.num_rows), lengths(places.size());
+  RemoteRows<Scalar, Space> came;
+  for (const Neighbour& other : slots.from) came.num_rows += other.slots;
+  std::vector<std::int64_t> sent_lengths(sent.num_rows), lengths(came.num_rows);
   for (std::size_t s = 0; s < sent_lengths.size(); ++s)
     sent_lengths[s] = static_cast<std::int64_t>(sent_ptrs(s + 1) - sent_ptrs(s));
   const auto of_lengths = make_messages(std::int64_t(), slots);
@@ -94,9 +103,7 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
                            impl::with_entries(slots.from, lengths)};
   const auto of_columns = make_messages(std::int64_t(), entries);
   const auto of_values = make_messages(Scalar(), entries);
-  RemoteRows<Scalar, Space> came;
-  came.num_rows = static_cast<std::int64_t>(places.size());
-  std::vector<std::size_t> row_ptrs(places.size() + 1, 0);
+  std::vector<std::size_t> row_ptrs(lengths.size() + 1, 0);
   std::partial_sum(lengths.begin(), lengths.end(), row_ptrs.begin() + 1);
   came.row_ptrs = impl::copied_to(space, row_ptrs, "prekond::remote_rows::row_ptrs");
   came.col_idxs =
@@ -108,14 +115,53 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   space.fence("prekond::remote_rows::ready");
   of_columns->start(sent_columns.data(), columns.data(), 1);
   of_values->start(sent_values.data(), values.data(), 1);
-  std::vector<int> slots_of_rows(places.size());
-  for (std::size_t s = 0; s < places.size(); ++s) slots_of_rows[places[s]] = static_cast<int>(s);
-  const auto order = impl::copied_to(space, slots_of_rows, "prekond::remote_rows::slots");
   of_columns->finish();
   of_values->finish();
   columns.copy_to_device(space);
   values.copy_to_device(space);
-  return reordered_rows<Scalar, Space>(space, came, order);
+  space.fence("prekond::remote_rows::came");  // the messages' memory goes away
+  return came;
+}
+
+/// A RowExchange by a plan; `MakeMessages` as exchange_rows takes it. Rows are chosen, numbered and sorted
+/// where they are.
+template <class Scalar, class Space, class MakeMessages>
+class PlannedRowExchange : public RowExchange<Scalar, Space> {
+ public:
+  PlannedRowExchange(RowPlan plan, MakeMessages make_messages)
+      : m_plan(std::move(plan)), m_make_messages(std::move(make_messages)) {}
+
+  RemoteRows<Scalar, Space> fetch(const Space& space, const NumberedRows<Scalar, Space>& a,
+                                  const NumberedRows<Scalar, Space>& other = {}) const override {
+    const auto sent = rows_by_number<Scalar, Space>(space, on_device(space, m_plan.sent_rows), a, other);
+    const auto came = exchange_rows<Scalar, Space>(space, m_plan.neighbours, sent, m_make_messages);
+    const std::vector<int>& places = m_plan.received_places;
+    std::vector<int> slots_of_rows(places.size());
+    for (std::size_t s = 0; s < places.size(); ++s) slots_of_rows[places[s]] = static_cast<int>(s);
+    return reordered_rows<Scalar, Space>(space, came, on_device(space, slots_of_rows));
+  }
+
+  GivenRows<Scalar, Space> give(const Space& space, const NumberedRows<Scalar, Space>& a) const override {
+    const auto sent = rows_by_number<Scalar, Space>(space, on_device(space, m_plan.received_places), a);
+    const Neighbours reverse{m_plan.neighbours.from, m_plan.neighbours.to};
+    return {on_device(space, m_plan.sent_rows),
+            exchange_rows<Scalar, Space>(space, reverse, sent, m_make_messages)};
+  }
+
+ private:
+  static Vector<int, Space> on_device(const Space& space, const std::vector<int>& list) {
+    return impl::copied_to(space, list, "prekond::remote_rows::slots");
+  }
+
+  RowPlan m_plan;
+  MakeMessages m_make_messages;
+};
+
+template <class Scalar, class Space, class MakeMessages>
+std::unique_ptr<const RowExchange<Scalar, Space>> planned_row_exchange(RowPlan plan,
+                                                                       MakeMessages make_messages) {
+  return std::make_unique<PlannedRowExchange<Scalar, Space, MakeMessages>>(std::move(plan),
+                                                                           std::move(make_messages));
 }
 
 }  // namespace prekond

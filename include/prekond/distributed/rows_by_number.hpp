@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/row_numbers.hpp>
-#include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/remote_rows.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include <cstdint>
@@ -15,13 +15,6 @@ template <class Space>
 Vector<std::int64_t, Space> column_numbers(const Space& space, const RowNumbers<Space>& own,
                                            std::int64_t num_rows,
                                            VectorView<const std::int64_t, Space> remote);
-
-/// Rows of a matrix, whose column c has the global number numbers(c).
-template <class Scalar, class Space>
-struct NumberedRows {
-  CsrView<Scalar, Space> rows;
-  VectorView<const std::int64_t, Space> numbers;
-};
 
 /// Rows for other ranks: row r of the result is row list(r) of `a` and, behind it, that of `other`, which may
 /// have no rows at all. Columns are global numbers, ascending.

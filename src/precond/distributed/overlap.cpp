@@ -5,6 +5,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/sort_rows.hpp>
+#include <prekond/precond/distributed_transpose.hpp>
 
 #include <limits>
 #include <memory>
@@ -235,7 +236,7 @@ auto Overlap<Scalar, Space>::find_rows(const Space& space, const Distributed& a,
     return b > 1 ? whole_blocks<Space>(space, list, b, a.num_global_rows()) : list;
   };
   std::vector<std::unique_ptr<const Distributed>> transposed;
-  if (reach.both_ways && levels > 0) transposed.push_back(a.transposed(space));
+  if (reach.both_ways && levels > 0) transposed.push_back(distributed_transpose<Scalar, Space>(space, a));
 
   Numbers<Space> own, last;
   a.together([&] {

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/distributed/scaled_matrix.hpp"
 
+#include <prekond/precond/distributed_transpose.hpp>
+
 #include <utility>
 #include <vector>
 
@@ -77,7 +79,7 @@ scaled::Exponents<Space> equilibrated(const Space& space, const DistributedMatri
                                        vector("prekond::scaled_matrix::column")};
   const auto of_row = vector("prekond::scaled_matrix::of_row");
   const auto of_column = vector("prekond::scaled_matrix::of_column");
-  const auto transposed = a.transposed(space);
+  const auto transposed = distributed_transpose<Scalar, Space>(space, a);
   double changes = 1;
   for (int sweep = 0; sweep < scaled::most_sweeps && changes > 0; ++sweep) {
     largest_of_rows<Scalar, Space>(space, a, scale.row, scale.column, of_row);
@@ -164,9 +166,8 @@ void ScaledMatrix<Scalar, Space>::Product::apply(const Space& space, MultiVector
 }
 
 template <class Scalar, class Space>
-ScaledMatrix<Scalar, Space>::ScaledMatrix(const Space& space, const Distributed& a, const Exponents& own,
-                                          std::unique_ptr<const Distributed> owned)
-    : m_owned(std::move(owned)), m_a(a), m_own(own), m_product(a.product(), own) {
+ScaledMatrix<Scalar, Space>::ScaledMatrix(const Space& space, const Distributed& a, const Exponents& own)
+    : m_a(a), m_own(own), m_product(a.product(), own) {
   const auto columns = with_imported<Scalar, Space>(space, a.column_import(), {own.column}).front();
   a.together([&] {
     const CsrView<Scalar, Space> rows = a.own_rows();
@@ -216,13 +217,6 @@ RemoteRows<Scalar, Space> ScaledMatrix<Scalar, Space>::remote_rows(
     space.fence("prekond::scaled_matrix::remote_rows");  // the lists go away
   });
   return rows;
-}
-
-template <class Scalar, class Space>
-auto ScaledMatrix<Scalar, Space>::transposed(const Space& space) const -> std::unique_ptr<const Distributed> {
-  auto transposed = m_a.transposed(space);
-  const Distributed& a = *transposed;
-  return std::make_unique<ScaledMatrix>(space, a, Exponents{m_own.column, m_own.row}, std::move(transposed));
 }
 
 #define PREKOND_SCALED_MATRIX(Scalar, Space)                                                          \

@@ -36,9 +36,8 @@ class ScaledMatrix : public DistributedMatrix<Scalar, Space> {
   using Real = real_type_t<Scalar>;
   using Exponents = scaled::Exponents<Space>;
 
-  /// Collective. `own`: of the rank's own rows. Where A is `owned`, this is its owner from now on.
-  ScaledMatrix(const Space& space, const Distributed& a, const Exponents& own,
-               std::unique_ptr<const Distributed> owned = nullptr);
+  /// Collective. `own`: of the rank's own rows.
+  ScaledMatrix(const Space& space, const Distributed& a, const Exponents& own);
   ScaledMatrix(const ScaledMatrix&) = delete;
 
   std::int64_t num_rows() const override { return m_a.num_rows(); }
@@ -59,7 +58,11 @@ class ScaledMatrix : public DistributedMatrix<Scalar, Space> {
   /// One message a neighbour more than A's, with the scales of these rows and of their columns.
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override;
-  std::unique_ptr<const Distributed> transposed(const Space& space) const override;
+  /// Of rows as they are.
+  std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
+      const Space& space, VectorView<const std::int64_t, Space> global) const override {
+    return m_a.make_row_exchange(space, global);
+  }
   void together(const std::function<void()>& work) const override { m_a.together(work); }
   double largest(double value) const override { return m_a.largest(value); }
   void scatter(const Space& space, VectorView<const Scalar, Space> whole,
@@ -87,7 +90,6 @@ class ScaledMatrix : public DistributedMatrix<Scalar, Space> {
     Exponents m_exponents;
   };
 
-  std::unique_ptr<const Distributed> m_owned;
   const Distributed& m_a;
   Exponents m_own;
   Vector<Scalar, Space> m_values;

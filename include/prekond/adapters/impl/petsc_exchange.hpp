@@ -46,13 +46,6 @@ std::vector<PetscInt> checked_numbers(MPI_Comm comm, PetscLayout rows,
   return numbers;
 }
 
-/// Which rows ranks want of each other. Slots are grouped by ranks.
-struct RowPlan {
-  Neighbours neighbours;
-  std::vector<int> sent_rows;        ///< the own row of each slot that is sent
-  std::vector<int> received_places;  ///< of each slot that is received, its place among the numbers
-};
-
 /// The numbers of the rows that this rank wants become a plan. Collective: PetscSF finds who has them.
 /// \pre checked_numbers
 inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
@@ -104,19 +97,13 @@ std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& spa
                                                             std::move(plan.neighbours)));
 }
 
-/// The rows of this rank's, in `own` and `others`, whose numbers the ranks give, in that order. Collective.
-/// \pre checked_numbers
+/// Exchanges of the rows `numbers`, in that order. Collective. \pre checked_numbers
 template <class Space>
-RemoteRows<PetscScalar, Space> fetch_rows(const Space& space, MPI_Comm comm, PetscLayout rows,
-                                          const NumberedRows<PetscScalar, Space>& own,
-                                          const NumberedRows<PetscScalar, Space>& others,
-                                          const std::vector<PetscInt>& numbers) {
-  const RowPlan plan = plan_of(comm, rows, numbers);
-  const auto sent_rows =
-      prekond::impl::copied_to(space, plan.sent_rows, "prekond::petsc::remote_rows::sent_rows");
-  return exchange_rows<PetscScalar, Space>(
-      space, plan.neighbours, rows_by_number<PetscScalar, Space>(space, sent_rows, own, others),
-      plan.received_places, [inner = message_comm<Space>(comm)]<class T>(T, const Neighbours& neighbours) {
+std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
+    MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
+  return planned_row_exchange<PetscScalar, Space>(
+      plan_of(comm, rows, numbers),
+      [inner = message_comm<Space>(comm)]<class T>(T, const Neighbours& neighbours) {
         return std::make_unique<mpi::NeighbourMessages<T>>(inner, neighbours);
       });
 }

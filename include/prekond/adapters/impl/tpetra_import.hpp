@@ -69,9 +69,14 @@ std::vector<typename Map::global_ordinal_type> checked_numbers(VectorView<const 
   return numbers;
 }
 
-/// Who sends how much to whom by an Import's plan.
+template <class Array>
+std::vector<int> to_ints(const Array& list) {
+  return {list.begin(), list.end()};
+}
+
+/// Who sends what to whom by an Import.
 template <class Import>
-Neighbours neighbours_of(const Import& import) {
+RowPlan plan_of(const Import& import) {
   const auto list = [](const auto& ranks, const auto& lengths) {
     std::vector<Neighbour> all;
     for (std::size_t i = 0; i < static_cast<std::size_t>(ranks.size()); ++i)
@@ -79,7 +84,9 @@ Neighbours neighbours_of(const Import& import) {
     return all;
   };
   const Tpetra::Distributor& plan = import.getDistributor();
-  return {list(plan.getProcsTo(), plan.getLengthsTo()), list(plan.getProcsFrom(), plan.getLengthsFrom())};
+  return {{list(plan.getProcsTo(), plan.getLengthsTo()), list(plan.getProcsFrom(), plan.getLengthsFrom())},
+          to_ints(import.getExportLIDs()),
+          to_ints(import.getRemoteLIDs())};
 }
 
 using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
@@ -115,22 +122,16 @@ class NeighbourMessages : public Messages<Scalar> {
 };
 #endif
 
-template <class Array>
-std::vector<int> to_ints(const Array& list) {
-  return {list.begin(), list.end()};
-}
-
 /// Brings the entries of `remote`, in that order. Collective.
 template <class Scalar, class Node, class Map>
 std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_import(
     const Teuchos::RCP<const Map>& rows, const Teuchos::RCP<const Map>& remote) {
   using Space = typename Node::execution_space;
   using Import = Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node>;
-  const Import import(rows, remote);
+  const RowPlan plan = plan_of(Import(rows, remote));
   return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), to_ints(import.getExportLIDs()),
-      to_ints(import.getRemoteLIDs()),
-      std::make_unique<NeighbourMessages<Scalar>>(message_comm(*rows->getComm()), neighbours_of(import)));
+      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), plan.sent_rows, plan.received_places,
+      std::make_unique<NeighbourMessages<Scalar>>(message_comm(*rows->getComm()), plan.neighbours));
 }
 
 }  // namespace prekond::tpetra::impl

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows of other ranks by their global numbers.
+#include <prekond/adapters/impl/tpetra_import.hpp>
+#include <prekond/distributed/row_exchange.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace prekond::tpetra::impl {
+
+/// Exchanges of the rows `numbers`, in that order. Collective. (Tpetra's importAndFillCompleteCrsMatrix makes
+/// a matrix of them, with maps and plans of its own.) \pre checked_numbers
+template <class Scalar, class Node, class Map>
+std::unique_ptr<const RowExchange<Scalar, typename Node::execution_space>> make_row_exchange(
+    const Teuchos::RCP<const Map>& rows, const std::vector<typename Map::global_ordinal_type>& numbers) {
+  const Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node> import(
+      rows, map_of(numbers, *rows));
+  return planned_row_exchange<Scalar, typename Node::execution_space>(
+      plan_of(import), [comm = message_comm(*rows->getComm())]<class T>(T, const Neighbours& neighbours) {
+        return std::make_unique<NeighbourMessages<T>>(comm, neighbours);
+      });
+}
+
+}  // namespace prekond::tpetra::impl
