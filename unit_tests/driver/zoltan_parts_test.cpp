@@ -161,6 +161,21 @@ TEST_F(ZoltanParts, HaveTheSameWork) {
   expect_balanced(pattern, parts_of(pattern));
 }
 
+/// Two dense blocks whose rows alternate: every column has half of the rows.
+TEST_F(ZoltanParts, LeaveNoColumnOutOfTheCut) {
+  const int n = 120;
+  Pattern pattern(n);
+  for (int i = 0; i < n; ++i)
+    for (int j = i % 2; j < n; j += 2) pattern[i].insert(j);
+  const auto parts = parts_of(pattern);
+  expect_balanced(pattern, parts);
+  // As many ranks share a block as its share of them.
+  if (m_processes.size() == 2) {
+    EXPECT_EQ(exchanged(pattern, parts), 0);
+  }
+  EXPECT_LE(exchanged(pattern, parts), n * ((m_processes.size() + 1) / 2));
+}
+
 TEST_F(ZoltanParts, OfADenseColumnAndRow) {
   const int n = 300;
   Pattern arrow(n);
