@@ -25,12 +25,11 @@ struct PartitionChoice {
 struct DistributionFacts {
   int ranks = 1;
   std::string partition = "rows";
-  bool read_by_all = false;      ///< did each process read its part, or rank 0 all?
-  std::int64_t cut_entries = 0;  ///< whose row and column are different processes'
-  std::int64_t exchanged_entries =
-      0;                          ///< of a vector, which a product sends: one for each process that gets it
-  std::int64_t most_entries = 0;  ///< of a process's rows
-  std::int64_t most_rows = 0;     ///< of a process
+  bool read_by_all = false;            ///< did each process read its part, or rank 0 all?
+  std::int64_t cut_entries = 0;        ///< whose row and column are different processes'
+  std::int64_t exchanged_entries = 0;  ///< of a vector in a product: one for each process that gets it
+  std::int64_t most_entries = 0;       ///< of a process's rows
+  std::int64_t most_rows = 0;          ///< of a process
   std::int64_t fewest_rows = 0;
   std::int64_t most_neighbors = 0;  ///< processes that have columns of one process's rows
   double seconds = 0;               ///< to find the parts and to send the rows there

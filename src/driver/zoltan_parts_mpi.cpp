@@ -117,7 +117,7 @@ class Zoltan {
   Zoltan() {
     float version = 0;
     m_code = Zoltan_Initialize(0, nullptr, &version);
-    if (m_code == ZOLTAN_OK) m_zoltan = Zoltan_Create(MPI_COMM_WORLD);
+    if (m_code >= ZOLTAN_OK) m_zoltan = Zoltan_Create(MPI_COMM_WORLD);
   }
   ~Zoltan() {
     if (m_zoltan != nullptr) Zoltan_Destroy(&m_zoltan);
@@ -129,7 +129,7 @@ class Zoltan {
 
   /// \throws Failure where it did not start, or does not take an option
   void configure(int num_parts) const {
-    check_zoltan(m_zoltan == nullptr && m_code == ZOLTAN_OK ? ZOLTAN_MEMERR : m_code, "its start");
+    check_zoltan(m_code >= ZOLTAN_OK && m_zoltan == nullptr ? ZOLTAN_MEMERR : m_code, "its start");
     const std::string ids = std::to_string(id_length), parts = std::to_string(num_parts);
     for (const auto& [name, value] : std::initializer_list<std::pair<const char*, const char*>>{
              {"DEBUG_LEVEL", "0"},  // nothing on standard output
@@ -146,8 +146,11 @@ class Zoltan {
              {"PHG_CUT_OBJECTIVE", "CONNECTIVITY"},
              {"PHG_EDGE_SIZE_THRESHOLD", "1.0"},  // no column is left out of the cut
              {"RETURN_LISTS", "EXPORT"},
-             {"SEED", "1"}})
-      check_zoltan(Zoltan_Set_Param(m_zoltan, name, value), std::string("its option ") + name);
+             {"SEED", "1"}}) {
+      const int code = Zoltan_Set_Param(m_zoltan, name, value);
+      // It warns of names that it does not know.
+      check_zoltan(code == ZOLTAN_WARN ? ZOLTAN_FATAL : code, std::string("its option ") + name);
+    }
   }
 
  private:
