@@ -7,6 +7,7 @@
 #include <prekond/pattern/partition.hpp>
 
 #include "table.hpp"
+#include "zoltan_parts.hpp"
 
 namespace prekond::driver {
 
@@ -17,8 +18,12 @@ void check_partition(const std::string& name) {
         "--partition metis needs METIS (Debian: libmetis-dev), which this build does not have; install it "
         "and "
         "configure once more, or take another partition");
-  if (name != "metis" && name.find_first_of("./") == std::string::npos)
-    throw OptionError("--partition takes rows, metis or a FILE.mtx, not '" + name + "'");
+  if (name == "zoltan" && !has_zoltan())
+    throw OptionError(
+        "--partition zoltan needs MPI and Zoltan of Trilinos (Debian: libtrilinos-zoltan-dev), which this "
+        "build does not have; install them and configure once more, or take another partition");
+  if (name != "metis" && name != "zoltan" && name.find_first_of("./") == std::string::npos)
+    throw OptionError("--partition takes rows, metis, zoltan or a FILE.mtx, not '" + name + "'");
 }
 
 std::vector<int> read_parts(const std::string& path, std::int64_t num_rows, int ranks) {
@@ -37,10 +42,12 @@ std::vector<int> read_parts(const std::string& path, std::int64_t num_rows, int 
 
 std::string distribution_text(const DistributionFacts& facts) {
   return format(
-      "%d ranks, %s: %lld entries cut, %lld to %lld rows a rank, at most %lld neighbours; read by %s",
+      "%d ranks, %s: %lld entries cut, %lld vector entries exchanged, %lld to %lld rows a rank, at most %lld "
+      "neighbours; read by %s",
       facts.ranks, facts.partition.c_str(), static_cast<long long>(facts.cut_entries),
-      static_cast<long long>(facts.fewest_rows), static_cast<long long>(facts.most_rows),
-      static_cast<long long>(facts.most_neighbors), facts.read_by_all ? "all" : "rank 0");
+      static_cast<long long>(facts.exchanged_entries), static_cast<long long>(facts.fewest_rows),
+      static_cast<long long>(facts.most_rows), static_cast<long long>(facts.most_neighbors),
+      facts.read_by_all ? "all" : "rank 0");
 }
 
 }  // namespace prekond::driver

@@ -199,6 +199,8 @@ DistributionFacts facts_of_all(const Processes& processes, const DistributionFac
   DistributionFacts all = own;
   all.ranks = processes.size();
   all.cut_entries = processes.sum(own.cut_entries);
+  all.exchanged_entries = processes.sum(own.exchanged_entries);
+  all.most_entries = most(own.most_entries);
   all.most_rows = most(own.most_rows);
   all.fewest_rows = processes.min(own.fewest_rows);
   all.most_neighbors = most(own.most_neighbors);
@@ -242,12 +244,14 @@ ProblemMatrix<double> distribute_rows(const Space& space, const Processes& proce
   DistributionFacts facts;
   facts.partition = choice.name;
   facts.most_rows = facts.fewest_rows = own.rows.num_rows;
+  facts.most_entries = own.rows.nnz();
   facts.seconds = timer.seconds();
   std::vector<int> foreign;
   LocalTpetraMatrix local;
   processes.together([&] {
     if (with_sums) result.times_ones = times_ones(space, own.rows);
     foreign = renumber(own, facts.cut_entries);
+    facts.exchanged_entries = static_cast<std::int64_t>(foreign.size());
     facts.most_neighbors = count_neighbors(parts, blocks, foreign);
     local = local_matrix(own.rows, own.numbers.size() + foreign.size());
   });

@@ -180,6 +180,8 @@ Json distribution_json(const DistributionFacts& facts) {
           {"partition", facts.partition},
           {"read_by", facts.read_by_all ? "all" : "rank 0"},
           {"cut_entries", facts.cut_entries},
+          {"exchanged_entries", facts.exchanged_entries},
+          {"most_entries", facts.most_entries},
           {"most_rows", facts.most_rows},
           {"fewest_rows", facts.fewest_rows},
           {"most_neighbors", facts.most_neighbors},

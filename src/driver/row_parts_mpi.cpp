@@ -8,6 +8,7 @@
 
 #include "messages_mpi.hpp"
 #include "session.hpp"
+#include "zoltan_parts.hpp"
 
 #include <numeric>
 #include <utility>
@@ -70,11 +71,26 @@ std::vector<int> parts_by_metis(const Processes& processes,
   return {part.data(), part.data() + part.extent(0)};
 }
 
-/// All: rank 0's parts on all.
-void broadcast(std::vector<int>& parts) {
+/// All: a process's parts on all.
+void broadcast(std::span<int> parts, int from) {
   for (std::size_t k = 0; k < parts.size(); k += longest_message)
-    MPI_Bcast(parts.data() + k, static_cast<int>(std::min(longest_message, parts.size() - k)), MPI_INT, 0,
+    MPI_Bcast(parts.data() + k, static_cast<int>(std::min(longest_message, parts.size() - k)), MPI_INT, from,
               MPI_COMM_WORLD);
+}
+
+/// All: the parts of all blocks, of which each process has its own.
+std::vector<int> gather_parts(const Processes& processes, const RowPartition& blocks,
+                              const std::vector<int>& own) {
+  std::vector<int> parts;
+  processes.together([&] {
+    parts.resize(static_cast<std::size_t>(blocks.num_rows));
+    std::copy(own.begin(), own.end(), parts.begin() + blocks.begin(processes.rank()));
+  });
+  for (int r = 0; r < processes.size(); ++r)
+    broadcast(std::span(parts).subspan(static_cast<std::size_t>(blocks.begin(r)),
+                                       static_cast<std::size_t>(blocks.size(r))),
+              r);
+  return parts;
 }
 
 /// Lists one behind the other, of which each process gets one.
@@ -151,6 +167,8 @@ std::vector<int> find_parts(const Processes& processes, const PartitionChoice& c
                             const HostRows& block) {
   std::vector<int> parts;
   if (choice.by_rows()) return parts;
+  if (choice.by_zoltan())
+    return gather_parts(processes, blocks_of(processes, block), parts_by_zoltan(processes, block));
   if (choice.by_metis()) {
     const auto pattern = collect_pattern(processes, block);
     processes.only_first([&] { parts = parts_by_metis(processes, pattern); });
@@ -159,7 +177,7 @@ std::vector<int> find_parts(const Processes& processes, const PartitionChoice& c
     if (processes.first() && choice.by_file()) parts = choice.parts;
     parts.resize(static_cast<std::size_t>(block.num_cols));
   });
-  broadcast(parts);
+  broadcast(parts, 0);
   return parts;
 }
 

@@ -17,7 +17,7 @@ struct NumberedRows {
 
 /// All: the process that each row of the whole matrix goes to, on all; empty where each keeps its block of a
 /// RowPartition. For METIS the pattern of the whole matrix is gathered on rank 0, which finds the parts of A
-/// + A^T with as many rows, within 3 %, and few entries between them.
+/// + A^T with as many rows, within 3 %, and few entries between them. For Zoltan see parts_by_zoltan.
 std::vector<int> find_parts(const Processes& processes, const PartitionChoice& choice, const HostRows& block);
 
 /// All: sends the block's rows to the processes that `parts` names; without parts they stay.

@@ -198,9 +198,10 @@ std::vector<SettingKey> setting_keys(const std::string& command) {
          "share the setup of the preconditioner out over N devices of this host: fsai, adaptive_fsai, "
          "nonsymmetric_fsai, spai and isai (default 1)"});
     keys.push_back(
-        {"partition", "rows|metis|FILE.mtx",
-         "which rows each process has under mpirun: blocks of as many, METIS's parts with few entries "
-         "between them, or the rank of each row in a vector file (default rows)"});
+        {"partition", "rows|metis|zoltan|FILE.mtx",
+         "which rows each process has under mpirun: blocks of as many; parts with few entries between them, "
+         "found by METIS on one rank, or with few vector entries exchanged, by Zoltan on all; or the rank of "
+         "each row in a vector file (default rows)"});
   }
   if (command != "compare")
     keys.push_back({"condition", "", "also the extreme eigenvalues of M^-1 A, by Lanczos's method"});

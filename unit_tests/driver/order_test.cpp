@@ -3,6 +3,7 @@
 #include "driver/driver_fixture.hpp"
 
 #include <gmock/gmock.h>
+#include <prekond/pattern/partition.hpp>
 #include <prekond/pattern/reordering.hpp>
 
 #include <cmath>
@@ -178,6 +179,19 @@ TEST_F(OrderTest, AnOrderThatTheBuildHasNotSaysWhatToInstall) {
   };
   check(has_minimum_degree(), "amd", "libsuitesparse-dev");
   check(has_nested_dissection(), "nd", "libmetis-dev");
+}
+
+TEST_F(OrderTest, APartitionThatTheBuildHasNotSaysWhatToInstall) {
+  const auto check = [](bool available, const std::string& partition, const std::string& package) {
+    const Result result = run({"solve", "spd.mtx", "--partition", partition});
+    EXPECT_EQ(result.code, available ? 0 : 2) << result.err;
+    if (!available) {
+      EXPECT_THAT(result.err, HasSubstr("--partition " + partition + " needs "));
+      EXPECT_THAT(result.err, HasSubstr(package));
+    }
+  };
+  check(has_metis(), "metis", "libmetis-dev");
+  check(PREKOND_TEST_ZOLTAN == 1, "zoltan", "libtrilinos-zoltan-dev");
 }
 
 TEST_F(OrderTest, RowsOfMessagesAndReports) {

@@ -22,6 +22,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace prekond::driver {
 namespace {
@@ -268,6 +269,8 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
     const auto result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, all);
     const auto row_sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, sums);
     std::int64_t cut = 0;
+    std::set<std::pair<int, int>> sent;  // a column, and the rank that gets it
+    std::map<int, std::int64_t> entries;
     const RowPartition blocks{97, m_processes.size()};
     const auto part_of = [&](int row) { return by_file ? parts[row] : blocks.block_of(row); };
     for (int i = 0; i < 97; ++i) {
@@ -275,13 +278,20 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
       for (std::size_t k = whole.row_ptrs(i); k < whole.row_ptrs(i + 1); ++k) {
         product += whole.values(k) * (whole.col_idxs(k) + 1);
         sum += whole.values(k);
-        cut += part_of(i) != part_of(whole.col_idxs(k));
+        const int col = whole.col_idxs(k);
+        cut += part_of(i) != part_of(col);
+        if (part_of(i) != part_of(col)) sent.insert({col, part_of(i)});
+        ++entries[part_of(i)];
       }
       if (!m_processes.first()) continue;
       EXPECT_NEAR(result(i), product, 1e-9 * std::abs(product)) << i;
       EXPECT_NEAR(row_sums(i), sum, 1e-9 * std::abs(sum)) << i;
     }
     EXPECT_EQ(a.distribution.cut_entries, cut);
+    EXPECT_EQ(a.distribution.exchanged_entries, static_cast<std::int64_t>(sent.size()));
+    std::int64_t most_entries = 0;
+    for (const auto& [part, count] : entries) most_entries = std::max(most_entries, count);
+    EXPECT_EQ(a.distribution.most_entries, most_entries);
     EXPECT_EQ(a.distribution.ranks, m_processes.size());
     std::map<int, int> sizes;
     for (int i = 0; i < 97; ++i) ++sizes[part_of(i)];
