@@ -9,6 +9,7 @@
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
+#include <prekond/precond/distributed_transpose.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <cmath>
@@ -216,6 +217,10 @@ void add_products(const std::string& name, int repetitions, const std::shared_pt
     const Seconds seconds = seconds_of(in_turn, count);
     state.counters["over_overlapped"] = seconds.wall / seconds_of(overlapped, count).wall;
     return noted(state, seconds, count);
+  });
+  add(name + "/transpose", repetitions, [=] {
+    distributed_transpose<double, Space>(space, *p->a);
+    space.fence();
   });
   add(name + "/all_reduce", repetitions, [=] {
     p->a->reducer().sum(space, p->sum);
