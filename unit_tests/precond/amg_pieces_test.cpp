@@ -297,6 +297,42 @@ TYPED_TEST(AmgPiecesTest, SmoothersOfTheDiagonalAreDampedByTheProlongatorsEigenv
   EXPECT_NE(chebyshev(known), chebyshev(own));
 }
 
+TYPED_TEST(AmgPiecesTest, PolynomialSmoothersShareTheLevelsMatrix) {
+  const TypeParam space;
+  const HostMatrix<double> host = problem("circuit:9");
+  const auto a = to_device<TypeParam>(host);
+  const std::vector<double> b = random_vector(host.num_rows, 1);
+  const MethodChoice chebyshev{"chebyshev", {}}, polynomial{"ls_polynomial", {}},
+      of_its_own{"chebyshev", {{"storage", std::string("full")}}};
+  struct Case {
+    MethodChoice smoother;
+    int candidates;
+    bool shares_finest, shares_coarse;
+  };
+  for (const Case& test : {Case{chebyshev, 0, true, true}, Case{polynomial, 0, true, true},
+                           Case{of_its_own, 0, false, false}, Case{chebyshev, 1, false, true}}) {
+    AmgOptions options;
+    options.coarse_size = 5;
+    options.max_levels = 2;
+    options.smoother = test.smoother;
+    options.candidates = test.candidates;
+    Report report;
+    const MatrixSource<double, TypeParam> source(a);
+    const Hierarchy<double, TypeParam> first(space, options, source, nullptr, report);
+    ASSERT_EQ(first.levels().size(), 2u);
+    const auto shares = [&](int l) {
+      return first.levels()[l].smoother->report().bytes == 8 * first.levels()[l].num_rows();
+    };
+    EXPECT_EQ(shares(0), test.shares_finest);
+    EXPECT_EQ(shares(1), test.shares_coarse);
+    // The same smoother for the same matrix again, whatever made the first.
+    const auto y = applied_to<TypeParam>(*first.levels()[0].smoother, b);
+    const Hierarchy<double, TypeParam> again(space, options, source, &first, report);
+    EXPECT_EQ(again.levels()[0].smoother, first.levels()[0].smoother);
+    EXPECT_EQ(applied_to<TypeParam>(*again.levels()[0].smoother, b), y);
+  }
+}
+
 TYPED_TEST(AmgPiecesTest, LevelsAreGalerkins) {
   for (const auto& [a, unknowns] :
        {std::pair(problem("poisson2d:20"), 1), std::pair(problem("elasticity3d:5"), 3),
