@@ -32,7 +32,8 @@ TEST(KokkosKernelsSpgemm, IsTheTextbooks) {
 TEST(KokkosKernelsSpgemm, MultigridMayHaveIt) {
   const auto a = generate<double, Space>(Space(), "poisson2d:40");
   const OptionMap options = {{"spgemm", std::string("kokkos_kernels")}};
-  EXPECT_THAT(message_of<OptionError>([&] { create_preconditioner<double, Space>("amg", options); }),
+  EXPECT_THAT(message_of<OptionError>(
+                  [&] { create_preconditioner<double, Space>("amg", options)->symbolic(Space(), a); }),
               ::testing::HasSubstr("take spgemm = own"));
   kokkoskernels::register_spgemm<double, Space>();
   for (const std::string coarsening : {"aggregation", "classical"}) {

@@ -88,8 +88,8 @@ class PolynomialPreconditioner  // NOLINT(*class-destructor)
 
   /// For the next numeric phase alone, which is given the same A. A stored matrix is shared and applied as
   /// diag(1 / d_i) A where no row breaks down and A's numbers are of an ordinary size: then nothing of A is
-  /// copied, and `storage` and `storage_format` are the stored matrix's. Otherwise, and over ranks, it is not
-  /// used. An eigenvalue is used where the options have none.
+  /// copied, and `storage` and `storage_format` are the stored matrix's. Otherwise a copy in full precision
+  /// and the same format is. Over ranks it is not used. An eigenvalue is used where the options have none.
   void set_known(const KnownMatrix<Scalar, Space>& known) { m_known = known; }
 
   /// p, of the last numeric phase.

@@ -42,6 +42,16 @@ void scale_rows(const Space& space,
                          ScaleRows<Scalar, Space>{a.num_rows, a.row_ptrs, a.values, inverse});
 }
 
+/// B = diag(1 / d_i) A where a caller has A stored already: by its matrix, or by one of the same format where
+/// rows were changed, so that what is rounded does not depend on that.
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space> shared(const Space& space, const ScaledRows<Scalar, Space>& rows,
+                                   const StoredMatrix<Scalar, Space>& a) {
+  if (rows.is_borrowed) return a.with_rows_multiplied(space, rows.inverse);
+  return StoredMatrix<Scalar, Space>(space, rows.own, {Storage::full, a.format()})
+      .with_rows_multiplied(space, rows.inverse);
+}
+
 /// B = D^-1 A in the rank's own columns. The entries in those of other ranks stay in full precision.
 template <class Scalar, class Space>
 StoredMatrix<Scalar, Space> stored(const Space& space, const ScaledRows<Scalar, Space>& rows,
@@ -137,8 +147,8 @@ void PolynomialPreconditioner<Scalar, Space>::find(const Space& space, const mat
   }
   StoredMatrix<Scalar, Space> b;
   a.together([&] {
-    b = rows.is_borrowed ? known.a.with_rows_multiplied(space, rows.inverse)
-                         : kernels::stored<Scalar, Space>(space, rows, m_setup);
+    b = known.a.num_rows() > 0 && !m_all_rows ? kernels::shared<Scalar, Space>(space, rows, known.a)
+                                              : kernels::stored<Scalar, Space>(space, rows, m_setup);
   });
   m_b = b;
   m_remote = rows.remote;
