@@ -97,9 +97,10 @@ TEST(Ifpack2Solve, OnOneRankAsManyIterationsAsTheCommandAndOnMoreAsBlockJacobi) 
       EXPECT_GE(all.iterations, alone.iterations - 2);
       if (line.name == "jacobi")
         EXPECT_LE(all.iterations, alone.iterations + 1);
-      else if (line.name == "ls_polynomial" || line.name == "ick" ||
-               line.name == "amg")  // nearly exact on a rank's rows
+      else if (line.name == "ls_polynomial" || line.name == "ick")  // nearly exact on a rank's rows
         EXPECT_LE(all.iterations, alone.iterations + with_exact_blocks);
+      else if (line.name == "amg")  // with half as many or less on one rank, of which its errors cost more
+        EXPECT_LE(all.iterations, 2 * alone.iterations + with_exact_blocks);
       else
         EXPECT_LE(all.iterations, 3 * alone.iterations);
       if (line.name == "adaptive_fsai") {
