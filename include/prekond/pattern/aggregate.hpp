@@ -21,8 +21,7 @@ struct Aggregates {
 ///
 /// On a host one thread looks at the vertices in the order of their numbers: one enters the set where none of
 /// the set is within two edges. Sets of meshes that are numbered along lines are packed more densely so, and
-/// multigrid takes fewer iterations, than with random priorities; a pass takes less time than the rounds of a
-/// few threads.
+/// multigrid takes fewer iterations, than with random priorities.
 ///
 /// On a device it is found in rounds. Each gives the undecided vertices new random priorities, a hash of the
 /// round and the vertex. A vertex that has the first priority within two edges enters the set: those of its
@@ -35,8 +34,8 @@ struct Aggregates {
 /// bits whatever the threads, on every host and on every device.
 ///
 /// Cost: two readings a round of the rows that are left; on a host one pass by one thread, which reads the
-/// rows of the set and of its neighbours' neighbours. Memory: 28 bytes a vertex, on a host 9, and the result.
-/// Fences once a round.
+/// rows of the set twice and others up to a neighbour of the set. Memory: 28 bytes a vertex, on a host 9, and
+/// the result. Fences once a round.
 ///
 /// \throws InputError where a device's round decides nothing, which happens to nonsymmetric graphs alone
 ///

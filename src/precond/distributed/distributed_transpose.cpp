@@ -18,6 +18,7 @@
 #include "core/row_teams.hpp"
 #include "distributed/number_sets.hpp"
 #include "instantiate.hpp"
+#include "precond/distributed/same_ranks.hpp"
 
 namespace prekond {
 namespace {
@@ -164,11 +165,12 @@ class ImportedProduct : public Operator<Scalar, Space> {
 };
 
 template <class Scalar, class Space>
-class TransposedMatrix : public DistributedMatrix<Scalar, Space> {
+class TransposedMatrix : public impl::distributed::SameRanks<Scalar, Space> {
  public:
   using Distributed = DistributedMatrix<Scalar, Space>;
 
-  TransposedMatrix(const Space& space, const Distributed& a) : m_a(a) {
+  TransposedMatrix(const Space& space, const Distributed& a)
+      : impl::distributed::SameRanks<Scalar, Space>(a) {
     const auto numbers = a.global_numbers(space);
     const auto own = Kokkos::subview(numbers, std::make_pair(std::int64_t(0), a.num_rows()));
     const auto others = Kokkos::subview(numbers, std::make_pair(a.num_rows(), a.num_cols()));
@@ -184,42 +186,21 @@ class TransposedMatrix : public DistributedMatrix<Scalar, Space> {
 
   std::int64_t num_rows() const override { return m_rows.num_rows; }
   std::int64_t num_cols() const override { return m_rows.num_cols; }
-  std::int64_t num_global_rows() const override { return m_a.num_global_rows(); }
   CsrView<Scalar, Space> own_rows() const override { return m_rows; }
 
   std::int64_t global_number(std::int64_t column) const override {
     return column < num_rows() ? m_a.global_number(column) : m_numbers[column - num_rows()];
   }
   Vector<const std::int64_t, Space> global_numbers(const Space& space) const override {
-    return column_numbers<Space>(space, {num_global_rows(), 0, m_own}, num_rows(), m_remote);
+    return column_numbers<Space>(space, {m_a.num_global_rows(), 0, m_own}, num_rows(), m_remote);
   }
 
   const Operator<Scalar, Space>& product() const override { return *m_product; }
-  const Reducer<Scalar, Space>& reducer() const override { return m_a.reducer(); }
   const VectorImport<Scalar, Space>& column_import() const override { return *m_import; }
 
-  std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
-      const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    return m_a.make_import(space, global);
-  }
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
                                         VectorView<const std::int64_t, Space> global) const override {
-    return make_row_exchange(space, global)->fetch(space, {m_rows, global_numbers(space)});
-  }
-  std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
-      const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    return m_a.make_row_exchange(space, global);
-  }
-
-  void together(const std::function<void()>& work) const override { m_a.together(work); }
-  double largest(double value) const override { return m_a.largest(value); }
-  void scatter(const Space& space, VectorView<const Scalar, Space> whole,
-               VectorView<Scalar, Space> own) const override {
-    m_a.scatter(space, whole, own);
-  }
-  void gather(const Space& space, VectorView<const Scalar, Space> own,
-              VectorView<Scalar, Space> whole) const override {
-    m_a.gather(space, own, whole);
+    return m_a.make_row_exchange(space, global)->fetch(space, {m_rows, global_numbers(space)});
   }
 
  private:
@@ -243,7 +224,7 @@ class TransposedMatrix : public DistributedMatrix<Scalar, Space> {
     m_numbers.assign(remote.data(), remote.data() + remote.extent(0));
   }
 
-  const Distributed& m_a;
+  using impl::distributed::SameRanks<Scalar, Space>::m_a;
   Vector<const std::int64_t, Space> m_own;  ///< the rows' numbers
   Numbers<Space> m_remote;                  ///< those of the columns behind, ascending
   std::vector<std::int64_t> m_numbers;      ///< the same on the host

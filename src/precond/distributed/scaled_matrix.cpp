@@ -167,7 +167,7 @@ void ScaledMatrix<Scalar, Space>::Product::apply(const Space& space, MultiVector
 
 template <class Scalar, class Space>
 ScaledMatrix<Scalar, Space>::ScaledMatrix(const Space& space, const Distributed& a, const Exponents& own)
-    : m_a(a), m_own(own), m_product(a.product(), own) {
+    : SameRanks<Scalar, Space>(a), m_own(own), m_product(a.product(), own) {
   const auto columns = with_imported<Scalar, Space>(space, a.column_import(), {own.column}).front();
   a.together([&] {
     const CsrView<Scalar, Space> rows = a.own_rows();

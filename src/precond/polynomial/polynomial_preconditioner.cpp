@@ -176,6 +176,7 @@ void PolynomialPreconditioner<Scalar, Space>::numeric_without_rows(const Space& 
                                                                    const matrix_source& source,
                                                                    Report& report) {
   if (m_all_rows) return find(space, source.csr(), report);
+  m_known = {};
   m_b = {};
   m_remote = {};
   m_import = nullptr;
