@@ -11,6 +11,7 @@
 
 #include <string>
 
+#include "core/row_teams.hpp"
 #include "matrix/format_layouts.hpp"
 
 namespace prekond {
@@ -40,6 +41,7 @@ struct FillSell {
   }
 };
 
+/// A row's values, and zeros, by a thread.
 template <class Value, class Space>
 struct FillDia {
   CsrView<Value, Space> a;
@@ -55,6 +57,36 @@ struct FillDia {
       values(d * stride + i) = here ? a.values(k) : zero_of<Value>();
       if (here) ++k;
     }
+  }
+};
+
+/// A row's values by a vector of lanes, into zeros: of a device, which reads the row by whole lines so.
+template <class Value, class Space>
+struct ScatterDia {
+  CsrView<Value, Space> a;
+  VectorView<const int, Space> offsets;
+  std::int64_t stride;
+  VectorView<Value, Space> values;
+  RowTeams<Space> rows;
+
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+                           [&](std::size_t k) {
+                             const std::int64_t d = diagonal(static_cast<int>(a.col_idxs(k) - i));
+                             values(d * stride + i) = a.values(k);
+                           });
+    });
+  }
+  /// The place of an offset that is there.
+  KOKKOS_FUNCTION std::int64_t diagonal(int offset) const {
+    std::int64_t first = 0, count = static_cast<std::int64_t>(offsets.extent(0));
+    while (count > 1) {
+      const std::int64_t half = count / 2;
+      if (offsets(first + half) <= offset) first += half;
+      count -= half;
+    }
+    return first;
   }
 };
 
@@ -98,10 +130,17 @@ DiaMatrix<Value, Space> fill_dia(const Space& space, const CsrView<Value, Space>
   result.nnz = a.nnz();
   result.stride = (a.num_rows + 31) / 32 * 32;
   result.offsets = offsets;
-  result.values =
-      allocate<Vector<Value, Space>>(space, "prekond::dia::values", result.stride * result.num_diagonals());
-  Kokkos::parallel_for("prekond::dia::fill_values", Range<Space>(space, 0, result.stride),
-                       FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
+  const std::int64_t places = result.stride * result.num_diagonals();
+  if constexpr (is_host_space<Space>) {
+    result.values = allocate<Vector<Value, Space>>(space, "prekond::dia::values", places);
+    Kokkos::parallel_for("prekond::dia::fill_values", Range<Space>(space, 0, result.stride),
+                         FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
+  } else {
+    result.values = allocate_zero<Vector<Value, Space>>(space, "prekond::dia::values", places);
+    Kokkos::parallel_for(
+        "prekond::dia::fill_values", RowTeams<Space>::policy(space, a.num_rows, a.nnz()),
+        ScatterDia<Value, Space>{a, result.offsets, result.stride, result.values, {a.num_rows}});
+  }
   return result;
 }
 

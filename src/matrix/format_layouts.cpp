@@ -7,6 +7,7 @@
 #include <prekond/core/options.hpp>
 
 #include "core/relaxed_words.hpp"
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 
 #include <string>
@@ -19,20 +20,44 @@ template <class Space>
 using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 /// marks(j - i + num_rows) = 1 of each entry that does not go on from (i - 1, j - 1): all rows of a stencil
-/// would write to the same few places.
+/// would write to the same few places. A host's thread passes through two rows side by side; a device's lanes
+/// look at the same place of the row above, and search where that is another one.
 template <class Space>
 struct MarkDiagonals {
   CsrGraphView<Space> pattern;
   VectorView<int, Space> marks;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+  RowTeams<Space> rows;
+
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      if constexpr (is_host_space<Space>)
+        pass(i);
+      else
+        search(team, i);
+    });
+  }
+
+  KOKKOS_FUNCTION void mark(std::int64_t i, int col) const {
+    raise_flag(marks(col - i + pattern.num_rows), 1);
+  }
+  KOKKOS_FUNCTION void pass(std::int64_t i) const {
     std::size_t above = i > 0 ? pattern.row_ptrs(i - 1) : 0;
     const std::size_t end_above = i > 0 ? pattern.row_ptrs(i) : 0;
     for (std::size_t k = pattern.row_ptrs(i); k < pattern.row_ptrs(i + 1); ++k) {
       const int col = pattern.col_idxs(k);
       while (above < end_above && pattern.col_idxs(above) < col - 1) ++above;
-      if (above < end_above && pattern.col_idxs(above) == col - 1) continue;
-      raise_flag(marks(col - i + pattern.num_rows), 1);
+      if (above == end_above || pattern.col_idxs(above) != col - 1) mark(i, col);
     }
+  }
+  KOKKOS_FUNCTION void search(const typename RowTeams<Space>::Member& team, std::int64_t i) const {
+    const std::size_t begin = pattern.row_ptrs(i), above = i > 0 ? pattern.row_ptrs(i - 1) : begin;
+    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, pattern.row_ptrs(i + 1)), [&](std::size_t k) {
+      const int col = pattern.col_idxs(k);
+      std::size_t place = k - (begin - above) < begin ? k - (begin - above) : begin;
+      if (above < begin && (place == begin || pattern.col_idxs(place) != col - 1))
+        place = pattern.first_from(i - 1, col - 1);
+      if (above == begin || place == begin || pattern.col_idxs(place) != col - 1) mark(i, col);
+    });
   }
 };
 
@@ -83,8 +108,9 @@ template <class Space>
 Diagonals<Space> mark_diagonals(const Space& space, const CsrGraphView<Space>& pattern) {
   const std::int64_t possible = pattern.num_rows + pattern.num_cols;
   const auto marks = allocate_zero<Vector<int, Space>>(space, "prekond::dia::marks", possible);
-  Kokkos::parallel_for("prekond::dia::mark_diagonals", Range<Space>(space, 0, pattern.num_rows),
-                       MarkDiagonals<Space>{pattern, marks});
+  Kokkos::parallel_for("prekond::dia::mark_diagonals",
+                       RowTeams<Space>::policy(space, pattern.num_rows, pattern.nnz()),
+                       MarkDiagonals<Space>{pattern, marks, {pattern.num_rows}});
   const auto [places, count] =
       scan_row_lengths(space, "prekond::dia::places", possible, VectorView<const int, Space>(marks));
   return {marks, places, count};

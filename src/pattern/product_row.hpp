@@ -19,27 +19,38 @@ inline int vectors_of_team(std::size_t scratch, std::size_t bytes_of_vector, int
 }
 
 /// The columns of row i of A B, in ascending order in a thread's own array: for rows with at most `most`
-/// products.
+/// columns. A column goes by all places, and each keeps the smaller one, so that they stay in registers.
 template <class Space, int most>
 struct SmallPatternRow {
+  static constexpr int none = 0x7fffffff;
   CsrGraphView<Space> a, b;
-  int cols[most];
-  int count = 0;
+  int cols[most];  ///< `none` behind the last
+  bool fits = true;
 
   KOKKOS_FUNCTION SmallPatternRow(const CsrGraphView<Space>& left, const CsrGraphView<Space>& right, int i)
       : a(left), b(right) {
+    for (int p = 0; p < most; ++p) cols[p] = none;
     for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
       const int k = a.col_idxs(e);
       for (std::size_t q = b.row_ptrs(k); q < b.row_ptrs(k + 1); ++q) insert(b.col_idxs(q));
     }
   }
   KOKKOS_FUNCTION void insert(int col) {
-    int place = count;
-    while (place > 0 && cols[place - 1] > col) --place;
-    if (place > 0 && cols[place - 1] == col) return;
-    for (int p = count; p > place; --p) cols[p] = cols[p - 1];
-    cols[place] = col;
-    ++count;
+    for (int p = 0; p < most; ++p) {
+      const int here = cols[p];
+      cols[p] = col < here ? col : here;
+      col = col == here ? none : col < here ? here : col;
+    }
+    if (col != none) fits = false;
+  }
+  KOKKOS_FUNCTION int count() const {
+    int result = 0;
+    for (int p = 0; p < most; ++p) result += cols[p] != none;
+    return result;
+  }
+  KOKKOS_FUNCTION void write(int* to) const {
+    for (int p = 0; p < most; ++p)
+      if (cols[p] != none) to[p] = cols[p];
   }
 };
 

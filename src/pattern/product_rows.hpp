@@ -14,6 +14,7 @@ namespace prekond::impl::spgemm {
 
 struct ProductTuning {
   static constexpr int most_of_a_thread = 32;  ///< products of a row that one thread finds
+  static constexpr int usual_columns = 8;      ///< of such a row; those with more are searched once more
   static constexpr int most_of_few_lanes = 256;
   static constexpr int few_lanes = 8;
   static constexpr int lanes = 32;
@@ -53,13 +54,19 @@ struct PatternByThread {
   VectorView<const int, Space> rows;
   KOKKOS_FUNCTION void operator()(std::int64_t r) const {
     const int i = rows(r);
-    const SmallPatternRow<Space, ProductTuning::most_of_a_thread> row(pattern.a, pattern.b, i);
-    if (pattern.col_idxs.extent(0) == 0) {
-      pattern.length(i) = row.count;
-      return;
-    }
-    const std::size_t begin = pattern.row_ptrs(i);
-    for (int p = 0; p < row.count; ++p) pattern.col_idxs(begin + p) = row.cols[p];
+    if (!find<ProductTuning::usual_columns>(i)) find<ProductTuning::most_of_a_thread>(i);
+  }
+
+  /// False where the row has more than `most` columns.
+  template <int most>
+  KOKKOS_FUNCTION bool find(int i) const {
+    const SmallPatternRow<Space, most> row(pattern.a, pattern.b, i);
+    if (!row.fits) return false;
+    if (pattern.col_idxs.extent(0) == 0)
+      pattern.length(i) = row.count();
+    else
+      row.write(pattern.col_idxs.data() + pattern.row_ptrs(i));
+    return true;
   }
 };
 

@@ -19,81 +19,116 @@ struct Product {
   ProductBlocks blocks = {};
 };
 
-/// c_i = sum_k a_ik b_k by one thread, for rows with at most `most` entries: those of B's sorted rows and of
-/// C's are passed through side by side.
+/// c_i = sum_k a_ik b_k by one thread, for rows with at most `most` entries: each product goes by all of C's
+/// columns, so that these and the sums have fixed places, in registers.
 template <int most, class Scalar, class Space>
-KOKKOS_FUNCTION void sum_short_row(const Product<Scalar, Space>& product, int i) {
+KOKKOS_FUNCTION void sum_few(const Product<Scalar, Space>& product, int i, int length) {
   const auto &a = product.a, &b = product.b;
   const auto& c = product.c;
   const std::size_t begin = c.row_ptrs(i);
-  const int length = static_cast<int>(c.row_ptrs(i + 1) - begin);
   int cols[most];
   Scalar sums[most];
-  for (int p = 0; p < length; ++p) {
-    cols[p] = c.col_idxs(begin + p);
+  for (int p = 0; p < most; ++p) {
+    cols[p] = p < length ? c.col_idxs(begin + p) : -1;
     sums[p] = Scalar(0);
   }
   for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
     const int k = a.col_idxs(e);
     const Scalar a_ik = a.values(e);
-    int p = 0;
     for (std::size_t q = b.row_ptrs(k); q < b.row_ptrs(k + 1); ++q) {
       const int col = b.col_idxs(q);
-      while (cols[p] < col) ++p;
-      sums[p] += a_ik * b.values(q);
+      const Scalar b_kj = b.values(q);
+      for (int p = 0; p < most; ++p)
+        if (cols[p] == col) sums[p] += a_ik * b_kj;
     }
   }
-  for (int p = 0; p < length; ++p) c.values(begin + p) = sums[p];
+  for (int p = 0; p < most; ++p)
+    if (p < length) c.values(begin + p) = sums[p];
+}
+
+/// The same for up to 16 entries, in as many places as the row needs.
+template <class Scalar, class Space>
+KOKKOS_FUNCTION void sum_short_row(const Product<Scalar, Space>& product, int i) {
+  const int length = static_cast<int>(product.c.row_ptrs(i + 1) - product.c.row_ptrs(i));
+  if (length <= 4)
+    sum_few<4>(product, i, length);
+  else if (length <= 8)
+    sum_few<8>(product, i, length);
+  else
+    sum_few<16>(product, i, length);
 }
 
 /// A block row of C, all of whose operands have whole blocks: A of `rows` x `inner`, B of `inner` x `cols`.
 /// The rows of a block row have the same columns and lie one behind the other, so that a block of B is looked
 /// up and read once for all of them. `Inner`: `inner`, or 0 for any.
+///
+/// A few blocks of A's row at a time are brought to scratch, with where B's rows begin, and B's entries for
+/// several of them are under way at once: else each block would wait for three reads, one after the other.
 template <class Scalar, class Space, int Inner>
 class SumBlockRow {
   using Set = HashedColumnSet<std::uint16_t>;
+  static constexpr int batch = Inner == 1 ? 16 : 8;  ///< blocks of A in scratch
 
  public:
   /// Scratch for block rows of up to `capacity` blocks.
   KOKKOS_FUNCTION static std::size_t bytes(int capacity, const ProductBlocks& blocks) {
-    const std::size_t all =
-        static_cast<std::size_t>(capacity) * (blocks.rows * blocks.cols * sizeof(Scalar) + sizeof(int)) +
-        sizeof(int) + Set::num_buckets(capacity) * sizeof(Set::bucket_type);
+    const std::size_t all = (num_sums(capacity, blocks) + num_staged(blocks)) * sizeof(Scalar) +
+                            batch * (sizeof(std::size_t) + sizeof(unsigned)) +
+                            (static_cast<std::size_t>(capacity) + 1) * sizeof(int) +
+                            Set::num_buckets(capacity) * sizeof(Set::bucket_type);
     return (all + 15) / 16 * 16;
   }
 
   KOKKOS_FUNCTION SumBlockRow(const Product<Scalar, Space>& product, void* scratch, int capacity)
       : m_product(product),
-        m_sums(static_cast<Scalar*>(scratch)),
-        m_set(list_of(capacity), reinterpret_cast<std::uint16_t*>(behind_sums(capacity) + capacity + 1),
+        m_begins(static_cast<std::size_t*>(scratch)),
+        m_sums(reinterpret_cast<Scalar*>(m_begins + batch)),
+        m_staged(m_sums + num_sums(capacity, product.blocks)),
+        m_lengths(reinterpret_cast<unsigned*>(m_staged + num_staged(product.blocks))),
+        m_set(list_of(capacity),
+              reinterpret_cast<std::uint16_t*>(reinterpret_cast<int*>(m_lengths + batch) + capacity + 1),
               Set::num_buckets(capacity)),
         m_reciprocal((std::uint64_t(1) << 32) / product.blocks.cols + 1) {}
 
   template <class Level>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t block_row) const {
-    const auto& a = m_product.a;
     const auto& c = m_product.c;
     const ProductBlocks& blocks = m_product.blocks;
     const std::int64_t i = block_row * blocks.rows;
-    const std::size_t begin = c.row_ptrs(i), of_a = a.row_ptrs(i);
+    const std::size_t begin = c.row_ptrs(i), of_a = m_product.a.row_ptrs(i);
     const int length = static_cast<int>(c.row_ptrs(i + 1) - begin);
-    const int length_of_a = static_cast<int>(a.row_ptrs(i + 1) - of_a);
+    const int length_of_a = static_cast<int>(m_product.a.row_ptrs(i + 1) - of_a);
     load(level, begin, length);
-    for (int e = 0; e < length_of_a; e += inner())
-      add(level, of_a + e, length_of_a, a.col_idxs(of_a + e), length);
+    for (int e = 0; e < length_of_a; e += batch * inner()) {
+      const int left = (length_of_a - e) / inner(), count = left < batch ? left : batch;
+      stage(level, of_a + e, length_of_a, count);
+      add(level, count, length);
+    }
     level.region([&](int lane) {
       for (int p = lane; p < length * blocks.rows; p += Level::width) c.values(begin + p) = m_sums[p];
     });
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION int inner() const { return Inner > 0 ? Inner : m_product.blocks.inner; }
-  KOKKOS_FUNCTION int* behind_sums(int capacity) const {
-    return reinterpret_cast<int*>(m_sums + static_cast<std::size_t>(capacity) * m_product.blocks.rows *
-                                               m_product.blocks.cols);
+  /// What a lane has of a block row of B: a column of one of its blocks.
+  struct Entry {
+    int block = 0;  ///< of the batch
+    int col = -1;   ///< of the block, -1: none
+    int shift = 0;  ///< of the column from that
+    const Scalar* values = nullptr;
+    unsigned stride = 0;  ///< between B's rows
+    Scalar column[Inner > 0 ? Inner : 1];
+  };
+
+  KOKKOS_FUNCTION static std::size_t num_sums(int capacity, const ProductBlocks& blocks) {
+    return static_cast<std::size_t>(capacity) * blocks.rows * blocks.cols;
   }
+  KOKKOS_FUNCTION static std::size_t num_staged(const ProductBlocks& blocks) {
+    return static_cast<std::size_t>(batch) * blocks.rows * blocks.inner;
+  }
+  KOKKOS_FORCEINLINE_FUNCTION int inner() const { return Inner > 0 ? Inner : m_product.blocks.inner; }
   KOKKOS_FUNCTION impl::ColumnList list_of(int capacity) const {
-    int* cols = behind_sums(capacity);
+    int* cols = reinterpret_cast<int*>(m_lengths + batch);
     return {cols, nullptr, cols + capacity, capacity};
   }
 
@@ -118,39 +153,95 @@ class SumBlockRow {
     });
   }
 
-  /// The block of A that begins at `entry`, of rows of `length_of_a` entries, times B's block row from k on.
-  /// The columns of that row are distinct, so no two lanes add to one sum.
+  /// The `count` blocks of A from `entry` on, of rows of `length_of_a` entries, and where B's rows are.
   template <class Level>
-  KOKKOS_FUNCTION void add(const Level& level, std::size_t entry, int length_of_a, int k, int length) const {
+  KOKKOS_FUNCTION void stage(const Level& level, std::size_t entry, int length_of_a, int count) const {
     const auto& b = m_product.b;
-    const int cols = m_product.blocks.cols, rows = m_product.blocks.rows;
     const Scalar* const a = m_product.a.values.data() + entry;
-    const std::size_t begin = b.row_ptrs(k);
-    const auto length_of_b = static_cast<unsigned>(b.row_ptrs(k + 1) - begin);
-    for (unsigned from = 0; from < length_of_b; from += Level::width)
+    level.region([&](int lane) {
+      for (int t = lane; t < count; t += Level::width) {
+        const int k = m_product.a.col_idxs(entry + t * inner());
+        m_begins[t] = b.row_ptrs(k);
+        m_lengths[t] = static_cast<unsigned>(b.row_ptrs(k + 1) - m_begins[t]);
+      }
+      for (int r = 0; r < m_product.blocks.rows; ++r)
+        for (int p = lane; p < count * inner(); p += Level::width)
+          m_staged[r * batch * inner() + p] = a[r * length_of_a + p];
+    });
+  }
+
+  /// The staged blocks times B's block rows. The columns of a row are distinct, so that no two lanes add to
+  /// one sum; a barrier stands between rows.
+  template <class Level>
+  KOKKOS_FUNCTION void add(const Level& level, int count, int length) const {
+    constexpr bool runs_on = Level::keeps_registers || Level::width == 1;
+    constexpr int ahead = !runs_on || Inner == 0 ? 1 : Inner > 3 ? 2 : 4;  ///< parts of rows under way
+    int t = 0;
+    unsigned from = 0;
+    while (t < count) {
+      const int t_begin = t;
+      const unsigned from_begin = from;
+      for (int u = 0; u < ahead && t < count; ++u) go_on<Level>(t, from);
       level.region([&](int lane) {
-        const unsigned q = from + lane;
-        if (q >= length_of_b) return;
-        const unsigned first = static_cast<unsigned>(q * m_reciprocal >> 32) * cols;
-        const Scalar* const b_q = b.values.data() + begin + q;
-        Scalar* sum = m_sums + m_set.find(b.col_idxs(begin + first)).slot * cols + (q - first);
-        if constexpr (Inner > 0) {
-          Scalar column[Inner];
-          for (int s = 0; s < Inner; ++s) column[s] = b_q[s * length_of_b];
-          for (int r = 0; r < rows; ++r, sum += length) {
-            Scalar mine = *sum;
-            for (int s = 0; s < Inner; ++s) mine += a[r * length_of_a + s] * column[s];
-            *sum = mine;
+        Entry entries[ahead];
+        int at = t_begin;
+        unsigned part = from_begin;
+        for (int u = 0; u < ahead; ++u) {
+          if (at < count) {
+            read(entries[u], at, part + lane);
+            go_on<Level>(at, part);
           }
-        } else {
-          for (int r = 0; r < rows; ++r, sum += length)
-            for (int s = 0; s < inner(); ++s) *sum += a[r * length_of_a + s] * b_q[s * length_of_b];
+        }
+        for (int u = 0; u < ahead; ++u)
+          if (entries[u].col >= 0)
+            entries[u].shift += m_set.find(entries[u].col).slot * m_product.blocks.cols;
+        for (int u = 0; u < ahead; ++u) {
+          if constexpr (Level::keeps_registers)
+            if (u > 0) level.barrier();
+          if (entries[u].col >= 0) multiply(entries[u], m_sums + entries[u].shift, length);
         }
       });
+    }
+  }
+
+  /// To the next part of B's row, or of the next one.
+  template <class Level>
+  KOKKOS_FORCEINLINE_FUNCTION void go_on(int& t, unsigned& from) const {
+    from += Level::width;
+    if (from < m_lengths[t]) return;
+    from = 0;
+    ++t;
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void read(Entry& entry, int t, unsigned q) const {
+    if (q >= m_lengths[t]) return;
+    const unsigned block = static_cast<unsigned>(q * m_reciprocal >> 32), cols = m_product.blocks.cols;
+    entry.block = t;
+    entry.col = m_product.b.col_idxs(m_begins[t] + block * cols);
+    entry.shift = static_cast<int>(q - block * cols);
+    entry.values = m_product.b.values.data() + m_begins[t] + q;
+    entry.stride = m_lengths[t];
+    if constexpr (Inner > 0)
+      for (int s = 0; s < Inner; ++s) entry.column[s] = entry.values[s * entry.stride];
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const Entry& entry, Scalar* sum, int length) const {
+    const Scalar* a = m_staged + entry.block * inner();
+    for (int r = 0; r < m_product.blocks.rows; ++r, sum += length, a += batch * inner()) {
+      Scalar mine = *sum;
+      if constexpr (Inner > 0)
+        for (int s = 0; s < Inner; ++s) mine += a[s] * entry.column[s];
+      else
+        for (int s = 0; s < inner(); ++s) mine += a[s] * entry.values[s * entry.stride];
+      *sum = mine;
+    }
   }
 
   const Product<Scalar, Space>& m_product;
+  std::size_t* m_begins;  ///< of B's rows, of the batch
   Scalar* m_sums;
+  Scalar* m_staged;  ///< A's blocks: rows of `batch` blocks
+  unsigned* m_lengths;
   Set m_set;
   std::uint64_t m_reciprocal;
 };

@@ -161,9 +161,7 @@ template <class Scalar, class Space>
 struct SumShortRows {
   Product<Scalar, Space> product;
   VectorView<const int, Space> rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
-    impl::spgemm::sum_short_row<SpgemmTuning::longest_of_a_thread>(product, rows(r));
-  }
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const { impl::spgemm::sum_short_row(product, rows(r)); }
 };
 
 /// Long rows of C, by a team each, in place.

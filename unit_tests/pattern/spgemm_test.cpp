@@ -279,11 +279,17 @@ TEST_F(SpgemmLanesTest, ShortRowsByAThreadAreTheTextbooks) {
       const std::size_t begin = expected.row_ptrs[i], length = expected.row_ptrs[i + 1] - begin;
       if (length > 16) continue;
       ++tried;
-      impl::spgemm::sum_short_row<16>(product, i);
+      impl::spgemm::sum_short_row(product, i);
       const impl::spgemm::SmallPatternRow<Space, 16> row(of_a, of_b, i);
-      ASSERT_EQ(row.count, int(length));
+      ASSERT_TRUE(row.fits);
+      ASSERT_EQ(row.count(), int(length));
+      std::vector<int> written(length + 1, -7);
+      row.write(written.data());
+      ASSERT_EQ(written[length], -7);
+      const bool few_fit = impl::spgemm::SmallPatternRow<Space, 3>(of_a, of_b, i).fits;
+      ASSERT_EQ(few_fit, length <= 3) << "row " << i;
       for (std::size_t k = 0; k < length; ++k) {
-        ASSERT_EQ(row.cols[k], expected.col_idxs[begin + k]) << "row " << i;
+        ASSERT_EQ(written[k], expected.col_idxs[begin + k]) << "row " << i;
         ASSERT_NEAR(result.values(begin + k), expected.values[begin + k], 1e-13) << "row " << i;
       }
     }

@@ -9,6 +9,7 @@
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/jacobi.hpp>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "pattern/host_transpose.hpp"
 
@@ -42,13 +43,7 @@ template <class Scalar, class Space>
 struct FilterValues {
   CsrView<Scalar, Space> a;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> f;
-  CsrGraphView<Space> of_a, of_f;  ///< their patterns
-
-  /// The place of a column in a row; the row's end where it is not there.
-  KOKKOS_FUNCTION static std::size_t find(const CsrGraphView<Space>& pattern, std::int64_t i, int col) {
-    const std::size_t place = pattern.first_from(i, col), end = pattern.row_ptrs(i + 1);
-    return place < end && pattern.col_idxs(place) == col ? place : end;
-  }
+  CsrGraphView<Space> of_f;  ///< f's pattern
 
   /// Both sorted rows side by side.
   KOKKOS_FUNCTION void merge_row(std::int64_t i) const {
@@ -80,15 +75,18 @@ struct FilterValues {
   KOKKOS_FUNCTION void look_up_row(const Level& level, std::int64_t i) const {
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
     level.region([&](int lane) {
-      for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += Level::width) {
-        const std::size_t place = find(of_a, i, f.col_idxs(k));
-        f.values(k) = place < end ? a.values(place) : Scalar(0);
-      }
+      for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += Level::width) f.values(k) = Scalar(0);
     });
     const Scalar dropped = level.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (std::size_t k = a.row_ptrs(i) + lane; k < end; k += Level::width)
-        if (a.col_idxs(k) < a.num_rows && find(of_f, i, a.col_idxs(k)) == end_f) mine += a.values(k);
+      for (std::size_t k = a.row_ptrs(i) + lane; k < end; k += Level::width) {
+        if (a.col_idxs(k) >= a.num_rows) continue;
+        const std::size_t place = of_f.first_from(i, a.col_idxs(k));
+        if (place < end_f && f.col_idxs(place) == a.col_idxs(k))
+          f.values(place) = a.values(k);
+        else
+          mine += a.values(k);
+      }
       return mine;
     });
     level.once([&] { f.values(of_f.first_from(i, i)) += dropped; });
@@ -112,21 +110,39 @@ struct TransposeRows {
   }
 };
 
-/// The largest sum_j |f_ij| / d_i, and how many rows have no positive finite d_i or sum.
+/// sum_j |f_ij| and d_i of each row, by a vector of lanes.
 template <class Scalar, class Space>
-struct RowNorm {
+struct SumRows {
   CsrView<Scalar, Space> f;
+  RowTeams<Space> rows;
+  VectorView<double, Space> sums, diagonal;  ///< `diagonal` is zero before
+
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      double sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, f.row_ptrs(i), f.row_ptrs(i + 1)),
+          [&](std::size_t k, double& mine) {
+            if (f.col_idxs(k) >= f.num_rows) return;
+            mine += Kokkos::abs(double(f.values(k)));
+            if (f.col_idxs(k) == i) diagonal(i) = f.values(k);
+          },
+          sum);
+      Kokkos::single(Kokkos::PerThread(team), [&] { sums(i) = sum; });
+    });
+  }
+};
+
+/// The largest sum_j |f_ij| / d_i, and how many rows have no positive finite d_i or sum.
+template <class Space>
+struct LargestNorm {
+  VectorView<const double, Space> sums, diagonal;
   KOKKOS_FUNCTION void operator()(std::int64_t i, double& most, std::int64_t& unusable) const {
-    double sum = 0, diagonal = 0;
-    for (std::size_t k = f.row_ptrs(i); k < f.row_ptrs(i + 1); ++k) {
-      if (f.col_idxs(k) >= f.num_rows) continue;
-      sum += Kokkos::abs(double(f.values(k)));
-      if (f.col_idxs(k) == i) diagonal = f.values(k);
-    }
-    if (!(diagonal > 0) || !Kokkos::isfinite(sum / diagonal))
+    const double norm = sums(i) / diagonal(i);
+    if (!(diagonal(i) > 0) || !Kokkos::isfinite(norm))
       ++unusable;
-    else if (sum / diagonal > most)
-      most = sum / diagonal;
+    else if (norm > most)
+      most = norm;
   }
 };
 
@@ -198,8 +214,12 @@ void for_rows(const Space& space, const char* label, std::int64_t num_rows, cons
 template <class Scalar, class Space>
 RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f) {
   RowSums result;
-  Kokkos::parallel_reduce("prekond::amg::row_norm", Rows<Space>(space, 0, f.num_rows),
-                          RowNorm<Scalar, Space>{f}, Kokkos::Max<double>(result.most),
+  const auto sums = allocate<Vector<double, Space>>(space, "prekond::amg::row_sums", f.num_rows);
+  const auto diagonal = allocate_zero<Vector<double, Space>>(space, "prekond::amg::diagonal", f.num_rows);
+  Kokkos::parallel_for("prekond::amg::sum_rows", RowTeams<Space>::policy(space, f.num_rows, f.nnz()),
+                       SumRows<Scalar, Space>{f, {f.num_rows}, sums, diagonal});
+  Kokkos::parallel_reduce("prekond::amg::largest_norm", Rows<Space>(space, 0, f.num_rows),
+                          LargestNorm<Space>{sums, diagonal}, Kokkos::Max<double>(result.most),
                           Kokkos::Sum<std::int64_t>(result.unusable));
   if (!(result.most > 0)) result.most = 1;  // no row is usable
   return result;
@@ -234,9 +254,9 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered_matri
       allocate<Vector<Scalar, Space>>(space, "prekond::amg::filtered_matrix", pattern.nnz()));
   constexpr const char* label = "prekond::amg::filter_values";
   if (pattern.nnz() / pattern.num_rows < 12)
-    for_rows<8>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, a, f});
+    for_rows<8>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, f});
   else
-    for_rows<32>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, a, f});
+    for_rows<32>(space, label, a.num_rows, FilterValues<Scalar, Space>{a, f, f});
   return f;
 }
 
