@@ -17,9 +17,9 @@
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
-/// [--storages=full,single,half] [--rtol=1e-6] [--repetitions=5]
+/// [--storages=full,single,half,bfloat16] [--rtol=1e-6] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
-/// [--prolongator=smoothed|unsmoothed: of aggregation]
+/// [--prolongator=smoothed|unsmoothed: of aggregation] [--cycles=v,w,k: with FGMRES where it is a K-cycle]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 /// [--kernels=true: prints the times of the kernels of a setup, of a later numeric phase and of an
 /// application, each fenced]
@@ -96,7 +96,8 @@ double solve(benchmark::State& state, const perf::Problem& problem, const Source
   const auto run = [&] {
     Kokkos::deep_copy(problem.x, 0.0);
     const CsrOperator<double, Space> a(problem.a);
-    const auto solver = create_solver<double, Space>(method->is_nonsymmetric() ? "fgmres" : "cg", {});
+    const auto solver = create_solver<double, Space>(
+        method->is_nonsymmetric() || method->is_variable() ? "fgmres" : "cg", {});
     result = solver->solve(space, a, method.get(), problem.b, problem.x, stopping);
   };
   run();
@@ -138,6 +139,7 @@ void register_all(int& argc, char** argv) {
   const std::string theta = perf::take_flag(argc, argv, "theta", "auto");
   const std::string prolongator = perf::take_flag(argc, argv, "prolongator", "smoothed");
   const auto coarsenings = perf::words(perf::take_flag(argc, argv, "coarsenings", "aggregation"));
+  const auto cycles = perf::words(perf::take_flag(argc, argv, "cycles", "v"));
   const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
@@ -157,17 +159,22 @@ void register_all(int& argc, char** argv) {
     perf::add("amg/" + spec + "/" + label, repetitions,
               [=](benchmark::State& state) { return solve(state, *problem, *source, of, rtol); });
   };
+  const auto add_cycle = [&](const std::string& coarsening, const std::string& smoother,
+                             const std::string& storage, const std::string& cycle) {
+    OptionMap options = smoother_options(smoother);
+    options["storage"] = storage;
+    options["coarsening"] = coarsening == "aggressive" ? "classical" : coarsening;
+    if (coarsening == "aggressive") options["aggressive_levels"] = std::int64_t(1);
+    options["prolongator"] = prolongator;
+    if (theta != "auto") options["theta"] = std::stod(theta);
+    options["cycle"] = cycle;
+    add("amg:" + coarsening + ":" + smoother + "/" + storage + (cycle == "v" ? "" : "/" + cycle),
+        {"amg", options});
+  };
   for (const std::string& coarsening : coarsenings)
     for (const std::string& smoother : smoothers)
-      for (const std::string& storage : storages) {
-        OptionMap options = smoother_options(smoother);
-        options["storage"] = storage;
-        options["coarsening"] = coarsening == "aggressive" ? "classical" : coarsening;
-        if (coarsening == "aggressive") options["aggressive_levels"] = std::int64_t(1);
-        options["prolongator"] = prolongator;
-        if (theta != "auto") options["theta"] = std::stod(theta);
-        add("amg:" + coarsening + ":" + smoother + "/" + storage, {"amg", options});
-      }
+      for (const std::string& storage : storages)
+        for (const std::string& cycle : cycles) add_cycle(coarsening, smoother, storage, cycle);
   for (const std::string& name : preconds) add(name, {name, {}});
 }
 

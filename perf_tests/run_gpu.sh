@@ -184,6 +184,12 @@ part_amg() {
     measure "coarsenings_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --coarsenings=aggregation,classical,aggressive --storages=single \
       --smoothers=chebyshev,jacobi --preconds= --repetitions=3
   done
+  for matrix in poisson3d:160 elasticity3d:50; do
+    measure "storages_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --smoothers=jacobi,chebyshev,spai \
+      --storages=full,single,half,bfloat16 --preconds= --repetitions=3
+    measure "cycles_${matrix//[:,=]/_}" perf_amg "--matrix=$matrix" --smoothers=jacobi,chebyshev --storages=single --cycles=v,w,k \
+      --preconds= --repetitions=3
+  done
   measure coarsenings_convection_diffusion3d_100 perf_amg --matrix=convection_diffusion3d:100 --prolongator=unsmoothed --storages=single \
     --coarsenings=aggregation,classical,aggressive --smoothers=multicolor_gs --preconds= --repetitions=3
 }

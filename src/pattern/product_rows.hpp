@@ -4,6 +4,7 @@
 /// The pattern of a sparse product on a device, its rows binned by their numbers of products.
 #include <prekond/pattern/row_bins.hpp>
 
+#include "core/row_teams.hpp"
 #include "pattern/product_row.hpp"
 
 #include <algorithm>
@@ -39,12 +40,12 @@ struct CountProducts {
   }
 };
 
-/// Where rows go: their lengths alone where there are no columns yet.
+/// Where rows go: their lengths, and their columns where there is room for them.
 template <class Space>
 struct ProductPattern {
   CsrGraphView<Space> a, b;
-  VectorView<int, Space> length;  ///< -1: of a row that outgrew its table
-  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> length;                  ///< -1: of a row that outgrew its table
+  VectorView<const std::size_t, Space> row_ptrs;  ///< where the room for a row's columns begins
   VectorView<int, Space> col_idxs;
 };
 
@@ -62,10 +63,8 @@ struct PatternByThread {
   KOKKOS_FUNCTION bool find(int i) const {
     const SmallPatternRow<Space, most> row(pattern.a, pattern.b, i);
     if (!row.fits) return false;
-    if (pattern.col_idxs.extent(0) == 0)
-      pattern.length(i) = row.count();
-    else
-      row.write(pattern.col_idxs.data() + pattern.row_ptrs(i));
+    pattern.length(i) = row.count();
+    if (pattern.col_idxs.extent(0) > 0) row.write(pattern.col_idxs.data() + pattern.row_ptrs(i));
     return true;
   }
 };
@@ -88,11 +87,9 @@ struct PatternByVector {
                   capacity);
     const int i = rows(r);
     const int count = row.search(level, i);
-    if (pattern.col_idxs.extent(0) == 0) {
-      level.once([&] { pattern.length(i) = count; });
-    } else {
+    level.once([&] { pattern.length(i) = count; });
+    if (pattern.col_idxs.extent(0) > 0 && count > 0)
       row.write(level, count, pattern.col_idxs.data() + pattern.row_ptrs(i));
-    }
   }
 };
 
@@ -133,21 +130,41 @@ struct AnyOutgrown {
   }
 };
 
-/// The pattern of A B; nothing where a row has more columns than scratch has room for. `check(nnz)` throws
+/// Rows from where there was room for more to where they belong.
+template <class Space>
+struct CopyRows {
+  VectorView<const std::size_t, Space> from_ptrs, to_ptrs;
+  VectorView<const int, Space> from;
+  VectorView<int, Space> to;
+  RowTeams<Space> rows;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t source = from_ptrs(i), begin = to_ptrs(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, to_ptrs(i + 1)),
+                           [&](std::size_t k) { to(k) = from(source + (k - begin)); });
+    });
+  }
+};
+
+/// The pattern of A B; nothing where a row has more columns than scratch has room for. Rows are searched once
+/// where their products fit into `slab_bytes`, else once to count and once to write. `check(nnz)` throws
 /// where the result would be too large.
 template <class Space, class Check>
 std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrGraphView<Space>& a,
-                                                  const CsrGraphView<Space>& b, const Check& check) {
+                                                  const CsrGraphView<Space>& b, std::int64_t slab_bytes,
+                                                  const Check& check) {
   const std::int64_t n = a.num_rows;
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
   Kokkos::parallel_for("prekond::spgemm::count_products", Policy(space, 0, n),
                        CountProducts<Space>{a, b, length});
-  const auto products =
-      scan_row_lengths(space, "prekond::spgemm::products", n, VectorView<const int, Space>(length)).first;
+  const auto [products, num_products] =
+      scan_row_lengths(space, "prekond::spgemm::products", n, VectorView<const int, Space>(length));
   const RowBins<Space> bins = bin_rows<Space>(
       space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
-  ProductPattern<Space> pattern{a, b, length, {}, {}};
+  ProductPattern<Space> pattern{a, b, length, products, {}};
+  const bool is_kept = num_products <= static_cast<std::size_t>(slab_bytes) / sizeof(int);
+  if (is_kept) pattern.col_idxs = allocate<Vector<int, Space>>(space, "prekond::spgemm::found", num_products);
   find_rows(space, pattern, bins);
   int outgrown = 0;
   if (!bins.bins.empty() && bins.bins.back().longest > ProductTuning::largest_capacity)
@@ -158,9 +175,15 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
       scan_row_lengths(space, "prekond::spgemm", n, VectorView<const int, Space>(length));
   check(nnz);
   const auto col_idxs = allocate<Vector<int, Space>>(space, "prekond::spgemm::col_idxs", nnz);
-  pattern.row_ptrs = row_ptrs;
-  pattern.col_idxs = col_idxs;
-  if (nnz > 0) find_rows(space, pattern, bins);
+  if (is_kept) {
+    Kokkos::parallel_for("prekond::spgemm::copy_rows",
+                         RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                         CopyRows<Space>{products, row_ptrs, pattern.col_idxs, col_idxs, {n}});
+  } else {
+    pattern.row_ptrs = row_ptrs;
+    pattern.col_idxs = col_idxs;
+    if (nnz > 0) find_rows(space, pattern, bins);
+  }
   space.fence("prekond::spgemm::find_rows");  // the lists of rows go away
   return CsrGraph<Space>{n, b.num_cols, row_ptrs, col_idxs};
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 namespace prekond {
 namespace {
@@ -31,21 +30,37 @@ struct InBin {
 template <class Space>
 using RowPolicy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// How many rows, and the longest of them.
+/// Of bins that follow one another: how many rows each has, and its longest.
+struct BinSizes {
+  static constexpr int most = 8;  ///< bins of a reading of the lengths
+  std::int64_t count[most] = {};
+  std::int64_t longest[most] = {};
+};
+
+/// Sizes of the bins (limit[k], limit[k + 1]], in one reading.
 template <class Space>
-std::pair<std::int64_t, std::int64_t> measure(const Space& space, std::int64_t num_rows,
-                                              const InBin<Space>& in_bin) {
-  std::int64_t count = 0, longest = 0;
-  Kokkos::parallel_reduce(
-      "prekond::bin_rows::measure", RowPolicy<Space>(space, 0, num_rows),
-      KOKKOS_LAMBDA(std::int64_t i, std::int64_t & rows, std::int64_t & most) {
-        if (!in_bin(i)) return;
-        ++rows;
-        if (in_bin.length(i) > most) most = in_bin.length(i);
-      },
-      count, Kokkos::Max<std::int64_t>(longest));
-  return {count, longest};
-}
+struct MeasureBins {
+  using value_type = BinSizes;
+  InBin<Space> all;
+  std::int64_t limit[BinSizes::most + 1];
+
+  KOKKOS_FUNCTION void operator()(std::int64_t i, BinSizes& sizes) const {
+    if (!all(i)) return;
+    const std::int64_t length = all.length(i);
+    for (int k = 0; k < BinSizes::most; ++k) {
+      const bool here = length > limit[k] && length <= limit[k + 1];
+      sizes.count[k] += here ? 1 : 0;
+      if (here && length > sizes.longest[k]) sizes.longest[k] = length;
+    }
+  }
+  KOKKOS_FUNCTION void init(BinSizes& sizes) const { sizes = {}; }
+  KOKKOS_FUNCTION void join(BinSizes& to, const BinSizes& from) const {
+    for (int k = 0; k < BinSizes::most; ++k) {
+      to.count[k] += from.count[k];
+      if (from.longest[k] > to.longest[k]) to.longest[k] = from.longest[k];
+    }
+  }
+};
 
 template <class Space>
 void list(const Space& space, std::int64_t num_rows, const InBin<Space>& in_bin,
@@ -67,23 +82,33 @@ RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space>
   const std::int64_t num_rows =
       row_ptrs.extent(0) > 0 ? static_cast<std::int64_t>(row_ptrs.extent(0)) - 1 : 0;
   RowBins<Space> result;
-  const std::int64_t total =
-      measure<Space>(space, num_rows, {row_ptrs, chosen, -1, std::numeric_limits<int>::max()}).first;
+  const InBin<Space> all{row_ptrs, chosen, -1, std::numeric_limits<int>::max()};
+  std::int64_t total = num_rows;
+  if (chosen.extent(0) > 0)
+    Kokkos::parallel_reduce(
+        "prekond::bin_rows::count", RowPolicy<Space>(space, 0, num_rows),
+        KOKKOS_LAMBDA(std::int64_t i, std::int64_t & rows) { rows += all(i) ? 1 : 0; }, total);
   result.rows = allocate<Vector<int, Space>>(space, "prekond::bin_rows::rows", total);
   std::int64_t above = -1, listed = 0;
-  for (std::size_t k = 0; listed < total; ++k) {
-    const std::int64_t limit =
-        k < limits.size() ? limits[k] : std::min<std::int64_t>(2 * above, std::numeric_limits<int>::max());
-    const InBin<Space> in_bin{row_ptrs, chosen, above, limit};
-    const auto [count, longest] = measure(space, num_rows, in_bin);
-    if (count > 0) {
-      const typename RowBins<Space>::Bin bin{static_cast<int>(limit), static_cast<int>(longest), listed,
-                                             count};
-      list<Space>(space, num_rows, in_bin, VectorView<int, Space>(result.rows.data() + listed, count));
-      result.bins.push_back(bin);
+  for (std::size_t first = 0; listed < total; first += BinSizes::most) {
+    MeasureBins<Space> measure{all, {above}};
+    for (std::size_t k = 0; k < BinSizes::most; ++k)
+      measure.limit[k + 1] = first + k < limits.size()
+                                 ? limits[first + k]
+                                 : std::min<std::int64_t>(2 * std::max<std::int64_t>(measure.limit[k], 1),
+                                                          std::numeric_limits<int>::max());
+    BinSizes sizes;
+    Kokkos::parallel_reduce("prekond::bin_rows::measure", RowPolicy<Space>(space, 0, num_rows), measure,
+                            sizes);
+    for (int k = 0; k < BinSizes::most; ++k) {
+      const std::int64_t count = sizes.count[k], limit = measure.limit[k + 1];
+      if (count == 0) continue;
+      list<Space>(space, num_rows, {row_ptrs, chosen, measure.limit[k], limit},
+                  VectorView<int, Space>(result.rows.data() + listed, count));
+      result.bins.push_back({static_cast<int>(limit), static_cast<int>(sizes.longest[k]), listed, count});
+      listed += count;
     }
-    listed += count;
-    above = limit;
+    above = measure.limit[BinSizes::most];
   }
   return result;
 }

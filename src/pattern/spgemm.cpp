@@ -22,7 +22,8 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
       if (const auto found = impl::spgemm::pattern_on_host<Space>(space, a, b, slab_bytes, check))
         return *found;
     } else {
-      if (const auto found = impl::spgemm::pattern_in_scratch<Space>(space, a, b, check)) return *found;
+      if (const auto found = impl::spgemm::pattern_in_scratch<Space>(space, a, b, slab_bytes, check))
+        return *found;
     }
     return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
                                                 impl::row_search::Part::product, 1, slab_bytes, check);

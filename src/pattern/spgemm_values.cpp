@@ -29,7 +29,9 @@ struct SpgemmTuning {
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
   static constexpr int team_lanes = 128;
   static constexpr std::size_t scratch_bytes = 40 * 1024;
-  static constexpr int rows_per_fetch = 64;  ///< of a host thread
+  static constexpr std::size_t bytes_of_vector = 12 * 1024;  ///< with more, too few vectors are resident
+  static constexpr std::int64_t enough_vectors = 8192;       ///< twice what is resident
+  static constexpr int rows_per_fetch = 64;                  ///< of a host thread
 };
 
 // --------------------------------------------------------------------------------------------------- host
@@ -266,9 +268,27 @@ struct BlockRowPtrs {
   }
 };
 
+/// How many rows of a block row a vector has: fewer than all of them where the vectors are few or their sums
+/// take much scratch.
+template <class Scalar, class Space>
+int rows_of_vector(const Product<Scalar, Space>& product) {
+  ProductBlocks blocks = product.blocks;
+  const std::int64_t mean = product.c.nnz() / std::max<std::int64_t>(product.c.num_rows * blocks.cols, 1);
+  const int capacity = static_cast<int>(mean + mean / 2 + 1);
+  while (blocks.rows > 1 &&
+         (product.c.num_rows / blocks.rows < SpgemmTuning::enough_vectors ||
+          SumBlockRow<Scalar, Space, 0>::bytes(capacity, blocks) > SpgemmTuning::bytes_of_vector)) {
+    int parts = 2;
+    while (blocks.rows % parts != 0) ++parts;
+    blocks.rows /= parts;
+  }
+  return blocks.rows;
+}
+
 /// False, and nothing is done, where the sums of a block row do not fit into scratch.
 template <int Lanes, class Scalar, class Space>
-bool sum_block_rows(const Space& space, const Product<Scalar, Space>& product) {
+bool sum_block_rows(const Space& space, Product<Scalar, Space> product) {
+  product.blocks.rows = rows_of_vector(product);
   const ProductBlocks& blocks = product.blocks;
   const std::int64_t block_rows = product.c.num_rows / blocks.rows;
   const auto row_ptrs =

@@ -285,7 +285,10 @@ TYPED_TEST(LanczosTest, AStepWaitsOnceAndAllocatesNothing) {
     fences.push_back(events.fences().size());
     allocations.push_back(events.allocations().size());
   }
-  EXPECT_EQ(fences[1] - fences[0], 7u);
+  if (is_host_space<TypeParam>)
+    EXPECT_EQ(fences[1] - fences[0], 7u);
+  else
+    EXPECT_LE(fences[1] - fences[0], 7u);  // scalars are awaited as they arrive
   EXPECT_EQ(allocations[0], allocations[1]);
 }
 

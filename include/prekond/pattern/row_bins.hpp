@@ -27,8 +27,9 @@ struct RowBins {
 };
 
 /// Bins with the given ascending limits; beyond the last one limits double until all rows are in one. With
-/// `chosen`, only the rows i where chosen(i) is not zero. Cost: two readings of the row pointers a bin.
-/// Memory: an int a row. Fences once a bin and once more. \pre limits is not empty
+/// `chosen`, only the rows i where chosen(i) is not zero. Cost: a reading of the row pointers a bin,
+/// and one for eight limits.
+/// Memory: an int a row. Fences once for eight limits, and once for `chosen`. \pre limits is not empty
 template <class Space>
 RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
                         const std::vector<int>& limits, VectorView<const unsigned char, Space> chosen = {});

@@ -12,12 +12,12 @@ namespace prekond {
 /// The pattern of a sparse product: row i of A B has the columns of B's rows j for all stored a_ij, sorted;
 /// entries that cancel, and stored zeros, stay. num_rows(A) x num_cols(B).
 ///
-/// Cost: twice a reading of B's row for each entry of A. On a device rows of up to 32 products are found by a
-/// thread each, others by a vector of lanes with a hash table in scratch; where a row has more than 1024
-/// columns all are found again with hash tables in workspaces of `slab_bytes` together, see lower_power, and
-/// sorted. On the host each thread has a marker array of B's columns, and B's rows are read once where the
-/// products, of 4 bytes each, fit into slab_bytes. Memory: the result, 16 bytes a row, and the workspaces.
-/// Fences a few times. The result has the same bits whatever the threads and `slab_bytes`.
+/// Cost: a reading of B's row for each entry of A where the products, of 4 bytes each, fit into slab_bytes,
+/// else two. On a device rows of up to 32 products are found by a thread each, others by a vector of lanes
+/// with a hash table in scratch; where a row has more than 1024 columns all are found again with hash tables
+/// in workspaces of `slab_bytes` together, see lower_power, and sorted. On the host each thread has a marker
+/// array of B's columns. Memory: the result, 16 bytes a row, and the workspaces. Fences a few times. The
+/// result has the same bits whatever the threads and `slab_bytes`.
 ///
 /// \pre sorted rows
 /// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
