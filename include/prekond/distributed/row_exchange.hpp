@@ -72,6 +72,18 @@ class MessageArray {
   MessageVector<T, Space> m_copy;
 };
 
+/// An exchange of one number a slot, where `space` computes.
+template <class T, class Space>
+void start(const Space& space, Messages<T>& messages, const T* sent, T* received) {
+  messages.use_stream(native_stream(space));
+  messages.start(sent, received, 1);
+}
+template <class T, class Space>
+void finish(const Space& space, Messages<T>& messages) {
+  messages.use_stream(native_stream(space));
+  messages.finish();
+}
+
 /// An exchange of one number a slot that the host has, and needs. Messages in the order of a stream, which
 /// take device memory alone, get copies there.
 template <class Space>
@@ -88,13 +100,12 @@ class LengthExchange {
       m_received_copy = allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::received_lengths",
                                                               num_received);
     }
-    messages.use_stream(native_stream(space));
-    messages.start(messages.in_stream_order() ? m_sent_copy.data() : sent.data(),
-                   messages.in_stream_order() ? m_received_copy.data() : m_received.data(), 1);
+    start<std::int64_t>(space, messages, messages.in_stream_order() ? m_sent_copy.data() : sent.data(),
+                        messages.in_stream_order() ? m_received_copy.data() : m_received.data());
   }
 
   const Lengths& finish() {
-    m_messages.finish();
+    impl::finish(m_space, m_messages);
     if (m_messages.in_stream_order()) {
       Kokkos::deep_copy(
           m_space,
@@ -155,13 +166,11 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
 
   const impl::MessageArray<std::int64_t, Space> columns(came.col_idxs, takes_device_memory);
   const impl::MessageArray<Scalar, Space> values(came.values, takes_device_memory);
-  of_columns->use_stream(native_stream(space));
-  of_values->use_stream(native_stream(space));
   if (!of_columns->in_stream_order()) space.fence("prekond::remote_rows::ready");
-  of_columns->start(sent_columns.data(), columns.data(), 1);
-  of_values->start(sent_values.data(), values.data(), 1);
-  of_columns->finish();
-  of_values->finish();
+  impl::start<std::int64_t>(space, *of_columns, sent_columns.data(), columns.data());
+  impl::start<Scalar>(space, *of_values, sent_values.data(), values.data());
+  impl::finish(space, *of_columns);
+  impl::finish(space, *of_values);
   columns.copy_to_device(space);
   values.copy_to_device(space);
   space.fence("prekond::remote_rows::came");  // the messages' memory goes away
