@@ -106,7 +106,23 @@ if(PREKOND_ENABLE_ZOLTAN AND PREKOND_ENABLE_DRIVER AND PREKOND_HAS_TRILINOS AND 
     set(PREKOND_HAS_ZOLTAN ON)
   endif()
 endif()
-message(STATUS "Prekond: METIS ${PREKOND_HAS_METIS}, AMD ${PREKOND_HAS_AMD}, Zoltan ${PREKOND_HAS_ZOLTAN}")
+# NCCL sends messages between GPUs, for the adapters that have MPI. NCCL_ROOT, a variable or of the environment, says where
+# it is; its Python packages have libnccl.so.2 alone. PREKOND_HAS_NCCL; target prekond_nccl.
+set(PREKOND_HAS_NCCL OFF)
+if(PREKOND_ENABLE_NCCL AND MPI_CXX_FOUND AND (PREKOND_HAS_TRILINOS OR PREKOND_HAS_PETSC) AND
+   (Kokkos_ENABLE_CUDA OR "CUDA" IN_LIST Kokkos_DEVICES))
+  find_path(NCCL_INCLUDE_DIR nccl.h HINTS ${NCCL_ROOT} ENV NCCL_ROOT PATH_SUFFIXES include)
+  find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 NAMES_PER_DIR HINTS ${NCCL_ROOT} ENV NCCL_ROOT PATH_SUFFIXES lib lib64)
+  if(NCCL_INCLUDE_DIR AND NCCL_LIBRARY)
+    set(PREKOND_HAS_NCCL ON)
+    add_library(prekond_nccl INTERFACE)
+    set_target_properties(prekond_nccl PROPERTIES EXPORT_NAME nccl)
+    target_include_directories(prekond_nccl SYSTEM INTERFACE $<BUILD_INTERFACE:${NCCL_INCLUDE_DIR}>)
+    target_link_libraries(prekond_nccl INTERFACE ${NCCL_LIBRARY})
+    install(TARGETS prekond_nccl EXPORT prekond_mpi_targets)
+  endif()
+endif()
+message(STATUS "Prekond: METIS ${PREKOND_HAS_METIS}, AMD ${PREKOND_HAS_AMD}, Zoltan ${PREKOND_HAS_ZOLTAN}, NCCL ${PREKOND_HAS_NCCL}")
 
 find_package(nlohmann_json 3.9 CONFIG QUIET)
 if(NOT TARGET nlohmann_json::nlohmann_json AND PREKOND_ENABLE_DRIVER)

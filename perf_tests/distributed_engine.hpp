@@ -118,15 +118,28 @@ inline std::unique_ptr<DistributedMatrix<double, EngineSpace>> distribute(const 
 }
 #endif
 
-/// How the messages go: what sends them, and the memory that they are sent from.
+/// What this engine's messages go by. Collective.
+inline mpi::MessageComm message_comm() {
+#ifdef PREKOND_PERF_TPETRA
+  return tpetra::impl::message_comm<EngineSpace>(*Tpetra::getDefaultComm());
+#else
+  return petsc::impl::message_comm<EngineSpace>(PETSC_COMM_WORLD, mpi::transport());
+#endif
+}
+
+/// How the messages go: what sends them, and the memory that they are sent from. Collective.
 inline std::string transport() {
+  const mpi::MessageComm comm = message_comm();
+  if (comm.device) return engine_name + ", " + comm.device->name() + ", from device memory";
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(text, &length);
   std::string library(text, static_cast<std::size_t>(length));
   library = library.substr(0, library.find_first_of(",\n"));
   return engine_name + ", " + library + ", from " +
-         (is_host_space<EngineSpace> ? "host memory" : "pinned host memory");
+         (is_host_space<EngineSpace> ? "host memory"
+          : comm.takes_device_memory ? "device memory"
+                                     : "pinned host memory");
 }
 
 }  // namespace prekond::perf

@@ -23,7 +23,7 @@
 /// The steps of a distributed solve, on the ranks of mpirun:
 ///
 ///   mpirun -np P perf_distributed --matrix=elasticity3d:30 [--scaling=strong|weak] [--precond=fsai]
-///       [--repetitions=9] [--benchmark_out=FILE.json]
+///       [--transport=auto|mpi|nccl] [--repetitions=9] [--benchmark_out=FILE.json]
 ///
 /// Strong: the matrix is that of --matrix on any number of ranks. Weak: --matrix is what one rank has, and P
 /// ranks get the cube of as near to P times as many unknowns as there is; `rows_a_rank` says how many.
@@ -275,6 +275,7 @@ int run(int argc, char** argv) {
   const std::string matrix = perf::take_flag(argc, argv, "matrix", "elasticity3d:30"),
                     scaling = perf::take_flag(argc, argv, "scaling", "strong"),
                     method = perf::take_flag(argc, argv, "precond", "fsai");
+  mpi::set_transport(perf::take_flag(argc, argv, "transport", "auto"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "9"));
   if (scaling != "strong" && scaling != "weak")
     throw InputError("--scaling is strong or weak, not " + scaling);

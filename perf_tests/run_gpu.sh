@@ -212,12 +212,13 @@ part_devices() {
   done
 }
 
-# on_ranks N COMMAND...: on N ranks, with a GPU each. Messages go from host memory, whatever MPI knows of devices.
+# on_ranks N COMMAND...: on N ranks, with a GPU each. MPI is given host memory, whatever it knows of devices; messages go by
+# NCCL where the build has it.
 on_ranks() {
   local count=$1
   shift
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_btl=${OMPI_MCA_btl:-self,vader} OMPI_MCA_pml=${OMPI_MCA_pml:-ob1} \
-    KOKKOS_MAP_DEVICE_ID_BY=mpi_rank OMP_NUM_THREADS=${OMP_NUM_THREADS:-8} \
+    NCCL_NVLS_ENABLE=${NCCL_NVLS_ENABLE:-0} KOKKOS_MAP_DEVICE_ID_BY=mpi_rank OMP_NUM_THREADS=${OMP_NUM_THREADS:-8} \
     PETSC_OPTIONS="${PETSC_OPTIONS:-} -use_gpu_aware_mpi 0" timeout "$(left)" mpirun --bind-to none --oversubscribe -np "$count" "$@"
 }
 
@@ -245,6 +246,15 @@ measure_ranks() {
   fi
 }
 
+# both_transports MATRIX RANKS: exchanges and products of the matrix by NCCL, and by MPI from host memory.
+both_transports() {
+  local transport
+  for transport in nccl mpi; do
+    measure_ranks "${1//[:,=]/_}_${transport}_np$2" "$2" "--matrix=$1" --scaling=strong --precond=fsai "--transport=$transport" \
+      '--benchmark_filter=/(exchange|product)'
+  done
+}
+
 part_ranks() {
   local matrix count name test
   test=$(program test_petsc)
@@ -265,6 +275,9 @@ part_ranks() {
     for count in $(rank_counts); do # on one rank it is the same
       [[ $count == 1 ]] || measure_ranks "${name}_weak_np$count" "$count" "--matrix=$matrix" --scaling=weak --precond=fsai
     done
+  done
+  for count in $(rank_counts); do # of the last matrix, the largest
+    [[ $count == 1 ]] || both_transports "$matrix" "$count"
   done
 }
 

@@ -106,11 +106,14 @@ class AcrossRanksInverse : public PcInverse<Space> {
  public:
   using preconditioner_type = DistributedPreconditioner<PetscScalar, Space>;
 
-  AcrossRanksInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd)
-      : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd) {}
+  AcrossRanksInverse(std::unique_ptr<preconditioner_type> preconditioner, bool check_spd,
+                     mpi::Transport transport)
+      : m_preconditioner(std::move(preconditioner)), m_check_spd(check_spd), m_transport(transport) {}
 
   void numeric(const Space& space, Mat a) override {
-    const DistributedAijMatrix<Space> matrix(space, a);
+    const DistributedAijMatrix<Space> matrix(space, a, m_transport);
+    m_extent = "over all ranks";
+    if (!matrix.device_transport().empty()) m_extent += ", messages by " + matrix.device_transport();
     if (m_check_spd)
       this->together(a, [&] { check_local_spd_input<PetscScalar, Space>(space, matrix.own_rows()); });
     this->forget_workspace();
@@ -119,13 +122,15 @@ class AcrossRanksInverse : public PcInverse<Space> {
     this->m_report = m_preconditioner->report();
     if (!matrix.rows().copied().empty()) this->m_report.notes.push_back(matrix.rows().copied());
   }
-  const char* extent() const override { return "over all ranks"; }
+  const char* extent() const override { return m_extent.c_str(); }
 
  private:
   const Preconditioner<PetscScalar, Space>& preconditioner() const override { return *m_preconditioner; }
 
   std::unique_ptr<preconditioner_type> m_preconditioner;
   bool m_check_spd;
+  mpi::Transport m_transport;
+  std::string m_extent;
 };
 
 /// Each rank's preconditioner acts on the rank's own rows and columns (block Jacobi over the ranks); `apply`

@@ -27,12 +27,17 @@ using Space = Kokkos::DefaultExecutionSpace;
 /// Options of the adapter itself; they stand beside those of the method.
 struct AdapterOptions : DistributedOptions {
   bool check_input = true;
+  mpi::Transport transport = mpi::Transport::automatic;
   template <class Visitor>
   void describe(Visitor& visit) {
     DistributedOptions::describe(visit);
     visit("check_input", check_input,
           "where the method needs a symmetric matrix with a positive diagonal: check that each rank's own "
           "part is one, in every setup");
+    visit("transport", transport, mpi::transport_choices(),
+          "on several ranks: what sends messages. auto: MPI where PETSc trusts it with device memory "
+          "(-use_gpu_aware_mpi), else NCCL where this build has it and each rank has a GPU of its own, else "
+          "MPI from host memory");
   }
 };
 
@@ -113,6 +118,9 @@ class PrekondPc {
   /// The same kind on all ranks.
   std::unique_ptr<PcInverse<Space>> make_inverse(Mat a) const {
     const bool check_spd = m_configurator->properties().needs_spd && m_adapter_options.check_input;
+    const mpi::Transport transport = m_adapter_options.transport;
+    // Refused also where a method sends no messages.
+    if (transport == mpi::Transport::nccl) impl::message_comm<Space>(impl::comm_of(a), transport);
     int size = 1;
     MPI_Comm_size(impl::comm_of(a), &size);
     PetscBool is_aij = PETSC_FALSE;
@@ -121,7 +129,7 @@ class PrekondPc {
       auto across =
           std::make_unique<DistributedPreconditioner<PetscScalar, Space>>(*m_configurator, m_adapter_options);
       if (across->is_over_ranks())
-        return std::make_unique<AcrossRanksInverse<Space>>(std::move(across), check_spd);
+        return std::make_unique<AcrossRanksInverse<Space>>(std::move(across), check_spd, transport);
     }
     return std::make_unique<OwnRowsInverse<Space>>(m_configurator->build(), check_spd);
   }

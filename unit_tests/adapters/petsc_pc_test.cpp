@@ -494,6 +494,26 @@ TEST_F(PetscPc, WrongOptionsAreErrors) {
   EXPECT_THAT(text, HasSubstr("'max_steps'"));
 }
 
+TEST_F(PetscPc, TransportsAreOptions) {
+  const OwnedMat a = assemble(problem("poisson2d:6"), equal_parts(36));
+  ErrorText errors;
+  option("-pc_prekond_transport", "mpi");
+  const OwnedPC pc = make_pc(a.get(), "fsai", "-1");
+  check(PCSetFromOptions(pc.get()));
+  check(PCSetUp(pc.get()));
+  EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "transport", "ncl")), HasSubstr("transport"));
+  if (!is_host_space<PetscSpace>) return;
+  // Also of methods that send no messages.
+  for (const char* name : {"fsai", "ilu0"}) {
+    const OwnedPC refused = make_pc(a.get(), name, "-1");
+    check(PCPrekondSetOption(refused.get(), "transport", "nccl"));
+    EXPECT_THAT(errors.of(PCSetUp(refused.get())),
+                HasSubstr("Prekond: transport: nccl cannot be: it sends between CUDA devices"));
+    check(PCPrekondSetOption(refused.get(), "transport", "auto"));
+    check(PCSetUp(refused.get()));
+  }
+}
+
 TEST_F(PetscPc, OtherTypesDoNotMind) {
   OwnedPC pc;
   check(PCCreate(PETSC_COMM_WORLD, pc.receive()));

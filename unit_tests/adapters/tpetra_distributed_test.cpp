@@ -106,6 +106,17 @@ TEST(TpetraDistributed, OtherMapsAreRefused) {
               HasSubstr("the matrix's domain map is not its row map"));
 }
 
+TEST(TpetraDistributed, NcclIsRefusedOnAHost) {
+  if (!is_host_space<TpetraSpace>) GTEST_SKIP() << "the ranks compute on a device";
+  const HostMatrix<double> whole = problem("poisson2d:6");
+  const auto matrix = distribute(whole, contiguous_map(36));
+  mpi::set_transport("nccl");
+  EXPECT_THAT(message_of<OptionError>([&] { const DistributedCrsMatrix a(TpetraSpace(), matrix); }),
+              HasSubstr("transport: nccl cannot be: it sends between CUDA devices"));
+  mpi::set_transport("auto");
+  const DistributedCrsMatrix a(TpetraSpace(), matrix);
+}
+
 // ------------------------------------------------------------------------------------------------ messages
 
 /// Ranks that have a column of this rank's rows.
@@ -158,8 +169,8 @@ TEST(TpetraMessages, LongOnesAreSentInParts) {
   // Around the ring of ranks, five slots of k numbers each.
   const int next = (my_rank() + 1) % num_ranks(), previous = (my_rank() + num_ranks() - 1) % num_ranks();
   for (const std::int64_t most_slots : {1, 2, 5, 6}) {
-    tpetra::impl::NeighbourMessages<double> around(tpetra::impl::message_comm(*world()),
-                                                   {{{next, 5}}, {{previous, 5}}}, most_slots);
+    mpi::NeighbourMessages<double> around(tpetra::impl::message_comm<TpetraSpace>(*world()),
+                                          {{{next, 5}}, {{previous, 5}}}, most_slots);
     for (const int k : {1, 3}) {
       std::vector<double> sent(5 * k), received(5 * k), expected(5 * k), back(5 * k);
       for (int s = 0; s < 5 * k; ++s) sent[s] = 100 * my_rank() + s, expected[s] = 100 * previous + s;

@@ -17,12 +17,15 @@
 #include "testing/distributed_cases.hpp"
 #include "testing/krylov_problems.hpp"
 #include "testing/matrix_of_rank.hpp"
+#include "testing/tool_events.hpp"
 
 namespace prekond::testing {
 namespace {
 
 using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class Space>
 class DistributedMatrixTest : public ::testing::Test {};
@@ -65,6 +68,36 @@ TYPED_TEST(DistributedMatrixTest, RanksInOneProcessKeepThePromises) {
         expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
         expect_transposed<TypeParam>(a, whole, parts[rank.rank], rank.rank);
       });
+    }
+  }
+}
+
+// Nor are their buffers copied. The others are waited for: the names of these fences are the right ones.
+TYPED_TEST(DistributedMatrixTest, MessagesInTheOrderOfAStreamAreNotWaitedFor) {
+  const auto is_copy =
+      AnyOf("prekond::import::host_sent", "prekond::import::host_received", "prekond::remote_rows::message");
+  for (const HostMatrix<double>& whole : {problem("poisson2d:5"), pairs(12)}) {
+    for (const Parts& parts : {equal_parts(whole.num_rows, 2), consecutive_parts({7, 0, whole.num_rows - 7}),
+                               cyclic_parts(whole.num_rows, 3)}) {
+      SCOPED_TRACE(std::to_string(parts.size()) + " ranks");
+      for (const bool in_stream_order : {false, true}) {
+        const ToolEvents events;
+        run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+          const MatrixOfRank<double, TypeParam> a(rank, whole, parts, in_stream_order);
+          expect_distributed<TypeParam>(a, a.rows(), whole, parts[rank.rank], rank.rank);
+          expect_transposed<TypeParam>(a, whole, parts[rank.rank], rank.rank);
+        });
+        for (const char* fence : {"prekond::import::packed", "prekond::remote_rows::ready"}) {
+          if (in_stream_order)
+            EXPECT_THAT(events.fences(), Not(Contains(fence)));
+          else
+            EXPECT_THAT(events.fences(), Contains(fence));
+        }
+        if (in_stream_order || is_host_space<TypeParam>)
+          EXPECT_THAT(events.allocations(), Not(Contains(is_copy)));
+        else
+          EXPECT_THAT(events.allocations(), Contains(is_copy));
+      }
     }
   }
 }

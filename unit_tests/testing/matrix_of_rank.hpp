@@ -4,6 +4,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/ranks_in_one_process.hpp"
+#include "testing/stream_messages.hpp"
 
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
@@ -139,21 +140,25 @@ inline RowPlan plan_of_rank(const Rank& rank, const Parts& parts, const std::vec
 }
 
 /// Collective.
-template <class Scalar>
-std::unique_ptr<Messages<Scalar>> messages_of_rank(const Rank& rank, const Neighbours& neighbours) {
+template <class Scalar, class Space>
+std::unique_ptr<Messages<Scalar>> messages_of_rank(const Rank& rank, const Neighbours& neighbours,
+                                                   bool in_stream_order) {
   std::vector<std::size_t> mine(rank.size(), 0);
   for (const Neighbour& other : neighbours.to) mine[other.rank] = static_cast<std::size_t>(other.slots);
-  return std::make_unique<MessagesOfRank<Scalar>>(rank, rank.all_gather("slots", mine));
+  auto messages = std::make_unique<MessagesOfRank<Scalar>>(rank, rank.all_gather("slots", mine));
+  if (!in_stream_order) return messages;
+  return std::make_unique<StreamMessages<Scalar, Space>>(std::move(messages), neighbours);
 }
 
 /// Collective.
 template <class Scalar, class Space>
 std::unique_ptr<BufferedImport<Scalar, Space>> import_of_rank(const Rank& rank, const Parts& parts,
-                                                              const std::vector<std::int64_t>& remote) {
+                                                              const std::vector<std::int64_t>& remote,
+                                                              bool in_stream_order) {
   const RowPlan plan = plan_of_rank(rank, parts, remote);
   return std::make_unique<BufferedImport<Scalar, Space>>(
       Space(), static_cast<std::int64_t>(parts[rank.rank].size()), plan.sent_rows, plan.received_places,
-      messages_of_rank<Scalar>(rank, plan.neighbours));
+      messages_of_rank<Scalar, Space>(rank, plan.neighbours, in_stream_order));
 }
 
 template <class Scalar, class Space>
@@ -204,13 +209,16 @@ class ReducerOfRank : public Reducer<Scalar, Space> {
 template <class Scalar, class Space>
 class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
  public:
-  MatrixOfRank(const Rank& rank, const HostMatrix<Scalar>& whole, const Parts& parts)
+  /// `in_stream_order`: the messages are so, see StreamMessages.
+  MatrixOfRank(const Rank& rank, const HostMatrix<Scalar>& whole, const Parts& parts,
+               bool in_stream_order = false)
       : m_rank(rank),
+        m_in_stream_order(in_stream_order),
         m_whole(whole),
         m_parts(parts),
         m_rows(local_rows()),
-        m_import(impl::import_of_rank<Scalar, Space>(rank, parts,
-                                                     {m_columns.begin() + num_rows(), m_columns.end()})),
+        m_import(impl::import_of_rank<Scalar, Space>(
+            rank, parts, {m_columns.begin() + num_rows(), m_columns.end()}, in_stream_order)),
         m_product(m_rows, *m_import, {whole.num_rows, 0, to_device<Space>(own())}),
         m_reducer(rank) {}
   MatrixOfRank(const MatrixOfRank&) = delete;
@@ -231,7 +239,7 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
 
   std::unique_ptr<const VectorImport<Scalar, Space>> make_import(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    return impl::import_of_rank<Scalar, Space>(m_rank, m_parts, checked(space, global));
+    return impl::import_of_rank<Scalar, Space>(m_rank, m_parts, checked(space, global), m_in_stream_order);
   }
 
   RemoteRows<Scalar, Space> remote_rows(const Space& space,
@@ -241,10 +249,11 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
 
   std::unique_ptr<const RowExchange<Scalar, Space>> make_row_exchange(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
-    return planned_row_exchange<Scalar, Space>(impl::plan_of_rank(m_rank, m_parts, checked(space, global)),
-                                               [rank = m_rank]<class T>(T, const Neighbours& neighbours) {
-                                                 return impl::messages_of_rank<T>(rank, neighbours);
-                                               });
+    return planned_row_exchange<Scalar, Space>(
+        impl::plan_of_rank(m_rank, m_parts, checked(space, global)),
+        [rank = m_rank, in_stream_order = m_in_stream_order]<class T>(T, const Neighbours& neighbours) {
+          return impl::messages_of_rank<T, Space>(rank, neighbours, in_stream_order);
+        });
   }
   void together(const std::function<void()>& work) const override {
     std::string error;
@@ -335,6 +344,7 @@ class MatrixOfRank : public DistributedMatrix<Scalar, Space> {
   }
 
   Rank m_rank;
+  bool m_in_stream_order;
   HostMatrix<Scalar> m_whole;
   Parts m_parts;
   std::vector<std::int64_t> m_columns;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Messages by MPI.
+#include <prekond/adapters/transport.hpp>
 #include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
@@ -18,12 +19,14 @@
 
 namespace prekond::mpi {
 
-/// A communicator and a tag that messages have for themselves, and the memory that these may lie in.
+/// A communicator and a tag that messages have for themselves, and the memory that these may lie in; or what
+/// sends them in MPI's place.
 struct MessageComm {
   std::shared_ptr<const void> owner;  ///< keeps `comm`
   MPI_Comm comm = MPI_COMM_NULL;
   int tag = 0;
-  bool takes_device_memory = false;  ///< does this MPI read and write device memory?
+  bool takes_device_memory = false;         ///< does this MPI read and write device memory?
+  std::shared_ptr<DeviceTransport> device;  ///< see device_transport; none where MPI sends
 };
 
 /// Messages between neighbours: MPI's own, none of which waits before `finish`. (In the reverse direction

@@ -24,12 +24,12 @@ class AijProduct : public Operator<PetscScalar, Space> {
  public:
   /// Collective.
   AijProduct(const Space& space, MPI_Comm comm, PetscLayout rows, const AijParts& parts,
-             const std::vector<PetscInt>& numbers)
+             const std::vector<PetscInt>& numbers, mpi::Transport transport)
       : m_num_rows(rows->n),
         m_num_global_rows(rows->N),
         m_first(rows->rstart),
         m_own(space, parts.own),
-        m_import(make_import<Space>(space, comm, rows, numbers)) {
+        m_import(make_import<Space>(space, comm, rows, numbers, transport)) {
     if (parts.others) m_others = AijRows<Space>(space, parts.others);
     MPI_Comm_size(comm, &m_size);
   }
@@ -90,16 +90,17 @@ class AijProduct : public Operator<PetscScalar, Space> {
 /// pattern needs a new object.
 ///
 /// A message goes to each neighbour that PetscSF finds, from the memory of `Space` where PETSc trusts MPI
-/// with that of a device (-use_gpu_aware_mpi), else through the host's.
+/// with that of a device (-use_gpu_aware_mpi), else by NCCL where it can be, else through the host's memory;
+/// or as `transport` says (mpi::Transport).
 template <class Space>
 class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
  public:
   using local_type = LocalMatrix<Space>;
 
   /// Collective. \throws InputError on all ranks for a matrix that is no AIJ, is not assembled, or whose rows
-  /// are not distributed as its columns are; see LocalMatrix
-  DistributedAijMatrix(const Space& space, Mat a)
-      : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_reducer(m_comm) {
+  /// are not distributed as its columns are, see LocalMatrix; as mpi::device_transport
+  DistributedAijMatrix(const Space& space, Mat a, mpi::Transport transport = mpi::transport())
+      : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_transport(transport), m_reducer(m_comm) {
     impl::AijParts parts;
     mpi::together(m_comm, [&] {
       check_distribution();
@@ -110,9 +111,14 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
     m_remote_numbers =
         prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
                                  "prekond::petsc::remote_numbers");
-    m_product.emplace(space, m_comm, m_layout, parts, m_numbers);
-    m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers);
+    const mpi::MessageComm messages = impl::message_comm<Space>(m_comm, transport);
+    m_device_transport = messages.device ? messages.device->name() : "";
+    m_product.emplace(space, m_comm, m_layout, parts, m_numbers, transport);
+    m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers, transport);
   }
+
+  /// What sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI sends them.
+  const std::string& device_transport() const { return m_device_transport; }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
@@ -139,7 +145,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::make_import");
     return impl::make_import<Space>(space, m_comm, m_layout,
-                                    impl::checked_numbers<Space>(m_comm, m_layout, global));
+                                    impl::checked_numbers<Space>(m_comm, m_layout, global), m_transport);
   }
 
   RemoteRows<PetscScalar, Space> remote_rows(const Space& space,
@@ -152,8 +158,8 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
       const Space& space, VectorView<const std::int64_t, Space> global) const override {
     space.fence("prekond::petsc::make_row_exchange");
-    return impl::make_row_exchange<Space>(m_comm, m_layout,
-                                          impl::checked_numbers<Space>(m_comm, m_layout, global));
+    return impl::make_row_exchange<Space>(
+        m_comm, m_layout, impl::checked_numbers<Space>(m_comm, m_layout, global), m_transport);
   }
 
   void together(const std::function<void()>& work) const override {
@@ -224,6 +230,8 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
 
   impl::OwnedMat m_a;
   MPI_Comm m_comm;
+  mpi::Transport m_transport;
+  std::string m_device_transport;
   PetscLayout m_layout = nullptr;  ///< the matrix's
   CommReducer<Space> m_reducer;
   std::optional<local_type> m_rows;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/native_stream.hpp>
 #include <prekond/distributed/message_memory.hpp>
 #include <prekond/distributed/vector_import.hpp>
 
@@ -24,6 +25,13 @@ class Messages {
 
   /// Are device buffers taken? Else they have to lie in host memory.
   virtual bool takes_device_memory() const { return false; }
+
+  /// Do the messages go in the order of a stream? Then nobody waits on the host: `start` sends what the
+  /// stream has written by then, and what follows `finish` in the stream finds what came. The buffers are
+  /// then in device memory always, and `takes_device_memory` holds.
+  virtual bool in_stream_order() const { return false; }
+  /// Said before each start and each finish: that stream (see native_stream).
+  virtual void use_stream(void* /*stream*/) {}
 
   /// Collective. The buffers are untouched from the start to the finish.
   virtual void start(const Scalar* sent, Scalar* received, int k) = 0;
@@ -80,7 +88,8 @@ struct AddSlots {
 
 /// A VectorImport by two buffers that are packed and unpacked here, where the vectors are, and sent by
 /// `Messages`. Messages that do not take device memory get copies of the buffers in pinned host memory: one
-/// copy of a buffer in each direction.
+/// copy of a buffer in each direction. For messages in the order of a stream nothing is copied, and no start
+/// fences.
 ///
 /// Memory: the lists of slots, and the buffers for as many vectors as were ever exchanged at once.
 template <class Scalar, class Space>
@@ -130,6 +139,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
 
   void finish(const Space& space, MultiVectorView<Scalar, Space> remote) const override {
     if (remote.extent(1) == 0) return;
+    m_messages->use_stream(native_stream(space));
     m_messages->finish();
     came(space, m_received, m_host_received, num_received() * std::int64_t(remote.extent(1)));
     Kokkos::parallel_for("prekond::import::unpack", policy(space, num_received()),
@@ -147,6 +157,7 @@ class BufferedImport : public VectorImport<Scalar, Space> {
 
   void finish_reverse(const Space& space, MultiVectorView<Scalar, Space> y) const override {
     if (y.extent(1) == 0) return;
+    m_messages->use_stream(native_stream(space));
     m_messages->finish_reverse();
     came(space, m_sent, m_host_sent, num_sent() * std::int64_t(y.extent(1)));
     Kokkos::parallel_for("prekond::import::add", policy(space, m_shared_rows.extent(0)),
@@ -187,11 +198,13 @@ class BufferedImport : public VectorImport<Scalar, Space> {
   static auto part(const auto& buffer, std::int64_t count) {
     return Kokkos::subview(buffer, std::make_pair(std::int64_t(0), count));
   }
-  /// Where the messages read the first numbers of `buffer`, once they are there.
+  /// Where the messages read the first numbers of `buffer`, once they are there, or the stream will have
+  /// written them.
   const Scalar* to_send(const Space& space, const Vector<Scalar, Space>& buffer, const Host& host,
                         std::int64_t count) const {
     if (is_staged()) Kokkos::deep_copy(space, part(host, count), part(buffer, count));
-    space.fence("prekond::import::packed");
+    m_messages->use_stream(native_stream(space));
+    if (!m_messages->in_stream_order()) space.fence("prekond::import::packed");
     return is_staged() ? host.data() : buffer.data();
   }
   Scalar* to_receive(const Vector<Scalar, Space>& buffer, const Host& host) const {

@@ -72,13 +72,66 @@ class MessageArray {
   MessageVector<T, Space> m_copy;
 };
 
+/// An exchange of one number a slot, where `space` computes.
+template <class T, class Space>
+void start(const Space& space, Messages<T>& messages, const T* sent, T* received) {
+  messages.use_stream(native_stream(space));
+  messages.start(sent, received, 1);
+}
+template <class T, class Space>
+void finish(const Space& space, Messages<T>& messages) {
+  messages.use_stream(native_stream(space));
+  messages.finish();
+}
+
+/// An exchange of one number a slot that the host has, and needs. Messages in the order of a stream, which
+/// take device memory alone, get copies there.
+template <class Space>
+class LengthExchange {
+ public:
+  using Lengths = std::vector<std::int64_t>;
+
+  /// `sent` and `messages` live until `finish` has returned.
+  LengthExchange(const Space& space, Messages<std::int64_t>& messages, const Lengths& sent,
+                 std::size_t num_received)
+      : m_space(space), m_messages(messages), m_received(num_received) {
+    if (messages.in_stream_order()) {
+      m_sent_copy = copied_to(space, sent, "prekond::remote_rows::sent_lengths");
+      m_received_copy = allocate<Vector<std::int64_t, Space>>(space, "prekond::remote_rows::received_lengths",
+                                                              num_received);
+    }
+    start<std::int64_t>(space, messages, messages.in_stream_order() ? m_sent_copy.data() : sent.data(),
+                        messages.in_stream_order() ? m_received_copy.data() : m_received.data());
+  }
+
+  const Lengths& finish() {
+    impl::finish(m_space, m_messages);
+    if (m_messages.in_stream_order()) {
+      Kokkos::deep_copy(
+          m_space,
+          Kokkos::View<std::int64_t*, Kokkos::LayoutLeft, Kokkos::HostSpace,
+                       Kokkos::MemoryTraits<Kokkos::Unmanaged>>(m_received.data(), m_received.size()),
+          m_received_copy);
+      m_space.fence("prekond::remote_rows::lengths_came");
+    }
+    return m_received;
+  }
+
+ private:
+  Space m_space;
+  Messages<std::int64_t>& m_messages;
+  Lengths m_received;
+  Vector<std::int64_t, Space> m_sent_copy, m_received_copy;
+};
+
 }  // namespace impl
 
 /// Row s of `sent` is that of slot s of what goes out by `slots`, and row s of the result that of slot s of
 /// what comes. `make_messages(T(), neighbours)` makes the Messages<T>, std::unique_ptr, of an exchange.
 ///
 /// Collective: three messages a neighbour, with the lengths, the columns and the values. The lengths pass
-/// through the host; columns and values do where the messages take no device memory. Fences.
+/// through the host; columns and values do where the messages take no device memory. Fences, but not between
+/// columns and values and their messages where these go in the order of the stream.
 template <class Scalar, class Space, class MakeMessages>
 RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& slots,
                                         const RemoteRows<Scalar, Space>& sent,
@@ -87,17 +140,18 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
   const auto sent_ptrs = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), sent.row_ptrs);
   RemoteRows<Scalar, Space> came;
   for (const Neighbour& other : slots.from) came.num_rows += other.slots;
-  std::vector<std::int64_t> sent_lengths(sent.num_rows), lengths(came.num_rows);
+  std::vector<std::int64_t> sent_lengths(sent.num_rows);
   for (std::size_t s = 0; s < sent_lengths.size(); ++s)
     sent_lengths[s] = static_cast<std::int64_t>(sent_ptrs(s + 1) - sent_ptrs(s));
   const auto of_lengths = make_messages(std::int64_t(), slots);
   const bool takes_device_memory = of_lengths->takes_device_memory();
-  of_lengths->start(sent_lengths.data(), lengths.data(), 1);
+  impl::LengthExchange<Space> exchange(space, *of_lengths, sent_lengths,
+                                       static_cast<std::size_t>(came.num_rows));
   const impl::MessageArray<std::int64_t, Space> sent_columns(sent.col_idxs, takes_device_memory);
   const impl::MessageArray<Scalar, Space> sent_values(sent.values, takes_device_memory);
   sent_columns.copy_from_device(space);
   sent_values.copy_from_device(space);
-  of_lengths->finish();
+  const std::vector<std::int64_t>& lengths = exchange.finish();
 
   const Neighbours entries{impl::with_entries(slots.to, sent_lengths),
                            impl::with_entries(slots.from, lengths)};
@@ -112,11 +166,11 @@ RemoteRows<Scalar, Space> exchange_rows(const Space& space, const Neighbours& sl
 
   const impl::MessageArray<std::int64_t, Space> columns(came.col_idxs, takes_device_memory);
   const impl::MessageArray<Scalar, Space> values(came.values, takes_device_memory);
-  space.fence("prekond::remote_rows::ready");
-  of_columns->start(sent_columns.data(), columns.data(), 1);
-  of_values->start(sent_values.data(), values.data(), 1);
-  of_columns->finish();
-  of_values->finish();
+  if (!of_columns->in_stream_order()) space.fence("prekond::remote_rows::ready");
+  impl::start<std::int64_t>(space, *of_columns, sent_columns.data(), columns.data());
+  impl::start<Scalar>(space, *of_values, sent_values.data(), values.data());
+  impl::finish(space, *of_columns);
+  impl::finish(space, *of_values);
   columns.copy_to_device(space);
   values.copy_to_device(space);
   space.fence("prekond::remote_rows::came");  // the messages' memory goes away

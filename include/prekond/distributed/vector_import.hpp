@@ -15,7 +15,8 @@ namespace prekond {
 ///
 /// All members but the sizes are collective, with the same k on all ranks: one message a neighbour, whatever
 /// k; none where k = 0. One exchange is under way at a time; between its start and its finish the rank may
-/// compute. What is given to a start may be changed when the call returns.
+/// compute. What is given to a start may be changed when the call returns, by kernels of the same instance;
+/// by anyone where the start fences.
 template <class Scalar, class Space>
 class VectorImport {
  public:
@@ -28,12 +29,13 @@ class VectorImport {
   /// Makes room for k vectors at once, so that later exchanges of as many allocate nothing. Not collective.
   virtual void reserve(const Space& /*space*/, int /*k*/) const {}
 
-  /// Sends the entries of x, num_rows() x k, that other ranks need. Fences.
+  /// Sends the entries of x, num_rows() x k, that other ranks need. Fences, unless messages go in the order
+  /// of the stream.
   virtual void start(const Space& space, MultiVectorView<const Scalar, Space> x) const = 0;
   /// `remote`, num_remote() x k: the chosen entries, in the order of the choice. k is that of the start.
   virtual void finish(const Space& space, MultiVectorView<Scalar, Space> remote) const = 0;
 
-  /// Sends `remote`, num_remote() x k, to the ranks that own these entries. Fences.
+  /// Sends `remote`, num_remote() x k, to the ranks that own these entries. Fences as `start`.
   virtual void start_reverse(const Space& space, MultiVectorView<const Scalar, Space> remote) const = 0;
   /// y = y + what the other ranks sent, num_rows() x k, summed in the order of the ranks: the same bits every
   /// time. k is that of the start.

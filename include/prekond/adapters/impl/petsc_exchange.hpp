@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
+#include <prekond/adapters/device_messages.hpp>
 #include <prekond/adapters/impl/petsc_objects.hpp>
 #include <prekond/adapters/mpi_agreement.hpp>
-#include <prekond/adapters/neighbour_messages.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
@@ -73,15 +73,16 @@ inline RowPlan plan_of(MPI_Comm comm, PetscLayout rows, const std::vector<PetscI
 
 /// PETSc's copy of the communicator, with a tag for these messages alone. MPI is trusted with device memory
 /// where PETSc trusts it (-use_gpu_aware_mpi) and has a device itself, because it has tried it then.
-/// Collective.
+/// Collective. \throws as mpi::device_transport
 template <class Space>
-mpi::MessageComm message_comm(MPI_Comm comm) {
+mpi::MessageComm message_comm(MPI_Comm comm, mpi::Transport transport) {
   mpi::MessageComm result;
   check(PetscCommDuplicate(comm, &result.comm, &result.tag));
   result.owner = std::shared_ptr<const void>(
       nullptr, [inner = result.comm](const void*) mutable { static_cast<void>(PetscCommDestroy(&inner)); });
   if constexpr (!is_host_space<Space>)
     result.takes_device_memory = use_gpu_aware_mpi == PETSC_TRUE && device_of_petsc().has_value();
+  result.device = mpi::device_transport<Space>(result.comm, transport, result.takes_device_memory);
   return result;
 }
 
@@ -89,22 +90,23 @@ mpi::MessageComm message_comm(MPI_Comm comm) {
 template <class Space>
 std::unique_ptr<BufferedImport<PetscScalar, Space>> make_import(const Space& space, MPI_Comm comm,
                                                                 PetscLayout rows,
-                                                                const std::vector<PetscInt>& numbers) {
+                                                                const std::vector<PetscInt>& numbers,
+                                                                mpi::Transport transport) {
   RowPlan plan = plan_of(comm, rows, numbers);
   return std::make_unique<BufferedImport<PetscScalar, Space>>(
       space, rows->n, plan.sent_rows, plan.received_places,
-      std::make_unique<mpi::NeighbourMessages<PetscScalar>>(message_comm<Space>(comm),
-                                                            std::move(plan.neighbours)));
+      mpi::make_messages<PetscScalar>(message_comm<Space>(comm, transport), std::move(plan.neighbours)));
 }
 
 /// Exchanges of the rows `numbers`, in that order. Collective. \pre checked_numbers
 template <class Space>
-std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(
-    MPI_Comm comm, PetscLayout rows, const std::vector<PetscInt>& numbers) {
+std::unique_ptr<const RowExchange<PetscScalar, Space>> make_row_exchange(MPI_Comm comm, PetscLayout rows,
+                                                                         const std::vector<PetscInt>& numbers,
+                                                                         mpi::Transport transport) {
   return planned_row_exchange<PetscScalar, Space>(
       plan_of(comm, rows, numbers),
-      [inner = message_comm<Space>(comm)]<class T>(T, const Neighbours& neighbours) {
-        return std::make_unique<mpi::NeighbourMessages<T>>(inner, neighbours);
+      [inner = message_comm<Space>(comm, transport)]<class T>(T, const Neighbours& neighbours) {
+        return mpi::make_messages<T>(inner, neighbours);
       });
 }
 

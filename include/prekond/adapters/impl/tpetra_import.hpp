@@ -11,7 +11,7 @@
 #include <Teuchos_Comm.hpp>
 #ifdef HAVE_TEUCHOS_MPI
 #include <Teuchos_DefaultMpiComm.hpp>
-#include <prekond/adapters/neighbour_messages.hpp>
+#include <prekond/adapters/device_messages.hpp>
 #endif
 #include <Tpetra_Details_Behavior.hpp>
 #include <Tpetra_Distributor.hpp>
@@ -92,34 +92,42 @@ RowPlan plan_of(const Import& import) {
 using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
 
 #ifdef HAVE_TEUCHOS_MPI
-template <class Scalar>
-using NeighbourMessages = mpi::NeighbourMessages<Scalar>;
+using mpi::make_messages;
 using MessageComm = mpi::MessageComm;
 
-/// A communicator for messages alone. Collective.
-inline MessageComm message_comm(const Teuchos::Comm<int>& comm) {
+/// A communicator for messages alone, and what mpi::transport() says. NCCL's is kept with the communicator
+/// that is given. Collective. \throws as mpi::device_transport
+template <class Space>
+MessageComm message_comm(const Teuchos::Comm<int>& comm) {
   const auto kept = std::make_shared<const Comm>(comm.duplicate());
   MessageComm result{kept};
   if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(kept->get()))
     result.comm = *mpi->getRawMpiComm();
   result.takes_device_memory = Tpetra::Details::Behavior::assumeMpiIsGPUAware();
+  if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(&comm))
+    result.device =
+        mpi::device_transport<Space>(*mpi->getRawMpiComm(), mpi::transport(), result.takes_device_memory);
   return result;
 }
 #else
 /// Without MPI there is one rank.
 struct MessageComm {};
-inline MessageComm message_comm(const Teuchos::Comm<int>&) {
+template <class Space>
+MessageComm message_comm(const Teuchos::Comm<int>&) {
   return {};
 }
 template <class Scalar>
-class NeighbourMessages : public Messages<Scalar> {
+class NoMessages : public Messages<Scalar> {
  public:
-  NeighbourMessages(const MessageComm&, const Neighbours&) {}
   void start(const Scalar*, Scalar*, int) override {}
   void finish() override {}
   void start_reverse(const Scalar*, Scalar*, int) override {}
   void finish_reverse() override {}
 };
+template <class Scalar>
+std::unique_ptr<Messages<Scalar>> make_messages(const MessageComm&, const Neighbours&) {
+  return std::make_unique<NoMessages<Scalar>>();
+}
 #endif
 
 /// Brings the entries of `remote`, in that order. Collective.
@@ -131,7 +139,7 @@ std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_impor
   const RowPlan plan = plan_of(Import(rows, remote));
   return std::make_unique<BufferedImport<Scalar, Space>>(
       Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), plan.sent_rows, plan.received_places,
-      std::make_unique<NeighbourMessages<Scalar>>(message_comm(*rows->getComm()), plan.neighbours));
+      make_messages<Scalar>(message_comm<Space>(*rows->getComm()), plan.neighbours));
 }
 
 }  // namespace prekond::tpetra::impl

@@ -17,10 +17,10 @@ std::unique_ptr<const RowExchange<Scalar, typename Node::execution_space>> make_
     const Teuchos::RCP<const Map>& rows, const std::vector<typename Map::global_ordinal_type>& numbers) {
   const Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node> import(
       rows, map_of(numbers, *rows));
-  return planned_row_exchange<Scalar, typename Node::execution_space>(
-      plan_of(import), [comm = message_comm(*rows->getComm())]<class T>(T, const Neighbours& neighbours) {
-        return std::make_unique<NeighbourMessages<T>>(comm, neighbours);
-      });
+  using Space = typename Node::execution_space;
+  return planned_row_exchange<Scalar, Space>(
+      plan_of(import), [comm = message_comm<Space>(*rows->getComm())]<class T>(
+                           T, const Neighbours& neighbours) { return make_messages<T>(comm, neighbours); });
 }
 
 }  // namespace prekond::tpetra::impl

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/adapters/transport.hpp>
+
+#include <memory>
+#include <string>
+
+namespace prekond::mpi {
+
+/// A transport, or why there is none.
+struct FoundTransport {
+  std::shared_ptr<DeviceTransport> transport;
+  std::string reason;
+};
+
+/// Was this library built with NCCL?
+extern const bool has_nccl;
+
+/// That over NCCL between the ranks of `comm`, from Kokkos's devices; none where ranks share a device.
+/// Collective. \pre has_nccl, several ranks. \throws std::runtime_error on all ranks
+FoundTransport nccl_transport(MPI_Comm comm);
+
+}  // namespace prekond::mpi
