@@ -178,7 +178,7 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
   if (is_kept) {
     Kokkos::parallel_for("prekond::spgemm::copy_rows",
                          RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                         CopyRows<Space>{products, row_ptrs, pattern.col_idxs, col_idxs, {n}});
+                         CopyRows<Space>{products, row_ptrs, kept, col_idxs, {n}});
   } else {
     pattern.row_ptrs = row_ptrs;
     pattern.col_idxs = col_idxs;
