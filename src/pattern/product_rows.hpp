@@ -164,7 +164,9 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
       space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
   ProductPattern<Space> pattern{a, b, length, products, {}};
   const bool is_kept = num_products <= static_cast<std::size_t>(slab_bytes) / sizeof(int);
-  if (is_kept) pattern.col_idxs = allocate<Vector<int, Space>>(space, "prekond::spgemm::found", num_products);
+  const auto kept =
+      allocate<Vector<int, Space>>(space, "prekond::spgemm::kept", is_kept ? num_products : 0);
+  pattern.col_idxs = kept;
   find_rows(space, pattern, bins);
   int outgrown = 0;
   if (!bins.bins.empty() && bins.bins.back().longest > ProductTuning::largest_capacity)
