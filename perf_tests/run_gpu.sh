@@ -11,7 +11,8 @@
 #   ksp. Each takes less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
 # ranks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed solve on 1, 2, 4, ...
-#   ranks with a GPU each (ranks); KSP CG with Prekond's PC and with PETSc's own, on the GPUs and on two cores (ksp).
+#   ranks with a GPU each (ranks), exchanges and products of the last matrix by NCCL and by MPI; KSP CG with Prekond's PC and with
+#   PETSc's own, on the GPUs and on two cores (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
 #   performance tests and tables have to match.
@@ -246,10 +247,11 @@ measure_ranks() {
   fi
 }
 
-# both_transports MATRIX RANKS: exchanges and products of the matrix by NCCL, and by MPI from host memory.
+# both_transports MATRIX RANKS: exchanges and products of the matrix by NCCL, where the build has it, and by MPI from host memory.
 both_transports() {
   local transport
   for transport in nccl mpi; do
+    [[ $transport == mpi ]] || grep -q '^NCCL_LIBRARY:.*=/' "$build/CMakeCache.txt" 2>/dev/null || continue
     measure_ranks "${1//[:,=]/_}_${transport}_np$2" "$2" "--matrix=$1" --scaling=strong --precond=fsai "--transport=$transport" \
       '--benchmark_filter=/(exchange|product)'
   done

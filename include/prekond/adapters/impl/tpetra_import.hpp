@@ -100,7 +100,8 @@ using MessageComm = mpi::MessageComm;
 template <class Space>
 MessageComm message_comm(const Teuchos::Comm<int>& comm) {
   const auto kept = std::make_shared<const Comm>(comm.duplicate());
-  MessageComm result{kept};
+  MessageComm result;
+  result.owner = kept;
   if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(kept->get()))
     result.comm = *mpi->getRawMpiComm();
   result.takes_device_memory = Tpetra::Details::Behavior::assumeMpiIsGPUAware();
