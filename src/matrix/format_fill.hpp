@@ -79,10 +79,10 @@ struct ScatterDia {
     });
   }
   /// The place of an offset that is there.
-  KOKKOS_FUNCTION std::int64_t diagonal(int offset) const {
-    std::int64_t first = 0, count = static_cast<std::int64_t>(offsets.extent(0));
+  KOKKOS_FUNCTION int diagonal(int offset) const {
+    int first = 0, count = static_cast<int>(offsets.extent(0));
     while (count > 1) {
-      const std::int64_t half = count / 2;
+      const int half = count / 2;
       if (offsets(first + half) <= offset) first += half;
       count -= half;
     }

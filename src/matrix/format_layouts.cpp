@@ -50,14 +50,23 @@ struct MarkDiagonals {
     }
   }
   KOKKOS_FUNCTION void search(const typename RowTeams<Space>::Member& team, std::int64_t i) const {
-    const std::size_t begin = pattern.row_ptrs(i), above = i > 0 ? pattern.row_ptrs(i - 1) : begin;
-    Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, pattern.row_ptrs(i + 1)), [&](std::size_t k) {
-      const int col = pattern.col_idxs(k);
-      std::size_t place = k - (begin - above) < begin ? k - (begin - above) : begin;
-      if (above < begin && (place == begin || pattern.col_idxs(place) != col - 1))
-        place = pattern.first_from(i - 1, col - 1);
-      if (above == begin || place == begin || pattern.col_idxs(place) != col - 1) mark(i, col);
-    });
+    Kokkos::parallel_for(
+        Kokkos::ThreadVectorRange(team, pattern.row_ptrs(i), pattern.row_ptrs(i + 1)), [&](std::size_t k) {
+          if (i == 0 ||
+              !is_there(i - 1, pattern.col_idxs(k) - 1, pattern.row_ptrs(i - 1) + k - pattern.row_ptrs(i)))
+            mark(i, pattern.col_idxs(k));
+        });
+  }
+  /// Has row i an entry in the column, at `guess` or elsewhere?
+  KOKKOS_FUNCTION bool is_there(std::int64_t i, int col, std::size_t guess) const {
+    const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
+    if (guess < end && pattern.col_idxs(guess) >= col) {
+      if (pattern.col_idxs(guess) == col) return true;
+      if (guess == begin || pattern.col_idxs(guess - 1) < col) return false;
+      if (pattern.col_idxs(guess - 1) == col) return true;
+    }
+    const std::size_t place = pattern.first_from(i, col);
+    return place < end && pattern.col_idxs(place) == col;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 
 #include "core/relaxed_words.hpp"
+#include "pattern/column_table.hpp"
 
 #include <cstdint>
 
@@ -62,7 +63,8 @@ class PatternRow {
  public:
   /// Scratch for rows of up to `capacity` columns.
   KOKKOS_FUNCTION static std::size_t bytes(int capacity) {
-    return (num_buckets(capacity) + static_cast<std::size_t>(capacity) + 1) * sizeof(int);
+    return (ColumnTable::num_buckets(capacity + slack) + static_cast<std::size_t>(capacity) + 1) *
+           sizeof(int);
   }
 
   KOKKOS_FUNCTION PatternRow(const CsrGraphView<Space>& a, const CsrGraphView<Space>& b, void* scratch,
@@ -71,15 +73,14 @@ class PatternRow {
         m_b(b),
         m_count(static_cast<int*>(scratch)),
         m_list(m_count + 1),
-        m_table(m_list + capacity),
-        m_capacity(capacity),
-        m_mask(static_cast<unsigned>(num_buckets(capacity)) - 1) {}
+        m_table(m_list + capacity, ColumnTable::num_buckets(capacity + slack)),
+        m_capacity(capacity) {}
 
   /// Finds the columns. \returns how many there are, or -1 for more than `capacity`
   template <class Level>
   KOKKOS_FUNCTION int search(const Level& level, int i) const {
     level.region([&](int lane) {
-      for (unsigned k = lane; k <= m_mask; k += Level::width) m_table[k] = empty;
+      for (int k = lane; k < m_table.size(); k += Level::width) m_table.clear(k);
       if (lane == 0) *m_count = 0;
     });
     const std::size_t begin = m_a.row_ptrs(i), end = m_a.row_ptrs(i + 1);
@@ -112,36 +113,21 @@ class PatternRow {
   }
 
  private:
-  static constexpr int empty = -1;
-
-  /// A power of two; with all lanes past the capacity at once, some are empty still.
-  KOKKOS_FUNCTION static std::size_t num_buckets(int capacity) {
-    std::size_t buckets = 64;
-    while (2 * buckets < 3 * (static_cast<std::size_t>(capacity) + 32)) buckets *= 2;
-    return buckets;
-  }
+  static constexpr int slack = 32;  ///< columns that the lanes may add at once past the capacity
 
   KOKKOS_FUNCTION bool is_full() const { return load_relaxed(*m_count) > m_capacity; }
 
   KOKKOS_FUNCTION void insert(int col) const {
-    // The high bits of a multiplicative hash, as many as the table has.
-    unsigned bucket = static_cast<unsigned>(col) * 0x9E3779B1u;
-    bucket = (bucket >> 16 ^ bucket) & m_mask;
-    while (true) {
-      int seen = load_relaxed(m_table[bucket]);  // what is not empty stays
-      if (seen == empty) seen = Kokkos::atomic_compare_exchange(m_table + bucket, empty, col);
-      if (seen == col) return;
-      if (seen == empty) break;
-      bucket = (bucket + 1) & m_mask;
-    }
+    unsigned bucket = 0;
+    if (!m_table.insert(col, bucket)) return;
     const int place = Kokkos::atomic_fetch_add(m_count, 1);
     if (place < m_capacity) m_list[place] = col;
   }
 
   CsrGraphView<Space> m_a, m_b;
-  int *m_count, *m_list, *m_table;
+  int *m_count, *m_list;
+  ColumnTable m_table;
   int m_capacity;
-  unsigned m_mask;
 };
 
 }  // namespace prekond::impl::spgemm

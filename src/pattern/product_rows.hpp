@@ -15,7 +15,7 @@ namespace prekond::impl::spgemm {
 
 struct ProductTuning {
   static constexpr int most_of_a_thread = 32;  ///< products of a row that one thread finds
-  static constexpr int usual_columns = 8;      ///< of such a row; those with more are searched once more
+  static constexpr int usual_columns = 12;     ///< of such a row; those with more are searched once more
   static constexpr int most_of_few_lanes = 256;
   static constexpr int few_lanes = 8;
   static constexpr int lanes = 32;
@@ -164,8 +164,7 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
       space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
   ProductPattern<Space> pattern{a, b, length, products, {}};
   const bool is_kept = num_products <= static_cast<std::size_t>(slab_bytes) / sizeof(int);
-  const auto kept =
-      allocate<Vector<int, Space>>(space, "prekond::spgemm::kept", is_kept ? num_products : 0);
+  const auto kept = allocate<Vector<int, Space>>(space, "prekond::spgemm::kept", is_kept ? num_products : 0);
   pattern.col_idxs = kept;
   find_rows(space, pattern, bins);
   int outgrown = 0;

@@ -4,8 +4,9 @@
 /// A row of a sparse product by a vector of lanes.
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
-#include <prekond/pattern/column_set.hpp>
 #include <prekond/pattern/spgemm.hpp>
+
+#include "pattern/column_table.hpp"
 
 #include <cstdint>
 
@@ -52,21 +53,20 @@ KOKKOS_FUNCTION void sum_short_row(const Product<Scalar, Space>& product, int i)
   const int length = static_cast<int>(product.c.row_ptrs(i + 1) - product.c.row_ptrs(i));
   if (length <= 4)
     sum_few<4>(product, i, length);
-  else if (length <= 8)
-    sum_few<8>(product, i, length);
+  else if (length <= 10)
+    sum_few<10>(product, i, length);
   else
     sum_few<16>(product, i, length);
 }
 
 /// A block row of C, all of whose operands have whole blocks: A of `rows` x `inner`, B of `inner` x `cols`.
 /// The rows of a block row have the same columns and lie one behind the other, so that a block of B is looked
-/// up and read once for all of them. `Inner`: `inner`, or 0 for any.
+/// up and read once for all of them. `Inner`, `Cols`: those of the blocks, or 0 for any.
 ///
 /// A few blocks of A's row at a time are brought to scratch, with where B's rows begin, and B's entries for
 /// several of them are under way at once: else each block would wait for three reads, one after the other.
-template <class Scalar, class Space, int Inner>
+template <class Scalar, class Space, int Inner, int Cols>
 class SumBlockRow {
-  using Set = HashedColumnSet<std::uint16_t>;
   static constexpr int batch = Inner == 1 ? 16 : 8;  ///< blocks of A in scratch
 
  public:
@@ -74,8 +74,7 @@ class SumBlockRow {
   KOKKOS_FUNCTION static std::size_t bytes(int capacity, const ProductBlocks& blocks) {
     const std::size_t all = (num_sums(capacity, blocks) + num_staged(blocks)) * sizeof(Scalar) +
                             batch * (sizeof(std::size_t) + sizeof(unsigned)) +
-                            (static_cast<std::size_t>(capacity) + 1) * sizeof(int) +
-                            Set::num_buckets(capacity) * sizeof(Set::bucket_type);
+                            ColumnTable::num_buckets(capacity) * (sizeof(int) + sizeof(std::uint16_t));
     return (all + 15) / 16 * 16;
   }
 
@@ -85,16 +84,14 @@ class SumBlockRow {
         m_sums(reinterpret_cast<Scalar*>(m_begins + batch)),
         m_staged(m_sums + num_sums(capacity, product.blocks)),
         m_lengths(reinterpret_cast<unsigned*>(m_staged + num_staged(product.blocks))),
-        m_set(list_of(capacity),
-              reinterpret_cast<std::uint16_t*>(reinterpret_cast<int*>(m_lengths + batch) + capacity + 1),
-              Set::num_buckets(capacity)),
-        m_reciprocal((std::uint64_t(1) << 32) / product.blocks.cols + 1) {}
+        m_table(reinterpret_cast<int*>(m_lengths + batch), ColumnTable::num_buckets(capacity)),
+        m_slots(reinterpret_cast<std::uint16_t*>(m_table.end())) {}
 
   template <class Level>
   KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t block_row) const {
     const auto& c = m_product.c;
-    const ProductBlocks& blocks = m_product.blocks;
-    const std::int64_t i = block_row * blocks.rows;
+    const int rows = m_product.blocks.rows;
+    const std::int64_t i = block_row * rows;
     const std::size_t begin = c.row_ptrs(i), of_a = m_product.a.row_ptrs(i);
     const int length = static_cast<int>(c.row_ptrs(i + 1) - begin);
     const int length_of_a = static_cast<int>(m_product.a.row_ptrs(i + 1) - of_a);
@@ -105,7 +102,7 @@ class SumBlockRow {
       add(level, count, length);
     }
     level.region([&](int lane) {
-      for (int p = lane; p < length * blocks.rows; p += Level::width) c.values(begin + p) = m_sums[p];
+      for (int p = lane; p < length * rows; p += Level::width) c.values(begin + p) = m_sums[p];
     });
   }
 
@@ -115,8 +112,7 @@ class SumBlockRow {
     int block = 0;  ///< of the batch
     int col = -1;   ///< of the block, -1: none
     int shift = 0;  ///< of the column from that
-    const Scalar* values = nullptr;
-    unsigned stride = 0;  ///< between B's rows
+    std::size_t place = 0;
     Scalar column[Inner > 0 ? Inner : 1];
   };
 
@@ -127,28 +123,20 @@ class SumBlockRow {
     return static_cast<std::size_t>(batch) * blocks.rows * blocks.inner;
   }
   KOKKOS_FORCEINLINE_FUNCTION int inner() const { return Inner > 0 ? Inner : m_product.blocks.inner; }
-  KOKKOS_FUNCTION impl::ColumnList list_of(int capacity) const {
-    int* cols = reinterpret_cast<int*>(m_lengths + batch);
-    return {cols, nullptr, cols + capacity, capacity};
-  }
+  KOKKOS_FORCEINLINE_FUNCTION int cols() const { return Cols > 0 ? Cols : m_product.blocks.cols; }
 
-  /// The blocks of C's row, each in the slot of its place in the row. All are in the list before one is
-  /// filed: a lane that looks for a free bucket compares with columns that are there.
+  /// The blocks of C's row, each with the number of its place in the row; and sums of zero.
   template <class Level>
   KOKKOS_FUNCTION void load(const Level& level, std::size_t begin, int length) const {
-    m_set.clear(level);
-    const int cols = m_product.blocks.cols, num_blocks = length / cols;
     level.region([&](int lane) {
-      for (int p = lane; p < num_blocks; p += Level::width)
-        m_set.cols[p] = m_product.c.col_idxs(begin + p * cols);
+      for (int b = lane; b < m_table.size(); b += Level::width) m_table.clear(b);
       for (int p = lane; p < length * m_product.blocks.rows; p += Level::width) m_sums[p] = Scalar(0);
     });
     level.region([&](int lane) {
-      for (int p = lane; p < num_blocks; p += Level::width) {
-        const int col = m_set.cols[p];
-        m_set.file(col, p, m_set.find(col), [](unsigned* word, unsigned expected, unsigned desired) {
-          return Kokkos::atomic_compare_exchange(word, expected, desired);
-        });
+      for (int p = lane; p * cols() < length; p += Level::width) {
+        unsigned bucket = 0;
+        m_table.insert(m_product.c.col_idxs(begin + p * cols()), bucket);
+        m_slots[bucket] = static_cast<std::uint16_t>(p);
       }
     });
   }
@@ -170,69 +158,60 @@ class SumBlockRow {
     });
   }
 
-  /// The staged blocks times B's block rows. The columns of a row are distinct, so that no two lanes add to
-  /// one sum; a barrier stands between rows.
+  /// The staged blocks times B's block rows, one after the other: several rows under way where each lane has
+  /// one column of them at most, else several parts of a row. The columns of a row are distinct, so that no
+  /// two lanes add to one sum; a barrier stands between rows.
   template <class Level>
   KOKKOS_FUNCTION void add(const Level& level, int count, int length) const {
     constexpr bool runs_on = Level::keeps_registers || Level::width == 1;
-    constexpr int ahead = !runs_on || Inner == 0 ? 1 : Inner > 3 ? 2 : 4;  ///< parts of rows under way
-    int t = 0;
-    unsigned from = 0;
-    while (t < count) {
-      const int t_begin = t;
-      const unsigned from_begin = from;
-      for (int u = 0; u < ahead && t < count; ++u) go_on<Level>(t, from);
-      level.region([&](int lane) {
-        Entry entries[ahead];
-        int at = t_begin;
-        unsigned part = from_begin;
-        for (int u = 0; u < ahead; ++u) {
-          if (at < count) {
-            read(entries[u], at, part + lane);
-            go_on<Level>(at, part);
+    constexpr int ahead = !runs_on || Inner == 0 ? 1 : Inner > 3 ? 2 : 4;
+    constexpr unsigned width = Level::width;
+    for (int t = 0; t < count;) {
+      bool are_short = true;
+      for (int u = t; u < t + ahead && u < count; ++u) are_short = are_short && m_lengths[u] <= width;
+      const unsigned end = are_short ? width : m_lengths[t], step = are_short ? 0 : width;
+      for (unsigned from = 0; from < end; from += ahead * width)
+        level.region([&](int lane) {
+          Entry entries[ahead];
+          for (int u = 0; u < ahead; ++u) {
+            const int block = are_short ? t + u : t;
+            if (block < count) read(entries[u], block, from + u * step + lane);
           }
-        }
-        for (int u = 0; u < ahead; ++u)
-          if (entries[u].col >= 0)
-            entries[u].shift += m_set.find(entries[u].col).slot * m_product.blocks.cols;
-        for (int u = 0; u < ahead; ++u) {
-          if constexpr (Level::keeps_registers)
-            if (u > 0) level.barrier();
-          if (entries[u].col >= 0) multiply(entries[u], m_sums + entries[u].shift, length);
-        }
-      });
+          for (int u = 0; u < ahead; ++u)
+            if (entries[u].col >= 0) entries[u].shift += m_slots[m_table.find(entries[u].col)] * cols();
+          for (int u = 0; u < ahead; ++u) {
+            if constexpr (Level::keeps_registers)
+              if (u > 0) level.barrier();
+            if (entries[u].col >= 0) multiply(entries[u], m_sums + entries[u].shift, length);
+          }
+        });
+      t += are_short ? ahead : 1;
     }
   }
 
-  /// To the next part of B's row, or of the next one.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void go_on(int& t, unsigned& from) const {
-    from += Level::width;
-    if (from < m_lengths[t]) return;
-    from = 0;
-    ++t;
-  }
-
   KOKKOS_FORCEINLINE_FUNCTION void read(Entry& entry, int t, unsigned q) const {
-    if (q >= m_lengths[t]) return;
-    const unsigned block = static_cast<unsigned>(q * m_reciprocal >> 32), cols = m_product.blocks.cols;
+    const unsigned stride = m_lengths[t];
+    if (q >= stride) return;
+    const unsigned first = q / static_cast<unsigned>(cols()) * static_cast<unsigned>(cols());
+    const std::size_t begin = m_begins[t];
     entry.block = t;
-    entry.col = m_product.b.col_idxs(m_begins[t] + block * cols);
-    entry.shift = static_cast<int>(q - block * cols);
-    entry.values = m_product.b.values.data() + m_begins[t] + q;
-    entry.stride = m_lengths[t];
+    entry.col = m_product.b.col_idxs(begin + first);
+    entry.shift = static_cast<int>(q - first);
+    entry.place = begin + q;
     if constexpr (Inner > 0)
-      for (int s = 0; s < Inner; ++s) entry.column[s] = entry.values[s * entry.stride];
+      for (int s = 0; s < Inner; ++s) entry.column[s] = m_product.b.values(entry.place + s * stride);
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void multiply(const Entry& entry, Scalar* sum, int length) const {
     const Scalar* a = m_staged + entry.block * inner();
     for (int r = 0; r < m_product.blocks.rows; ++r, sum += length, a += batch * inner()) {
       Scalar mine = *sum;
-      if constexpr (Inner > 0)
+      if constexpr (Inner > 0) {
         for (int s = 0; s < Inner; ++s) mine += a[s] * entry.column[s];
-      else
-        for (int s = 0; s < inner(); ++s) mine += a[s] * entry.values[s * entry.stride];
+      } else {
+        const Scalar* const column = m_product.b.values.data() + entry.place;
+        for (int s = 0; s < inner(); ++s) mine += a[s] * column[s * m_lengths[entry.block]];
+      }
       *sum = mine;
     }
   }
@@ -242,8 +221,8 @@ class SumBlockRow {
   Scalar* m_sums;
   Scalar* m_staged;  ///< A's blocks: rows of `batch` blocks
   unsigned* m_lengths;
-  Set m_set;
-  std::uint64_t m_reciprocal;
+  ColumnTable m_table;
+  std::uint16_t* m_slots;  ///< by bucket
 };
 
 }  // namespace prekond::impl::spgemm

@@ -196,7 +196,7 @@ struct SumRowsByTeam {
 };
 
 /// Block rows of C by vectors of lanes, one each.
-template <class Scalar, class Space, int Lanes, int Inner>
+template <class Scalar, class Space, int Lanes, int Inner, int Cols>
 struct SumBlockRowsByVector {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
@@ -209,23 +209,36 @@ struct SumBlockRowsByVector {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
     if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
-    using Row = SumBlockRow<Scalar, Space, Inner>;
+    using Row = SumBlockRow<Scalar, Space, Inner, Cols>;
     void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks), 16);
     Row(product, scratch, capacity)(Level(team), rows(r));
   }
 };
 
-template <int Lanes, int Inner, class Scalar, class Space>
-void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
-                   const VectorView<const int, Space>& rows, int capacity) {
-  using Kernel = SumBlockRowsByVector<Scalar, Space, Lanes, Inner>;
-  const std::size_t bytes = SumBlockRow<Scalar, Space, Inner>::bytes(capacity, product.blocks) + 16;
+template <int Lanes, int Inner, int Cols, class Scalar, class Space>
+void launch_block_bin(const Space& space, const Product<Scalar, Space>& product,
+                      const VectorView<const int, Space>& rows, int capacity) {
+  using Kernel = SumBlockRowsByVector<Scalar, Space, Lanes, Inner, Cols>;
+  const std::size_t bytes = SumBlockRow<Scalar, Space, Inner, Cols>::bytes(capacity, product.blocks) + 16;
   const int team =
       impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes, SpgemmTuning::team_lanes / Lanes);
   const auto count = static_cast<std::int64_t>(rows.extent(0));
   typename Kernel::Policy policy(space, static_cast<int>((count + team - 1) / team), team, Lanes);
   policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(bytes)));
   Kokkos::parallel_for("prekond::spgemm::sum_block_rows", policy, Kernel{product, rows, capacity});
+}
+
+template <int Lanes, class Scalar, class Space>
+void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
+                   const VectorView<const int, Space>& rows, int capacity) {
+  const auto are = [&](int inner, int cols) {
+    return product.blocks.inner == inner && product.blocks.cols == cols;
+  };
+  if (are(1, 1)) return launch_block_bin<Lanes, 1, 1>(space, product, rows, capacity);
+  if (are(3, 3)) return launch_block_bin<Lanes, 3, 3>(space, product, rows, capacity);
+  if (are(3, 6)) return launch_block_bin<Lanes, 3, 6>(space, product, rows, capacity);
+  if (are(6, 6)) return launch_block_bin<Lanes, 6, 6>(space, product, rows, capacity);
+  launch_block_bin<Lanes, 0, 0>(space, product, rows, capacity);
 }
 
 template <int Lanes, class Scalar, class Space>
@@ -245,7 +258,7 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
                          SumShortRows<Scalar, Space>{product, rows});
     return;
   }
-  sum_block_bin<Lanes, 1>(space, product, rows, std::max(bin.longest / product.blocks.cols, 1));
+  sum_block_bin<Lanes>(space, product, rows, std::max(bin.longest / product.blocks.cols, 1));
 }
 
 template <int Lanes, class Scalar, class Space>
@@ -277,7 +290,7 @@ int rows_of_vector(const Product<Scalar, Space>& product) {
   const int capacity = static_cast<int>(mean + mean / 2 + 1);
   while (blocks.rows > 1 &&
          (product.c.num_rows / blocks.rows < SpgemmTuning::enough_vectors ||
-          SumBlockRow<Scalar, Space, 0>::bytes(capacity, blocks) > SpgemmTuning::bytes_of_vector)) {
+          SumBlockRow<Scalar, Space, 0, 0>::bytes(capacity, blocks) > SpgemmTuning::bytes_of_vector)) {
     int parts = 2;
     while (blocks.rows % parts != 0) ++parts;
     blocks.rows /= parts;
@@ -300,16 +313,9 @@ bool sum_block_rows(const Space& space, Product<Scalar, Space> product) {
       space, row_ptrs, {4 * blocks.cols, 8 * blocks.cols, 16 * blocks.cols, 64 * blocks.cols});
   const auto capacity_of = [&](const auto& bin) { return std::max(bin.longest / blocks.cols, 1); };
   const int largest = bins.bins.empty() ? 1 : capacity_of(bins.bins.back());
-  if (SumBlockRow<Scalar, Space, 0>::bytes(largest, blocks) + 16 > SpgemmTuning::scratch_bytes) return false;
-  for (const auto& bin : bins.bins) {
-    const VectorView<const int, Space> rows = bins.rows_of(bin);
-    if (blocks.inner == 3)
-      sum_block_bin<Lanes, 3>(space, product, rows, capacity_of(bin));
-    else if (blocks.inner == 6)
-      sum_block_bin<Lanes, 6>(space, product, rows, capacity_of(bin));
-    else
-      sum_block_bin<Lanes, 0>(space, product, rows, capacity_of(bin));
-  }
+  if (SumBlockRow<Scalar, Space, 0, 0>::bytes(largest, blocks) + 16 > SpgemmTuning::scratch_bytes)
+    return false;
+  for (const auto& bin : bins.bins) sum_block_bin<Lanes>(space, product, bins.rows_of(bin), capacity_of(bin));
   space.fence("prekond::spgemm::sum_block_rows");  // the lists of rows go away
   return true;
 }

@@ -222,11 +222,11 @@ TYPED_TEST(SpgemmTest, AnotherLibrarysIsTheOneThatWasRegistered) {
 
 class SpgemmLanesTest : public LanesTest {};
 
-template <int Inner>
+template <int Inner, int Cols>
 void expect_block_rows(const HostMatrix<double>& a, const HostMatrix<double>& b,
                        const ProductBlocks& blocks) {
   using Space = Kokkos::DefaultHostExecutionSpace;
-  using Row = impl::spgemm::SumBlockRow<double, Space, Inner>;
+  using Row = impl::spgemm::SumBlockRow<double, Space, Inner, Cols>;
   const HostMatrix<double> wide = in_whole_blocks(a, blocks.rows, blocks.inner),
                            deep = in_whole_blocks(b, blocks.inner, blocks.cols),
                            expected = reference_spgemm(wide, deep);
@@ -252,14 +252,15 @@ TEST_F(SpgemmLanesTest, ABlockRowInScratchIsTheTextbooks) {
   for (const auto& [name, a, b] : awkward_factors<double>()) {
     if (a.num_rows > 100) continue;
     SCOPED_TRACE(name);
-    expect_block_rows<1>(a, b, {1, 1, 1});
+    expect_block_rows<1, 1>(a, b, {1, 1, 1});
     if (b.num_cols > 100) continue;
-    expect_block_rows<1>(a, b, {1, 1, 2});
-    expect_block_rows<1>(a, b, {1, 1, 6});
-    expect_block_rows<0>(a, b, {2, 2, 3});
-    expect_block_rows<0>(a, b, {5, 1, 2});
-    expect_block_rows<3>(a, b, {6, 3, 6});
-    expect_block_rows<6>(a, b, {6, 6, 6});
+    expect_block_rows<0, 0>(a, b, {1, 1, 2});
+    expect_block_rows<0, 0>(a, b, {2, 2, 3});
+    expect_block_rows<0, 0>(a, b, {5, 1, 2});
+    expect_block_rows<3, 3>(a, b, {3, 3, 3});
+    expect_block_rows<3, 6>(a, b, {6, 3, 6});
+    expect_block_rows<3, 6>(a, b, {1, 3, 6});
+    expect_block_rows<6, 6>(a, b, {6, 6, 6});
   }
 }
 

@@ -71,6 +71,18 @@ struct FilterValues {
       look_up_row(level, i);
   }
 
+  /// That of A's k-th entry in row i of F, or the row's end: it has its place from the beginning where
+  /// nothing is dropped before it, and from the end where nothing is behind it.
+  KOKKOS_FUNCTION std::size_t place_in_f(std::int64_t i, std::size_t k) const {
+    const std::size_t begin = f.row_ptrs(i), end = f.row_ptrs(i + 1);
+    const int col = a.col_idxs(k);
+    const std::size_t from_begin = begin + (k - a.row_ptrs(i)), to_end = a.row_ptrs(i + 1) - k;
+    if (from_begin < end && f.col_idxs(from_begin) == col) return from_begin;
+    if (to_end <= end - begin && f.col_idxs(end - to_end) == col) return end - to_end;
+    const std::size_t place = of_f.first_from(i, col);
+    return place < end && f.col_idxs(place) == col ? place : end;
+  }
+
   template <class Level>
   KOKKOS_FUNCTION void look_up_row(const Level& level, std::int64_t i) const {
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
@@ -81,8 +93,8 @@ struct FilterValues {
       Scalar mine = 0;
       for (std::size_t k = a.row_ptrs(i) + lane; k < end; k += Level::width) {
         if (a.col_idxs(k) >= a.num_rows) continue;
-        const std::size_t place = of_f.first_from(i, a.col_idxs(k));
-        if (place < end_f && f.col_idxs(place) == a.col_idxs(k))
+        const std::size_t place = place_in_f(i, k);
+        if (place < end_f)
           f.values(place) = a.values(k);
         else
           mine += a.values(k);
