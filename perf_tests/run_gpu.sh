@@ -14,17 +14,17 @@
 #   ranks with a GPU each (ranks), exchanges and products of the last matrix by NCCL and by MPI; KSP CG with Prekond's PC and with
 #   PETSc's own, on the GPUs and on two cores (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
-# SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones. ONLY: a pattern (of bash's =~) that the names of
-#   performance tests and tables have to match.
+# PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
+#   ONLY: a pattern (of bash's =~) that the names of performance tests and tables have to match.
 # LD_LIBRARY_PATH is the caller's: it must lead to CUDA's libraries, and to Kokkos's where those are shared.
 
 set -eu
 
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
-part_seconds=530
+part_seconds=${PART_SECONDS:-530}
 failures=0
 
-usage() { sed -n '5,18s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
+usage() { sed -n '5,19s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2 && exit 2; }
 say() { printf '== %s\n' "$*"; }
 failed() {
   printf 'FAILED: %s\n' "$*" >&2
