@@ -4,6 +4,8 @@
 // Messages by NCCL. This file is compiled where it was found, and Kokkos has CUDA.
 #include "adapters/nccl_transport.hpp"
 
+#include "adapters/kept_transports.hpp"
+
 #include <prekond/adapters/mpi_agreement.hpp>
 
 #include <cuda_runtime.h>
@@ -228,34 +230,12 @@ FoundTransport find_transport(MPI_Comm comm) {
   return {connected(comm, size, device), ""};
 }
 
-/// MPI calls it where a communicator is freed.
-int forget(MPI_Comm, int, void* found, void*) {
-  delete static_cast<FoundTransport*>(found);
-  return MPI_SUCCESS;
-}
-
-int key_of_transports() {
-  static const int key = [] {
-    int made = MPI_KEYVAL_INVALID;
-    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr);
-    return made;
-  }();
-  return key;
-}
-
 }  // namespace
 
 const bool has_nccl = true;
 
 FoundTransport nccl_transport(MPI_Comm comm) {
-  void* kept = nullptr;
-  int is_kept = 0;
-  MPI_Comm_get_attr(comm, key_of_transports(), &kept, &is_kept);
-  if (is_kept) return *static_cast<FoundTransport*>(kept);
-  auto found = std::make_unique<FoundTransport>(find_transport(comm));
-  const FoundTransport result = *found;
-  MPI_Comm_set_attr(comm, key_of_transports(), found.release());
-  return result;
+  return kept_transport(comm, find_transport);
 }
 
 }  // namespace prekond::mpi

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What sends messages: MPI, or NCCL from device to device.
+#include "adapters/kept_transports.hpp"
 #include "testing/distributed_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/petsc_matrices.hpp"
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -161,6 +163,37 @@ TEST(PetscTransport, DeviceMessagesAreThePartsOfTheBuffers) {
     of_device->finish_reverse();
     EXPECT_EQ(back, sent);
   }
+}
+
+TEST(PetscTransport, RanksAreConnectedOnce) {
+  static int connected = 0;
+  const auto find = +[](MPI_Comm) {
+    ++connected;
+    return mpi::FoundTransport{std::make_shared<HostTransport>(), ""};
+  };
+  const auto of = [&](MPI_Comm comm) { return mpi::kept_transport(comm, find).transport; };
+  const auto of_world = of(PETSC_COMM_WORLD);
+  MPI_Comm same = MPI_COMM_NULL, reversed = MPI_COMM_NULL;
+  MPI_Comm_dup(PETSC_COMM_WORLD, &same);
+  EXPECT_EQ(of(same), of_world);
+  MPI_Comm_free(&same);
+  EXPECT_EQ(of(PETSC_COMM_WORLD), of_world);
+  EXPECT_EQ(connected, 1);
+  MPI_Comm_split(PETSC_COMM_WORLD, 0, -my_rank(), &reversed);
+  EXPECT_EQ(of(reversed) == of_world, num_ranks() == 1);
+  MPI_Comm_free(&reversed);
+  EXPECT_EQ(of(MPI_COMM_SELF) == of_world, num_ranks() == 1);
+  EXPECT_EQ(connected, num_ranks() == 1 ? 1 : 3);
+  // Another kind of transport, which cannot be at first.
+  static bool fails = true;
+  const auto other = +[](MPI_Comm) {
+    if (fails) throw std::runtime_error("no connection");
+    return mpi::FoundTransport{nullptr, "none of that kind"};
+  };
+  EXPECT_THROW(mpi::kept_transport(PETSC_COMM_WORLD, other), std::runtime_error);
+  fails = false;
+  EXPECT_EQ(mpi::kept_transport(PETSC_COMM_WORLD, other).reason, "none of that kind");
+  EXPECT_EQ(of(PETSC_COMM_WORLD), of_world);
 }
 
 TEST(PetscTransport, NcclSendsTheSameBitsAsMpi) {

@@ -69,7 +69,7 @@ std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wante
 }  // namespace impl
 
 /// That of the ranks of `comm`, from `Space`'s default device; none where MPI sends the messages, as on one
-/// rank. Connected at the first call, which takes some time, and kept with `comm` until that is freed.
+/// rank. Connected at the first call for these ranks, which takes some time, and kept until MPI ends.
 ///
 /// Collective, with the same `wanted` on all ranks. \throws on all ranks: OptionError where `nccl` is wanted
 /// and cannot be, with the reason; std::runtime_error with the text of NCCL or CUDA where one of them fails

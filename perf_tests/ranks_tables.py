@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: Prekond contributors
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tables and a picture of what perf_distributed measured on several GPUs.
+
+    ranks_tables.py [--results FOLDER] [--plot FILE.svg]
+
+FOLDER (default: results/h200/ranks beside this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
+MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json and MATRIX_weak_npN.json, as run_gpu.sh names them.
+"""
+
+import argparse
+import re
+from pathlib import Path
+
+from results_file import lines, load
+
+STEPS = ["exchange", "own_part", "remote_part", "product", "all_reduce", "apply", "setup", "cg", "transpose"]
+
+
+def step_of(name):
+    """The step that a benchmark's name says: elasticity3d:100/cg_fsai/iterations:1/... is cg."""
+    step = name.split("/")[1]
+    return next((known for known in ("apply", "setup", "cg") if step.startswith(known + "_")), step)
+
+
+def measured(folder):
+    """By (matrix, kind) and number of GPUs the steps' milliseconds, and the iterations of CG."""
+    found = {}
+    for file in sorted(folder.glob("*_np*.json")):
+        name = re.fullmatch(r"(.+)_(strong|weak|mpi|adaptive_fsai)_np(\d+)", file.stem)
+        if not name:
+            continue
+        steps = {}
+        for line in load(file)["benchmarks"]:
+            steps[step_of(line["name"])] = line["real_time"]
+            steps["in_turn"] = line.get("over_overlapped", steps.get("in_turn"))
+            if "ms_an_iteration" in line:
+                steps["iterations"] = round(line["iterations"])
+        found.setdefault((name[1], name[2]), {})[int(name[3])] = steps
+    return found
+
+
+def cell(value):
+    return "" if value is None else f"{value:.3f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:.0f}"
+
+
+def print_steps(found, kind, title):
+    print(f"## {title}\n")
+    rows = []
+    for (matrix, of), counts in found.items():
+        for gpus, steps in sorted(counts.items()):
+            if of == kind:
+                rows.append([matrix, gpus] + [cell(steps.get(step)) for step in STEPS] + [cell(steps.get("in_turn")), steps.get("iterations", "")])
+    print("\n".join(lines(["matrix", "GPUs"] + STEPS + ["in turn / overlapped", "iterations"], rows)))
+
+
+def print_transports(found):
+    """NCCL beside MPI, whose messages pass through pinned host memory."""
+    print("## Transports, ms: NCCL / MPI\n")
+    shown = ["exchange", "product", "apply", "setup", "cg", "transpose"]
+    rows = []
+    for (matrix, kind), counts in found.items():
+        for gpus, by_mpi in sorted(counts.items()) if kind == "mpi" else []:
+            by_nccl = found[matrix, "strong"][gpus]
+            rows.append([matrix, gpus] + [f"{cell(by_nccl[step])} / {cell(by_mpi[step])}" for step in shown])
+    print("\n".join(lines(["matrix", "GPUs"] + shown, rows)))
+
+
+def print_speedups(found):
+    print("## Times as fast as on one GPU\n")
+    shown = ["product", "apply", "setup", "cg"]
+    rows = []
+    for (matrix, kind), counts in found.items():
+        if kind in ("weak", "mpi") or 1 not in counts:
+            continue
+        for gpus, steps in sorted(counts.items()):
+            if gpus > 1:
+                rows.append([f"{matrix}, {'fsai' if kind == 'strong' else kind}", gpus] +
+                            [f"{counts[1][step] / steps[step]:.2f}" if step in steps else "" for step in shown])
+    print("\n".join(lines(["matrix, method", "GPUs"] + shown, rows)))
+
+
+def plot(found, file):
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "prekond"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 4))
+    for (matrix, kind), counts in found.items():
+        gpus = sorted(counts)
+        if kind == "strong":
+            axes[0].plot(gpus, [counts[1]["cg"] / counts[n]["cg"] for n in gpus], marker="o", label=matrix)
+        if kind in ("strong", "mpi"):
+            several = [n for n in gpus if n > 1]
+            axes[1].plot(several, [1e3 * counts[n]["exchange"] for n in several], marker="o" if kind == "strong" else "s",
+                         label=f"{matrix}, {'NCCL' if kind == 'strong' else 'MPI'}")
+    axes[0].plot([1, 4], [1, 4], linestyle="--", color="gray", label="ideal")
+    axes[0].set_ylabel("CG with FSAI, times as fast as on one GPU")
+    axes[1].set_ylabel("an exchange, microseconds"), axes[1].set_ylim(bottom=0)
+    for axis in axes:
+        axis.set_xlabel("GPUs"), axis.set_xticks([1, 2, 4]), axis.legend(), axis.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(file, metadata={"Date": None})
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=Path, default=Path(__file__).resolve().parent / "results" / "h200" / "ranks")
+    parser.add_argument("--plot", type=Path)
+    options = parser.parse_args()
+    found = measured(options.results)
+    print_steps(found, "strong", "Steps with FSAI by NCCL (on one GPU there are no messages), ms")
+    print_steps(found, "weak", "A matrix that grows with the GPUs")
+    print_transports(found)
+    print_speedups(found)
+    if options.plot:
+        plot(found, options.plot)
+
+
+if __name__ == "__main__":
+    main()
