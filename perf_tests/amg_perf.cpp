@@ -15,7 +15,8 @@
 #include <string>
 
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
-/// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai]
+/// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai: also with options,
+/// adaptive_fsai:max_steps=3:step_size=4]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
 /// [--storages=full,single,half,bfloat16] [--rtol=1e-6] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
@@ -46,7 +47,15 @@ struct Case {
   OptionMap options;
 };
 
+/// Of a name, and options with whole numbers behind it: adaptive_fsai:max_steps=3:step_size=4.
 OptionMap smoother_options(const std::string& smoother) {
+  if (const auto colon = smoother.rfind(':'); colon != std::string::npos) {
+    OptionMap options = smoother_options(smoother.substr(0, colon));
+    const std::string option = smoother.substr(colon + 1);
+    const auto equals = option.find('=');
+    options["smoother." + option.substr(0, equals)] = std::int64_t(std::stoll(option.substr(equals + 1)));
+    return options;
+  }
   if (smoother == "l1_jacobi")
     return {{"smoother", std::string("jacobi")}, {"smoother.type", std::string("l1")}};
   if (smoother == "chebyshev") return {};

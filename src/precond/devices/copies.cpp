@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "core/row_teams.hpp"
 #include "instantiate.hpp"
 
 namespace prekond::impl::devices {
@@ -39,18 +40,23 @@ struct Slice {
   }
 };
 
+/// A row by a vector of lanes.
 template <class Scalar, class Space>
 struct CopySlice {
   Slice<Scalar, Space> slice;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
   VectorView<Scalar, Space> values;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::size_t from = slice.begin(i);
-    for (std::size_t to = row_ptrs(i); to < row_ptrs(i + 1); ++to, ++from) {
-      col_idxs(to) = static_cast<int>(slice.col_idxs(from) - slice.columns.begin);
-      values(to) = slice.values(from);
-    }
+  RowTeams<Space> rows;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t from = slice.begin(i), begin = row_ptrs(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t to) {
+        const std::size_t place = from + (to - begin);
+        col_idxs(to) = static_cast<int>(slice.col_idxs(place) - slice.columns.begin);
+        values(to) = slice.values(place);
+      });
+    });
   }
 };
 
@@ -133,9 +139,10 @@ RowsOnDevice<Scalar, Space> rows_on_device(const Space& space, const CsrView<Sca
     const auto [ptrs, nnz] = scan_row_lengths(space, "prekond::devices::own_columns", n, slice);
     result.owned = {n, n, ptrs, allocate<Vector<int, Space>>(space, "prekond::devices::own_col_idxs", nnz),
                     allocate<Vector<Scalar, Space>>(space, "prekond::devices::own_values", nnz)};
-    Kokkos::parallel_for(
-        "prekond::devices::copy_own_columns", Places<Space>(space, 0, n),
-        CopySlice<Scalar, Space>{slice, result.owned.row_ptrs, result.owned.col_idxs, result.owned.values});
+    Kokkos::parallel_for("prekond::devices::copy_own_columns",
+                         RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
+                         CopySlice<Scalar, Space>{
+                             slice, result.owned.row_ptrs, result.owned.col_idxs, result.owned.values, {n}});
   }
   space.fence("prekond::devices::rows");
   result.view = result.owned;
