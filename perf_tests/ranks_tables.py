@@ -63,7 +63,7 @@ def print_transports(found):
     for (matrix, kind), counts in found.items():
         for gpus, by_mpi in sorted(counts.items()) if kind == "mpi" else []:
             by_nccl = found[matrix, "strong"][gpus]
-            rows.append([matrix, gpus] + [f"{cell(by_nccl[step])} / {cell(by_mpi[step])}" for step in shown])
+            rows.append([matrix, gpus] + [f"{cell(by_nccl.get(step))} / {cell(by_mpi.get(step))}" for step in shown])
     print("\n".join(lines(["matrix", "GPUs"] + shown, rows)))
 
 

@@ -11,7 +11,7 @@
 #   ksp. Each takes less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
 # ranks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed solve on 1, 2, 4, ...
-#   ranks with a GPU each (ranks), exchanges and products of the last matrix by NCCL and by MPI; KSP CG with Prekond's PC and with
+#   ranks with a GPU each (ranks), by NCCL where the build has it, and by MPI; KSP CG with Prekond's PC and with
 #   PETSc's own, on the GPUs and on two cores (ksp).
 # tables: the paper's tables and a sweep over settings, with the real matrices of MATRICES (default ../shared/matrices/spd).
 # PART_SECONDS: how long a part may take, default 530. SETUP_MATRICES, SOLVE_MATRICES: other matrices than the default ones.
@@ -236,7 +236,7 @@ measure_ranks() {
   wanted "$name" || return 0
   shift 2
   say "$name"
-  if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=5 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
+  if on_ranks "$count" "$(program perf_distributed)" "$@" --repetitions=3 "--benchmark_out=$out/$name.json" --benchmark_out_format=json \
     >"$out/$name.log" 2>&1; then
     rm -f "$out/$name.log"
     tables+=("$out/$name.json")
@@ -248,15 +248,6 @@ measure_ranks() {
 }
 
 # both_transports MATRIX RANKS: exchanges and products of the matrix by NCCL, where the build has it, and by MPI from host memory.
-both_transports() {
-  local transport
-  for transport in nccl mpi; do
-    [[ $transport == mpi ]] || grep -q '^NCCL_LIBRARY:.*=/' "$build/CMakeCache.txt" 2>/dev/null || continue
-    measure_ranks "${1//[:,=]/_}_${transport}_np$2" "$2" "--matrix=$1" --scaling=strong --precond=fsai "--transport=$transport" \
-      '--benchmark_filter=/(exchange|product)'
-  done
-}
-
 part_ranks() {
   local matrix count name test
   test=$(program test_petsc)
@@ -276,10 +267,8 @@ part_ranks() {
     done
     for count in $(rank_counts); do # on one rank it is the same
       [[ $count == 1 ]] || measure_ranks "${name}_weak_np$count" "$count" "--matrix=$matrix" --scaling=weak --precond=fsai
+      [[ $count == 1 ]] || measure_ranks "${name}_mpi_np$count" "$count" "--matrix=$matrix" --scaling=strong --precond=fsai --transport=mpi
     done
-  done
-  for count in $(rank_counts); do # of the last matrix, the largest
-    [[ $count == 1 ]] || both_transports "$matrix" "$count"
   done
 }
 

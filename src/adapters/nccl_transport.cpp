@@ -67,24 +67,52 @@ class Event {
   cudaEvent_t m_event = nullptr;
 };
 
-/// A communicator of NCCL's, and a stream in which its messages go: the kernels of the rank's own work run
+/// Messages of all communicators go in one stream: kernels of two that wait for other ranks side by side
+/// could keep each other from the device. A block of NCCL's runs as soon as one of the rank's own work ends.
+class MessageStream {
+ public:
+  explicit MessageStream(int device) : m_device(device) {
+    const OnDevice on(device);
+    int least = 0, greatest = 0;
+    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "CUDA does not tell streams' priorities");
+    check(cudaStreamCreateWithPriority(&m_stream, cudaStreamNonBlocking, greatest), "CUDA has no stream");
+  }
+  ~MessageStream() {
+    int before = 0;
+    cudaGetDevice(&before);
+    cudaSetDevice(m_device);
+    cudaStreamDestroy(m_stream);
+    cudaSetDevice(before);
+  }
+  MessageStream(const MessageStream&) = delete;
+  MessageStream& operator=(const MessageStream&) = delete;
+
+  cudaStream_t get() const { return m_stream; }
+
+  /// That of the process, whose device does not change.
+  static std::shared_ptr<const MessageStream> of_process(int device) {
+    static std::weak_ptr<const MessageStream> kept;
+    auto stream = kept.lock();
+    if (!stream) kept = stream = std::make_shared<const MessageStream>(device);
+    return stream;
+  }
+
+ private:
+  int m_device;
+  cudaStream_t m_stream = nullptr;
+};
+
+/// A communicator of NCCL's, whose messages go in a stream of their own: the kernels of the rank's work run
 /// beside them. Between the first of the two events and the second the buffers belong to NCCL; Kokkos frees
 /// device memory only when it has waited for the whole device.
 class NcclTransport : public DeviceTransport {
  public:
-  explicit NcclTransport(int device) : m_device(device) {
-    const OnDevice on(device);
-    int least = 0, greatest = 0;
-    check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "CUDA does not tell streams' priorities");
-    // A block of NCCL's runs as soon as one of the rank's own work ends.
-    check(cudaStreamCreateWithPriority(&m_stream, cudaStreamNonBlocking, greatest), "CUDA has no stream");
-  }
+  explicit NcclTransport(int device) : m_device(device), m_stream(MessageStream::of_process(device)) {}
   ~NcclTransport() override {
     int before = 0;
     cudaGetDevice(&before);
     cudaSetDevice(m_device);
     if (m_comm) m_is_agreed ? ncclCommDestroy(m_comm) : ncclCommAbort(m_comm);
-    cudaStreamDestroy(m_stream);
     cudaSetDevice(before);
   }
   NcclTransport(const NcclTransport&) = delete;
@@ -109,7 +137,7 @@ class NcclTransport : public DeviceTransport {
   std::unique_ptr<DeviceExchange> make_exchange() override;
 
   int device() const { return m_device; }
-  cudaStream_t stream() const { return m_stream; }
+  cudaStream_t stream() const { return m_stream->get(); }
 
   /// In the stream.
   void send_and_receive(const std::vector<DeviceMessage<const void>>& out,
@@ -120,10 +148,10 @@ class NcclTransport : public DeviceTransport {
     check(ncclGroupStart(), m_comm, "begin an exchange");
     for (const auto& message : out)
       if (failed == ncclSuccess && message.bytes > 0)
-        failed = ncclSend(message.data, message.bytes, ncclInt8, message.rank, m_comm, m_stream);
+        failed = ncclSend(message.data, message.bytes, ncclInt8, message.rank, m_comm, stream());
     for (const auto& message : in)
       if (failed == ncclSuccess && message.bytes > 0)
-        failed = ncclRecv(message.data, message.bytes, ncclInt8, message.rank, m_comm, m_stream);
+        failed = ncclRecv(message.data, message.bytes, ncclInt8, message.rank, m_comm, stream());
     const ncclResult_t ended = ncclGroupEnd();  // whatever has failed: the next group is another one
     check(failed, m_comm, "exchange entries");
     check(ended, m_comm, "exchange entries");
@@ -131,7 +159,7 @@ class NcclTransport : public DeviceTransport {
 
  private:
   int m_device;
-  cudaStream_t m_stream = nullptr;
+  std::shared_ptr<const MessageStream> m_stream;
   ncclComm_t m_comm = nullptr;
   bool m_is_agreed = false;
 };
@@ -175,31 +203,34 @@ std::unique_ptr<DeviceExchange> NcclTransport::make_exchange() {
 
 // ------------------------------------------------------------------------------------------ between ranks
 
-/// Where a device is, in words that no other device has.
-std::string place_of(int device) {
-  std::array<char, 64> bus{};
-  check(cudaDeviceGetPCIBusId(bus.data(), static_cast<int>(bus.size()), device),
-        "device " + std::to_string(device) + " does not say where it is");
-  std::array<char, MPI_MAX_PROCESSOR_NAME + 1> host{};
-  int length = 0;
-  MPI_Get_processor_name(host.data(), &length);
-  return std::string(bus.data()) + " of " + host.data();
+/// A device's own number, which no other one has, wherever it is.
+std::string number_of(int device) {
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device),
+        "device " + std::to_string(device) + " does not say which it is");
+  std::string text;
+  for (const char byte : properties.uuid.bytes) {
+    constexpr const char* digits = "0123456789abcdef";
+    text += digits[static_cast<unsigned char>(byte) / 16];
+    text += digits[static_cast<unsigned char>(byte) % 16];
+  }
+  return text;
 }
 
 /// Which ranks have the same device, in words; empty where none have. Collective.
 std::string shared_device(MPI_Comm comm, int size, int device) {
-  constexpr std::size_t width = MPI_MAX_PROCESSOR_NAME + 80;
+  constexpr std::size_t width = 40;
   std::array<char, width> mine{};
-  together(comm, [&] { std::strncpy(mine.data(), place_of(device).c_str(), width - 1); });
+  together(comm, [&] { std::strncpy(mine.data(), number_of(device).c_str(), width - 1); });
   std::vector<char> all(width * static_cast<std::size_t>(size));
   MPI_Allgather(mine.data(), width, MPI_CHAR, all.data(), width, MPI_CHAR, comm);
   std::map<std::string, int> ranks;
   for (int rank = 0; rank < size; ++rank) {
-    const std::string place = all.data() + width * static_cast<std::size_t>(rank);
-    const auto [other, is_new] = ranks.emplace(place, rank);
+    const std::string number = all.data() + width * static_cast<std::size_t>(rank);
+    const auto [other, is_new] = ranks.emplace(number, rank);
     if (!is_new)
       return "ranks " + std::to_string(other->second) + " and " + std::to_string(rank) + " share the GPU " +
-             place + ", and it takes one rank a GPU";
+             number + ", and it takes one rank a GPU";
   }
   return "";
 }

@@ -17,10 +17,10 @@ Transport chosen = Transport::automatic;
 }
 
 /// What the ranks ask for, and whether MPI takes the device memory of all of them.
-struct Wishes {
+struct Requests {
   bool are_the_same, mpi_takes_device_memory;
 };
-Wishes wishes_of_all(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory) {
+Requests requests_of_all(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory) {
   const int number = static_cast<int>(wanted);
   std::array<int, 3> least = {mpi_takes_device_memory ? 1 : 0, number, -number};
   MPI_Allreduce(MPI_IN_PLACE, least.data(), static_cast<int>(least.size()), MPI_INT, MPI_MIN, comm);
@@ -60,7 +60,7 @@ std::shared_ptr<DeviceTransport> impl::device_transport(MPI_Comm comm, Transport
   int size = 1;
   MPI_Comm_size(comm, &size);
   if (size == 1) return nullptr;  // there are no messages
-  const Wishes all = wishes_of_all(comm, wanted, mpi_takes_device_memory);
+  const Requests all = requests_of_all(comm, wanted, mpi_takes_device_memory);
   if (!all.are_the_same) throw OptionError("transport: the ranks ask for different ones");
   if (wanted == Transport::mpi || (wanted == Transport::automatic && all.mpi_takes_device_memory))
     return nullptr;

@@ -20,7 +20,8 @@ inline int vectors_of_team(std::size_t scratch, std::size_t bytes_of_vector, int
 }
 
 /// The columns of row i of A B, in ascending order in a thread's own array: for rows with at most `most`
-/// columns. A column goes by all places, and each keeps the smaller one, so that they stay in registers.
+/// columns. A new column is compared with all places, each of which keeps the smaller one, so that they stay
+/// in registers.
 template <class Space, int most>
 struct SmallPatternRow {
   static constexpr int none = 0x7fffffff;

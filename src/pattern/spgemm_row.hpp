@@ -20,8 +20,8 @@ struct Product {
   ProductBlocks blocks = {};
 };
 
-/// c_i = sum_k a_ik b_k by one thread, for rows with at most `most` entries: each product goes by all of C's
-/// columns, so that these and the sums have fixed places, in registers.
+/// c_i = sum_k a_ik b_k by one thread, for rows with at most `most` entries: each product's column is
+/// compared with all of C's, so that these and the sums have fixed places, in registers.
 template <int most, class Scalar, class Space>
 KOKKOS_FUNCTION void sum_few(const Product<Scalar, Space>& product, int i, int length) {
   const auto &a = product.a, &b = product.b;
@@ -224,5 +224,47 @@ class SumBlockRow {
   ColumnTable m_table;
   std::uint16_t* m_slots;  ///< by bucket
 };
+
+template <int Inner, int Cols>
+struct BlockSizes {};
+
+/// f(BlockSizes<Inner, Cols>()): those of the blocks where SumBlockRow is compiled for them, else 0 and 0.
+template <class F>
+auto with_sizes(const ProductBlocks& blocks, const F& f) {
+  const auto are = [&](int inner, int cols) { return blocks.inner == inner && blocks.cols == cols; };
+  if (are(1, 1)) return f(BlockSizes<1, 1>());
+  if (are(3, 3)) return f(BlockSizes<3, 3>());
+  if (are(3, 6)) return f(BlockSizes<3, 6>());
+  if (are(6, 6)) return f(BlockSizes<6, 6>());
+  return f(BlockSizes<0, 0>());
+}
+
+template <class Scalar, class Space>
+std::size_t bytes_of_block_row(int capacity, const ProductBlocks& blocks) {
+  return with_sizes(blocks, [&]<int Inner, int Cols>(BlockSizes<Inner, Cols>) {
+    return SumBlockRow<Scalar, Space, Inner, Cols>::bytes(capacity, blocks);
+  });
+}
+
+struct BlockRowTuning {
+  static constexpr std::size_t bytes_of_vector = 12 * 1024;  ///< with more, too few vectors are resident
+  static constexpr std::int64_t enough_vectors = 8192;       ///< twice what is resident
+};
+
+/// How many rows of a block row a vector has, in a product of `num_rows` rows with `nnz` entries: fewer than
+/// all of them where the vectors are few or their sums take much scratch.
+template <class Scalar, class Space>
+int rows_of_vector(std::int64_t num_rows, std::int64_t nnz, ProductBlocks blocks) {
+  const std::int64_t row = num_rows * blocks.cols, mean = row > 0 ? nnz / row : 0;
+  const int capacity = static_cast<int>(mean + mean / 2 + 1);
+  while (blocks.rows > 1 &&
+         (num_rows / blocks.rows < BlockRowTuning::enough_vectors ||
+          bytes_of_block_row<Scalar, Space>(capacity, blocks) > BlockRowTuning::bytes_of_vector)) {
+    int parts = 2;
+    while (blocks.rows % parts != 0) ++parts;
+    blocks.rows /= parts;
+  }
+  return blocks.rows;
+}
 
 }  // namespace prekond::impl::spgemm

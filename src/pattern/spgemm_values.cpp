@@ -9,6 +9,7 @@
 #include "pattern/host_product.hpp"
 #include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
+#include "pattern/spgemm_values_host.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -18,143 +19,19 @@ namespace prekond {
 namespace {
 
 using impl::spgemm::Product;
+using impl::spgemm::sum_rows_on_host;
 using impl::spgemm::SumBlockRow;
 
 struct SpgemmTuning {
   static constexpr int longest_in_scratch =
-      2048;  ///< 16 bytes a column and 4 a bucket: 40 kB a row of doubles
+      2048;  ///< 8 bytes a column and 6 a bucket: 40 kB a row of doubles
   static constexpr int longest_of_a_thread = 16;
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
   static constexpr int team_lanes = 128;
   static constexpr std::size_t scratch_bytes = 40 * 1024;
-  static constexpr std::size_t bytes_of_vector = 12 * 1024;  ///< with more, too few vectors are resident
-  static constexpr std::int64_t enough_vectors = 8192;       ///< twice what is resident
-  static constexpr int rows_per_fetch = 64;                  ///< of a host thread
 };
-
-// --------------------------------------------------------------------------------------------------- host
-
-/// Block rows by threads, each with the place of every column in the row at hand. `Cols` and `Inner`: those
-/// of the blocks, or 0 for any.
-template <class Scalar, class Space, int Cols, int Inner>
-struct SumRowsByThread {
-  using Policy = Kokkos::TeamPolicy<Space>;
-  using Member = typename Policy::member_type;
-  Product<Scalar, Space> product;
-  VectorView<int, Space> places;  ///< b.num_cols a thread
-  VectorView<std::int64_t, Space> next;
-
-  KOKKOS_FUNCTION void operator()(const Member& team) const {
-    int* place = places.data() +
-                 static_cast<std::size_t>(team.league_rank()) * static_cast<std::size_t>(product.b.num_cols);
-    const ProductBlocks& blocks = product.blocks;
-    const std::int64_t block_rows = product.a.num_rows / blocks.rows;
-    constexpr std::int64_t group = SpgemmTuning::rows_per_fetch;
-    while (true) {
-      const std::int64_t first = Kokkos::atomic_fetch_add(&next(0), group);
-      if (first >= block_rows) break;
-      for (std::int64_t row = first; row < first + group && row < block_rows; ++row)
-        if (Cols == 1 && Inner == 1 && blocks.rows == 1)
-          do_row(place, row);
-        else
-          do_block_row(place, row * blocks.rows);
-    }
-  }
-
-  KOKKOS_FUNCTION void do_row(int* place, std::int64_t i) const {
-    const auto &a = product.a, &b = product.b;
-    const auto& c = product.c;
-    const std::size_t begin = c.row_ptrs(i);
-    const auto length = static_cast<int>(c.row_ptrs(i + 1) - begin);
-    const int* const cols = c.col_idxs.data() + begin;
-    Scalar* const sums = c.values.data() + begin;
-    for (int p = 0; p < length; ++p) {
-      place[cols[p]] = p;
-      sums[p] = Scalar(0);
-    }
-    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
-      const int k = a.col_idxs(e);
-      const Scalar a_ik = a.values(e);
-      for (std::size_t q = b.row_ptrs(k); q < b.row_ptrs(k + 1); ++q)
-        sums[place[b.col_idxs(q)]] += a_ik * b.values(q);
-    }
-  }
-
-  KOKKOS_FUNCTION int cols_of_block() const { return Cols > 0 ? Cols : product.blocks.cols; }
-
-  /// The rows from i on, which have the same columns: of a block of B only the first one is looked up.
-  KOKKOS_FUNCTION void do_block_row(int* place, std::int64_t i) const {
-    const auto& a = product.a;
-    const auto& c = product.c;
-    const ProductBlocks& blocks = product.blocks;
-    const std::size_t begin = c.row_ptrs(i), of_a = a.row_ptrs(i);
-    const std::size_t length = c.row_ptrs(i + 1) - begin, length_of_a = a.row_ptrs(i + 1) - of_a;
-    for (std::size_t p = 0; p < length; p += cols_of_block())
-      place[c.col_idxs(begin + p)] = static_cast<int>(p);
-    for (std::size_t p = 0; p < length * blocks.rows; ++p) c.values(begin + p) = Scalar(0);
-    for (std::size_t e = 0; e < length_of_a; e += blocks.inner)
-      add_block(place, of_a + e, length_of_a, c.values.data() + begin, length);
-  }
-
-  /// The block of A that begins at `entry`, of rows of `length_of_a` entries, times B's block row.
-  KOKKOS_FUNCTION void add_block(const int* place, std::size_t entry, std::size_t length_of_a, Scalar* sums,
-                                 std::size_t length) const {
-    const auto& b = product.b;
-    const int rows = product.blocks.rows, inner = product.blocks.inner, cols = cols_of_block();
-    const int k = product.a.col_idxs(entry);
-    const std::size_t begin = b.row_ptrs(k), length_of_b = b.row_ptrs(k + 1) - begin;
-    const Scalar* const of_a = product.a.values.data() + entry;
-    for (std::size_t q = 0; q < length_of_b; q += cols) {
-      const Scalar* const of_b = b.values.data() + begin + q;
-      Scalar* const to = sums + place[b.col_idxs(begin + q)];
-      for (int r = 0; r < rows; ++r)
-        add_row(of_a + r * length_of_a, inner, of_b, length_of_b, to + r * length);
-    }
-  }
-
-  /// sum_c += sum_s a_s b_sc, in the order of s.
-  KOKKOS_FUNCTION void add_row(const Scalar* a, int inner, const Scalar* b, std::size_t length_of_b,
-                               Scalar* to) const {
-    if constexpr (Cols > 0 && Inner > 0) {
-      Scalar sums[Cols];
-      for (int c = 0; c < Cols; ++c) sums[c] = to[c];
-      for (int s = 0; s < Inner; ++s)
-        for (int c = 0; c < Cols; ++c) sums[c] += a[s] * b[s * length_of_b + c];
-      for (int c = 0; c < Cols; ++c) to[c] = sums[c];
-    } else {
-      for (int s = 0; s < inner; ++s)
-        for (int c = 0; c < cols_of_block(); ++c) to[c] += a[s] * b[s * length_of_b + c];
-    }
-  }
-};
-
-template <int Cols, int Inner, class Scalar, class Space>
-void sum_rows_by_threads(const Space& space, const Product<Scalar, Space>& product) {
-  const std::int64_t block_rows = product.a.num_rows / product.blocks.rows;
-  const int threads = static_cast<int>(
-      std::min<std::int64_t>(space.concurrency(), block_rows / SpgemmTuning::rows_per_fetch + 1));
-  const auto places = allocate<Vector<int, Space>>(space, "prekond::spgemm::places",
-                                                   static_cast<std::size_t>(threads) * product.b.num_cols);
-  const auto next = allocate_zero<Vector<std::int64_t, Space>>(space, "prekond::spgemm::next", 1);
-  using Kernel = SumRowsByThread<Scalar, Space, Cols, Inner>;
-  Kokkos::parallel_for("prekond::spgemm::sum_rows", typename Kernel::Policy(space, threads, 1),
-                       Kernel{product, places, next});
-  space.fence("prekond::spgemm::sum_rows");  // the arrays go away
-}
-
-template <class Scalar, class Space>
-void sum_rows_on_host(const Space& space, const Product<Scalar, Space>& product) {
-  const auto are = [&](int cols, int inner) {
-    return product.blocks.cols == cols && product.blocks.inner == inner;
-  };
-  if (are(1, 1)) return sum_rows_by_threads<1, 1>(space, product);
-  if (are(3, 3)) return sum_rows_by_threads<3, 3>(space, product);
-  if (are(6, 3)) return sum_rows_by_threads<6, 3>(space, product);
-  if (are(6, 6)) return sum_rows_by_threads<6, 6>(space, product);
-  sum_rows_by_threads<0, 0>(space, product);
-}
 
 // ------------------------------------------------------------------------------------------------- device
 
@@ -231,14 +108,9 @@ void launch_block_bin(const Space& space, const Product<Scalar, Space>& product,
 template <int Lanes, class Scalar, class Space>
 void sum_block_bin(const Space& space, const Product<Scalar, Space>& product,
                    const VectorView<const int, Space>& rows, int capacity) {
-  const auto are = [&](int inner, int cols) {
-    return product.blocks.inner == inner && product.blocks.cols == cols;
-  };
-  if (are(1, 1)) return launch_block_bin<Lanes, 1, 1>(space, product, rows, capacity);
-  if (are(3, 3)) return launch_block_bin<Lanes, 3, 3>(space, product, rows, capacity);
-  if (are(3, 6)) return launch_block_bin<Lanes, 3, 6>(space, product, rows, capacity);
-  if (are(6, 6)) return launch_block_bin<Lanes, 6, 6>(space, product, rows, capacity);
-  launch_block_bin<Lanes, 0, 0>(space, product, rows, capacity);
+  impl::spgemm::with_sizes(product.blocks, [&]<int Inner, int Cols>(impl::spgemm::BlockSizes<Inner, Cols>) {
+    launch_block_bin<Lanes, Inner, Cols>(space, product, rows, capacity);
+  });
 }
 
 template <int Lanes, class Scalar, class Space>
@@ -281,27 +153,11 @@ struct BlockRowPtrs {
   }
 };
 
-/// How many rows of a block row a vector has: fewer than all of them where the vectors are few or their sums
-/// take much scratch.
-template <class Scalar, class Space>
-int rows_of_vector(const Product<Scalar, Space>& product) {
-  ProductBlocks blocks = product.blocks;
-  const std::int64_t mean = product.c.nnz() / std::max<std::int64_t>(product.c.num_rows * blocks.cols, 1);
-  const int capacity = static_cast<int>(mean + mean / 2 + 1);
-  while (blocks.rows > 1 &&
-         (product.c.num_rows / blocks.rows < SpgemmTuning::enough_vectors ||
-          SumBlockRow<Scalar, Space, 0, 0>::bytes(capacity, blocks) > SpgemmTuning::bytes_of_vector)) {
-    int parts = 2;
-    while (blocks.rows % parts != 0) ++parts;
-    blocks.rows /= parts;
-  }
-  return blocks.rows;
-}
-
 /// False, and nothing is done, where the sums of a block row do not fit into scratch.
 template <int Lanes, class Scalar, class Space>
 bool sum_block_rows(const Space& space, Product<Scalar, Space> product) {
-  product.blocks.rows = rows_of_vector(product);
+  product.blocks.rows =
+      impl::spgemm::rows_of_vector<Scalar, Space>(product.c.num_rows, product.c.nnz(), product.blocks);
   const ProductBlocks& blocks = product.blocks;
   const std::int64_t block_rows = product.c.num_rows / blocks.rows;
   const auto row_ptrs =

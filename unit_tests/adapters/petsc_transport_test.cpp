@@ -6,6 +6,7 @@
 #include "testing/distributed_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/petsc_matrices.hpp"
+#include "testing/transport_of_scope.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -234,15 +235,6 @@ TEST(PetscTransport, AutomaticIsNcclWhereMpiIsNotTrustedAndItCanBe) {
   const DistributedAijMatrix automatic(space, matrix.get());
   EXPECT_EQ(automatic.device_transport().empty(), is_trusted || !can_be);
 }
-
-/// Of mpi::set_transport, until the end of the scope.
-class TransportOfScope {
- public:
-  explicit TransportOfScope(const std::string& name) { mpi::set_transport(name); }
-  ~TransportOfScope() { mpi::set_transport(mpi::Transport::automatic); }
-  TransportOfScope(const TransportOfScope&) = delete;
-  TransportOfScope& operator=(const TransportOfScope&) = delete;
-};
 
 TEST(PetscTransport, NcclIsRefusedOnAHost) {
   if (!is_host_space<PetscSpace>) GTEST_SKIP() << "the ranks compute on devices";

@@ -4,6 +4,7 @@
 #include "testing/distributed_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/tpetra_matrices.hpp"
+#include "testing/transport_of_scope.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -110,10 +111,11 @@ TEST(TpetraDistributed, NcclIsRefusedOnAHost) {
   if (!is_host_space<TpetraSpace>) GTEST_SKIP() << "the ranks compute on a device";
   const HostMatrix<double> whole = problem("poisson2d:6");
   const auto matrix = distribute(whole, contiguous_map(36));
-  mpi::set_transport("nccl");
-  EXPECT_THAT(message_of<OptionError>([&] { const DistributedCrsMatrix a(TpetraSpace(), matrix); }),
-              HasSubstr("transport: nccl cannot be: it sends between CUDA devices"));
-  mpi::set_transport("auto");
+  {
+    const TransportOfScope scope("nccl");
+    EXPECT_THAT(message_of<OptionError>([&] { const DistributedCrsMatrix a(TpetraSpace(), matrix); }),
+                HasSubstr("transport: nccl cannot be: it sends between CUDA devices"));
+  }
   const DistributedCrsMatrix a(TpetraSpace(), matrix);
 }
 
@@ -140,6 +142,7 @@ Messages messages_of(const Work& work) {
 }
 
 TEST(TpetraMessages, OneANeighbourForAllColumns) {
+  const TransportOfScope by_mpi("mpi");  // whose messages are counted
   const TpetraSpace space;
   for (const HostMatrix<double>& whole : {problem("poisson2d:8"), irregular_matrix(53), half_coupled(24)}) {
     for (const auto& [name, map] : all_maps(whole.num_rows)) {

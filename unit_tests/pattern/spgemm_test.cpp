@@ -166,6 +166,80 @@ TYPED_TEST(SpgemmTest, WholeBlocks) {
     }
 }
 
+/// Values whose sums depend on the order, and whose products with 1 are exact.
+void set_values_of_an_order(HostMatrix<double>& left, HostMatrix<double>& right) {
+  constexpr double large = 9007199254740992;  // 2^53
+  for (std::size_t k = 0; k < left.values.size(); ++k) {
+    const std::size_t number = (k * 7 + k / 5) % 4;
+    left.values[k] = number == 0 ? large : number == 1 ? -large : double(number);
+  }
+  std::fill(right.values.begin(), right.values.end(), 1.0);
+}
+
+TYPED_TEST(SpgemmTest, SumsAreInTheOrderOfARow) {
+  for (const ProductBlocks blocks : {ProductBlocks{1, 1, 1}, ProductBlocks{1, 1, 3}, ProductBlocks{2, 2, 3},
+                                     ProductBlocks{3, 3, 6}, ProductBlocks{6, 6, 6}, ProductBlocks{2, 1, 1}})
+    for (const auto& [name, a, b] : awkward_factors<double>()) {
+      if (b.num_cols > 1000 || a.num_rows > 1500) continue;
+      SCOPED_TRACE(name + ", blocks of " + std::to_string(blocks.rows) + ", " + std::to_string(blocks.inner) +
+                   ", " + std::to_string(blocks.cols));
+      HostMatrix<double> left = in_whole_blocks(a, blocks.rows, blocks.inner),
+                         right = in_whole_blocks(b, blocks.inner, blocks.cols);
+      set_values_of_an_order(left, right);
+      const HostMatrix<double> expected = reference_spgemm(left, right);
+      const auto c = to_device<TypeParam>(expected);
+      Kokkos::deep_copy(c.values, -7.0);
+      spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(left), to_device<TypeParam>(right),
+                                       c, blocks);
+      EXPECT_EQ(to_host(c).values, expected.values);
+    }
+}
+
+/// As many block rows as a vector has all rows of.
+TYPED_TEST(SpgemmTest, ManyBlockRows) {
+  constexpr int n = 8200;
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    for (const int col : {i / 2, i / 2 + n / 2}) {
+      a.col_idxs.push_back(col);
+      a.values.push_back(1.0 / (1 + (i + col) % 7));
+    }
+    a.row_ptrs.push_back(a.col_idxs.size());
+  }
+  for (const ProductBlocks blocks : {ProductBlocks{3, 3, 6}, ProductBlocks{6, 3, 6}, ProductBlocks{6, 6, 6},
+                                     ProductBlocks{2, 1, 1}, ProductBlocks{4, 2, 1}}) {
+    const HostMatrix<double> left = in_whole_blocks(a, blocks.rows, blocks.inner),
+                             right = in_whole_blocks(a, blocks.inner, blocks.cols),
+                             expected = reference_spgemm(left, right);
+    EXPECT_EQ((impl::spgemm::rows_of_vector<double, TypeParam>(left.num_rows, expected.nnz(), blocks)),
+              blocks.rows);
+    const auto c = to_device<TypeParam>(expected);
+    Kokkos::deep_copy(c.values, -7.0);
+    spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(left), to_device<TypeParam>(right), c,
+                                     blocks);
+    expect_near(to_host(c), expected, 1e-11);
+  }
+}
+
+TEST(SpgemmBlockRows, AreDividedWhereTheyAreFewOrLarge) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  const auto rows = [](std::int64_t block_rows, std::int64_t blocks_a_row, const ProductBlocks& blocks) {
+    const std::int64_t num_rows = block_rows * blocks.rows;
+    return impl::spgemm::rows_of_vector<double, Space>(num_rows, num_rows * blocks_a_row * blocks.cols,
+                                                       blocks);
+  };
+  EXPECT_EQ(rows(8192, 4, {6, 6, 6}), 6);
+  EXPECT_EQ(rows(8191, 4, {6, 6, 6}), 3);
+  EXPECT_EQ(rows(4095, 4, {6, 6, 6}), 1);
+  EXPECT_EQ(rows(4095, 4, {3, 3, 6}), 1);
+  EXPECT_EQ(rows(1, 4, {5, 1, 2}), 1);
+  EXPECT_EQ(rows(0, 0, {6, 3, 6}), 1);
+  // 18 kB a block row of six rows, 9 of three.
+  EXPECT_EQ(rows(100000, 40, {6, 3, 6}), 3);
+  EXPECT_EQ(rows(100000, 100, {6, 3, 6}), 1);
+}
+
 TYPED_TEST(SpgemmTest, WhatDoesNotFitIsRefused) {
   const auto a = to_device<TypeParam>(random_entries<double>(5, 7, 1, 1));
   const auto b = to_device<TypeParam>(random_entries<double>(7, 3, 1, 2));
@@ -223,13 +297,14 @@ TYPED_TEST(SpgemmTest, AnotherLibrarysIsTheOneThatWasRegistered) {
 class SpgemmLanesTest : public LanesTest {};
 
 template <int Inner, int Cols>
-void expect_block_rows(const HostMatrix<double>& a, const HostMatrix<double>& b,
-                       const ProductBlocks& blocks) {
+void expect_block_rows(const HostMatrix<double>& a, const HostMatrix<double>& b, const ProductBlocks& blocks,
+                       bool has_an_order = false) {
   using Space = Kokkos::DefaultHostExecutionSpace;
   using Row = impl::spgemm::SumBlockRow<double, Space, Inner, Cols>;
-  const HostMatrix<double> wide = in_whole_blocks(a, blocks.rows, blocks.inner),
-                           deep = in_whole_blocks(b, blocks.inner, blocks.cols),
-                           expected = reference_spgemm(wide, deep);
+  HostMatrix<double> wide = in_whole_blocks(a, blocks.rows, blocks.inner),
+                     deep = in_whole_blocks(b, blocks.inner, blocks.cols);
+  if (has_an_order) set_values_of_an_order(wide, deep);
+  const HostMatrix<double> expected = reference_spgemm(wide, deep);
   std::size_t longest = 1;
   for (std::int64_t i = 0; i < expected.num_rows; ++i)
     longest = std::max(longest, (expected.row_ptrs[i + 1] - expected.row_ptrs[i]) / blocks.cols);
@@ -245,7 +320,10 @@ void expect_block_rows(const HostMatrix<double>& a, const HostMatrix<double>& b,
     for (int i = 0; i < a.num_rows; ++i) Row(product, scratch.data(), capacity)(level, i);
   });
   EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
-  expect_near(to_host(result), expected, 1e-12);
+  if (has_an_order)
+    EXPECT_EQ(to_host(result).values, expected.values);
+  else
+    expect_near(to_host(result), expected, 1e-12);
 }
 
 TEST_F(SpgemmLanesTest, ABlockRowInScratchIsTheTextbooks) {
@@ -253,7 +331,12 @@ TEST_F(SpgemmLanesTest, ABlockRowInScratchIsTheTextbooks) {
     if (a.num_rows > 100) continue;
     SCOPED_TRACE(name);
     expect_block_rows<1, 1>(a, b, {1, 1, 1});
+    expect_block_rows<1, 1>(a, b, {1, 1, 1}, true);
+    expect_block_rows<1, 1>(a, b, {2, 1, 1}, true);
     if (b.num_cols > 100) continue;
+    expect_block_rows<0, 0>(a, b, {2, 2, 3}, true);
+    expect_block_rows<3, 6>(a, b, {3, 3, 6}, true);
+    expect_block_rows<6, 6>(a, b, {2, 6, 6}, true);
     expect_block_rows<0, 0>(a, b, {1, 1, 2});
     expect_block_rows<0, 0>(a, b, {2, 2, 3});
     expect_block_rows<0, 0>(a, b, {5, 1, 2});

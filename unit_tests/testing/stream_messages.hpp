@@ -69,12 +69,19 @@ class StreamMessages : public Messages<Scalar> {
     Kokkos::deep_copy(OnDevice<Scalar>(to, num_in), std::numeric_limits<Scalar>::lowest());
     m_came.resize(num_in);
     m_to = to;
+    m_from = from;
+    m_out = out;
     m_is_under_way = true;
     return out;
   }
   void deliver() {
     expect_stream();
     EXPECT_TRUE(m_is_under_way) << "no exchange has begun";
+    std::vector<Scalar> out(m_out.size());
+    Space().fence("prekond::testing::stream_messages");
+    Kokkos::deep_copy(Unmanaged<Scalar, Kokkos::HostSpace>(out.data(), out.size()),
+                      OnDevice<const Scalar>(m_from, out.size()));
+    EXPECT_EQ(out, m_out) << "written over while it was under way";
     Kokkos::deep_copy(OnDevice<Scalar>(m_to, m_came.size()),
                       Unmanaged<Scalar, Kokkos::HostSpace>(m_came.data(), m_came.size()));
     m_to = nullptr;
@@ -84,7 +91,8 @@ class StreamMessages : public Messages<Scalar> {
   std::unique_ptr<Messages<Scalar>> m_carrier;
   std::size_t m_sent, m_received;
   bool m_knows_stream = false, m_is_under_way = false;
-  std::vector<Scalar> m_came;
+  std::vector<Scalar> m_came, m_out;
+  const Scalar* m_from = nullptr;
   Scalar* m_to = nullptr;
 };
 

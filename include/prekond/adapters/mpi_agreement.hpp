@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What the ranks of an MPI communicator have to agree upon, as adapters/agreement.hpp has it for Teuchos.
-/// Needs the target prekond::petsc.
+/// Needs the target prekond::mpi.
 #include <prekond/adapters/rank_error.hpp>
 #include <prekond/core/report.hpp>
 

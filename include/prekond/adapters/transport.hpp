@@ -24,8 +24,8 @@ enum class Transport { automatic, mpi, nccl };
 /// By the names auto, mpi, nccl.
 std::vector<std::pair<std::string, Transport>> transport_choices();
 
-/// What an engine takes that is told nothing else, for exchanges made from now on. The same on all ranks; at
-/// first `automatic`.
+/// What an engine takes that is told nothing else: that of PETSc for matrices made from now on, that of
+/// Tpetra for their imports. The same on all ranks; at first `automatic`.
 void set_transport(Transport transport);
 /// By its name. \throws OptionError where there is none of that name
 void set_transport(const std::string& name);
@@ -72,7 +72,8 @@ std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wante
 /// rank. Connected at the first call for these ranks, which takes some time, and kept until MPI ends.
 ///
 /// Collective, with the same `wanted` on all ranks. \throws on all ranks: OptionError where `nccl` is wanted
-/// and cannot be, with the reason; std::runtime_error with the text of NCCL or CUDA where one of them fails
+/// and cannot be, with the reason; std::runtime_error with the text of NCCL or CUDA where one of them fails.
+/// A rank that fails while NCCL connects them may leave the others waiting in NCCL.
 template <class Space>
 std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wanted,
                                                   bool mpi_takes_device_memory) {

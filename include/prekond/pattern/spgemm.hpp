@@ -13,11 +13,12 @@ namespace prekond {
 /// entries that cancel, and stored zeros, stay. num_rows(A) x num_cols(B).
 ///
 /// Cost: a reading of B's row for each entry of A where the products, of 4 bytes each, fit into slab_bytes,
-/// else two. On a device rows of up to 32 products are found by a thread each, others by a vector of lanes
-/// with a hash table in scratch; where a row has more than 1024 columns all are found again with hash tables
-/// in workspaces of `slab_bytes` together, see lower_power, and sorted. On the host each thread has a marker
-/// array of B's columns. Memory: the result, 16 bytes a row, and the workspaces. Fences a few times. The
-/// result has the same bits whatever the threads and `slab_bytes`.
+/// else two. On a device rows of up to 32 products are found by a thread each, which reads them again where
+/// they have more than 12 columns, others by a vector of lanes with a hash table in scratch; where a row has
+/// more than 1024 columns all are found again with hash tables in workspaces of `slab_bytes` together, see
+/// lower_power, and sorted. On the host each thread has a marker array of B's columns. Memory: the result, 16
+/// bytes a row, and the workspaces. Fences a few times. The result has the same bits whatever the threads and
+/// `slab_bytes`.
 ///
 /// \pre sorted rows
 /// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
@@ -80,10 +81,11 @@ struct ProductBlocks {
 /// The same bits whatever the threads.
 ///
 /// With `blocks` only the first column of each is looked up, and once for all rows of a block row, whose sums
-/// are in scratch together where they have room there (40 kB).
+/// are in scratch together where they have room there (40 kB); on a device for a part of these rows, where
+/// few block rows or large ones would leave it idle.
 ///
-/// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0
-/// \throws InputError for sizes that do not fit
+/// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0. (A device would
+/// look for a column that is not there without end.) \throws InputError for sizes that do not fit
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
                    const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c,

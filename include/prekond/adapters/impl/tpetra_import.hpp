@@ -95,8 +95,8 @@ using Comm = Teuchos::RCP<const Teuchos::Comm<int>>;
 using mpi::make_messages;
 using MessageComm = mpi::MessageComm;
 
-/// A communicator for messages alone, and what mpi::transport() says. NCCL's is kept with the communicator
-/// that is given. Collective. \throws as mpi::device_transport
+/// A communicator for messages alone, and what mpi::transport() says. Collective. \throws as
+/// mpi::device_transport
 template <class Space>
 MessageComm message_comm(const Teuchos::Comm<int>& comm) {
   const auto kept = std::make_shared<const Comm>(comm.duplicate());
