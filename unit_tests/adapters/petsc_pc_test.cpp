@@ -501,8 +501,13 @@ TEST_F(PetscPc, TransportsAreOptions) {
   const OwnedPC pc = make_pc(a.get(), "fsai", "-1");
   check(PCSetFromOptions(pc.get()));
   check(PCSetUp(pc.get()));
+  EXPECT_THAT(text_of(pc.get()), ::testing::Not(HasSubstr("NCCL")));
   EXPECT_THAT(errors.of(PCPrekondSetOption(pc.get(), "transport", "ncl")), HasSubstr("transport"));
   if (!is_host_space<PetscSpace>) return;
+  option("-pc_prekond_transport", "nccl");
+  const OwnedPC by_option = make_pc(a.get(), "fsai", "-1");
+  check(PCSetFromOptions(by_option.get()));
+  EXPECT_THAT(errors.of(PCSetUp(by_option.get())), HasSubstr("transport: nccl cannot be"));
   // Also of methods that send no messages.
   for (const char* name : {"fsai", "ilu0"}) {
     const OwnedPC refused = make_pc(a.get(), name, "-1");

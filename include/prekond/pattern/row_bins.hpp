@@ -28,8 +28,9 @@ struct RowBins {
 
 /// Bins with the given ascending limits; beyond the last one limits double until all rows are in one. With
 /// `chosen`, only the rows i where chosen(i) is not zero. Cost: a reading of the row pointers a bin,
-/// and one for eight limits.
-/// Memory: an int a row. Fences once for eight limits, and once for `chosen`. \pre limits is not empty
+/// and one for eight limits. Memory: an int a row. Fences once for eight limits, and once for `chosen`.
+///
+/// \pre limits is not empty, and no row has more than 2^31 - 1 entries
 template <class Space>
 RowBins<Space> bin_rows(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
                         const std::vector<int>& limits, VectorView<const unsigned char, Space> chosen = {});

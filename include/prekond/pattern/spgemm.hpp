@@ -84,8 +84,9 @@ struct ProductBlocks {
 /// are in scratch together where they have room there (40 kB); on a device for a part of these rows, where
 /// few block rows or large ones would leave it idle.
 ///
-/// \pre sorted rows; C's pattern has all columns of the product, and further ones become 0. (A device would
-/// look for a column that is not there without end.) \throws InputError for sizes that do not fit
+/// \pre sorted rows; C's pattern has all columns of the product (a device looks for one that is not there
+/// without end), and further ones become 0
+/// \throws InputError for sizes that do not fit
 template <class Scalar, class Space>
 void spgemm_values(const Space& space, const CsrView<Scalar, Space>& a, const CsrView<Scalar, Space>& b,
                    const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& c,
