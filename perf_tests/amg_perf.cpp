@@ -16,9 +16,9 @@
 
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai: also with options,
-/// adaptive_fsai:max_steps=3:step_size=4]
+/// adaptive_fsai:max_steps=3:step_size=4:storage=single]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
-/// [--storages=full,single,half,bfloat16] [--rtol=1e-6] [--repetitions=5]
+/// [--storages=single,full,half,bfloat16] [--rtol=1e-6] [--max_iters=100000] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
 /// [--prolongator=smoothed|unsmoothed: of aggregation] [--cycles=v,w,k: with FGMRES where it is a K-cycle]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
@@ -47,13 +47,16 @@ struct Case {
   OptionMap options;
 };
 
-/// Of a name, and options with whole numbers behind it: adaptive_fsai:max_steps=3:step_size=4.
+/// Of a name, and options behind it, whole numbers or words: adaptive_fsai:max_steps=3:storage=single.
 OptionMap smoother_options(const std::string& smoother) {
   if (const auto colon = smoother.rfind(':'); colon != std::string::npos) {
     OptionMap options = smoother_options(smoother.substr(0, colon));
     const std::string option = smoother.substr(colon + 1);
     const auto equals = option.find('=');
-    options["smoother." + option.substr(0, equals)] = std::int64_t(std::stoll(option.substr(equals + 1)));
+    const std::string value = option.substr(equals + 1);
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    options["smoother." + option.substr(0, equals)] =
+        is_number ? OptionValue(std::int64_t(std::stoll(value))) : OptionValue(value);
     return options;
   }
   if (smoother == "l1_jacobi")
@@ -90,7 +93,7 @@ void print_kernels(const perf::Problem& problem, const Source& source, const Cas
 }
 
 double solve(benchmark::State& state, const perf::Problem& problem, const Source& source, const Case& of,
-             double rtol) {
+             const StoppingOptions& stopping) {
   const Space space;
   std::unique_ptr<Method> method;
   const auto set_up = [&] {
@@ -99,9 +102,6 @@ double solve(benchmark::State& state, const perf::Problem& problem, const Source
   };
   const double first = perf::seconds(space, set_up), setup = perf::seconds(space, set_up);
   SolveResult result;
-  StoppingOptions stopping;
-  stopping.rtol = rtol;
-  stopping.max_iters = 100000;
   const auto run = [&] {
     Kokkos::deep_copy(problem.x, 0.0);
     const CsrOperator<double, Space> a(problem.a);
@@ -142,14 +142,16 @@ void register_all(int& argc, char** argv) {
   const auto smoothers = perf::words(perf::take_flag(
       argc, argv, "smoothers", "chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai"));
   const auto preconds = perf::words(perf::take_flag(argc, argv, "preconds", "jacobi,fsai"));
-  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "full"));
+  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "single"));
   const bool elastic = spec.rfind("elasticity3d", 0) == 0;
   const bool rigid = elastic && perf::take_flag(argc, argv, "rigid_body", "true") == "true";
   const std::string theta = perf::take_flag(argc, argv, "theta", "auto");
   const std::string prolongator = perf::take_flag(argc, argv, "prolongator", "smoothed");
   const auto coarsenings = perf::words(perf::take_flag(argc, argv, "coarsenings", "aggregation"));
   const auto cycles = perf::words(perf::take_flag(argc, argv, "cycles", "v"));
-  const double rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
+  StoppingOptions stopping;
+  stopping.rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
+  stopping.max_iters = std::stoll(perf::take_flag(argc, argv, "max_iters", "100000"));
   const int repetitions = std::stoi(perf::take_flag(argc, argv, "repetitions", "5"));
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto problem = perf::make_problem(spec);
@@ -166,7 +168,7 @@ void register_all(int& argc, char** argv) {
   const auto add = [&](const std::string& label, const Case& of) {
     if (kernels) std::printf("%s\n", label.c_str()), print_kernels(*problem, *source, of);
     perf::add("amg/" + spec + "/" + label, repetitions,
-              [=](benchmark::State& state) { return solve(state, *problem, *source, of, rtol); });
+              [=](benchmark::State& state) { return solve(state, *problem, *source, of, stopping); });
   };
   const auto add_cycle = [&](const std::string& coarsening, const std::string& smoother,
                              const std::string& storage, const std::string& cycle) {

@@ -34,7 +34,11 @@ struct Others {
 Others others(int count, bool of_one_device) {
   Others made;
   if (of_one_device) {
-    made.spaces.assign(static_cast<std::size_t>(count) - 1, Space());
+    const auto further = static_cast<std::size_t>(count) - 1;
+    if constexpr (is_host_space<Space>)
+      made.spaces.assign(further, Space());
+    else if (further > 0)
+      made.spaces = Kokkos::Experimental::partition_space(Space(), std::vector<int>(further, 1));
   } else {
     made.devices = std::make_unique<Devices>(count);
     made.spaces = made.devices->others();

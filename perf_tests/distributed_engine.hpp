@@ -130,7 +130,8 @@ inline mpi::MessageComm message_comm() {
 /// How the messages go: what sends them, and the memory that they are sent from. Collective.
 inline std::string transport() {
   const mpi::MessageComm comm = message_comm();
-  if (comm.device) return engine_name + ", " + comm.device->name() + ", from device memory";
+  if (comm.device.transport)
+    return engine_name + ", " + comm.device.transport->name() + ", from device memory";
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
   int length = 0;
   MPI_Get_library_version(text, &length);

@@ -6,7 +6,8 @@
     ranks_tables.py [--results FOLDER] [--plot FILE.svg]
 
 FOLDER (default: results/h200/ranks beside this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
-MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json and MATRIX_weak_npN.json, as run_gpu.sh names them.
+MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json and MATRIX_weak_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+names them.
 """
 
 import argparse
@@ -81,6 +82,24 @@ def print_speedups(found):
     print("\n".join(lines(["matrix, method", "GPUs"] + shown, rows)))
 
 
+def print_ksp(folder):
+    """PETSc's CG with our PC and with others: a row a method, a column a matrix and a number of GPUs."""
+    print("## KSP, CG to 1e-6: iterations, setup + solve in ms\n")
+    runs = {}
+    for file in folder.glob("ksp_*_np*.json"):
+        content = load(file)
+        runs[content["matrix"], content["ranks"]] = {run["method"]: run for run in content["runs"]}
+    titles = sorted(runs, key=lambda title: (title[0].split(":")[0], int(title[0].split(":")[1]), title[1]))
+    rows = []
+    for method in dict.fromkeys(method for title in titles for method in runs[title]):
+        cells = []
+        for title in titles:
+            run = runs[title].get(method)
+            cells.append(f"{run['iterations']}, {1e3 * run['setup_seconds']:.0f} + {1e3 * run['solve_seconds']:.0f}" if run else "")
+        rows.append([method] + cells)
+    print("\n".join(lines(["method"] + [f"{matrix}, {gpus} GPU{'s' if gpus > 1 else ''}" for matrix, gpus in titles], rows)))
+
+
 def plot(found, file):
     import matplotlib
 
@@ -116,6 +135,7 @@ def main():
     print_steps(found, "weak", "A matrix that grows with the GPUs")
     print_transports(found)
     print_speedups(found)
+    print_ksp(options.results)
     if options.plot:
         plot(found, options.plot)
 

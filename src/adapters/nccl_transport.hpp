@@ -3,16 +3,7 @@
 #pragma once
 #include <prekond/adapters/transport.hpp>
 
-#include <memory>
-#include <string>
-
 namespace prekond::mpi {
-
-/// A transport, or why there is none.
-struct FoundTransport {
-  std::shared_ptr<DeviceTransport> transport;
-  std::string reason;
-};
 
 /// Was this library built with NCCL?
 extern const bool has_nccl;

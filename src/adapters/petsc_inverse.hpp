@@ -112,8 +112,7 @@ class AcrossRanksInverse : public PcInverse<Space> {
 
   void numeric(const Space& space, Mat a) override {
     const DistributedAijMatrix<Space> matrix(space, a, m_transport);
-    m_extent = "over all ranks";
-    if (!matrix.device_transport().empty()) m_extent += ", messages by " + matrix.device_transport();
+    m_extent = "over all ranks, messages by " + matrix.messages();
     if (m_check_spd)
       this->together(a, [&] { check_local_spd_input<PetscScalar, Space>(space, matrix.own_rows()); });
     this->forget_workspace();

@@ -49,24 +49,28 @@ Transport transport() {
   return chosen;
 }
 
-std::shared_ptr<DeviceTransport> impl::device_transport(MPI_Comm comm, Transport wanted,
-                                                        bool mpi_takes_device_memory,
-                                                        const std::string& refused) {
-  if (!refused.empty() || !has_nccl) {
-    if (wanted == Transport::nccl)
-      refuse(!refused.empty() ? refused : "this build has no NCCL (CMake: PREKOND_ENABLE_NCCL, NCCL_ROOT)");
-    return nullptr;
+FoundTransport impl::device_transport(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory,
+                                      const std::string& refused) {
+  if (!refused.empty()) {
+    if (wanted == Transport::nccl) refuse(refused);
+    return {};
+  }
+  if (!has_nccl) {
+    const std::string reason = "this build has no NCCL (CMake: PREKOND_ENABLE_NCCL, NCCL_ROOT)";
+    if (wanted == Transport::nccl) refuse(reason);
+    return {nullptr, reason};
   }
   int size = 1;
   MPI_Comm_size(comm, &size);
-  if (size == 1) return nullptr;  // there are no messages
+  if (size == 1) return {nullptr, "one rank sends no messages"};
   const Requests all = requests_of_all(comm, wanted, mpi_takes_device_memory);
   if (!all.are_the_same) throw OptionError("transport: the ranks ask for different ones");
-  if (wanted == Transport::mpi || (wanted == Transport::automatic && all.mpi_takes_device_memory))
-    return nullptr;
-  const FoundTransport found = nccl_transport(comm);
+  if (wanted == Transport::mpi) return {nullptr, "transport is mpi"};
+  if (wanted == Transport::automatic && all.mpi_takes_device_memory)
+    return {nullptr, "MPI takes device memory"};
+  FoundTransport found = nccl_transport(comm);
   if (!found.transport && wanted == Transport::nccl) refuse(found.reason);
-  return found.transport;
+  return found;
 }
 
 }  // namespace prekond::mpi

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/pattern/row_bins.hpp>
 #include <prekond/pattern/spgemm.hpp>
@@ -46,7 +47,7 @@ struct SumShortRows {
 /// Long rows of C, by a team each, in place.
 template <class Scalar, class Space>
 struct SumRowsByTeam {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = impl::KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   Product<Scalar, Space> product;
   CsrGraphView<Space> pattern;  ///< C's
@@ -75,7 +76,7 @@ struct SumRowsByTeam {
 /// Block rows of C by vectors of lanes, one each.
 template <class Scalar, class Space, int Lanes, int Inner, int Cols>
 struct SumBlockRowsByVector {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = impl::KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   using Level = NativeVectorLevel<Space, Member, Lanes>;
 
@@ -92,11 +93,17 @@ struct SumBlockRowsByVector {
   }
 };
 
+/// By whole warps where the scratch of a warp's short vectors would be too much: Kokkos launches no less than
+/// a warp.
 template <int Lanes, int Inner, int Cols, class Scalar, class Space>
 void launch_block_bin(const Space& space, const Product<Scalar, Space>& product,
                       const VectorView<const int, Space>& rows, int capacity) {
   using Kernel = SumBlockRowsByVector<Scalar, Space, Lanes, Inner, Cols>;
   const std::size_t bytes = SumBlockRow<Scalar, Space, Inner, Cols>::bytes(capacity, product.blocks) + 16;
+  constexpr int whole = SpgemmTuning::lanes;
+  if constexpr (Lanes < whole)
+    if (whole / Lanes * bytes > SpgemmTuning::scratch_bytes)
+      return launch_block_bin<whole, Inner, Cols>(space, product, rows, capacity);
   const int team =
       impl::spgemm::vectors_of_team(SpgemmTuning::scratch_bytes, bytes, SpgemmTuning::team_lanes / Lanes);
   const auto count = static_cast<std::int64_t>(rows.extent(0));

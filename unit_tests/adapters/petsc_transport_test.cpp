@@ -136,7 +136,7 @@ TEST(PetscTransport, DeviceMessagesAreThePartsOfTheBuffers) {
   mpi::MessageComm comm;
   comm.comm = PETSC_COMM_WORLD;
   EXPECT_FALSE(mpi::make_messages<double>(comm, {})->in_stream_order());
-  comm.device = transport;
+  comm.device.transport = transport;
   // Each rank sends to all others, to some of them nothing.
   Neighbours neighbours;
   std::int64_t slots = 0;
@@ -226,14 +226,32 @@ TEST(PetscTransport, AutomaticIsNcclWhereMpiIsNotTrustedAndItCanBe) {
   const PetscSpace space;
   const OwnedMat matrix = assemble(problem("poisson2d:8"), equal_parts(64));
   bool can_be = num_ranks() > 1;
+  std::string why_not = "one rank sends no messages";
   try {
     const DistributedAijMatrix by_nccl(space, matrix.get(), mpi::Transport::nccl);
-  } catch (const OptionError&) {
+  } catch (const OptionError& error) {
     can_be = false;
+    const std::string text = error.what(), begin = "transport: nccl cannot be: ", end = "; take mpi, or auto";
+    why_not = text.substr(begin.size(), text.size() - begin.size() - end.size());
   }
   const bool is_trusted = use_gpu_aware_mpi == PETSC_TRUE && petsc::impl::device_of_petsc().has_value();
   const DistributedAijMatrix automatic(space, matrix.get());
   EXPECT_EQ(automatic.device_transport().empty(), is_trusted || !can_be);
+  EXPECT_EQ(automatic.messages().substr(0, 5), is_trusted || !can_be ? "MPI f" : "NCCL ");
+  if (!is_host_space<PetscSpace> && !is_trusted && !can_be) {
+    EXPECT_EQ(automatic.messages(), "MPI from host memory (" + why_not + ")");
+  }
+}
+
+TEST(PetscTransport, WhatSendsIsSaidInWords) {
+  mpi::MessageComm comm;
+  EXPECT_EQ(comm.in_words(), "MPI from host memory");
+  comm.device.reason = "there is none";
+  EXPECT_EQ(comm.in_words(), "MPI from host memory (there is none)");
+  comm.takes_device_memory = true;
+  EXPECT_EQ(comm.in_words(), "MPI from device memory");
+  comm.device.transport = std::make_shared<HostTransport>();
+  EXPECT_EQ(comm.in_words(), "none");  // the transport's name
 }
 
 TEST(PetscTransport, NcclIsRefusedOnAHost) {
@@ -256,6 +274,7 @@ TEST(PetscTransport, NcclIsRefusedOnAHost) {
     const TransportOfScope scope(name);
     const DistributedAijMatrix a(PetscSpace(), matrix.get());
     EXPECT_EQ(a.device_transport(), "");
+    EXPECT_EQ(a.messages(), "MPI from host memory");
   }
 }
 

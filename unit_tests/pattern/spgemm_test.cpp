@@ -43,6 +43,25 @@ TYPED_TEST(SpgemmTest, IsTheTextbooks) {
   }
 }
 
+/// Rows of up to `longest` columns, of a product with a matrix that has three entries a row.
+TYPED_TEST(SpgemmTest, LongRowsFromShortOnes) {
+  const auto b = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:2500"));
+  for (const int longest : {40, 100, 200, 400, 700, 1200, 2000, 2500}) {
+    SCOPED_TRACE(longest);
+    HostMatrix<double> a;
+    a.num_rows = a.num_cols = b.num_rows;
+    for (int i = 0; i < 2500; ++i) {
+      const int length = i % 500 == 7 ? longest : 1;
+      for (int k = 0; k < length; ++k) {
+        a.col_idxs.push_back(length == 1 ? i : k);
+        a.values.push_back(1 + 0.25 * (k % 7) - 0.125 * (i % 3));
+      }
+      a.row_ptrs.push_back(a.col_idxs.size());
+    }
+    expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-12);
+  }
+}
+
 TYPED_TEST(SpgemmTest, AnyBudgetGivesTheSame) {
   for (const auto& [name, a, b] : awkward_factors<double>()) {
     SCOPED_TRACE(name);

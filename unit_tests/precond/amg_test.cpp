@@ -80,6 +80,11 @@ std::int64_t iterations(const std::string& spec, const OptionMap& options = {}) 
   return iterations_with<Space>(*m, a);
 }
 
+/// Of elasticity three unknowns a node.
+OptionMap three_of(const std::string& spec) {
+  return spec.rfind("elasticity3d", 0) == 0 ? three : OptionMap{};
+}
+
 TYPED_TEST(AmgTest, IterationsHardlyGrowWithTheProblem) {
   const auto few = iterations<TypeParam>("poisson2d:25"), many = iterations<TypeParam>("poisson2d:100");
   EXPECT_LE(few, 15);
@@ -301,6 +306,54 @@ TYPED_TEST(AmgTest, SinglePrecisionAndLowerStorage) {
                                    m.get(), b, stop_at(1e-4, 100));
   EXPECT_EQ(solved.result.reason, StopReason::rtol);
   EXPECT_LE(solved.result.iterations, full);
+}
+
+/// S A S for s_i alternating, at random, between 1 / most and most.
+HostMatrix<double> scaled_problem(const std::string& spec, double most) {
+  HostMatrix<double> a = problem(spec);
+  const auto random = random_vector(a.num_rows, 3);
+  const auto s = [&](std::int64_t i) { return random[i] > 0 ? most : 1 / most; };
+  for (std::int64_t i = 0; i < a.num_rows; ++i)
+    for (auto k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) a.values[k] *= s(i) * s(a.col_idxs[k]);
+  return a;
+}
+
+TYPED_TEST(AmgTest, SingleIsTheDefaultAndHasTheIterationsOfDouble) {
+  const OptionMap full = {{"storage", std::string("full")}};
+  EXPECT_EQ(AmgOptions().storage, Storage::single_precision);
+  // Condition numbers of 10^3, 10^8 and 10^10.
+  for (const char* spec : {"poisson2d:60", "tridiagonal:30000", "elasticity3d:8,contrast=1e6"})
+    EXPECT_NEAR(double(iterations<TypeParam>(spec, three_of(spec))),
+                double(iterations<TypeParam>(spec, with(three_of(spec), full))), 1)
+        << spec;
+  const HostMatrix<double> a = problem("poisson2d:60");
+  const auto bytes = [&](const OptionMap& options) {
+    const auto m = amg<TypeParam>(options);
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    EXPECT_THAT(m->report().notes, ::testing::IsEmpty());
+    return m->report().bytes;
+  };
+  EXPECT_LT(bytes({}), bytes(full));
+}
+
+TYPED_TEST(AmgTest, WhatTheRangeOfAStorageDoesNotHoldIsKeptInFull) {
+  const auto notes_and_product = [](const HostMatrix<double>& a, const char* storage) {
+    const auto m = amg<TypeParam>({{"storage", std::string(storage)}});
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    return std::pair(m->report().notes, applied_to<TypeParam>(*m, random_vector(a.num_rows, 1)));
+  };
+  // A diagonal that is 2^-160 of its row's largest entry vanishes in single, one of 2^-40 in half.
+  const HostMatrix<double> wild = scaled_problem("poisson2d:30", 0x1p80),
+                           rough = scaled_problem("poisson2d:30", 0x1p20);
+  for (const auto& [a, storage] :
+       {std::pair(&wild, "single"), std::pair(&wild, "bfloat16"), std::pair(&rough, "half")}) {
+    SCOPED_TRACE(storage);
+    const auto [notes, product] = notes_and_product(*a, storage);
+    ASSERT_FALSE(notes.empty());
+    EXPECT_THAT(notes[0], HasSubstr("level 0: entries are so much larger than their row's diagonal"));
+    EXPECT_EQ(product, notes_and_product(*a, "full").second);
+  }
+  EXPECT_THAT(notes_and_product(rough, "single").first, ::testing::IsEmpty());
 }
 
 TYPED_TEST(AmgTest, WhatCannotBeIsRefused) {

@@ -191,14 +191,15 @@ TYPED_TEST(DevicesTest, EveryMannerDoesAll) {
   EXPECT_TRUE(impl::devices::side_by_side(Manner::threads, 0, [](int) {}, {}).empty());
 }
 
-/// By turns one thread at a time works; the others go on where it waits: in a fence, a copy or a
-/// deallocation.
+/// By turns one thread at a time works; the others go on where it waits: in a fence, a copy, an allocation or
+/// its end.
 TYPED_TEST(DevicesTest, TurnsArePassedOnInFences) {
   const TypeParam space = of_one_thread<TypeParam>();
   const Vector<int, TypeParam> from("from", 10), to("to", 10);
-  for (const std::string wait : {"fence", "copy", "free"}) {
+  for (const std::string wait : {"fence", "copy", "free", "allocate"}) {
     std::atomic<int> inside = 0, most = 0, finished = 0, waits = 0;
     std::atomic<bool> others_began = false, in_time = false;
+    std::vector<std::vector<Vector<int, TypeParam>>> kept(3);  // until all have ended
     const std::vector<std::function<void()>> fences(3, [&] {
       ++waits;
       space.fence("prekond::testing::wait");
@@ -219,6 +220,9 @@ TYPED_TEST(DevicesTest, TurnsArePassedOnInFences) {
               space.fence("prekond::testing::fence");
             } else if (wait == "copy") {
               Kokkos::deep_copy(space, to, from);
+            } else if (wait == "allocate") {
+              kept[static_cast<std::size_t>(k)].push_back(
+                  allocate<Vector<int, TypeParam>>(space, "prekond::testing::kept", 10));
             } else {
               const Vector<int, TypeParam> gone(Kokkos::view_alloc(space, "gone"), 10);
             }
@@ -265,13 +269,16 @@ TYPED_TEST(DevicesTest, SetupsByTurns) {
   for (const char* name : {"adaptive_fsai", "fsai", "nonsymmetric_fsai", "spai", "isai"}) {
     const auto one = create_preconditioner<double, TypeParam>(name);
     one->numeric(space, a);
-    const std::vector<std::function<void()>> fences(3, [&] { space.fence(); });
+    const std::vector<TypeParam> spaces =
+        is_host_space<TypeParam> ? std::vector<TypeParam>(3, space) : instances<TypeParam>(3);
+    std::vector<std::function<void()>> fences;
+    for (const TypeParam& own : spaces) fences.push_back([&own] { own.fence(); });
     std::vector<Found<double>> all(3);
     const auto thrown = impl::devices::side_by_side(
         Manner::turns, 3,
         [&](int k) {
           const auto m = create_preconditioner<double, TypeParam>(name);
-          m->numeric(space, a);
+          m->numeric(spaces[static_cast<std::size_t>(k)], a);
           all[static_cast<std::size_t>(k)] = found<double, TypeParam>(*m);
         },
         fences);

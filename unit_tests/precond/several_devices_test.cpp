@@ -104,6 +104,17 @@ TYPED_TEST(SeveralDevicesTest, OtherScalars) {
                                        {convert<float>(random_general(61, 0.05, 3))}, {1, 3});
 }
 
+TYPED_TEST(SeveralDevicesTest, OneInstanceIsNotTwoDevices) {
+  if (is_host_space<TypeParam>) GTEST_SKIP() << "a host's instances may be one";
+  const auto a = to_device<TypeParam>(problem("poisson2d:9"));
+  const auto own = instances<TypeParam>(1);
+  for (const std::vector<TypeParam>& others : {std::vector<TypeParam>{TypeParam()}, {own[0], own[0]}}) {
+    const auto m = over<double, TypeParam>({"fsai", {}}, others);
+    EXPECT_THAT(message_of<InputError>([&] { m->numeric(TypeParam(), a); }),
+                HasSubstr("is one of those before: take different instances"));
+  }
+}
+
 TYPED_TEST(SeveralDevicesTest, MoreDevicesThanRows) {
   const std::vector<Setup> setups = {
       {"fsai", {}}, {"fsai", {{"block_size", "2"}}}, {"adaptive_fsai", {}}, {"spai", {}}, {"isai", {}}};

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "testing/host_matrix.hpp"
+#include "testing/instances.hpp"
 
 namespace prekond::testing {
 
@@ -44,7 +45,7 @@ std::unique_ptr<SeveralDevices<Scalar, Space>> over(const Setup& setup, const st
 
 template <class Scalar, class Space>
 std::unique_ptr<SeveralDevices<Scalar, Space>> over(const Setup& setup, int count) {
-  return over<Scalar, Space>(setup, std::vector<Space>(static_cast<std::size_t>(count) - 1, Space()));
+  return over<Scalar, Space>(setup, instances<Space>(count - 1));
 }
 
 /// G and G^H, G_L and G_U, or M.

@@ -16,11 +16,11 @@ namespace prekond::mpi {
 template <class Scalar>
 class DeviceMessages : public Messages<Scalar> {
  public:
-  /// \pre comm.device
+  /// \pre comm.device.transport
   DeviceMessages(MessageComm comm, Neighbours neighbours)
       : m_comm(std::move(comm)),
         m_neighbours(std::move(neighbours)),
-        m_exchange(m_comm.device->make_exchange()) {}
+        m_exchange(m_comm.device.transport->make_exchange()) {}
 
   bool takes_device_memory() const override { return true; }
   bool in_stream_order() const override { return true; }
@@ -65,7 +65,7 @@ class DeviceMessages : public Messages<Scalar> {
 /// Those that `comm` says.
 template <class Scalar>
 std::unique_ptr<Messages<Scalar>> make_messages(const MessageComm& comm, Neighbours neighbours) {
-  if (comm.device) return std::make_unique<DeviceMessages<Scalar>>(comm, std::move(neighbours));
+  if (comm.device.transport) return std::make_unique<DeviceMessages<Scalar>>(comm, std::move(neighbours));
   return std::make_unique<NeighbourMessages<Scalar>>(comm, std::move(neighbours));
 }
 

@@ -25,8 +25,16 @@ struct MessageComm {
   std::shared_ptr<const void> owner;  ///< keeps `comm`
   MPI_Comm comm = MPI_COMM_NULL;
   int tag = 0;
-  bool takes_device_memory = false;         ///< does this MPI read and write device memory?
-  std::shared_ptr<DeviceTransport> device;  ///< see device_transport; none where MPI sends
+  bool takes_device_memory = false;  ///< does this MPI read and write device memory?
+  FoundTransport device;             ///< see device_transport; none where MPI sends
+
+  /// What sends messages, and from where: "NCCL 2.28.9", "MPI from device memory", "MPI from host memory (why
+  /// not NCCL)".
+  std::string in_words() const {
+    if (device.transport) return device.transport->name();
+    if (takes_device_memory) return "MPI from device memory";
+    return "MPI from host memory" + (device.reason.empty() ? "" : " (" + device.reason + ")");
+  }
 };
 
 /// Messages between neighbours: MPI's own, none of which waits before `finish`. (In the reverse direction

@@ -112,13 +112,16 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
         prekond::impl::copied_to(space, std::vector<std::int64_t>(m_numbers.begin(), m_numbers.end()),
                                  "prekond::petsc::remote_numbers");
     const mpi::MessageComm messages = impl::message_comm<Space>(m_comm, transport);
-    m_device_transport = messages.device ? messages.device->name() : "";
+    m_messages = messages.in_words();
+    if (messages.device.transport) m_device_transport = m_messages;
     m_product.emplace(space, m_comm, m_layout, parts, m_numbers, transport);
     m_import = impl::make_import<Space>(space, m_comm, m_layout, m_numbers, transport);
   }
 
   /// What sends messages from device to device in MPI's place ("NCCL 2.27.3"); empty where MPI sends them.
   const std::string& device_transport() const { return m_device_transport; }
+  /// What sends messages, and why no device does, see mpi::MessageComm::in_words.
+  const std::string& messages() const { return m_messages; }
 
   /// The rank's own rows.
   const local_type& rows() const { return *m_rows; }
@@ -232,6 +235,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   MPI_Comm m_comm;
   mpi::Transport m_transport;
   std::string m_device_transport;
+  std::string m_messages;
   PetscLayout m_layout = nullptr;  ///< the matrix's
   CommReducer<Space> m_reducer;
   std::optional<local_type> m_rows;

@@ -62,10 +62,16 @@ class DeviceTransport {
   virtual std::unique_ptr<DeviceExchange> make_exchange() = 0;
 };
 
+/// A transport, or why there is none between devices; nothing of both where the ranks compute on hosts.
+struct FoundTransport {
+  std::shared_ptr<DeviceTransport> transport;
+  std::string reason;
+};
+
 namespace impl {
 /// `refused`: why the execution space cannot have one; may be empty.
-std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wanted,
-                                                  bool mpi_takes_device_memory, const std::string& refused);
+FoundTransport device_transport(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory,
+                                const std::string& refused);
 }  // namespace impl
 
 /// That of the ranks of `comm`, from `Space`'s default device; none where MPI sends the messages, as on one
@@ -75,8 +81,7 @@ std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wante
 /// and cannot be, with the reason; std::runtime_error with the text of NCCL or CUDA where one of them fails.
 /// A rank that fails while NCCL connects them may leave the others waiting in NCCL.
 template <class Space>
-std::shared_ptr<DeviceTransport> device_transport(MPI_Comm comm, Transport wanted,
-                                                  bool mpi_takes_device_memory) {
+FoundTransport device_transport(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory) {
   return impl::device_transport(
       comm, wanted, mpi_takes_device_memory,
       has_native_stream<Space>

@@ -26,10 +26,17 @@ using MultiVectorView = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::me
 
 namespace impl {
 
+/// What the calling thread does before each allocation by the functions below; nullptr: nothing. Kokkos may
+/// wait for a device in an allocation, and tells its tools afterwards alone.
+void set_before_allocation(void (*work)());
+/// Does it.
+void before_allocation();
+
 /// A view of these sizes (of a vector: `rows`), of zeros where `zero`. Compiled in the core library for the
 /// usual types of elements, see the end of this file.
 template <class ViewType, bool zero, class Space>
 ViewType make_view(const Space& space, const std::string& label, std::size_t rows, std::size_t cols) {
+  before_allocation();
   const auto make = [&](const auto& properties) {
     if constexpr (ViewType::rank() == 1)
       return ViewType(properties, rows);

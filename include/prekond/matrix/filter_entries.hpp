@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 
 #include <string>
@@ -12,7 +13,7 @@ namespace impl {
 /// A team's block of rows, a vector of lanes a row, and the entries that are kept of each.
 template <class Scalar, class Space, class Keep>
 struct FilterEntries {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   using Result = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
   static constexpr int rows_per_team = is_host_space<Space> ? 256 : 32;

@@ -65,7 +65,7 @@ struct AmgOptions {
   int pre_sweeps = 1;
   int post_sweeps = 1;
   AmgCycle cycle = AmgCycle::v;
-  Storage storage = Storage::full;
+  Storage storage = Storage::single_precision;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -170,7 +170,9 @@ struct AmgOptions {
           "solver "
           "(fgmres, cg with flexible=true)");
     visit("storage", storage, storage_choices(),
-          "precision in which A and the prolongators of all levels are kept and applied");
+          "precision in which A and the prolongators of all levels are kept and applied; a level that its "
+          "range "
+          "does not hold is kept in full");
     visit("storage_format", storage_format, stored_format_choices(),
           "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
           "matrices");
@@ -247,6 +249,12 @@ struct AmgOptions {
 /// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates and
 /// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes
 /// the values anew.
+///
+/// A and P of all levels are kept in `storage`, each row scaled by a power of two. With A + E in place of A
+/// in the residuals, E symmetric, M stays symmetric, and positive definite where omega M^-1 < 2 (A + E)^-1;
+/// in the energy norm of A the perturbation of a cycle is of the order ||E|| (||A|| lambda_min)^(-1/2): eps
+/// sqrt(kappa(A)), not eps kappa(A). In single precision (6e-8) iterations are those of double up to
+/// condition numbers of about 10^13, for a half of the memory.
 ///
 /// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
 /// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy

@@ -49,8 +49,8 @@ class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
   using typename Method::matrix_source;
 
   /// `others`: an instance for each further device, whose memory views on it get (for CUDA, one made of a
-  /// stream of that device); several of one device, and of the host, do as well. The first device is that of
-  /// the space that phases and applications are given.
+  /// stream of that device); different instances of one device, and any of the host, do as well. The first
+  /// device is that of the space that phases and applications are given.
   ///
   /// \throws InputError for a method that depends on all rows; names those that do not
   SeveralDevices(const Configurator<Method>& method, const std::vector<Space>& others);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The kernel of the adaptive FSAI's setup in blocks of rows: blocks out of a range into a slab of rows.
+#include <prekond/core/kernel_policy.hpp>
+
 #include "precond/adaptive_fsai/block.hpp"
 #include "precond/adaptive_fsai/kernel.hpp"
 #include "precond/common/breakdown_counter.hpp"
@@ -20,7 +22,7 @@ struct BlockUsage {
 /// sample, row r of the k-th block to place k * largest + r.
 template <class Scalar, class Real, class Space, class Set, class Slot, bool InScratch, bool Portable>
 struct GrowBlocks {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   // The portable form has lanes on the host too, one after the other: tests run there what devices run.
   static constexpr int width = is_host_space<Space> && !Portable ? 1 : Tuning::vector_length;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the adaptive FSAI's setup in blocks of rows.
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/pattern/supernodes.hpp>
 
 #include "precond/adaptive_fsai/block_kernel.hpp"
@@ -101,7 +102,7 @@ void BlockSetup<Scalar, Real, Space, Portable>::run_in_scratch(const SmallKernel
       std::min<std::size_t>(Tuning::max_rows_per_team, (Tuning::scratch_limit - 64) / bytes));
   using Bounds = Kokkos::LaunchBounds<Tuning::max_rows_per_team * Tuning::vector_length, Tuning::few_teams>;
   const int league = static_cast<int>((kernel.rows.count + team - 1) / team);
-  Kokkos::TeamPolicy<Space, Bounds> policy(m_space, league, team, SmallKernel::width);
+  KernelPolicy<Space, Bounds> policy(m_space, league, team, SmallKernel::width);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes * team + 16)));
   Kokkos::parallel_for(label, policy, kernel);
 }

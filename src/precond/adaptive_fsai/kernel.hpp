@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The kernel of the adaptive FSAI's setup: rows out of a range into a slab.
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 
@@ -69,7 +70,7 @@ struct RowOf<Scalar, Real, NoColumnSet, Slot, Level> {
 /// a workspace in scratch too.
 template <class Scalar, class Real, class Space, class Set, class Slot, bool InScratch, bool Portable>
 struct GrowRows {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_host_space<Space> ? 1 : Tuning::vector_length;
   using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>,

@@ -4,6 +4,7 @@
 /// The launches of the adaptive FSAI's setup: rows in chunks, each chunk's rows into a slab, the slab
 /// appended to G.
 #include <prekond/core/error.hpp>
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
@@ -205,7 +206,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, 
   kernel.workspaces = workspaces;
   if constexpr (Kernel::uses_markers) kernel.markers = markers_for(std::int64_t(league) * team);
   set_zero(m_space, m_next);
-  Kokkos::parallel_for(label, Kokkos::TeamPolicy<Space>(m_space, league, team, Kernel::width), kernel);
+  Kokkos::parallel_for(label, KernelPolicy<Space>(m_space, league, team, Kernel::width), kernel);
 }
 
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
@@ -243,7 +244,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
     kernel.markers = markers_for(league * team);
     set_zero(m_space, m_next);
   }
-  Kokkos::TeamPolicy<Space, Bounds> policy(m_space, static_cast<int>(league), team, SmallKernel::width);
+  KernelPolicy<Space, Bounds> policy(m_space, static_cast<int>(league), team, SmallKernel::width);
   policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(kernel.layout.bytes * team + 16)));
   const std::size_t pool_bytes = kernel.layout.pool_bytes * team + 32;
   policy.set_scratch_size(1, Kokkos::PerTeam(static_cast<int>(pool_bytes)));

@@ -29,6 +29,14 @@ struct HierarchyTuning {
   static constexpr double damping = 1.6;
 };
 
+/// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
+/// largest entries, and what is 2^-28 of these (half) or 2^-149 vanishes: a diagonal, or one of a_ij and
+/// a_ji.
+double largest_sum_in(Storage storage) {
+  if (storage == Storage::full) return std::numeric_limits<double>::infinity();
+  return storage == Storage::half ? 0x1p14 : 0x1p64;
+}
+
 /// Smoothers whose I - M^-1 A has its spectrum in (-1, 1) by their making: an eigenvalue to damp them by is
 /// not looked for, which would take ten more applications and products.
 bool converges_alone(const std::string& name) {
@@ -126,7 +134,7 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
       near_null_space = m_levels[l].transfer.near_null_space;
       measure(space, m_levels[l + 1]);
     }
-    store(space, m_levels[l], old);
+    store(space, m_levels[l], old, report);
     if (last)
       set_coarsest(space, m_levels[l], old, report);
     else if (!m_levels[l].smoother)  // candidates have it set up before
@@ -175,23 +183,35 @@ void Hierarchy<Scalar, Space>::measure(const Space& space, Level<Scalar, Space>&
   if (level.sums.is_dominant()) level.lambda = level.sums.most;
 }
 
+/// The one of the options, where its range holds the level's rows.
+template <class Scalar, class Space>
+Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, Report& report) const {
+  if (level.sums.most <= largest_sum_in(m_options.storage)) return m_options.storage;
+  report.notes.push_back(
+      "level " + std::to_string(&level - &m_levels.front()) +
+      ": entries are so much larger than their row's diagonal that the range of `storage` does not "
+      "hold them; it is kept in full");
+  return Storage::full;
+}
+
 /// What applications read. `old`: the level of the same pattern before, whose format is taken again where it
 /// is CSR.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level,
-                                     const Level<Scalar, Space>* old) const {
-  const StoredAs as(m_options.storage, MatrixFormat::csr);
+                                     const Level<Scalar, Space>* old, Report& report) const {
+  const Storage storage = storage_of(level, report);
+  const StoredAs as(storage, MatrixFormat::csr);
   const bool is_finest = &level == &m_levels.front();
   const bool was_csr = old && old->a.format() == MatrixFormat::csr;
   const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
-  const StoredAs as_a(m_options.storage, was_csr ? MatrixFormat::csr : wanted);
+  const StoredAs as_a(storage, was_csr ? MatrixFormat::csr : wanted);
   const bool owns = level.owned.num_rows > 0;
   level.a =
       StoredMatrix<Scalar, Space>(space, owns ? level.owned : borrowed<Scalar, Space>(level.matrix), as_a);
   if (!owns && level.a.format() == MatrixFormat::csr)  // which shares what it is given
     level.a = StoredMatrix<Scalar, Space>(
         space, own_copy<Scalar, Space>(space, level.matrix, was_csr ? old->a.csr() : Matrix<Scalar, Space>()),
-        StoredAs(m_options.storage, MatrixFormat::csr));
+        as);
   if (level.transfer.prolongator.num_rows == 0) return;
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);

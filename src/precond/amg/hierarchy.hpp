@@ -114,7 +114,9 @@ class Hierarchy {
   bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
                                const Level<Scalar, Space>* old) const;
-  void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
+  Storage storage_of(const Level<Scalar, Space>& level, Report& report) const;
+  void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+             Report& report) const;
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;

@@ -29,6 +29,8 @@ struct Slice {
   /// Where the row's columns >= `col` begin.
   KOKKOS_FUNCTION std::size_t from(std::int64_t i, std::int64_t col) const {
     std::size_t low = row_ptrs(i) - first, high = row_ptrs(i + 1) - first;
+    if (low == high || col_idxs(low) >= col) return low;  // of most rows all columns are kept
+    if (col_idxs(high - 1) < col) return high;
     while (low < high) {
       const std::size_t middle = low + (high - low) / 2;
       if (col_idxs(middle) < col)

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include "instantiate.hpp"
@@ -55,6 +57,18 @@ void check_method(const MatrixPreconditioner<Scalar, Space>& method) {
   throw InputError(method.name() +
                    " with these options cannot be set up over several devices, because its rows depend on "
                    "all others: leave out block_size=0 and relaxation_steps, or choose one device");
+}
+
+/// Threads with one instance would read each other's results. \throws InputError
+template <class Space>
+void check_instances(const std::vector<Space>& spaces) {
+  if constexpr (!is_host_space<Space>)
+    for (std::size_t k = 1; k < spaces.size(); ++k)
+      if (std::find(spaces.begin(), spaces.begin() + static_cast<std::ptrdiff_t>(k), spaces[k]) !=
+          spaces.begin() + static_cast<std::ptrdiff_t>(k))
+        throw InputError(
+            "number " + std::to_string(k + 1) +
+            " of the devices' execution spaces is one of those before: take different instances");
 }
 
 /// The part of the method's matrix on a device.
@@ -115,6 +129,7 @@ void SeveralDevices<Scalar, Space>::on_all(const Space& space, std::vector<Devic
                                            const Work& work) const {
   std::vector<Space> spaces = {space};
   spaces.insert(spaces.end(), m_others.begin(), m_others.end());
+  check_instances(spaces);
   std::vector<std::function<void()>> fences;
   for (const Space& one : spaces) fences.push_back([&one] { one.fence("prekond::devices::wait"); });
   space.fence("prekond::devices::begin");  // the others read A

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/devices/turns.hpp"
 
+#include <prekond/core/views.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -95,10 +97,12 @@ TakingTurns::~TakingTurns() {
 
 Turn::Turn(const std::function<void()>& fence) {
   fence_of_mine = &fence;
+  set_before_allocation(&wait_for_mine);
   take();
 }
 
 Turn::~Turn() {
+  set_before_allocation(nullptr);
   fence_of_mine = nullptr;
   pass_on();
 }

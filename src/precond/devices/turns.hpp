@@ -7,8 +7,9 @@ namespace prekond::impl::devices {
 
 /// While this lives, threads with a `Turn` call Kokkos one at a time. A thread passes the turn on whenever it
 /// waits for its device, which it notices by Kokkos's own events (its tools' callbacks): in every fence; and
-/// before a copy or the end of an allocation, which wait inside of the driver, in a fence of its own. Kernels
-/// of all devices run at the same time, launches do not.
+/// before a copy or the end of an allocation, which wait inside of the driver, in a fence of its own. So it
+/// does before `allocate`, which waits for the stream too. Kernels of all devices run at the same time,
+/// launches do not.
 ///
 /// A tool's own callbacks go on being called, by the thread that has the turn. As with FenceCounter, nobody
 /// else may set callbacks at the time when this begins or ends.

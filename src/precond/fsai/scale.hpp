@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What is done to a finished G: its small entries are dropped, its rows scaled.
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/core/report.hpp>
 #include <prekond/core/scalar.hpp>
@@ -81,7 +82,7 @@ CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> postfilter(
 /// A kernel over the rows of a factor, each done by a vector of lanes.
 template <class Space, int Width>
 struct VectorRows {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int width = host ? 1 : Width;

@@ -3,6 +3,7 @@
 #pragma once
 /// The launches of the static FSAI's setup.
 #include <prekond/core/host_threads_level.hpp>
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/pattern/row_bins.hpp>
 #include <prekond/pattern/supernodes.hpp>
 
@@ -49,7 +50,7 @@ enum class Unit { short_vector, vector, team, slab };
 /// A kernel whose rows are each done by such a unit, with a workspace of its own.
 template <class Space, Unit row_unit>
 struct RowKernel {
-  using Policy = Kokkos::TeamPolicy<Space>;
+  using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr Unit unit = row_unit;
   static constexpr bool host = is_host_space<Space>;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The kernels of the static SPAI's setup, each over the columns of a bin.
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/matrix/find_entry.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
@@ -19,8 +20,8 @@ template <class Space, Unit column_unit>
 struct ColumnKernel {
   // Two teams of 256 lanes have 128 registers a lane; without a bound the kernel with a slab takes 210.
   static constexpr bool bounded = column_unit == Unit::team || column_unit == Unit::apart;
-  using Policy = std::conditional_t<bounded, Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<256, 2>>,
-                                    Kokkos::TeamPolicy<Space>>;
+  using Policy =
+      std::conditional_t<bounded, KernelPolicy<Space, Kokkos::LaunchBounds<256, 2>>, KernelPolicy<Space>>;
   using Member = typename Policy::member_type;
   static constexpr Unit unit = column_unit;
   static constexpr bool host = is_host_space<Space>;

@@ -3,6 +3,7 @@
 #pragma once
 /// Columns of the static SPAI whose local matrices are never stored: their rows come from the rows of B, a
 /// block at a time, into the registers of lanes, and go from there into R (StreamQr).
+#include <prekond/core/kernel_policy.hpp>
 #include <prekond/dense/stream_qr.hpp>
 
 #include "precond/spai/kernels.hpp"
@@ -229,9 +230,8 @@ struct StreamShape {
 };
 
 template <class Space, int Lanes, int Teams>
-using BoundedPolicy =
-    std::conditional_t<(Teams > 0), Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>,
-                       Kokkos::TeamPolicy<Space>>;
+using BoundedPolicy = std::conditional_t<(Teams > 0), KernelPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>,
+                                         KernelPolicy<Space>>;
 
 /// Columns of up to 127 entries, each by a vector, R in scratch.
 template <class Scalar, class Real, class Space, class Shape>
@@ -267,7 +267,7 @@ template <class Scalar, class Real, class Space, int Lanes, int Teams>
 struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
   using Base = ColumnKernel<Space, Unit::apart>;
   static constexpr int lanes = Lanes, teams = Teams;
-  using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>;
+  using Policy = KernelPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>;
   using Member = typename Policy::member_type;
   using Level = RegisterTeamLevel<Space, Member, Base::width>;
   using System = StreamQr<Real, 32, 2, Level, true>;
