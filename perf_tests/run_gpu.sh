@@ -7,8 +7,8 @@
 # BUILD: a folder with what was built, or with the programs alone (test_*, perf_*, prekond, anywhere below it).
 # KOKKOS_SOURCE: a Kokkos source tree; Prekond is then built with it in build/cuda. On a machine without network give
 #   the other dependencies by CMAKE_PREFIX_PATH.
-# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, devices, batched, blocks, tables, sanitize; default all; and ranks and
-#   ksp. Each takes less than 9 minutes.
+# OUT_DIR: default perf_tests/results/h200. PART: tests, perf, amg, smoothers, devices, batched, blocks, tables, sanitize; default all; and ranks
+#   and ksp. Each takes less than 9 minutes.
 # devices: setups over 1, 2, ... of the GPUs that nvidia-smi lists; left out where that is one.
 # ranks, ksp: needs mpirun and a build with PETSC_DIR, a PETSc with CUDA. test_petsc and the steps of a distributed solve on 1, 2, 4, ...
 #   ranks with a GPU each (ranks), by NCCL where the build has it, and by MPI; KSP CG with Prekond's PC and with
@@ -193,6 +193,17 @@ part_amg() {
   done
   measure coarsenings_convection_diffusion3d_100 perf_amg --matrix=convection_diffusion3d:100 --prolongator=unsmoothed --storages=single \
     --coarsenings=aggregation,classical,aggressive --smoothers=multicolor_gs --preconds= --repetitions=3
+}
+
+# Multigrid with all smoothers, for results/h200/amg.
+part_smoothers() {
+  local program
+  program=$(program perf_amg)
+  [[ -n $program ]] || { failed "smoothers: no perf_amg below $build" && return 0; }
+  say 'smoothers of multigrid'
+  timeout "$(left)" python3 "$source_dir/perf_tests/smoothers.py" measure --program "$program" --out "$out/smoothers.json" --seconds 45 ||
+    failed 'smoothers of multigrid'
+  python3 "$source_dir/perf_tests/smoothers.py" render --in "$out/smoothers.json" --out "$out/smoothers.md" || failed 'smoothers of multigrid'
 }
 
 # Setups that several GPUs share, and solves with them by the command.
@@ -409,7 +420,7 @@ part_sanitize() {
 build=$(cd "$1" && pwd -P)
 out=${2:-$source_dir/perf_tests/results/h200}
 parts=("${@:3}")
-[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf amg devices batched blocks tables sanitize)
+[[ ${#parts[@]} -gt 0 ]] || parts=(tests perf amg smoothers devices batched blocks tables sanitize)
 mkdir -p "$out"
 out=$(cd "$out" && pwd -P)
 tables=()
@@ -424,7 +435,7 @@ export OMP_PROC_BIND=${OMP_PROC_BIND:-false}
 for part in "${parts[@]}"; do
   part_start=$SECONDS
   case $part in
-    tests | perf | amg | devices | ranks | ksp | batched | blocks | tables | sanitize) "part_$part" ;;
+    tests | perf | amg | smoothers | devices | ranks | ksp | batched | blocks | tables | sanitize) "part_$part" ;;
     *) usage ;;
   esac
 done

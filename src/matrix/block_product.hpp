@@ -14,7 +14,8 @@ KOKKOS_FORCEINLINE_FUNCTION void add_product(int block_size, const Scalar* block
   const int b = Size > 0 ? Size : block_size;
   const int of_rows = Order == BlockOrder::by_rows ? b : 1, of_cols = Order == BlockOrder::by_rows ? 1 : b;
   Scalar of_row[Size > 0 ? Size : largest_block_size];
-  for (int p = 0; p < b; ++p) of_row[p] = multiply(block[p * of_rows], x[0]);
+  // As a sum with 0: of a block of one number the product and the sum below could be fused, or not.
+  for (int p = 0; p < b; ++p) of_row[p] = multiply_add(block[p * of_rows], x[0], Scalar(0));
   for (int q = 1; q < b; ++q)
     for (int p = 0; p < b; ++p) of_row[p] = multiply_add(block[p * of_rows + q * of_cols], x[q], of_row[p]);
   for (int p = 0; p < b; ++p) sums[p] += of_row[p];

@@ -166,6 +166,7 @@ StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type&
       keep<Scalar>(space, a, as.format);
     } else {
       const auto h = with_values_of<Value>(space, a);
+      m_storage = as.storage;
       m_row_scale = store_rows<Value, Scalar, Space>(space, a, h.values, nonzero);
       keep<Value>(space, h, as.format);
     }
@@ -185,6 +186,7 @@ StoredMatrix<Scalar, Space> StoredMatrix<Scalar, Space>::with_columns_divided(
     } else {
       const auto h = with_values_of<Value>(space, a);
       store_divided<Value, Scalar, Space>(space, a, h.values, column_scale, nonzero);
+      result.m_storage = as.storage;
       result.template keep<Value>(space, h, as.format);
     }
   });

@@ -371,6 +371,26 @@ TYPED_TEST(PolynomialSetupTest, AStoredMatrixIsNotSharedWhereRowsChange) {
   }
 }
 
+/// A times a power of two, whose rows are scaled first: the same bits as of A.
+TYPED_TEST(PolynomialSetupTest, AStoredMatrixsPrecisionIsKeptWhereRowsChange) {
+  using Method = Chebyshev<double, TypeParam>;
+  HostMatrix<double> a = generated("anisotropic2d:9,epsilon=0.3"), huge = a;
+  for (double& value : huge.values) value *= 0x1p600;
+  const std::vector<double> x = random_vector(81);
+  for (const Storage storage : {Storage::full, Storage::single_precision, Storage::half}) {
+    const auto result_of = [&](const HostMatrix<double>& matrix) {
+      const auto device = to_device<TypeParam>(matrix);
+      Method m;
+      m.set_known({StoredMatrix<double, TypeParam>(TypeParam(), device, storage), 0});
+      m.numeric(TypeParam(), device);
+      return applied<TypeParam>(m, x);
+    };
+    std::vector<double> expected = result_of(a);
+    for (double& value : expected) value *= 0x1p-600;
+    EXPECT_EQ(result_of(huge), expected) << static_cast<int>(storage);
+  }
+}
+
 TYPED_TEST(PolynomialSetupTest, AKnownEigenvalueIsUsedWhereTheOptionsHaveNone) {
   using Method = Chebyshev<double, TypeParam>;
   const HostMatrix<double> a = generated("poisson2d:9");

@@ -127,6 +127,7 @@ class StoredMatrix {
   bool is_full() const { return m_is_full; }
 
   MatrixFormat format() const { return m_as; }  ///< never `automatic`
+  Storage storage() const { return m_storage; }  ///< `full` also of floats in single precision
 
   /// A by rows. Its values are gone where they are stored in another precision or format.
   const matrix_type& csr() const { return m_csr; }
@@ -138,6 +139,7 @@ class StoredMatrix {
   std::shared_ptr<const impl::StoredFormat<Scalar, Space>> m_format;  ///< null of 0 x 0
   Vector<Real, Space> m_row_scale;
   bool m_is_full = true;
+  Storage m_storage = Storage::full;
   MatrixFormat m_as = MatrixFormat::csr;
 
   /// Keeps H in a format. \pre m_csr is A

@@ -42,13 +42,13 @@ void scale_rows(const Space& space,
                          ScaleRows<Scalar, Space>{a.num_rows, a.row_ptrs, a.values, inverse});
 }
 
-/// B = diag(1 / d_i) A where a caller has A stored already: by its matrix, or by one of the same format where
-/// rows were changed, so that what is rounded does not depend on that.
+/// B = diag(1 / d_i) A where a caller has A stored already: by its matrix, or by one of the same format and
+/// precision where rows were changed, so that what is rounded does not depend on that.
 template <class Scalar, class Space>
 StoredMatrix<Scalar, Space> shared(const Space& space, const ScaledRows<Scalar, Space>& rows,
                                    const StoredMatrix<Scalar, Space>& a) {
   if (rows.is_borrowed) return a.with_rows_multiplied(space, rows.inverse);
-  return StoredMatrix<Scalar, Space>(space, rows.own, {Storage::full, a.format()})
+  return StoredMatrix<Scalar, Space>(space, rows.own, {a.storage(), a.format()})
       .with_rows_multiplied(space, rows.inverse);
 }
 
