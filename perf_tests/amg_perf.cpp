@@ -18,7 +18,7 @@
 /// [--smoothers=chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai: also with options,
 /// adaptive_fsai:max_steps=3:step_size=4:storage=single]
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
-/// [--storages=single,full,half,bfloat16] [--rtol=1e-6] [--max_iters=100000] [--repetitions=5]
+/// [--storages=auto,full,single,half,bfloat16] [--rtol=1e-6] [--max_iters=100000] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
 /// [--prolongator=smoothed|unsmoothed: of aggregation] [--cycles=v,w,k: with FGMRES where it is a K-cycle]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
@@ -142,7 +142,7 @@ void register_all(int& argc, char** argv) {
   const auto smoothers = perf::words(perf::take_flag(
       argc, argv, "smoothers", "chebyshev,jacobi,l1_jacobi,multicolor_ssor,fsai,adaptive_fsai,spai,isai"));
   const auto preconds = perf::words(perf::take_flag(argc, argv, "preconds", "jacobi,fsai"));
-  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "single"));
+  const auto storages = perf::words(perf::take_flag(argc, argv, "storages", "auto"));
   const bool elastic = spec.rfind("elasticity3d", 0) == 0;
   const bool rigid = elastic && perf::take_flag(argc, argv, "rigid_body", "true") == "true";
   const std::string theta = perf::take_flag(argc, argv, "theta", "auto");

@@ -89,12 +89,14 @@ def measure(options):
                        "--repetitions=3", *flags, f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
             print(" ".join(command[:4]), flush=True)
             try:
-                subprocess.run(command, timeout=options.seconds, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env=dict({"GOMP_SPINCOUNT": "1000", "OMP_PROC_BIND": "false"}, **os.environ), check=False)
+                done = subprocess.run(command, timeout=options.seconds, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                      env=dict({"GOMP_SPINCOUNT": "1000", "OMP_PROC_BIND": "false"}, **os.environ), check=False)
+                ending = "" if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
             except subprocess.TimeoutExpired:
-                print("  ended after", options.seconds, "s", flush=True)
+                ending = f"ended after {options.seconds:g} s"
+            print(" ", ending, flush=True)
             runs = benchmarks(out.name)
-        mine = results["problems"].setdefault(problem, {})
+        mine = results["problems"][problem] = {}
         for title, name in smoothers.items():
             of_it = [run for run in runs if f":{name}/" in run["name"]]
             done = [run for run in of_it if run.get("aggregate_name") == "median" and run.get("converged")]
@@ -102,6 +104,8 @@ def measure(options):
                 mine[title] = {"iterations": int(done[0]["iterations"]), "setup": done[0]["setup"], "solve": done[0]["solve"]}
             elif of_it:
                 mine[title] = {"error": next((run["error_message"] for run in of_it if "error_message" in run), "")}
+            elif ending:
+                mine[title] = {"missing": ending}
         store(options.out, results)
 
 
@@ -128,6 +132,7 @@ def render(options):
             cells.append(f"**{text}**" if total == least else text)
         times.append([problem, *cells])
         iterations.append([problem, *(row.get(title, {}).get("iterations", "") for title in titles)])
+    times.append(["problems solved", *(len(ratios[title]) for title in titles)])
     times.append(["times the best, median", *(f"{statistics.median(ratios[title]):.2f}" if ratios[title] else "" for title in titles)])
     times.append(["times the best, at most", *(f"{max(ratios[title]):.2f}" if ratios[title] else "" for title in titles)])
     with open(options.out, "w", encoding="utf-8") as file:

@@ -53,7 +53,7 @@ FoundTransport impl::device_transport(MPI_Comm comm, Transport wanted, bool mpi_
                                       const std::string& refused) {
   if (!refused.empty()) {
     if (wanted == Transport::nccl) refuse(refused);
-    return {};
+    return {nullptr, refused};
   }
   if (!has_nccl) {
     const std::string reason = "this build has no NCCL (CMake: PREKOND_ENABLE_NCCL, NCCL_ROOT)";

@@ -54,9 +54,9 @@ void expect_near_textbook(const HostMatrix<double>& host, const AmgOptions& opti
 /// Stored in full, and in single.
 template <class Space>
 void expect_textbook(const HostMatrix<double>& host, AmgOptions options, bool exact) {
-  options.storage = Storage::full;
+  options.storage = AmgStorage::full;
   expect_near_textbook<Space>(host, options, exact, is_host_space<Space> ? 1e-11 : 1e-10);
-  options.storage = Storage::single_precision;
+  options.storage = AmgStorage::single_precision;
   expect_near_textbook<Space>(host, options, exact, 1e-5);
 }
 

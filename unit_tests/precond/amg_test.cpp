@@ -80,11 +80,6 @@ std::int64_t iterations(const std::string& spec, const OptionMap& options = {}) 
   return iterations_with<Space>(*m, a);
 }
 
-/// Of elasticity three unknowns a node.
-OptionMap three_of(const std::string& spec) {
-  return spec.rfind("elasticity3d", 0) == 0 ? three : OptionMap{};
-}
-
 TYPED_TEST(AmgTest, IterationsHardlyGrowWithTheProblem) {
   const auto few = iterations<TypeParam>("poisson2d:25"), many = iterations<TypeParam>("poisson2d:100");
   EXPECT_LE(few, 15);
@@ -318,22 +313,65 @@ HostMatrix<double> scaled_problem(const std::string& spec, double most) {
   return a;
 }
 
-TYPED_TEST(AmgTest, SingleIsTheDefaultAndHasTheIterationsOfDouble) {
-  const OptionMap full = {{"storage", std::string("full")}};
-  EXPECT_EQ(AmgOptions().storage, Storage::single_precision);
-  // Condition numbers of 10^3, 10^8 and 10^10.
-  for (const char* spec : {"poisson2d:60", "tridiagonal:30000", "elasticity3d:8,contrast=1e6"})
-    EXPECT_NEAR(double(iterations<TypeParam>(spec, three_of(spec))),
-                double(iterations<TypeParam>(spec, with(three_of(spec), full))), 1)
-        << spec;
-  const HostMatrix<double> a = problem("poisson2d:60");
-  const auto bytes = [&](const OptionMap& options) {
+/// A chain of random conductances in [1, 2) with fixed ends: the condition number is of the order of n^2.
+HostMatrix<double> chain(int n) {
+  const auto random = random_vector(n + 1, 5);
+  const auto conductance = [&](int k) { return 1.5 + 0.5 * random[k]; };
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    const double left = conductance(i), right = conductance(i + 1);
+    for (const auto& [col, value] :
+         {std::pair(i - 1, -left), std::pair(i, left + right), std::pair(i + 1, -right)}) {
+      if (col < 0 || col >= n) continue;
+      a.col_idxs.push_back(col);
+      a.values.push_back(value);
+    }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  return a;
+}
+
+TYPED_TEST(AmgTest, AVCycleInSingleHasTheIterationsOfDouble) {
+  const OptionMap full = {{"storage", std::string("full")}}, single = {{"storage", std::string("single")}};
+  const auto of = [](const HostMatrix<double>& a, const OptionMap& options) {
     const auto m = amg<TypeParam>(options);
     m->numeric(TypeParam(), to_device<TypeParam>(a));
     EXPECT_THAT(m->report().notes, ::testing::IsEmpty());
-    return m->report().bytes;
+    return std::pair(iterations_with<TypeParam>(*m, a), m->report().bytes);
   };
-  EXPECT_LT(bytes({}), bytes(full));
+  const HostMatrix<double> elastic = problem("elasticity3d:8,contrast=1e6");
+  for (const auto& [a, options] : {std::pair(chain(100000), OptionMap()), std::pair(elastic, three)}) {
+    const auto in_full = of(a, with(options, full)), in_single = of(a, with(options, single));
+    EXPECT_NEAR(double(in_single.first), double(in_full.first), 1);
+    EXPECT_LT(in_single.second, in_full.second);
+  }
+}
+
+TYPED_TEST(AmgTest, SingleIsTheDefaultOfVCyclesOnDevices) {
+  AmgOptions options;
+  EXPECT_EQ(options.storage_on(true), Storage::full);
+  EXPECT_EQ(options.storage_on(false), Storage::single_precision);
+  for (const AmgCycle cycle : {AmgCycle::w, AmgCycle::k}) {
+    options.cycle = cycle;
+    EXPECT_EQ(options.storage_on(false), Storage::full);
+  }
+  const HostMatrix<double> a = chain(500);
+  const auto x = random_vector(500, 1);
+  const auto product = [&](const OptionMap& more) {
+    const auto m = amg<TypeParam>(more);
+    m->numeric(TypeParam(), to_device<TypeParam>(a));
+    return applied_to<TypeParam>(*m, x);
+  };
+  const auto full = product({{"storage", std::string("full")}}),
+             single = product({{"storage", std::string("single")}});
+  EXPECT_NE(full, single);
+  EXPECT_EQ(product({}), is_host_space<TypeParam> ? full : single);
+  for (const char* storage : {"half", "bfloat16"}) {
+    const auto lower = product({{"storage", std::string(storage)}});
+    EXPECT_NE(lower, full);
+    EXPECT_NE(lower, single);
+  }
 }
 
 TYPED_TEST(AmgTest, WhatTheRangeOfAStorageDoesNotHoldIsKeptInFull) {

@@ -4,6 +4,7 @@
 /// What sends messages between ranks: MPI, or NCCL between GPUs. Needs the target prekond::mpi, which
 /// prekond::petsc and prekond::trilinos bring.
 #include <prekond/core/native_stream.hpp>
+#include <prekond/core/views.hpp>
 
 #include <mpi.h>
 
@@ -62,7 +63,7 @@ class DeviceTransport {
   virtual std::unique_ptr<DeviceExchange> make_exchange() = 0;
 };
 
-/// A transport, or why there is none between devices; nothing of both where the ranks compute on hosts.
+/// A transport, or why there is none; neither where the ranks compute on hosts.
 struct FoundTransport {
   std::shared_ptr<DeviceTransport> transport;
   std::string reason;
@@ -82,11 +83,13 @@ FoundTransport device_transport(MPI_Comm comm, Transport wanted, bool mpi_takes_
 /// A rank that fails while NCCL connects them may leave the others waiting in NCCL.
 template <class Space>
 FoundTransport device_transport(MPI_Comm comm, Transport wanted, bool mpi_takes_device_memory) {
-  return impl::device_transport(
+  FoundTransport found = impl::device_transport(
       comm, wanted, mpi_takes_device_memory,
       has_native_stream<Space>
           ? std::string()
           : "it sends between CUDA devices, and the ranks compute on " + std::string(Space::name()));
+  if constexpr (is_host_space<Space>) found.reason.clear();  // no device sends there
+  return found;
 }
 
 }  // namespace prekond::mpi

@@ -25,6 +25,9 @@ enum class AmgProlongator { smoothed, unsmoothed };
 /// What a coarser level is made of: aggregates of nodes, or a part of the rows.
 enum class AmgCoarsening { aggregation, classical };
 
+/// The precision of a hierarchy; automatic: single precision on a device for V-cycles, else full.
+enum class AmgStorage { automatic, full, single_precision, half, bfloat16 };
+
 /// How often a level is visited in a cycle.
 enum class AmgCycle { v, w, k };
 
@@ -65,7 +68,7 @@ struct AmgOptions {
   int pre_sweeps = 1;
   int post_sweeps = 1;
   AmgCycle cycle = AmgCycle::v;
-  Storage storage = Storage::single_precision;
+  AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
   std::int64_t slab_bytes = std::int64_t(256) << 20;
@@ -76,6 +79,23 @@ struct AmgOptions {
   double strong_limit(bool is_system) const {
     if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
+  }
+
+  /// That of a hierarchy on a host, or on a device.
+  Storage storage_on(bool is_host) const {
+    switch (storage) {
+      case AmgStorage::single_precision:
+        return Storage::single_precision;
+      case AmgStorage::half:
+        return Storage::half;
+      case AmgStorage::bfloat16:
+        return Storage::bfloat16;
+      case AmgStorage::automatic:
+        return is_host || cycle != AmgCycle::v ? Storage::full : Storage::single_precision;
+      case AmgStorage::full:
+        break;
+    }
+    return Storage::full;
   }
 
   SpgemmOptions products() const { return {.slab_bytes = slab_bytes, .library = spgemm}; }
@@ -169,10 +189,15 @@ struct AmgOptions {
           "v: each coarser level once; w: twice; k: two steps of a Krylov method on each, for a flexible "
           "solver "
           "(fgmres, cg with flexible=true)");
-    visit("storage", storage, storage_choices(),
-          "precision in which A and the prolongators of all levels are kept and applied; a level that its "
-          "range "
-          "does not hold is kept in full");
+    visit("storage", storage,
+          {{"auto", AmgStorage::automatic},
+           {"full", AmgStorage::full},
+           {"single", AmgStorage::single_precision},
+           {"half", AmgStorage::half},
+           {"bfloat16", AmgStorage::bfloat16}},
+          "precision in which A and the prolongators of all levels are kept and applied; auto: single on a "
+          "device "
+          "for V-cycles, else full. A level that its range does not hold is kept in full");
     visit("storage_format", storage_format, stored_format_choices(),
           "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
           "matrices");
@@ -250,11 +275,14 @@ struct AmgOptions {
 /// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes
 /// the values anew.
 ///
-/// A and P of all levels are kept in `storage`, each row scaled by a power of two. With A + E in place of A
-/// in the residuals, E symmetric, M stays symmetric, and positive definite where omega M^-1 < 2 (A + E)^-1;
-/// in the energy norm of A the perturbation of a cycle is of the order ||E|| (||A|| lambda_min)^(-1/2): eps
-/// sqrt(kappa(A)), not eps kappa(A). In single precision (6e-8) iterations are those of double up to
-/// condition numbers of about 10^13, for a half of the memory.
+/// A and P of all levels are kept in `storage`, each row scaled by a power of two; by default in single
+/// precision on a device, for V-cycles, and else in full: W- and K-cycles form residuals of corrections that
+/// are not small, whose error is eps kappa(A) there (a W-cycle broke down at 10^12, a V-cycle did not), and a
+/// host's products with entries in single are not faster. With A + E in place of A in the residuals, E
+/// symmetric, a V-cycle's operator stays symmetric, and positive definite where A + E < 2 / omega times the
+/// smoother's matrix; its error in the energy norm of A is of the order
+/// ||E|| (||A|| lambda_min)^(-1/2), eps sqrt(kappa(A)). A level where an absolute sum of a row's entries is
+/// more than 2^64 of its diagonal (2^14 for half) is kept in full, and a note says so.
 ///
 /// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
 /// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy

@@ -126,7 +126,7 @@ class StoredMatrix {
   /// Are the entries those of the matrix that was given, but for with_rows_multiplied?
   bool is_full() const { return m_is_full; }
 
-  MatrixFormat format() const { return m_as; }  ///< never `automatic`
+  MatrixFormat format() const { return m_as; }   ///< never `automatic`
   Storage storage() const { return m_storage; }  ///< `full` also of floats in single precision
 
   /// A by rows. Its values are gone where they are stored in another precision or format.

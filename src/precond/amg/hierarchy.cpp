@@ -30,8 +30,8 @@ struct HierarchyTuning {
 };
 
 /// The largest sum of a row over its diagonal that a storage is trusted with. Its rows are scaled by their
-/// largest entries, and what is 2^-28 of these (half) or 2^-149 vanishes: a diagonal, or one of a_ij and
-/// a_ji.
+/// largest entries: what is less than 2^-28 of these (half) or 2^-126 loses digits, a diagonal, or one of
+/// a_ij and a_ji.
 double largest_sum_in(Storage storage) {
   if (storage == Storage::full) return std::numeric_limits<double>::infinity();
   return storage == Storage::half ? 0x1p14 : 0x1p64;
@@ -186,7 +186,8 @@ void Hierarchy<Scalar, Space>::measure(const Space& space, Level<Scalar, Space>&
 /// The one of the options, where its range holds the level's rows.
 template <class Scalar, class Space>
 Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, Report& report) const {
-  if (level.sums.most <= largest_sum_in(m_options.storage)) return m_options.storage;
+  const Storage wanted = m_options.storage_on(is_host_space<Space>);
+  if (level.sums.most <= largest_sum_in(wanted)) return wanted;
   report.notes.push_back(
       "level " + std::to_string(&level - &m_levels.front()) +
       ": entries are so much larger than their row's diagonal that the range of `storage` does not "

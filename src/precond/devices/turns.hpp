@@ -14,8 +14,8 @@ namespace prekond::impl::devices {
 /// A tool's own callbacks go on being called, by the thread that has the turn. As with FenceCounter, nobody
 /// else may set callbacks at the time when this begins or ends.
 ///
-/// A kernel whose arguments Kokkos keeps in constant memory (512 bytes and more on CUDA) waits for the one
-/// before it without an event: the turn stays where it is.
+/// A kernel whose arguments Kokkos keeps in constant memory (512 bytes and more on CUDA, but for those of a
+/// KernelPolicy) waits for the one before it without an event: the turn stays where it is.
 class TakingTurns {
  public:
   TakingTurns();

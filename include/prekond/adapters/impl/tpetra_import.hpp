@@ -104,7 +104,8 @@ MessageComm message_comm(const Teuchos::Comm<int>& comm) {
   result.owner = kept;
   if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(kept->get()))
     result.comm = *mpi->getRawMpiComm();
-  result.takes_device_memory = Tpetra::Details::Behavior::assumeMpiIsGPUAware();
+  if constexpr (!is_host_space<Space>)
+    result.takes_device_memory = Tpetra::Details::Behavior::assumeMpiIsGPUAware();
   if (const auto* mpi = dynamic_cast<const Teuchos::MpiComm<int>*>(&comm))
     result.device =
         mpi::device_transport<Space>(*mpi->getRawMpiComm(), mpi::transport(), result.takes_device_memory);
