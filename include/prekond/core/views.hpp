@@ -26,10 +26,10 @@ using MultiVectorView = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::me
 
 namespace impl {
 
-/// What the calling thread does before each allocation by the functions below; nullptr: nothing. Kokkos may
-/// wait for a device in an allocation, and tells its tools afterwards alone.
+/// Sets what the calling thread does before each allocation by the functions below; nullptr: nothing. Kokkos
+/// may wait for a device in an allocation, and calls its tools only afterwards.
 void set_before_allocation(void (*work)());
-/// Does it.
+/// Does what was set; called before each allocation.
 void before_allocation();
 
 /// A view of these sizes (of a vector: `rows`), of zeros where `zero`. Compiled in the core library for the
