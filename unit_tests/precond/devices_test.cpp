@@ -161,6 +161,7 @@ TYPED_TEST(DevicesTest, RowsAreCopied) {
     ASSERT_EQ(host.num_rows, 12);
     for (int i = 0; i < 12; ++i)
       for (int j = 0; j < 12; ++j) EXPECT_EQ(host(i, j), square(7 + i, 7 + j));
+    for (const int col : host.col_idxs) EXPECT_TRUE(col >= 0 && col < 12) << col;
     const auto none = impl::devices::rows_on_device<double, TypeParam>(space, a, {7, 7}, on_first);
     EXPECT_EQ(none.view.num_rows, 0);
   }
