@@ -277,12 +277,11 @@ struct AmgOptions {
 ///
 /// A and P of all levels are kept in `storage`, each row scaled by a power of two; by default in single
 /// precision on a device, for V-cycles, and else in full: W- and K-cycles form residuals of corrections that
-/// are not small, whose error is eps kappa(A) there (a W-cycle broke down at 10^12, a V-cycle did not), and a
-/// host's products with entries in single are not faster. With A + E in place of A in the residuals, E
-/// symmetric, a V-cycle's operator stays symmetric, and positive definite where A + E < 2 / omega times the
-/// smoother's matrix; its error in the energy norm of A is of the order
-/// ||E|| (||A|| lambda_min)^(-1/2), eps sqrt(kappa(A)). A level where an absolute sum of a row's entries is
-/// more than 2^64 of its diagonal (2^14 for half) is kept in full, and a note says so.
+/// are not small, with an error of eps kappa(A), and a host's steps of Chebyshev are slower in single. With
+/// A + E in place of A in the residuals, E symmetric, a V-cycle's operator stays symmetric, and positive
+/// definite where A + E < 2 / omega times the smoother's matrix; its error in the energy norm of A is of the
+/// order ||E|| (||A|| lambda_min)^(-1/2), eps sqrt(kappa(A)). A level where an absolute sum of a row's
+/// entries is more than 2^64 of its diagonal (2^14 for half) is kept in full, and a note says so.
 ///
 /// Cost of an application: on each level a product with A for each sweep but the first, one for the residual,
 /// one with P and one with P^T, pre_sweeps + post_sweeps applications of M. Memory: A of all levels (a copy
