@@ -8,14 +8,14 @@ namespace prekond {
 
 namespace impl {
 namespace {
-thread_local void (*work_before_allocation)() = nullptr;
+thread_local AllocationWatch* watch_of_mine = nullptr;
 }  // namespace
 
-void set_before_allocation(void (*work)()) {
-  work_before_allocation = work;
+void set_allocation_watch(AllocationWatch* watch) {
+  watch_of_mine = watch;
 }
-void before_allocation() {
-  if (work_before_allocation != nullptr) work_before_allocation();
+AllocationWatch* allocation_watch() {
+  return watch_of_mine;
 }
 }  // namespace impl
 

@@ -90,6 +90,57 @@ struct ScatterDia {
   }
 };
 
+/// Rows by a team: their places on all diagonals are filled in scratch, and written by whole lines, zeros
+/// too.
+template <class Value, class Space>
+struct TileDia {
+  using Policy = Kokkos::TeamPolicy<Space>;
+  using Member = typename Policy::member_type;
+  static constexpr int rows_per_team = 32;
+  static constexpr int pitch = rows_per_team + 1;  ///< a row's entries are in different banks
+  static constexpr int threads = is_host_space<Space> ? 1 : 8;
+  static constexpr int lanes = is_host_space<Space> ? 1 : 32;
+  static constexpr std::size_t scratch_bytes = 40 * 1024;
+
+  ScatterDia<Value, Space> to;
+
+  static std::size_t bytes(std::int64_t num_diagonals) {
+    return static_cast<std::size_t>(num_diagonals) * pitch * sizeof(Value) + 16;
+  }
+  static bool fits(std::int64_t num_diagonals) { return bytes(num_diagonals) <= scratch_bytes; }
+  static Policy policy(const Space& space, std::int64_t stride, std::int64_t num_diagonals) {
+    Policy policy(space, static_cast<int>(stride / rows_per_team), threads, lanes);
+    policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes(num_diagonals))));
+    return policy;
+  }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const int count = static_cast<int>(to.offsets.extent(0));
+    const auto size = static_cast<std::size_t>(count) * pitch;
+    auto* const tile = static_cast<Value*>(team.team_scratch(0).get_shmem_aligned(size * sizeof(Value), 16));
+    const std::int64_t first = std::int64_t(team.league_rank()) * rows_per_team;
+    Kokkos::parallel_for(Kokkos::TeamVectorRange(team, size),
+                         [&](std::size_t p) { tile[p] = zero_of<Value>(); });
+    team.team_barrier();
+    const std::int64_t left = to.a.num_rows - first;
+    Kokkos::parallel_for(
+        Kokkos::TeamThreadRange(team, left < rows_per_team ? static_cast<int>(left) : rows_per_team),
+        [&](int r) {
+          const std::int64_t i = first + r;
+          Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, to.a.row_ptrs(i), to.a.row_ptrs(i + 1)),
+                               [&](std::size_t k) {
+                                 const int d = to.diagonal(static_cast<int>(to.a.col_idxs(k) - i));
+                                 tile[d * pitch + r] = to.a.values(k);
+                               });
+        });
+    team.team_barrier();
+    Kokkos::parallel_for(Kokkos::TeamThreadRange(team, count), [&](int d) {
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, rows_per_team),
+                           [&](int r) { to.values(d * to.stride + first + r) = tile[d * pitch + r]; });
+    });
+  }
+};
+
 template <class Value, class Space>
 struct FillJad {
   CsrView<Value, Space> a;
@@ -131,10 +182,17 @@ DiaMatrix<Value, Space> fill_dia(const Space& space, const CsrView<Value, Space>
   result.stride = (a.num_rows + 31) / 32 * 32;
   result.offsets = offsets;
   const std::int64_t places = result.stride * result.num_diagonals();
+  using Tile = TileDia<Value, Space>;
   if constexpr (is_host_space<Space>) {
     result.values = allocate<Vector<Value, Space>>(space, "prekond::dia::values", places);
     Kokkos::parallel_for("prekond::dia::fill_values", Range<Space>(space, 0, result.stride),
                          FillDia<Value, Space>{a, result.offsets, result.stride, result.values});
+  } else if (Tile::fits(result.num_diagonals())) {
+    result.values = allocate<Vector<Value, Space>>(space, "prekond::dia::values", places);
+    if (places > 0)
+      Kokkos::parallel_for("prekond::dia::fill_values",
+                           Tile::policy(space, result.stride, result.num_diagonals()),
+                           Tile{{a, result.offsets, result.stride, result.values, {a.num_rows}}});
   } else {
     result.values = allocate_zero<Vector<Value, Space>>(space, "prekond::dia::values", places);
     Kokkos::parallel_for(
@@ -201,6 +259,10 @@ JadMatrix<Value, Space> make_jad(const Space& space, const CsrView<Value, Space>
   template SellMatrix<Value, Space> impl::formats::make_sell(const Space&, const CsrView<Value, Space>&,    \
                                                              impl::formats::Found<Space>&);                 \
   template DiaMatrix<Value, Space> impl::formats::make_dia(const Space&, const CsrView<Value, Space>&,      \
-                                                           impl::formats::Found<Space>&);
+                                                           impl::formats::Found<Space>&);                   \
+  template SellMatrix<Value, Space> impl::formats::fill_sell(const Space&, const CsrView<Value, Space>&,    \
+                                                             const SellStructure<Space>&);                  \
+  template DiaMatrix<Value, Space> impl::formats::fill_dia(const Space&, const CsrView<Value, Space>&,      \
+                                                           const Vector<int, Space>&);
 
 }  // namespace prekond

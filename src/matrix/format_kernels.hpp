@@ -33,14 +33,25 @@ struct FormatKernel {
       for (std::int64_t first = Rows::first_of(range.begin); first < range.end; first += count)
         for (int v = 0; v < num_vectors(); ++v) {
           Scalar sums[count];
-          rows.sums(first, column_of_x(v), sums);
+          // A place without an entry adds 0 x, which is not 0 where x is not finite.
+          rows.template sums<Zeros::added>(first, column_of_x(v), sums);
+          if (!are_finite<count>(sums)) rows.template sums<Zeros::left_out>(first, column_of_x(v), sums);
           const std::int64_t begin = first < range.begin ? range.begin : first;
           const std::int64_t end = first + count < range.end ? first + count : range.end;
-          // Copies, which no store to y can change: else all of it is loaded again for each row. And the two
+          // Copies, which no store to y can change: else all of it is loaded again for each row. And the
           // usual cases in loops without branches.
           const Rows own_rows = rows;
-          const Update own = update;
-          if (own.is_product() || WithDot)
+          Update own = update;
+          if (!own.row_scale.is_empty()) {
+            for (std::int64_t p = begin; p < end; ++p) {
+              Scalar& sum = sums[p - first];
+              sum = own.row_scale(own_rows.row(p)) * sum;
+            }
+            own.row_scale = {};
+          }
+          if constexpr (Rows::in_order && !WithDot)
+            own.template rows<0>(begin, static_cast<int>(end - begin), v, sums + (begin - first));
+          else if (own.is_product() || WithDot)
             for (std::int64_t p = begin; p < end; ++p) end_row(own, own_rows.row(p), v, sums[p - first], dot);
           else if (own.is_whole())
             for (std::int64_t p = begin; p < end; ++p) own.whole(own_rows.row(p), v, sums[p - first]);

@@ -103,6 +103,14 @@ SellMatrix<Value, Space> make_sell(const Space& space, const CsrView<Value, Spac
 template <class Value, class Space>
 DiaMatrix<Value, Space> make_dia(const Space& space, const CsrView<Value, Space>& a, Found<Space>& found);
 
+/// Values into a layout that is there, of the same pattern. Do not fence.
+template <class Value, class Space>
+SellMatrix<Value, Space> fill_sell(const Space& space, const CsrView<Value, Space>& a,
+                                   const SellStructure<Space>& structure);
+template <class Value, class Space>
+DiaMatrix<Value, Space> fill_dia(const Space& space, const CsrView<Value, Space>& a,
+                                 const Vector<int, Space>& offsets);
+
 template <class Space>
 struct JaggedDiagonals {
   Vector<int, Space> rows;

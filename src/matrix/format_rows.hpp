@@ -4,6 +4,7 @@
 /// How the formats that have the k-th entries of neighbouring rows together add a row (on a device, a thread)
 /// or a few rows side by side (on a host), and which row stands at a position.
 #include <prekond/core/multiply_add.hpp>
+#include <prekond/core/scalar.hpp>
 #include <prekond/matrix/dia_matrix.hpp>
 #include <prekond/matrix/jad_matrix.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
@@ -35,6 +36,7 @@ struct FormatTuning {
   static constexpr int passes_of_short_rows = 4;
   static constexpr int passes_of_long_rows = 2;
   static constexpr int host_positions = 512;  // of a team, where no sum over blocks depends on it
+  static constexpr int host_diagonals = 4;    // that a host adds in one pass over its rows' sums
 };
 
 /// Loads of a batch are on their way before the first is needed. `get` fills a column, which x has, and a
@@ -77,11 +79,30 @@ KOKKOS_FORCEINLINE_FUNCTION void add_rest(int count, const Scalar* xv, const Get
   }
 }
 
-/// sum += a x, where a is not 0: the one step of a host's loops over rows side by side.
-template <class Scalar>
+/// What a host's loops over rows side by side do where an entry is 0, which may be a place without an entry.
+enum class Zeros {
+  added,    ///< 0 x is, which takes no time to find out, and no effect where x is finite
+  left_out  ///< whatever x is
+};
+
+/// sum += a x: the one step of these loops. x is chosen, and not the sum: compilers add floats to doubles in
+/// wide vectors so alone.
+template <Zeros zeros, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void add_entry(const Scalar& a, const Scalar& x, Scalar& sum) {
-  const Scalar added = multiply_add(a, x, sum);
-  sum = a != Scalar(0) ? added : sum;
+  sum = multiply_add(a, zeros == Zeros::added || a != Scalar(0) ? x : Scalar(0), sum);
+}
+
+/// In one loop without branches.
+template <int Count, class Scalar>
+KOKKOS_FORCEINLINE_FUNCTION bool are_finite(const Scalar* sums) {
+  std::int64_t other = 0;
+  for (int r = 0; r < Count; ++r) {
+    if constexpr (is_complex<Scalar>)
+      other |= !is_finite(sums[r]);
+    else
+      other |= !(Kokkos::abs(sums[r]) <= Kokkos::Experimental::finite_max_v<Scalar>);
+  }
+  return other == 0;
 }
 
 template <class Value>
@@ -146,6 +167,7 @@ struct SellRows {
   static constexpr bool by_length = true;  ///< is there a kernel for short rows?
   static constexpr int chunk = SellStructure<Space>::chunk_rows;
   static constexpr int side_by_side = chunk;
+  static constexpr bool in_order = false;  ///< is a position its row?
   PackedSell<Value> a;
 
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const {
@@ -217,6 +239,7 @@ struct SellRows {
   /// Where `sums` begins that has `position` among its rows.
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position / chunk * chunk; }
   /// Of the chunk that begins at `position`.
+  template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     const std::int64_t c = position / chunk;
     const std::size_t first = a.chunk_ptrs(c);
@@ -227,7 +250,8 @@ struct SellRows {
         const Value* values = a.values.data() + k * chunk;
         const auto* own = deltas + (k - first) * chunk;
         const Scalar* from = xv + a.bases(k);
-        for (int r = 0; r < chunk; ++r) add_entry(static_cast<Scalar>(values[r]), from[own[r]], results[r]);
+        for (int r = 0; r < chunk; ++r)
+          add_entry<zeros>(static_cast<Scalar>(values[r]), from[own[r]], results[r]);
       }
     });
   }
@@ -241,6 +265,7 @@ struct DiaRows {
   static constexpr int largest_team = std::max(FormatTuning::team, FormatTuning::dot_team);
   static constexpr bool by_length = false;
   static constexpr int side_by_side = 128;
+  static constexpr bool in_order = true;
   PackedDia<Value> a;
 
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const { return position; }
@@ -284,16 +309,48 @@ struct DiaRows {
 
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
   /// Of rows from any `position` on.
+  template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
+    constexpr int batch = FormatTuning::host_diagonals;
     for (int r = 0; r < side_by_side; ++r) results[r] = 0;
     const std::int64_t end = position + side_by_side < a.num_rows ? position + side_by_side : a.num_rows;
-    for (int d = 0; d < a.num_diagonals; ++d) {
+    const bool is_whole = position + side_by_side <= a.num_rows;
+    for (int d = 0; d < a.num_diagonals;) {
       const std::int64_t offset = a.offsets(d);
+      if (is_whole && d + batch <= a.num_diagonals && position + offset >= 0 &&
+          position + side_by_side + a.offsets(d + batch - 1) <= a.num_cols) {
+        add_diagonals<zeros>(d, position, xv, results);
+        d += batch;
+        continue;
+      }
       const int low = static_cast<int>((position + offset < 0 ? -offset : position) - position);
       const int high = static_cast<int>((end + offset > a.num_cols ? a.num_cols - offset : end) - position);
       const Value* values = a.values.data() + d * a.stride + position;
       const std::int64_t first = position + offset;  // a column, where x has it
-      for (int r = low; r < high; ++r) add_entry(static_cast<Scalar>(values[r]), xv[first + r], results[r]);
+      for (int r = low; r < high; ++r)
+        add_entry<zeros>(static_cast<Scalar>(values[r]), xv[first + r], results[r]);
+      ++d;
+    }
+  }
+
+ private:
+  /// Diagonals d, d + 1, ... in one pass over the sums. \pre all rows have them
+  template <Zeros zeros>
+  KOKKOS_FORCEINLINE_FUNCTION void add_diagonals(int d, std::int64_t position, const Scalar* xv,
+                                                 Scalar* results) const {
+    static_assert(FormatTuning::host_diagonals == 4);
+    const Value* const v0 = a.values.data() + d * a.stride + position;
+    const Value *const v1 = v0 + a.stride, *const v2 = v1 + a.stride, *const v3 = v2 + a.stride;
+    const Scalar* const x = xv + position;
+    const Scalar *const x0 = x + a.offsets(d), *const x1 = x + a.offsets(d + 1);
+    const Scalar *const x2 = x + a.offsets(d + 2), *const x3 = x + a.offsets(d + 3);
+    for (int r = 0; r < side_by_side; ++r) {
+      Scalar sum = results[r];
+      add_entry<zeros>(static_cast<Scalar>(v0[r]), x0[r], sum);
+      add_entry<zeros>(static_cast<Scalar>(v1[r]), x1[r], sum);
+      add_entry<zeros>(static_cast<Scalar>(v2[r]), x2[r], sum);
+      add_entry<zeros>(static_cast<Scalar>(v3[r]), x3[r], sum);
+      results[r] = sum;
     }
   }
 };
@@ -306,6 +363,7 @@ struct JadRows {
   static constexpr int largest_team = FormatTuning::jad_team;
   static constexpr bool by_length = false;
   static constexpr int side_by_side = 32;
+  static constexpr bool in_order = false;
   PackedJad<Value> a;
 
   KOKKOS_FUNCTION std::int64_t row(std::int64_t position) const { return a.rows(position); }
@@ -339,6 +397,7 @@ struct JadRows {
 
   KOKKOS_FUNCTION static std::int64_t first_of(std::int64_t position) { return position; }
   /// Of rows from any `position` on.
+  template <Zeros zeros>
   KOKKOS_FUNCTION void sums(std::int64_t position, const Scalar* xv, Scalar* results) const {
     for (int r = 0; r < side_by_side; ++r) results[r] = 0;
     for (int k = 0; k < a.num_diagonals; ++k) {
@@ -348,7 +407,8 @@ struct JadRows {
       const int count = first + side_by_side < end ? side_by_side : static_cast<int>(end - first);
       const Value* values = a.values.data() + first;
       const int* cols = a.col_idxs.data() + first;
-      for (int r = 0; r < count; ++r) add_entry(static_cast<Scalar>(values[r]), xv[cols[r]], results[r]);
+      for (int r = 0; r < count; ++r)
+        add_entry<zeros>(static_cast<Scalar>(values[r]), xv[cols[r]], results[r]);
     }
   }
 };

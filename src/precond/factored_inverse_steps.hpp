@@ -134,6 +134,18 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
                                                    Report& report, impl::MemoryMeter& meter) {
   using Stored = StoredMatrix<Scalar, Space>;
   impl::factored_inverse::check_finite<Scalar, Space>(space, lower, upper_transposed, report);
+  if (m_rows_only) {
+    m_lower = Stored(space, lower, Storage::full);
+    m_upper = lower.values.data() == upper_transposed.values.data()
+                  ? Stored()
+                  : Stored(space, upper_transposed, Storage::full);
+    report.nnz = lower.nnz() + m_upper.csr().nnz();
+    report.apply_flops =
+        2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper_transposed.nnz());
+    report.bytes = m_lower.bytes() + m_upper.bytes();
+    report.setup_bytes = meter.peak();
+    return;
+  }
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   const bool two = upper_transposed.values.data() != lower.values.data();

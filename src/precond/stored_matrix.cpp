@@ -66,21 +66,27 @@ class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
     format_recurrence<Scalar, Space, View>(space, step, row_scale, m_h, x, b, y);
   }
   std::int64_t bytes() const override { return m_h.bytes(); }
+  const Matrix& matrix() const { return m_h; }
 
  private:
   Matrix m_h;
 };
 
+/// `like`: null, or one of the same pattern, whose layout is taken.
 template <class Scalar, class Value, class Space>
 std::shared_ptr<const impl::StoredFormat<Scalar, Space>> store_as(
     const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
-    MatrixFormat format, impl::formats::Found<Space>& found) {
+    MatrixFormat format, impl::formats::Found<Space>& found, const impl::StoredFormat<Scalar, Space>* like) {
+  using Sell = StoredFormatOf<SellMatrix<Value, Space>, SellView<Value, Space>, Scalar, Space>;
+  using Dia = StoredFormatOf<DiaMatrix<Value, Space>, DiaView<Value, Space>, Scalar, Space>;
+  if (const auto* sell = dynamic_cast<const Sell*>(like))
+    return std::make_shared<Sell>(impl::formats::fill_sell<Value, Space>(space, h, sell->matrix()));
+  if (const auto* dia = dynamic_cast<const Dia*>(like))
+    return std::make_shared<Dia>(impl::formats::fill_dia<Value, Space>(space, h, dia->matrix().offsets));
   if (format == MatrixFormat::sell)
-    return std::make_shared<StoredFormatOf<SellMatrix<Value, Space>, SellView<Value, Space>, Scalar, Space>>(
-        impl::formats::make_sell<Value, Space>(space, h, found));
+    return std::make_shared<Sell>(impl::formats::make_sell<Value, Space>(space, h, found));
   if (format == MatrixFormat::dia)
-    return std::make_shared<StoredFormatOf<DiaMatrix<Value, Space>, DiaView<Value, Space>, Scalar, Space>>(
-        impl::formats::make_dia<Value, Space>(space, h, found));
+    return std::make_shared<Dia>(impl::formats::make_dia<Value, Space>(space, h, found));
   if (format == MatrixFormat::jad)
     return std::make_shared<StoredFormatOf<JadMatrix<Value, Space>, JadView<Value, Space>, Scalar, Space>>(
         make_jad<Value, Space>(space, h));
@@ -143,14 +149,14 @@ template <class Scalar, class Space>
 template <class Value>
 void StoredMatrix<Scalar, Space>::keep(
     const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
-    MatrixFormat format) {
+    MatrixFormat format, const StoredMatrix* like) {
   impl::formats::Found<Space> found;
   m_as = format == MatrixFormat::automatic
              ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
                                                    impl::formats::BlocksAre::refused)
                    .format
              : format;
-  m_format = store_as<Scalar, Value, Space>(space, h, m_as, found);
+  m_format = store_as<Scalar, Value, Space>(space, h, m_as, found, like ? like->m_format.get() : nullptr);
   m_is_full = std::is_same_v<Value, Scalar>;
   if (m_is_full && m_as == MatrixFormat::csr) return;
   space.fence("prekond::stored_matrix::stored");
@@ -161,14 +167,27 @@ template <class Scalar, class Space>
 StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, StoredAs as,
                                           Nonzero nonzero)
     : m_csr(a) {
+  store(space, a, as, nonzero, nullptr);
+}
+
+template <class Scalar, class Space>
+StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, Storage storage,
+                                          const StoredMatrix& like)
+    : m_csr(a) {
+  store(space, a, {storage, like.format()}, Nonzero::none, &like);
+}
+
+template <class Scalar, class Space>
+void StoredMatrix<Scalar, Space>::store(const Space& space, const matrix_type& a, StoredAs as,
+                                        Nonzero nonzero, const StoredMatrix* like) {
   with_value_type<Scalar>(as.storage, [&]<class Value>(std::type_identity<Value>) {
     if constexpr (std::is_same_v<Value, Scalar>) {
-      keep<Scalar>(space, a, as.format);
+      keep<Scalar>(space, a, as.format, like);
     } else {
       const auto h = with_values_of<Value>(space, a);
       m_storage = as.storage;
       m_row_scale = store_rows<Value, Scalar, Space>(space, a, h.values, nonzero);
-      keep<Value>(space, h, as.format);
+      keep<Value>(space, h, as.format, like);
     }
   });
 }

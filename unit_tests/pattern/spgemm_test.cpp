@@ -214,6 +214,37 @@ TYPED_TEST(SpgemmTest, SumsAreInTheOrderOfARow) {
     }
 }
 
+/// Block rows of up to `longest` blocks, of a product with a matrix of short rows.
+TYPED_TEST(SpgemmTest, LongBlockRowsFromShortOnes) {
+  const auto diagonal = [](int longest) {
+    HostMatrix<double> a;
+    a.num_rows = a.num_cols = 300;
+    for (int i = 0; i < 300; ++i) {
+      const int length = i % 60 == 7 ? longest : 1;
+      for (int k = 0; k < length; ++k) {
+        a.col_idxs.push_back(length == 1 ? i : k);
+        a.values.push_back(1 + 0.25 * (k % 7) - 0.125 * (i % 3));
+      }
+      a.row_ptrs.push_back(a.col_idxs.size());
+    }
+    return a;
+  };
+  for (const ProductBlocks blocks :
+       {ProductBlocks{3, 3, 3}, ProductBlocks{3, 3, 6}, ProductBlocks{6, 6, 6}, ProductBlocks{2, 1, 1}})
+    for (const int longest : {20, 70, 150, 300}) {
+      SCOPED_TRACE(std::to_string(longest) + " blocks of " + std::to_string(blocks.rows) + " x " +
+                   std::to_string(blocks.cols));
+      const HostMatrix<double> left = in_whole_blocks(diagonal(longest), blocks.rows, blocks.inner),
+                               right = in_whole_blocks(diagonal(1), blocks.inner, blocks.cols),
+                               expected = reference_spgemm(left, right);
+      const auto c = to_device<TypeParam>(expected);
+      Kokkos::deep_copy(c.values, -7.0);
+      spgemm_values<double, TypeParam>(TypeParam(), to_device<TypeParam>(left), to_device<TypeParam>(right),
+                                       c, blocks);
+      expect_near(to_host(c), expected, 1e-11);
+    }
+}
+
 /// As many block rows as a vector has all rows of.
 TYPED_TEST(SpgemmTest, ManyBlockRows) {
   constexpr int n = 8200;

@@ -42,7 +42,8 @@ TYPED_TEST(AmgKernelsTest, RowSumsBoundTheEigenvaluesOfDominantMatrices) {
   EXPECT_TRUE(laplace.is_dominant());
   EXPECT_FALSE(laplace.is_diagonal());
   const auto device = to_device<TypeParam>(problem("poisson2d:30"));
-  EXPECT_EQ((largest_scaled_eigenvalue<double, TypeParam>(space, device, laplace)), 2);  // without a product
+  const CsrOperator<double, TypeParam> products(device);
+  EXPECT_EQ((largest_scaled_eigenvalue<double, TypeParam>(space, device, products, laplace)), 2);
   EXPECT_EQ(sums_of(sparse<double>({{4, 1, -1, 9}, {0, 2, 3, 9}, {0, 0, 1, 9}})).most, 2.5);  // 9: of others
   EXPECT_FALSE(sums_of(sparse<double>({{4, 1, -1}, {0, 2, 3}, {0, 0, 1}})).is_dominant());
   EXPECT_FALSE(sums_of(problem("elasticity3d:4")).is_dominant());

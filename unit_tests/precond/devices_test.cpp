@@ -69,8 +69,8 @@ TYPED_TEST(DevicesTest, OtherExceptionsNameTheDevice) {
 }
 
 TYPED_TEST(DevicesTest, NotesOfAllDevicesAppearOnce) {
-  impl::devices::DevicePart first{0, 4, 0, 5, 7, 0, 1, {}}, second{4, 4, 3, 5, 8, 0, 1, {}},
-      none{8, 0, 8, 0, 0, 0, 0, {}};
+  impl::devices::DevicePart first{0, 4, 0, 5, 7, 0, 0, 1, {}}, second{4, 4, 3, 5, 8, 0, 0, 1, {}},
+      none{8, 0, 8, 0, 0, 0, 0, 0, {}};
   first.report.notes = {"both", "the first"};
   second.report.notes = {"both"};
   first.report.numeric_flops = 3;
@@ -91,6 +91,10 @@ TYPED_TEST(DevicesTest, NotesOfAllDevicesAppearOnce) {
   EXPECT_EQ(whole.breakdowns.count, 2);
   EXPECT_EQ(whole.breakdowns.action, "device 1: something");
   EXPECT_EQ(whole.devices[1].nnz, 8);
+  second.held_bytes = 36;
+  Report held;
+  impl::devices::merge_reports({first, second, none}, held);
+  EXPECT_EQ(held.setup_bytes, 36);
 }
 
 TYPED_TEST(DevicesTest, RangesHaveEqualWork) {
@@ -237,6 +241,59 @@ TYPED_TEST(DevicesTest, TurnsArePassedOnInFences) {
     EXPECT_TRUE(in_time) << wait;
     EXPECT_EQ(waits > 0, wait != "fence") << wait;
   }
+}
+
+/// What is allocated in a turn lasts until it is released, and what is in use elsewhere longer.
+TYPED_TEST(DevicesTest, AllocationsAreHeldUntilTheyAreReleased) {
+  const TypeParam space = of_one_thread<TypeParam>();
+  const auto vector = [&](int size) {
+    return allocate<Vector<int, TypeParam>>(space, "prekond::testing::held", size);
+  };
+  const std::vector<std::function<void()>> fences(2, [&] { space.fence(); });
+  std::vector<impl::devices::HeldViews> held(2);
+  std::vector<Vector<int, TypeParam>> lasting(2);
+  const auto allocate_in = [&](Manner manner) {
+    impl::devices::side_by_side(manner, 2,
+                                [&](int k) {
+                                  vector(100 * (k + 1));
+                                  lasting[static_cast<std::size_t>(k)] = vector(10);
+                                },
+                                fences, {&held[0], &held[1]});
+  };
+  allocate_in(Manner::threads);
+  EXPECT_EQ(held[0].bytes() + held[1].bytes(), 0u) << "who takes no turns frees at once";
+  allocate_in(Manner::turns);
+  EXPECT_EQ(held[0].bytes(), 110 * sizeof(int));
+  EXPECT_EQ(held[1].bytes(), 210 * sizeof(int));
+  const int* const first = lasting[0].data();
+  for (auto& one : held) one.release();
+  EXPECT_EQ(held[0].bytes(), 10 * sizeof(int));
+  EXPECT_EQ(lasting[0].data(), first);
+  lasting[0] = vector(20);
+  EXPECT_EQ(held[0].bytes(), 10 * sizeof(int)) << "not freed before the next release";
+  held[0].release();
+  EXPECT_EQ(held[0].bytes(), 0u);
+}
+
+/// Of temporaries no more is held than the limit says, and what is in use does not count.
+TYPED_TEST(DevicesTest, HeldTemporariesHaveALimit) {
+  const TypeParam space;
+  impl::devices::HeldViews held;
+  held.set_limit(100 * sizeof(int));
+  const auto add = [&](int size) {
+    const auto vector = allocate<Vector<int, TypeParam>>(space, "prekond::testing::held", size);
+    held.add(std::make_unique<impl::HeldViewOf<Vector<int, TypeParam>>>(vector));
+    return vector;
+  };
+  const auto in_use = add(1000);
+  add(60);
+  add(40);
+  EXPECT_EQ(held.bytes(), 1100 * sizeof(int));
+  const auto last = add(1);  // 100 of temporaries are no more than the limit
+  EXPECT_EQ(held.bytes(), 1101 * sizeof(int));
+  add(1);
+  const auto next = add(1);
+  EXPECT_EQ(held.bytes(), 1002 * sizeof(int));
 }
 
 /// Tools that were there go on being called, and are there afterwards.

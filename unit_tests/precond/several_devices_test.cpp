@@ -304,8 +304,10 @@ TYPED_TEST(SeveralDevicesTest, InstancesOfTheirOwn) {
   const auto a = to_device<TypeParam>(whole);
   for (const char* name : {"adaptive_fsai", "fsai", "spai"}) {
     const auto one = create_preconditioner<double, TypeParam>(name);
-    const auto m = over<double, TypeParam>(
-        {name, {}}, {of_one_thread<TypeParam>(), of_one_thread<TypeParam>(), of_one_thread<TypeParam>()});
+    auto others = instances<TypeParam>(3);
+    if (is_host_space<TypeParam>)
+      others = {of_one_thread<TypeParam>(), of_one_thread<TypeParam>(), of_one_thread<TypeParam>()};
+    const auto m = over<double, TypeParam>({name, {}}, others);
     for (int k = 0; k < 3; ++k) {
       one->numeric(space, a);
       m->numeric(space, a);

@@ -4,8 +4,10 @@
 
 #include <Kokkos_Core.hpp>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace prekond {
 
@@ -26,22 +28,53 @@ using MultiVectorView = Kokkos::View<T**, Kokkos::LayoutLeft, typename Space::me
 
 namespace impl {
 
-/// Sets what the calling thread does before each allocation by the functions below; nullptr: nothing. Kokkos
-/// may wait for a device in an allocation, and calls its tools only afterwards.
-void set_before_allocation(void (*work)());
-/// Does what was set; called before each allocation.
-void before_allocation();
+/// A view, whatever its type is.
+class HeldView {
+ public:
+  virtual ~HeldView() = default;
+  virtual bool is_last_user() const = 0;  ///< no other view has its memory
+  virtual std::size_t bytes() const = 0;
+};
+
+template <class ViewType>
+class HeldViewOf : public HeldView {
+ public:
+  explicit HeldViewOf(ViewType view) : m_view(std::move(view)) {}
+  bool is_last_user() const override { return m_view.use_count() == 1; }
+  std::size_t bytes() const override {
+    return m_view.span() * sizeof(typename ViewType::non_const_value_type);
+  }
+
+ private:
+  ViewType m_view;
+};
+
+/// Is told of a thread's allocations by the functions below.
+class AllocationWatch {
+ public:
+  virtual ~AllocationWatch() = default;
+  /// Kokkos may wait for a device in an allocation, and calls its tools only afterwards.
+  virtual void before_allocation() = 0;
+  virtual void allocated(std::unique_ptr<HeldView> view) = 0;
+};
+/// That of the calling thread; null: nobody is told.
+void set_allocation_watch(AllocationWatch* watch);
+AllocationWatch* allocation_watch();
 
 /// A view of these sizes (of a vector: `rows`), of zeros where `zero`. Compiled in the core library for the
 /// usual types of elements, see the end of this file.
 template <class ViewType, bool zero, class Space>
 ViewType make_view(const Space& space, const std::string& label, std::size_t rows, std::size_t cols) {
-  before_allocation();
+  AllocationWatch* const watch = allocation_watch();
+  if (watch != nullptr) watch->before_allocation();
   const auto make = [&](const auto& properties) {
+    ViewType view;
     if constexpr (ViewType::rank() == 1)
-      return ViewType(properties, rows);
+      view = ViewType(properties, rows);
     else
-      return ViewType(properties, rows, cols);
+      view = ViewType(properties, rows, cols);
+    if (watch != nullptr) watch->allocated(std::make_unique<HeldViewOf<ViewType>>(view));
+    return view;
   };
   if constexpr (zero)
     return make(Kokkos::view_alloc(space, label));

@@ -42,6 +42,9 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   /// format.
   const matrix_type& factor() const { return m_lower.csr(); }
   const matrix_type& factor_transposed() const { return m_upper.csr(); }  ///< G^H or G_U, likewise
+  /// For rows of a factor that is put together elsewhere: the next numeric phases transpose nothing.
+  /// `factor_transposed()` is G_U^T then, or empty, and there is nothing to apply.
+  void keep_rows_only() { m_rows_only = true; }
 
  protected:
   /// y = G^H (G x) or G_U (G_L x), by H where that is stored. Cost: 4 nnz(G) operations a vector (16 of
@@ -79,6 +82,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
                                                       MultiVectorView<const Scalar, Space> x,
                                                       Workspace& workspace) const;
 
+  bool m_rows_only = false;
   StoredMatrix<Scalar, Space> m_lower;  ///< D^2 H, D_U D_L H_L, or G
   StoredMatrix<Scalar, Space> m_upper;  ///< H^T, H_U, or G^T
 };

@@ -160,6 +160,7 @@ class Isai : public MatrixPreconditioner<Scalar, Space> {
   const matrix_type& inverse() const;
   /// Of kind spd, what has G; else null.
   const Fsai<Scalar, Space>* factored() const { return m_factored; }
+  Fsai<Scalar, Space>* factored() { return m_factored; }
 
   /// The relaxation's steps are with all of A.
   RowReach reach() const override {

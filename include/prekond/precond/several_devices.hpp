@@ -36,9 +36,11 @@ namespace prekond {
 ///
 /// Cost beyond the method's: A's rows are copied in each phase, G once in each `numeric`. The rows that two
 /// devices read are read twice, and solved once. Memory: on each device its rows of A until the phase ends,
-/// and between phases its part of G and G^T, which the first device has beside the whole: a next numeric
-/// phase may keep the pattern. The report's sums are those of all devices, its fences the calling thread's,
-/// `setup_bytes` those of the device that holds most; `devices` has each one's part.
+/// and between phases its part of G, which the first device has beside the whole: a next numeric phase may
+/// keep the pattern. On GPUs temporaries of a phase, up to twice A's own bytes, are freed when all devices
+/// have ended it, because Kokkos may wait for all of them there. The report's sums are those of all devices,
+/// its fences the calling thread's, `setup_bytes` those of the device that holds most; `devices` has each
+/// one's part.
 ///
 /// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4.
 template <class Scalar, class Space>

@@ -78,6 +78,10 @@ class StoredMatrix {
   /// where they are not stored in full
   StoredMatrix(const Space& space, const matrix_type& a, StoredAs as, Nonzero nonzero = Nonzero::none);
 
+  /// A in the format and layout of `like`, a matrix of the same pattern: of that nothing is searched again.
+  /// Otherwise as above.
+  StoredMatrix(const Space& space, const matrix_type& a, Storage storage, const StoredMatrix& like);
+
   /// A C^-1 for C = diag(column_scale) of powers of two, each entry rounded as it is, without scales of the
   /// rows: with C = `row_scale` of StoredMatrix(A^T) that is H^T, to the last bit. A itself for an empty
   /// column_scale, which is what `full` storage has. Fences where it stores values of its own. \throws
@@ -145,7 +149,9 @@ class StoredMatrix {
   /// Keeps H in a format. \pre m_csr is A
   template <class Value>
   void keep(const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
-            MatrixFormat format);
+            MatrixFormat format, const StoredMatrix* like = nullptr);
+  void store(const Space& space, const matrix_type& a, StoredAs as, Nonzero nonzero,
+             const StoredMatrix* like);
 };
 
 }  // namespace prekond

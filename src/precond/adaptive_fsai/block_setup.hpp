@@ -136,14 +136,7 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
   sample.usage = {columns, entries, members};
   sample.outcome = {};
   m_rows.run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_blocks");
-  const auto quantile = [&](const Vector<int, Space>& used) {
-    const auto host =
-        Kokkos::create_mirror(Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), used);
-    Kokkos::deep_copy(m_space, host, used);
-    m_space.fence("prekond::adaptive_fsai::quantile");
-    std::sort(host.data(), host.data() + count);
-    return host(std::min<int>(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count))));
-  };
+  const auto quantile = [&](const Vector<int, Space>& used) { return quantile_of<Space>(m_space, used); };
   const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
   const int most = std::clamp(quantile(members), 1, std::max(1, sample.layout.max_members));

@@ -40,6 +40,7 @@ struct ListOutgrown {
     if (final && list.extent(0) > 0) list(sum) = static_cast<int>(first) + k;
     ++sum;
   }
+  KOKKOS_FUNCTION void operator()(int k, std::int64_t& sum) const { sum += length(k) < 0; }
 };
 
 /// Row pointers of a chunk's rows: behind `begin` entries.

@@ -252,6 +252,21 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
 }
 
 /// Sizes the scratch workspace so that nearly all rows of an evenly spaced sample fit.
+/// What a sample's rows need at most, but for a few. A host's view would make all devices wait where it ends.
+template <class Space>
+int quantile_of(const Space& space, const Vector<int, Space>& used) {
+  std::vector<int> host(used.extent(0));
+  Kokkos::deep_copy(space,
+                    Kokkos::View<int*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>(
+                        host.data(), host.size()),
+                    used);
+  space.fence("prekond::adaptive_fsai::quantile");
+  std::sort(host.begin(), host.end());
+  const auto count = static_cast<int>(host.size());
+  const int place = std::min(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count)));
+  return host[static_cast<std::size_t>(place)];
+}
+
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(LargeKernel sample) {
   const std::int64_t n = m_a.num_rows;
@@ -279,14 +294,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   sample.usage = {columns, entries};
   sample.outcome = {};
   run_in_slab(sample, "prekond::adaptive_fsai::numeric::sample_rows");
-  const auto quantile = [&](const Vector<int, Space>& used) {
-    const auto host =
-        Kokkos::create_mirror(Kokkos::view_alloc(Kokkos::HostSpace(), Kokkos::WithoutInitializing), used);
-    Kokkos::deep_copy(m_space, host, used);
-    m_space.fence("prekond::adaptive_fsai::quantile");
-    std::sort(host.data(), host.data() + count);
-    return host(std::min<int>(count - 1, static_cast<int>(std::ceil(Tuning::sample_quantile * count))));
-  };
+  const auto quantile = [&](const Vector<int, Space>& used) { return quantile_of<Space>(m_space, used); };
   const int capacity = (quantile(columns) + 8 + 15) / 16 * 16;
   const int pool = (quantile(entries) + 32 + 31) / 32 * 32;
   const int members = std::clamp(quantile(length) - 1, 1, std::max(1, sample.layout.max_members));
@@ -297,14 +305,21 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
 
 /// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has
 /// room.
+///
+/// The number alone by a reduction, after which the host waits in a fence: a scan's end copies it first, and
+/// where several devices take turns no other one could be served until the rows before it are done.
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64_t first, std::int64_t count,
                                                                       VectorView<const int, Space> length,
                                                                       VectorView<int, Space> list) {
+  constexpr const char* label = "prekond::adaptive_fsai::numeric::outgrown";
+  const Kokkos::RangePolicy<Space> rows(m_space, 0, count);
+  const ListOutgrown<Space> kernel{first, length, list};
   std::int64_t total = 0;
-  Kokkos::parallel_scan("prekond::adaptive_fsai::numeric::outgrown",
-                        Kokkos::RangePolicy<Space>(m_space, 0, count),
-                        ListOutgrown<Space>{first, length, list}, total);
+  if (list.extent(0) > 0)
+    Kokkos::parallel_scan(label, rows, kernel, total);
+  else
+    Kokkos::parallel_reduce(label, rows, kernel, total);
   return total;
 }
 

@@ -7,12 +7,12 @@
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/impl/borrowed.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/polynomial_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include "instantiate.hpp"
 #include "precond/amg/candidates.hpp"
+#include "precond/common/stored_operator.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -128,13 +128,14 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
   for (std::size_t l = 0; !last; ++l) {
     const Kokkos::Timer timer;
     const Level<Scalar, Space>* old = before ? &before->m_levels[l] : nullptr;
+    if (m_levels[l].a.num_rows() == 0) store(space, m_levels[l], old, report);
     last = old ? l + 1 == before->m_levels.size() : !find_transfer(space, l, near_null_space);
     if (!last) {
       m_levels.push_back(coarser(space, m_levels[l], old));
       near_null_space = m_levels[l].transfer.near_null_space;
       measure(space, m_levels[l + 1]);
     }
-    store(space, m_levels[l], old, report);
+    store_transfer(space, m_levels[l]);
     if (last)
       set_coarsest(space, m_levels[l], old, report);
     else if (!m_levels[l].smoother)  // candidates have it set up before
@@ -155,6 +156,7 @@ MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Sp
   if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given);
   if (m_options.candidates == 0 || level.num_rows() <= m_options.coarse_size)
     return constant_vectors<Scalar, Space>(space, level.num_rows(), level.unknowns);
+  store(space, level, nullptr, report);
   set_smoother(space, level, nullptr, report);
   return relaxed_candidates<Scalar, Space>(space, level.matrix, *level.smoother,
                                            static_cast<Scalar>(level.omega), m_options.candidates,
@@ -195,25 +197,38 @@ Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, 
   return Storage::full;
 }
 
-/// What applications read. `old`: the level of the same pattern before, whose format is taken again where it
-/// is CSR.
+/// What applications read of A, and Lanczos's method. `old`: the level of the same pattern before, whose
+/// format and layout are taken again.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level,
                                      const Level<Scalar, Space>* old, Report& report) const {
   const Storage storage = storage_of(level, report);
-  const StoredAs as(storage, MatrixFormat::csr);
   const bool is_finest = &level == &m_levels.front();
-  const bool was_csr = old && old->a.format() == MatrixFormat::csr;
-  const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
-  const StoredAs as_a(storage, was_csr ? MatrixFormat::csr : wanted);
   const bool owns = level.owned.num_rows > 0;
-  level.a =
-      StoredMatrix<Scalar, Space>(space, owns ? level.owned : borrowed<Scalar, Space>(level.matrix), as_a);
-  if (!owns && level.a.format() == MatrixFormat::csr)  // which shares what it is given
-    level.a = StoredMatrix<Scalar, Space>(
-        space, own_copy<Scalar, Space>(space, level.matrix, was_csr ? old->a.csr() : Matrix<Scalar, Space>()),
-        as);
+  Matrix<Scalar, Space> a = owns ? level.owned : borrowed<Scalar, Space>(level.matrix);
+  if (old) {
+    if (!owns && old->a.format() == MatrixFormat::csr) {  // which shares what it is given
+      const Matrix<Scalar, Space>& pattern = old->a.csr();
+      if (storage == Storage::full)
+        a = own_copy<Scalar, Space>(space, level.matrix, pattern);
+      else
+        a = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, a.values};
+    }
+    level.a = StoredMatrix<Scalar, Space>(space, a, storage, old->a);
+    return;
+  }
+  const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
+  level.a = StoredMatrix<Scalar, Space>(space, a, {storage, wanted});
+  if (!owns && level.a.format() == MatrixFormat::csr)
+    level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
+                                          {storage, MatrixFormat::csr});
+}
+
+/// What applications read of P and P^T.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, Space>& level) const {
   if (level.transfer.prolongator.num_rows == 0) return;
+  const StoredAs as(level.a.storage(), MatrixFormat::csr);
   level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
   level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
 }
@@ -274,7 +289,7 @@ void Hierarchy<Scalar, Space>::set_smoother(const Space& space, Level<Scalar, Sp
     return;
   }
   const LanczosResult found =
-      lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(level.matrix), level.smoother.get(),
+      lanczos<Scalar, Space>(space, StoredOperator<Scalar, Space>(level.a), level.smoother.get(),
                              {.steps = HierarchyTuning::lanczos_steps});
   const double lambda = HierarchyTuning::boost * found.largest.value;
   if (found.steps > 0 && lambda > HierarchyTuning::damping && std::isfinite(lambda))

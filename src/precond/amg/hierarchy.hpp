@@ -117,6 +117,7 @@ class Hierarchy {
   Storage storage_of(const Level<Scalar, Space>& level, Report& report) const;
   void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
              Report& report) const;
+  void store_transfer(const Space& space, Level<Scalar, Space>& level) const;
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;

@@ -5,7 +5,6 @@
 #include <prekond/core/levels.hpp>
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
-#include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/jacobi.hpp>
 
@@ -238,12 +237,13 @@ RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f) {
 }
 
 template <class Scalar, class Space>
-double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f, const RowSums& sums) {
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
+                                 const Operator<Scalar, Space>& products, const RowSums& sums) {
   if (sums.is_dominant()) return sums.most;
   Jacobi<Scalar, Space> jacobi;
   jacobi.numeric(space, f);
-  const LanczosResult found = lanczos<Scalar, Space>(space, CsrOperator<Scalar, Space>(f), &jacobi,
-                                                     {.steps = SmoothingTuning::lanczos_steps});
+  const LanczosResult found =
+      lanczos<Scalar, Space>(space, products, &jacobi, {.steps = SmoothingTuning::lanczos_steps});
   const double lambda = SmoothingTuning::boost * found.largest.value;
   const bool usable = found.steps > 0 && lambda > 0 && std::isfinite(lambda) &&
                       found.reason != LanczosEnd::preconditioner_not_spd && found.reason != LanczosEnd::nan;
@@ -293,19 +293,19 @@ void write_transpose(const Space& space, const CsrView<Scalar, Space>& p,
     for_rows<32>(space, "prekond::amg::transpose", r.num_rows, TransposeRows<Scalar, Space>{p, r, p});
 }
 
-#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                            \
-  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
-                                                           const CsrGraphView<Space>&, int);            \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(     \
-      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                             \
-  template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                \
-  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
-                                                           const RowSums&);                             \
-  template void smooth_prolongator<Scalar, Space>(                                                      \
-      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,               \
-      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                 \
-  template void write_transpose<Scalar, Space>(                                                         \
-      const Space&, const CsrView<Scalar, Space>&,                                                      \
+#define PREKOND_AMG_SMOOTHING(Scalar, Space)                                                                \
+  template CsrGraph<Space> filtered_pattern<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,     \
+                                                           const CsrGraphView<Space>&, int);                \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> filtered_matrix<Scalar, Space>(         \
+      const Space&, const CsrView<Scalar, Space>&, const CsrGraph<Space>&);                                 \
+  template RowSums row_sums<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&);                    \
+  template double largest_scaled_eigenvalue<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,     \
+                                                           const Operator<Scalar, Space>&, const RowSums&); \
+  template void smooth_prolongator<Scalar, Space>(                                                          \
+      const Space&, const CsrView<Scalar, Space>&, double, const CsrView<Scalar, Space>&,                   \
+      const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);                                     \
+  template void write_transpose<Scalar, Space>(                                                             \
+      const Space&, const CsrView<Scalar, Space>&,                                                          \
       const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&);
 PREKOND_INSTANTIATE(PREKOND_AMG_SMOOTHING)
 

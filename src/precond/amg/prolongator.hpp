@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/operator.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -37,10 +38,12 @@ template <class Scalar, class Space>
 RowSums row_sums(const Space& space, const CsrView<Scalar, Space>& f);
 
 /// A bound or an estimate of the largest eigenvalue of D^-1 F, D = diag(F): where its rows are diagonally
-/// dominant the largest sum of one; else 1.1 times what ten Lanczos steps find, and where these find nothing
-/// (F D^-1 is not definite, say) the largest sum. Cost: none, or ten products. Fences.
+/// dominant the largest sum of one; else 1.1 times what ten Lanczos steps find with `products`, which has F
+/// in any format or precision, and where these find nothing (F D^-1 is not definite, say) the largest sum.
+/// Cost: none, or ten products. Fences.
 template <class Scalar, class Space>
-double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f, const RowSums& sums);
+double largest_scaled_eigenvalue(const Space& space, const CsrView<Scalar, Space>& f,
+                                 const Operator<Scalar, Space>& products, const RowSums& sums);
 
 /// P = Q - omega D^-1 (F Q), where P has the values of F Q before. Rows without a positive finite d_i are
 /// those of Q.

@@ -12,6 +12,7 @@
 #include "precond/amg/hierarchy.hpp"
 #include "precond/amg/node_patterns.hpp"
 #include "precond/amg/prolongator.hpp"
+#include "precond/common/stored_operator.hpp"
 
 #include <cmath>
 
@@ -177,7 +178,8 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   if (transfer.drops) f = filtered = filtered_matrix<Scalar, Space>(space, level.matrix, transfer.filtered);
   const double lambda = level.lambda > 0
                             ? level.lambda
-                            : largest_scaled_eigenvalue<Scalar, Space>(space, level.matrix, level.sums);
+                            : largest_scaled_eigenvalue<Scalar, Space>(
+                                  space, level.matrix, StoredOperator<Scalar, Space>(level.a), level.sums);
   // A smoother that made candidates does not know lambda, and neither does it in a later numeric phase.
   transfer.smoother_before = transfer.smoother_before || level.smoother;
   if (!transfer.smoother_before) level.lambda = lambda;

@@ -69,6 +69,15 @@ FoundMatrices<Scalar, Space> found_by(const MatrixPreconditioner<Scalar, Space>&
   throw std::logic_error(method.name() + ": it has a reach, and no matrix that is known here");
 }
 
+/// Factors are not transposed from now on, see `FactoredInverse::keep_rows_only`.
+template <class Scalar, class Space>
+void keep_rows_only(MatrixPreconditioner<Scalar, Space>& method) {
+  if constexpr (!is_complex<Scalar>)
+    if (auto* isai = dynamic_cast<Isai<Scalar, Space>*>(&method); isai && isai->factored())
+      return isai->factored()->keep_rows_only();
+  if (auto* factored = dynamic_cast<FactoredInverse<Scalar, Space>*>(&method)) factored->keep_rows_only();
+}
+
 template <class Scalar, class Space>
 struct DiagonalExtremes {
   CsrGraphView<Space> graph;

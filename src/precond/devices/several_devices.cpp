@@ -17,6 +17,7 @@
 #include "instantiate.hpp"
 #include "precond/common/found_matrices.hpp"
 #include "precond/devices/copies.hpp"
+#include "precond/devices/held_views.hpp"
 #include "precond/devices/kept_inverse.hpp"
 #include "precond/devices/merge_reports.hpp"
 #include "precond/devices/row_ranges.hpp"
@@ -30,11 +31,14 @@ using impl::devices::RowRange;
 template <class Scalar, class Space>
 struct SeveralDevices<Scalar, Space>::Device {
   RowRange own, read;
+  impl::devices::HeldViews held;
+  std::int64_t held_bytes = 0;  ///< at most, of a phase
   std::unique_ptr<Method> method;
   double symbolic_copy_seconds = 0, copy_seconds = 0;
   std::int64_t rows_bytes = 0;  ///< of A
   std::int64_t nnz = 0;         ///< of its own rows
-  /// Of the numeric phase, until it ends: rows of G, G_L or M; of G_U^T, where that is another one.
+  /// Of the numeric phase, until it ends: rows of G, G_L or M (of a right SPAI M^T); of G_U^T, where that is
+  /// another one.
   FoundRows<Scalar, Space> first, second;
 };
 
@@ -133,6 +137,8 @@ void SeveralDevices<Scalar, Space>::on_all(const Space& space, std::vector<Devic
   std::vector<std::function<void()>> fences;
   for (const Space& one : spaces) fences.push_back([&one] { one.fence("prekond::devices::wait"); });
   space.fence("prekond::devices::begin");  // the others read A
+  std::vector<impl::devices::HeldViews*> held;
+  for (Device& device : devices) held.push_back(&device.held);
   const auto thrown = impl::devices::side_by_side(
       impl::devices::manner_of<Space>(), num_devices(),
       [&](int k) {
@@ -141,9 +147,13 @@ void SeveralDevices<Scalar, Space>::on_all(const Space& space, std::vector<Devic
         work(spaces[place], devices[place]);
         spaces[place].fence("prekond::devices::end");
       },
-      fences);
+      fences, held);
   std::vector<std::int64_t> first_rows;
-  for (const Device& device : devices) first_rows.push_back(device.read.begin);
+  for (Device& device : devices) {
+    first_rows.push_back(device.read.begin);
+    device.held_bytes = std::max(device.held_bytes, static_cast<std::int64_t>(device.held.bytes()));
+    device.held.release();
+  }
   impl::devices::throw_first(thrown, first_rows);
 }
 
@@ -157,6 +167,8 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
     devices[k].own = ranges[k];
     devices[k].read = impl::devices::range_read<Space>(space, a, ranges[k], reach);
     devices[k].method = impl::without_storage(*m_method).first;
+    impl::keep_rows_only<Scalar, Space>(*devices[k].method);
+    devices[k].held.set_limit(2 * static_cast<std::size_t>(a.bytes()));
   }
   listen(*devices.front().method);
   on_all(space, devices, [&](const Space& there, Device& device) {
@@ -194,9 +206,8 @@ void SeveralDevices<Scalar, Space>::numeric_step(const Space& space, const matri
       return impl::devices::found_rows<Scalar, Space>(there, matrix, device.read, device.own);
     };
     if (found.rows) device.first = rows_of(*found.rows);
-    if (found.columns && !found.are_transposes)
-      (found.rows ? device.second : device.first) =
-          rows_of(conjugate_transpose<Scalar, Space>(there, *found.columns));
+    if (found.rows && found.columns && !found.are_transposes) device.second = rows_of(*found.columns);
+    if (!found.rows) device.first = rows_of(conjugate_transpose<Scalar, Space>(there, *found.columns));
     device.nnz = static_cast<std::int64_t>(device.first.last - device.first.first + device.second.last -
                                            device.second.first);
   });
@@ -234,7 +245,7 @@ void SeveralDevices<Scalar, Space>::gather(const Space& space, const matrix_sour
   std::vector<DevicePart> parts;
   for (const Device& device : m_devices)
     parts.push_back({device.own.begin, device.own.size(), device.read.begin, device.read.size(), device.nnz,
-                     device.rows_bytes, device.symbolic_copy_seconds + device.copy_seconds,
+                     device.rows_bytes, device.held_bytes, device.symbolic_copy_seconds + device.copy_seconds,
                      device.method->report()});
   merge_reports(parts, report);
 }

@@ -10,13 +10,14 @@
 namespace prekond::impl::devices {
 
 std::vector<std::exception_ptr> side_by_side(Manner manner, int count, const std::function<void(int)>& work,
-                                             const std::vector<std::function<void()>>& fences) {
+                                             const std::vector<std::function<void()>>& fences,
+                                             const std::vector<HeldViews*>& held) {
   std::vector<std::exception_ptr> thrown(static_cast<std::size_t>(count));
   const bool by_turns = manner == Manner::turns && count > 1;
   const auto do_one = [&](int k) {
     const auto place = static_cast<std::size_t>(k);
     std::optional<Turn> turn;
-    if (by_turns) turn.emplace(fences[place]);
+    if (by_turns) turn.emplace(fences[place], held.empty() ? nullptr : held[place]);
     try {
       work(k);
     } catch (...) {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "precond/devices/held_views.hpp"
+
 namespace prekond::impl::devices {
 
 /// How the host serves several execution spaces.
@@ -44,8 +46,10 @@ Manner manner_of() {
 }
 
 /// `work(k)` for 0 <= k < count, the first by the calling thread. `fences[k]` waits for what the k-th one's
-/// kernels do. \returns what each one has thrown, or null
+/// kernels do; by turns `held[k]`, where there are any, gets what it allocates. \returns what each one has
+/// thrown, or null
 std::vector<std::exception_ptr> side_by_side(Manner manner, int count, const std::function<void(int)>& work,
-                                             const std::vector<std::function<void()>>& fences);
+                                             const std::vector<std::function<void()>>& fences,
+                                             const std::vector<HeldViews*>& held = {});
 
 }  // namespace prekond::impl::devices

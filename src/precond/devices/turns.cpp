@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/devices/turns.hpp"
 
-#include <prekond/core/views.hpp>
-
 #include <Kokkos_Core.hpp>
 
 #include <cstdint>
@@ -95,16 +93,24 @@ TakingTurns::~TakingTurns() {
   tools::set_begin_deep_copy_callback(others.begin_copy);
 }
 
-Turn::Turn(const std::function<void()>& fence) {
+Turn::Turn(const std::function<void()>& fence, HeldViews* held) : m_held(held) {
   fence_of_mine = &fence;
-  set_before_allocation(&wait_for_mine);
+  set_allocation_watch(this);
   take();
 }
 
 Turn::~Turn() {
-  set_before_allocation(nullptr);
+  set_allocation_watch(nullptr);
   fence_of_mine = nullptr;
   pass_on();
+}
+
+void Turn::before_allocation() {
+  wait_for_mine();
+}
+
+void Turn::allocated(std::unique_ptr<HeldView> view) {
+  if (m_held != nullptr) m_held->add(std::move(view));
 }
 
 }  // namespace prekond::impl::devices

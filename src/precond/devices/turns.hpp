@@ -1,7 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/views.hpp>
+
 #include <functional>
+#include <memory>
+
+#include "precond/devices/held_views.hpp"
 
 namespace prekond::impl::devices {
 
@@ -15,7 +20,8 @@ namespace prekond::impl::devices {
 /// else may set callbacks at the time when this begins or ends.
 ///
 /// A kernel whose arguments Kokkos keeps in constant memory (512 bytes and more on CUDA, but for those of a
-/// KernelPolicy) waits for the one before it without an event: the turn stays where it is.
+/// KernelPolicy) waits for the one before it without an event, and so does a scan whose sum the host gets:
+/// the turn stays where it is. (Of a kernel's beginning Kokkos tells after a fence of all devices.)
 class TakingTurns {
  public:
   TakingTurns();
@@ -25,13 +31,20 @@ class TakingTurns {
 };
 
 /// The calling thread takes part while this lives: it waits for the turn, and gives it back in the end.
-class Turn {
+class Turn : private AllocationWatch {
  public:
-  /// `fence` waits for the thread's device, by a fence of Kokkos.
-  explicit Turn(const std::function<void()>& fence);
-  ~Turn();
+  /// `fence` waits for the thread's device, by a fence of Kokkos. `held`, where not null, gets what the
+  /// thread allocates.
+  explicit Turn(const std::function<void()>& fence, HeldViews* held = nullptr);
+  ~Turn() override;
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
+
+ private:
+  void before_allocation() override;
+  void allocated(std::unique_ptr<HeldView> view) override;
+
+  HeldViews* m_held;
 };
 
 }  // namespace prekond::impl::devices

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/views.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace prekond::impl::devices {
+
+/// What a device has allocated in a phase, held until all devices have ended it. Where Kokkos takes memory
+/// from CUDA's pools (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC) the end of an allocation waits for the kernels of
+/// all devices: without this a device that frees a temporary would wait for the others.
+class HeldViews {
+ public:
+  /// From now on temporaries of more than `bytes` in all are given up during the phase, for the price of the
+  /// wait.
+  void set_limit(std::size_t bytes) { m_limit = bytes; }
+
+  void add(std::unique_ptr<HeldView> view);
+  /// Gives up what nobody else uses.
+  void release();
+  /// Of all that is held, in use elsewhere or not.
+  std::size_t bytes() const;
+
+ private:
+  std::vector<std::unique_ptr<HeldView>> m_views;
+  std::size_t m_limit = ~std::size_t(0);
+  std::size_t m_unchecked = 0;  ///< at least what nobody else uses
+};
+
+}  // namespace prekond::impl::devices
