@@ -18,6 +18,7 @@ import re
 import statistics
 import subprocess
 import tempfile
+import time
 
 from results_file import add_render, lines, load, store
 
@@ -77,6 +78,24 @@ def benchmarks(path):
     return found
 
 
+def run(program, problem, smoothers, flags, deadline):
+    """\returns the runs, how the program ended where it failed, whether its time was over"""
+    with tempfile.NamedTemporaryFile(suffix=".json") as out:
+        command = [program, f"--matrix={problem}", f"--smoothers={','.join(smoothers)}", "--preconds=", "--max_iters=300",
+                   "--repetitions=3", *flags, f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
+        print(" ".join(command[:4]), flush=True)
+        ending, is_over = "", False
+        try:
+            done = subprocess.run(command, timeout=max(1, deadline - time.monotonic()), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=dict({"GOMP_SPINCOUNT": "1000", "OMP_PROC_BIND": "false"}, **os.environ), check=False)
+            if done.returncode != 0:
+                ending = f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
+        except subprocess.TimeoutExpired:
+            ending, is_over = "its time was over", True
+        print(" ", ending, flush=True)
+        return benchmarks(out.name), ending, is_over
+
+
 def measure(options):
     results = load(options.out, {"problems": {}})
     for device, host, flags in PROBLEMS:
@@ -84,18 +103,17 @@ def measure(options):
         if options.only and not re.search(options.only, problem):
             continue
         smoothers = OF_GENERAL if problem.startswith("convection") else OF_SPD
-        with tempfile.NamedTemporaryFile(suffix=".json") as out:
-            command = [options.program, f"--matrix={problem}", f"--smoothers={','.join(smoothers.values())}", "--preconds=", "--max_iters=300",
-                       "--repetitions=3", *flags, f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
-            print(" ".join(command[:4]), flush=True)
-            try:
-                done = subprocess.run(command, timeout=options.seconds, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                                      env=dict({"GOMP_SPINCOUNT": "1000", "OMP_PROC_BIND": "false"}, **os.environ), check=False)
-                ending = "" if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr.strip()[-300:]}"
-            except subprocess.TimeoutExpired:
-                ending = f"ended after {options.seconds:g} s"
-            print(" ", ending, flush=True)
-            runs = benchmarks(out.name)
+        runs, endings, left = [], {}, dict(smoothers)
+        deadline = time.monotonic() + options.seconds
+        while left:
+            found, ending, is_over = run(options.program, problem, left.values(), flags, deadline)
+            runs += found
+            without = [title for title, name in left.items() if not any(f":{name}/" in one["name"] for one in found)]
+            if not ending or not without:
+                break
+            endings.update({title: ending for title in (without if is_over else without[:1])})
+            # One that cannot be set up ends the program: the others go on without it.
+            left = {} if is_over else {title: left[title] for title in without[1:]}
         mine = results["problems"][problem] = {}
         for title, name in smoothers.items():
             of_it = [run for run in runs if f":{name}/" in run["name"]]
@@ -104,8 +122,8 @@ def measure(options):
                 mine[title] = {"iterations": int(done[0]["iterations"]), "setup": done[0]["setup"], "solve": done[0]["solve"]}
             elif of_it:
                 mine[title] = {"error": next((run["error_message"] for run in of_it if "error_message" in run), "")}
-            elif ending:
-                mine[title] = {"missing": ending}
+            elif title in endings:
+                mine[title] = {"missing": endings[title]}
         store(options.out, results)
 
 

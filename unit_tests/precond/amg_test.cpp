@@ -348,14 +348,24 @@ TYPED_TEST(AmgTest, AVCycleInSingleHasTheIterationsOfDouble) {
   }
 }
 
-TYPED_TEST(AmgTest, SingleIsTheDefaultOfVCyclesOnDevices) {
+TYPED_TEST(AmgTest, SingleIsTheDefaultOfVCyclesOnDevicesAndOfLargeLevels) {
   AmgOptions options;
-  EXPECT_EQ(options.storage_on(true), Storage::full);
-  EXPECT_EQ(options.storage_on(false), Storage::single_precision);
+  constexpr std::int64_t fewest = AmgOptions::fewest_in_single;
+  EXPECT_EQ(options.storage_of_level(true, fewest - 1), Storage::full);
+  EXPECT_EQ(options.storage_of_level(true, fewest), Storage::single_precision);
+  EXPECT_EQ(options.storage_of_level(false, 1), Storage::single_precision);
   for (const AmgCycle cycle : {AmgCycle::w, AmgCycle::k}) {
     options.cycle = cycle;
-    EXPECT_EQ(options.storage_on(false), Storage::full);
+    EXPECT_EQ(options.storage_of_level(false, fewest), Storage::full);
+    EXPECT_EQ(options.storage_of_level(true, fewest), Storage::full);
   }
+  const HostMatrix<double> large = problem("poisson2d:640");  // 2,045,440 entries, and 0.37 of them below
+  const auto of_large = [&](const OptionMap& more) {
+    const auto m = amg<TypeParam>(more);
+    m->numeric(TypeParam(), to_device<TypeParam>(large));
+    return applied_to<TypeParam>(*m, random_vector(large.num_rows, 1));
+  };
+  EXPECT_NE(of_large({}), of_large({{"storage", std::string("full")}}));
   const HostMatrix<double> a = chain(500);
   const auto x = random_vector(500, 1);
   const auto product = [&](const OptionMap& more) {

@@ -81,8 +81,11 @@ struct AmgOptions {
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
   }
 
-  /// That of a hierarchy on a host, or on a device.
-  Storage storage_on(bool is_host) const {
+  /// On a host a level with fewer entries stays in full: its doubles are in the caches anyway.
+  static constexpr std::int64_t fewest_in_single = 2000000;
+
+  /// That of a level with nnz entries, on a host or on a device.
+  Storage storage_of_level(bool is_host, std::int64_t nnz) const {
     switch (storage) {
       case AmgStorage::single_precision:
         return Storage::single_precision;
@@ -91,7 +94,8 @@ struct AmgOptions {
       case AmgStorage::bfloat16:
         return Storage::bfloat16;
       case AmgStorage::automatic:
-        return is_host || cycle != AmgCycle::v ? Storage::full : Storage::single_precision;
+        return cycle != AmgCycle::v || (is_host && nnz < fewest_in_single) ? Storage::full
+                                                                           : Storage::single_precision;
       case AmgStorage::full:
         break;
     }
@@ -195,9 +199,9 @@ struct AmgOptions {
            {"single", AmgStorage::single_precision},
            {"half", AmgStorage::half},
            {"bfloat16", AmgStorage::bfloat16}},
-          "precision in which A and the prolongators of all levels are kept and applied; auto: single on a "
-          "device "
-          "for V-cycles, else full. A level that its range does not hold is kept in full");
+          "precision in which A and the prolongators of all levels are kept and applied; auto: single for "
+          "V-cycles, on a host of levels with two million entries or more, else full. A level that its range "
+          "does not hold is kept in full");
     visit("storage_format", storage_format, stored_format_choices(),
           "format in which the finest level's A is kept and applied; auto: by its pattern, as of all other "
           "matrices");
@@ -276,8 +280,8 @@ struct AmgOptions {
 /// the values anew.
 ///
 /// A and P of all levels are kept in `storage`, each row scaled by a power of two; by default in single
-/// precision on a device, for V-cycles, and else in full: W- and K-cycles form residuals of corrections that
-/// are not small, with an error of eps kappa(A), and a host's steps of Chebyshev are slower in single. With
+/// precision for V-cycles, on a host of levels with at least two million entries, and else in full: W- and
+/// K-cycles form residuals of corrections that are not small, with an error of eps kappa(A). With
 /// A + E in place of A in the residuals, E symmetric, a V-cycle's operator stays symmetric, and positive
 /// definite where A + E < 2 / omega times the smoother's matrix; its error in the energy norm of A is of the
 /// order ||E|| (||A|| lambda_min)^(-1/2), eps sqrt(kappa(A)). A level where an absolute sum of a row's

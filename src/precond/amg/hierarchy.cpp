@@ -188,7 +188,7 @@ void Hierarchy<Scalar, Space>::measure(const Space& space, Level<Scalar, Space>&
 /// The one of the options, where its range holds the level's rows.
 template <class Scalar, class Space>
 Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, Report& report) const {
-  const Storage wanted = m_options.storage_on(is_host_space<Space>);
+  const Storage wanted = m_options.storage_of_level(is_host_space<Space>, level.matrix.nnz());
   if (level.sums.most <= largest_sum_in(wanted)) return wanted;
   report.notes.push_back(
       "level " + std::to_string(&level - &m_levels.front()) +
