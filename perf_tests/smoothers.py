@@ -79,7 +79,7 @@ def benchmarks(path):
 
 
 def run(program, problem, smoothers, flags, deadline):
-    """\returns the runs, how the program ended where it failed, whether its time was over"""
+    """Returns the runs, how the program ended where it failed, whether its time was over"""
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
         command = [program, f"--matrix={problem}", f"--smoothers={','.join(smoothers)}", "--preconds=", "--max_iters=300",
                    "--repetitions=3", *flags, f"--benchmark_out={out.name}", "--benchmark_out_format=json"]

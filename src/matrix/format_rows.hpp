@@ -81,12 +81,12 @@ KOKKOS_FORCEINLINE_FUNCTION void add_rest(int count, const Scalar* xv, const Get
 
 /// What a host's loops over rows side by side do where an entry is 0, which may be a place without an entry.
 enum class Zeros {
-  added,    ///< 0 x is, which takes no time to find out, and no effect where x is finite
+  added,    ///< 0 x is added: nothing is compared, and nothing changes where x is finite
   left_out  ///< whatever x is
 };
 
-/// sum += a x: the one step of these loops. x is chosen, and not the sum: compilers add floats to doubles in
-/// wide vectors so alone.
+/// sum += a x: the one step of these loops. x is chosen, and not the sum: so compilers make wide vectors of
+/// floats that are added to doubles too.
 template <Zeros zeros, class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION void add_entry(const Scalar& a, const Scalar& x, Scalar& sum) {
   sum = multiply_add(a, zeros == Zeros::added || a != Scalar(0) ? x : Scalar(0), sum);

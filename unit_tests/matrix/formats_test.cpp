@@ -18,10 +18,12 @@
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
 
+#include "matrix/format_fill.hpp"
 #include "matrix/format_layouts.hpp"
 #include "matrix/format_rows.hpp"
 
@@ -480,6 +482,39 @@ TYPED_TEST(FormatsTest, PaddingDoesNotSpreadWhatIsNotFinite) {
       ASSERT_EQ(std::isfinite(found[i]), !has_it) << to_string(format) << " row " << i;
     }
   }
+}
+
+/// What a device makes diagonals by, with as much scratch as it has, on a host too.
+TYPED_TEST(FormatsTest, DiagonalsByTilesOfRows) {
+  using Tile = impl::formats::TileDia<double, TypeParam>;
+  const TypeParam space;
+  int fitted = 0;
+  for (const auto& test : cases()) {
+    SCOPED_TRACE(test.name);
+    const auto a = to_device<TypeParam>(test.matrix);
+    const auto dia = make_dia<double, TypeParam>(space, a, {1e9});
+    if (!Tile::fits(dia.num_diagonals()) || dia.stride == 0) continue;
+    ++fitted;
+    const Vector<double, TypeParam> values("values", dia.values.extent(0));
+    Kokkos::deep_copy(values, std::numeric_limits<double>::quiet_NaN());
+    Kokkos::parallel_for("prekond::testing::tiles", Tile::policy(space, dia.stride, dia.num_diagonals()),
+                         Tile{{a, dia.offsets, dia.stride, values, {a.num_rows}}});
+    const auto found = to_vector(values);
+    const auto offsets = to_vector(dia.offsets);
+    HostMatrix<double> seen = test.matrix;
+    std::size_t zeros = 0;
+    for (std::size_t p = 0; p < found.size(); ++p) zeros += found[p] == 0;
+    for (std::int64_t i = 0; i < seen.num_rows; ++i)
+      for (std::size_t k = seen.row_ptrs[i]; k < seen.row_ptrs[i + 1]; ++k) {
+        const auto d = std::find(offsets.begin(), offsets.end(), int(seen.col_idxs[k] - i)) - offsets.begin();
+        seen.values[k] = found[static_cast<std::size_t>(d * dia.stride + i)];
+        zeros += seen.values[k] != 0;
+      }
+    EXPECT_EQ(seen.values, test.matrix.values);
+    EXPECT_EQ(zeros, found.size()) << "places without an entry are 0";
+    EXPECT_EQ(found, to_vector(dia.values));
+  }
+  EXPECT_GE(fitted, 5);
 }
 
 TYPED_TEST(FormatsTest, SellSortsAndShortensColumns) {

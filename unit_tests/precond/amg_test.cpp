@@ -171,6 +171,43 @@ TYPED_TEST(AmgTest, NumericAgainKeepsAggregatesAndPatterns) {
   }
 }
 
+/// A later numeric phase keeps no values of the user's, nor a pattern that may be gone.
+template <class Scalar, class Space>
+void check_own_values(const OptionMap& options) {
+  const Space space;
+  const auto first = generate<Scalar>(space, "anisotropic2d:20,epsilon=0.1");
+  const auto m = create_preconditioner<Scalar, Space>("amg", options),
+             anew = create_preconditioner<Scalar, Space>("amg", options);
+  m->numeric(space, first);
+  auto second = generate<Scalar>(space, "anisotropic2d:20,epsilon=0.11");
+  m->numeric(space, second);
+  EXPECT_TRUE(m->report().pattern_kept);
+  anew->numeric(space, generate<Scalar>(space, "anisotropic2d:20,epsilon=0.11"));
+  Kokkos::deep_copy(second.values, Scalar(7));
+  Kokkos::deep_copy(second.col_idxs, 0);
+  Kokkos::deep_copy(first.values, Scalar(7));
+  const auto product = [&](const MatrixPreconditioner<Scalar, Space>& of) {
+    const MultiVector<Scalar, Space> x("x", 400, 1), y("y", 400, 1);
+    Kokkos::deep_copy(Kokkos::subview(x, std::make_pair(10, 200), Kokkos::ALL), Scalar(1));
+    of.apply(space, x, y, *of.make_workspace(space, 1));
+    space.fence();
+    const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
+    return std::vector<Scalar>(host.data(), host.data() + 400);
+  };
+  EXPECT_EQ(product(*m), product(*anew));
+}
+
+TYPED_TEST(AmgTest, LaterValuesAreItsOwn) {
+  for (const char* storage : {"full", "single", "half"})
+    for (const char* format : {"auto", "csr", "sell", "dia", "jad"}) {
+      SCOPED_TRACE(std::string(storage) + ", " + format);
+      const OptionMap options =
+          with(small, {{"storage", std::string(storage)}, {"storage_format", std::string(format)}});
+      check_own_values<double, TypeParam>(options);
+      check_own_values<float, TypeParam>(options);
+    }
+}
+
 TYPED_TEST(AmgTest, AnotherPatternIsFoundAnew) {
   const TypeParam space;
   const HostMatrix<double> a = problem("poisson2d:20");

@@ -91,7 +91,8 @@ TYPED_TEST(DevicesTest, NotesOfAllDevicesAppearOnce) {
   EXPECT_EQ(whole.breakdowns.count, 2);
   EXPECT_EQ(whole.breakdowns.action, "device 1: something");
   EXPECT_EQ(whole.devices[1].nnz, 8);
-  second.held_bytes = 36;
+  second.held_bytes = 41;
+  second.report.bytes = 5;
   Report held;
   impl::devices::merge_reports({first, second, none}, held);
   EXPECT_EQ(held.setup_bytes, 36);
@@ -285,7 +286,7 @@ TYPED_TEST(DevicesTest, HeldTemporariesHaveALimit) {
     held.add(std::make_unique<impl::HeldViewOf<Vector<int, TypeParam>>>(vector));
     return vector;
   };
-  const auto in_use = add(1000);
+  auto in_use = add(1000);
   add(60);
   add(40);
   EXPECT_EQ(held.bytes(), 1100 * sizeof(int));
@@ -294,6 +295,32 @@ TYPED_TEST(DevicesTest, HeldTemporariesHaveALimit) {
   add(1);
   const auto next = add(1);
   EXPECT_EQ(held.bytes(), 1002 * sizeof(int));
+  in_use = {};  // it counts from now on
+  add(1);
+  EXPECT_EQ(held.bytes(), 3 * sizeof(int)) << "last, next, and the one that is being added";
+}
+
+/// What a phase has at most is that of its own allocations.
+TYPED_TEST(DevicesTest, HeldViewsHaveAPeakInEachPhase) {
+  const TypeParam space;
+  impl::devices::HeldViews held;
+  const auto add = [&](int size) {
+    const auto vector = allocate<Vector<int, TypeParam>>(space, "prekond::testing::held", size);
+    held.add(std::make_unique<impl::HeldViewOf<Vector<int, TypeParam>>>(vector));
+    return vector;
+  };
+  const auto lasting = add(50);
+  add(70);
+  EXPECT_EQ(held.peak(), 120 * sizeof(int));
+  held.release();
+  EXPECT_EQ(held.peak(), 120 * sizeof(int));
+  held.begin_phase();
+  EXPECT_EQ(held.peak(), 0u);
+  add(30);
+  held.release();
+  add(20);
+  EXPECT_EQ(held.peak(), 30 * sizeof(int));
+  EXPECT_EQ(held.bytes(), 70 * sizeof(int));
 }
 
 /// Tools that were there go on being called, and are there afterwards.

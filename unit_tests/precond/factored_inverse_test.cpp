@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/krylov_problems.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
 #include "testing/tool_events.hpp"
@@ -8,13 +9,16 @@
 #include <gtest/gtest.h>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/fsai.hpp>
+#include <prekond/precond/nonsymmetric_fsai.hpp>
 
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 /// Factors stored in a lower precision than the vectors have.
@@ -299,6 +303,33 @@ TYPED_TEST(StoredFactors, RowsOfZerosAndOfTheLeastNumbersAreStored) {
     EXPECT_EQ(applied<TypeParam>(inverse, {{1, 1, 0.25}})[0],
               (std::vector<double>{0, 0x1.8p-1021 - 0x1p-1024, 0x1.8p1022}));
   }
+}
+
+/// Rows that are put together elsewhere: nothing is transposed, and there is nothing to apply.
+TYPED_TEST(StoredFactors, RowsAlone) {
+  const TypeParam space;
+  const auto check = [&](auto whole, auto part, const HostMatrix<double>& matrix, bool symmetric) {
+    const auto a = to_device<TypeParam>(matrix);
+    part.keep_rows_only();
+    for (int k = 0; k < 2; ++k) {
+      whole.numeric(space, a);
+      part.numeric(space, a);
+      EXPECT_TRUE(to_host(part.factor()) == to_host(whole.factor()));
+      if (symmetric)
+        EXPECT_EQ(part.factor_transposed().nnz(), 0);
+      else
+        EXPECT_TRUE(to_host(transpose<double, TypeParam>(space, part.factor_transposed())) ==
+                    to_host(whole.factor_transposed()));
+      EXPECT_EQ(part.report().nnz, whole.report().nnz);
+      EXPECT_LT(part.report().bytes, whole.report().bytes + !symmetric);
+      EXPECT_THROW(part.make_workspace(space, 1), std::logic_error);
+    }
+  };
+  check(Fsai<double, TypeParam>(), Fsai<double, TypeParam>(), problem("elasticity3d:3"), true);
+  check(AdaptiveFsai<double, TypeParam>(), AdaptiveFsai<double, TypeParam>(), problem("elasticity3d:3"),
+        true);
+  check(NonsymmetricFsai<double, TypeParam>(), NonsymmetricFsai<double, TypeParam>(),
+        problem("convection_diffusion3d:5"), false);
 }
 
 }  // namespace

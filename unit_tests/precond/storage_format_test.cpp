@@ -102,6 +102,41 @@ TYPED_TEST(StorageFormatTest, ProductsAreThoseByRows) {
   check_stored<Kokkos::complex<double>, TypeParam>("magnetic3d:7");
 }
 
+/// What has the layout of a matrix of the same pattern is what is stored anew.
+template <class Scalar, class Space>
+void check_layouts(const std::string& what) {
+  const Space space;
+  const auto a = generate<Scalar>(space, what);
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> other = a;
+  other.values = Vector<Scalar, Space>("values", a.nnz());
+  Kokkos::deep_copy(Kokkos::subview(other.values, std::make_pair(std::size_t(1), other.values.extent(0))),
+                    Kokkos::subview(a.values, std::make_pair(std::size_t(0), a.values.extent(0) - 1)));
+  const auto x = vectors_of<Scalar, Space>(a.num_cols, 2);
+  const auto product = [&](const StoredMatrix<Scalar, Space>& stored) {
+    const auto y = vectors_of<Scalar, Space>(a.num_rows, 2);
+    stored.multiply(space, x, y);
+    space.fence();
+    return all_of<Scalar, Space>(y);
+  };
+  for (const auto& [name, storage] : storage_choices())
+    for (const MatrixFormat format : formats)
+      for (const Storage before : {storage, Storage::full}) {
+        SCOPED_TRACE(what + " in " + name + " by " + to_string(format));
+        const StoredMatrix<Scalar, Space> like(space, a, {before, format});
+        const StoredMatrix<Scalar, Space> found(space, other, storage, like),
+            anew(space, other, {storage, format});
+        EXPECT_EQ(found.format(), format);
+        EXPECT_EQ(found.storage(), anew.storage());
+        EXPECT_EQ(found.bytes(), anew.bytes());
+        EXPECT_TRUE(product(found) == product(anew));
+      }
+}
+
+TYPED_TEST(StorageFormatTest, TheLayoutOfAnother) {
+  check_layouts<double, TypeParam>("convection_diffusion3d:9");
+  check_layouts<float, TypeParam>("poisson2d:13");
+}
+
 TYPED_TEST(StorageFormatTest, BytesAreOfWhatIsKept) {
   const TypeParam space;
   const auto a = generate<double>(space, "poisson3d:10");

@@ -43,7 +43,7 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   const matrix_type& factor() const { return m_lower.csr(); }
   const matrix_type& factor_transposed() const { return m_upper.csr(); }  ///< G^H or G_U, likewise
   /// For rows of a factor that is put together elsewhere: the next numeric phases transpose nothing.
-  /// `factor_transposed()` is G_U^T then, or empty, and there is nothing to apply.
+  /// `factor_transposed()` is G_U^T then, or empty, and make_workspace and apply throw std::logic_error.
   void keep_rows_only() { m_rows_only = true; }
 
  protected:

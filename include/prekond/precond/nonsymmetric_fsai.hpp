@@ -106,8 +106,10 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   std::string name() const override { return NonsymmetricFsaiOptions::name; }
   Properties properties() const override { return m_options.properties(); }
 
-  const matrix_type& lower_factor() const { return this->factor(); }             ///< G_L, see factor()
-  const matrix_type& upper_factor() const { return this->factor_transposed(); }  ///< G_U, the diagonal first
+  const matrix_type& lower_factor() const { return this->factor(); }  ///< G_L, see factor()
+  const matrix_type& upper_factor() const {
+    return this->factor_transposed();
+  }  ///< G_U, the diagonal first; see keep_rows_only()
 
   /// The postfilter weighs a column by its row, which may lead one step further.
   RowReach reach() const override {

@@ -78,8 +78,8 @@ class StoredMatrix {
   /// where they are not stored in full
   StoredMatrix(const Space& space, const matrix_type& a, StoredAs as, Nonzero nonzero = Nonzero::none);
 
-  /// A in the format and layout of `like`, a matrix of the same pattern: of that nothing is searched again.
-  /// Otherwise as above.
+  /// A in the format of `like`, and in the layout that it has in SELL and DIA with values of the same
+  /// precision; else as above. \pre the pattern is that of `like`
   StoredMatrix(const Space& space, const matrix_type& a, Storage storage, const StoredMatrix& like);
 
   /// A C^-1 for C = diag(column_scale) of powers of two, each entry rounded as it is, without scales of the

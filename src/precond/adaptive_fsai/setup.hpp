@@ -251,8 +251,8 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
   Kokkos::parallel_for(label, policy, kernel);
 }
 
-/// Sizes the scratch workspace so that nearly all rows of an evenly spaced sample fit.
-/// What a sample's rows need at most, but for a few. A host's view would make all devices wait where it ends.
+/// What a sample's rows need at most, but for a few. (Freeing a view of the host would make all devices
+/// wait.)
 template <class Space>
 int quantile_of(const Space& space, const Vector<int, Space>& used) {
   std::vector<int> host(used.extent(0));
@@ -267,6 +267,7 @@ int quantile_of(const Space& space, const Vector<int, Space>& used) {
   return host[static_cast<std::size_t>(place)];
 }
 
+/// Sizes the scratch workspace so that nearly all rows of an evenly spaced sample fit.
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(LargeKernel sample) {
   const std::int64_t n = m_a.num_rows;

@@ -207,19 +207,20 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
   const bool owns = level.owned.num_rows > 0;
   Matrix<Scalar, Space> a = owns ? level.owned : borrowed<Scalar, Space>(level.matrix);
   if (old) {
-    if (!owns && old->a.format() == MatrixFormat::csr) {  // which shares what it is given
+    const bool shares_pattern = !owns && old->a.format() == MatrixFormat::csr;
+    if (shares_pattern) {  // not the user's, which may be gone later
       const Matrix<Scalar, Space>& pattern = old->a.csr();
-      if (storage == Storage::full)
-        a = own_copy<Scalar, Space>(space, level.matrix, pattern);
-      else
-        a = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, a.values};
+      a = {pattern.num_rows, pattern.num_cols, pattern.row_ptrs, pattern.col_idxs, a.values};
     }
     level.a = StoredMatrix<Scalar, Space>(space, a, storage, old->a);
+    if (shares_pattern && level.a.is_full())  // neither are the values
+      level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix, a), storage,
+                                            old->a);
     return;
   }
   const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
   level.a = StoredMatrix<Scalar, Space>(space, a, {storage, wanted});
-  if (!owns && level.a.format() == MatrixFormat::csr)
+  if (!owns && level.a.format() == MatrixFormat::csr)  // it shares what it was given
     level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
                                           {storage, MatrixFormat::csr});
 }
@@ -234,8 +235,8 @@ void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, 
 }
 
 /// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was
-/// damped by, where the options say nothing else. Where candidates had the smoother set up before the rest,
-/// neither was there; a later numeric phase does as the first one.
+/// damped by, where the options say nothing else. (Where candidates had the smoother set up before the rest,
+/// that was not there, and is not in a later numeric phase either.)
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level,
                                                const MethodChoice& choice) const {
@@ -245,9 +246,8 @@ void Hierarchy<Scalar, Space>::tell_polynomial(const Level<Scalar, Space>& level
     return std::any_of(names.begin(), names.end(),
                        [&](const char* name) { return choice.options.count(name) > 0; });
   };
-  const bool was_before = m_options.candidates > 0 && &level == &m_levels.front();
   KnownMatrix<Scalar, Space> known;
-  if (!was_before && !says({"storage", "storage_format"})) known.a = level.a;
+  if (!says({"storage", "storage_format"})) known.a = level.a;
   if (choice.name == "chebyshev" &&
       !says({"scaling", "bounds", "lanczos_steps", "lambda_min", "lambda_max", "boost"}))
     known.lambda_max = level.lambda;

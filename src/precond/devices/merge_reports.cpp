@@ -84,7 +84,8 @@ void merge_reports(const std::vector<DevicePart>& parts, Report& whole) {
       device.fences = own.fences;
       whole.numeric_flops += own.numeric_flops;
       whole.pattern_kept = whole.pattern_kept && own.pattern_kept;
-      whole.setup_bytes = std::max({whole.setup_bytes, own.setup_bytes + part.rows_bytes, part.held_bytes});
+      whole.setup_bytes =
+          std::max({whole.setup_bytes, own.setup_bytes + part.rows_bytes, part.held_bytes - own.bytes});
       add_breakdowns(own.breakdowns, part.first_read, named(k, parts.size(), own.breakdowns.action),
                      whole.breakdowns);
     }

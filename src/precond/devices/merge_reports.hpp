@@ -20,7 +20,7 @@ struct DevicePart {
   std::int64_t first_row, num_rows, first_read, rows_read;
   std::int64_t nnz;         ///< entries found in its own rows
   std::int64_t rows_bytes;  ///< of A, beside what the setup counts
-  std::int64_t held_bytes;  ///< of all that was allocated, where it is kept until a phase ends
+  std::int64_t held_bytes;  ///< of what was allocated, the result too, where it is kept until the phase ends
   double copy_seconds;      ///< of both phases
   Report report;            ///< empty where the device has no rows
 };

@@ -32,7 +32,7 @@ template <class Scalar, class Space>
 struct SeveralDevices<Scalar, Space>::Device {
   RowRange own, read;
   impl::devices::HeldViews held;
-  std::int64_t held_bytes = 0;  ///< at most, of a phase
+  std::int64_t held_bytes = 0;  ///< at most, of the last phase
   std::unique_ptr<Method> method;
   double symbolic_copy_seconds = 0, copy_seconds = 0;
   std::int64_t rows_bytes = 0;  ///< of A
@@ -138,7 +138,10 @@ void SeveralDevices<Scalar, Space>::on_all(const Space& space, std::vector<Devic
   for (const Space& one : spaces) fences.push_back([&one] { one.fence("prekond::devices::wait"); });
   space.fence("prekond::devices::begin");  // the others read A
   std::vector<impl::devices::HeldViews*> held;
-  for (Device& device : devices) held.push_back(&device.held);
+  for (Device& device : devices) {
+    device.held.begin_phase();
+    held.push_back(&device.held);
+  }
   const auto thrown = impl::devices::side_by_side(
       impl::devices::manner_of<Space>(), num_devices(),
       [&](int k) {
@@ -151,7 +154,7 @@ void SeveralDevices<Scalar, Space>::on_all(const Space& space, std::vector<Devic
   std::vector<std::int64_t> first_rows;
   for (Device& device : devices) {
     first_rows.push_back(device.read.begin);
-    device.held_bytes = std::max(device.held_bytes, static_cast<std::int64_t>(device.held.bytes()));
+    device.held_bytes = static_cast<std::int64_t>(device.held.peak());
     device.held.release();
   }
   impl::devices::throw_first(thrown, first_rows);
@@ -227,6 +230,7 @@ void SeveralDevices<Scalar, Space>::gather(const Space& space, const matrix_sour
   Matrix<Scalar, Space> first = all(&Device::first);
   const bool two = found.rows && found.columns && !found.are_transposes;
   const Matrix<Scalar, Space> second = two ? all(&Device::second) : first;
+  for (Device& device : m_devices) device.held.release();  // transposed parts
   if (!found.rows) first = conjugate_transpose<Scalar, Space>(space, first);
   const auto keep = [&](auto kept) {
     kept->give(first, second);

@@ -21,7 +21,7 @@ namespace prekond::impl::devices {
 ///
 /// A kernel whose arguments Kokkos keeps in constant memory (512 bytes and more on CUDA, but for those of a
 /// KernelPolicy) waits for the one before it without an event, and so does a scan whose sum the host gets:
-/// the turn stays where it is. (Of a kernel's beginning Kokkos tells after a fence of all devices.)
+/// the turn stays where it is. (Kokkos tells its tools of a kernel after a fence of all devices: no help.)
 class TakingTurns {
  public:
   TakingTurns();
