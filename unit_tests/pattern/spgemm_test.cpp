@@ -43,21 +43,27 @@ TYPED_TEST(SpgemmTest, IsTheTextbooks) {
   }
 }
 
+/// One entry a row, but `longest` in every row number 7 of `period`.
+HostMatrix<double> diagonal_with_long_rows(int n, int period, int longest) {
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = n;
+  for (int i = 0; i < n; ++i) {
+    const int length = i % period == 7 ? longest : 1;
+    for (int k = 0; k < length; ++k) {
+      a.col_idxs.push_back(length == 1 ? i : k);
+      a.values.push_back(1 + 0.25 * (k % 7) - 0.125 * (i % 3));
+    }
+    a.row_ptrs.push_back(a.col_idxs.size());
+  }
+  return a;
+}
+
 /// Rows of up to `longest` columns, of a product with a matrix that has three entries a row.
 TYPED_TEST(SpgemmTest, LongRowsFromShortOnes) {
   const auto b = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:2500"));
   for (const int longest : {40, 100, 200, 400, 700, 1200, 2000, 2500}) {
     SCOPED_TRACE(longest);
-    HostMatrix<double> a;
-    a.num_rows = a.num_cols = b.num_rows;
-    for (int i = 0; i < 2500; ++i) {
-      const int length = i % 500 == 7 ? longest : 1;
-      for (int k = 0; k < length; ++k) {
-        a.col_idxs.push_back(length == 1 ? i : k);
-        a.values.push_back(1 + 0.25 * (k % 7) - 0.125 * (i % 3));
-      }
-      a.row_ptrs.push_back(a.col_idxs.size());
-    }
+    const HostMatrix<double> a = diagonal_with_long_rows(2500, 500, longest);
     expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-12);
   }
 }
@@ -216,26 +222,15 @@ TYPED_TEST(SpgemmTest, SumsAreInTheOrderOfARow) {
 
 /// Block rows of up to `longest` blocks, of a product with a matrix of short rows.
 TYPED_TEST(SpgemmTest, LongBlockRowsFromShortOnes) {
-  const auto diagonal = [](int longest) {
-    HostMatrix<double> a;
-    a.num_rows = a.num_cols = 300;
-    for (int i = 0; i < 300; ++i) {
-      const int length = i % 60 == 7 ? longest : 1;
-      for (int k = 0; k < length; ++k) {
-        a.col_idxs.push_back(length == 1 ? i : k);
-        a.values.push_back(1 + 0.25 * (k % 7) - 0.125 * (i % 3));
-      }
-      a.row_ptrs.push_back(a.col_idxs.size());
-    }
-    return a;
-  };
   for (const ProductBlocks blocks :
        {ProductBlocks{3, 3, 3}, ProductBlocks{3, 3, 6}, ProductBlocks{6, 6, 6}, ProductBlocks{2, 1, 1}})
     for (const int longest : {20, 70, 150, 300}) {
       SCOPED_TRACE(std::to_string(longest) + " blocks of " + std::to_string(blocks.rows) + " x " +
                    std::to_string(blocks.cols));
-      const HostMatrix<double> left = in_whole_blocks(diagonal(longest), blocks.rows, blocks.inner),
-                               right = in_whole_blocks(diagonal(1), blocks.inner, blocks.cols),
+      const HostMatrix<double> left = in_whole_blocks(diagonal_with_long_rows(300, 60, longest), blocks.rows,
+                                                      blocks.inner),
+                               right = in_whole_blocks(diagonal_with_long_rows(300, 60, 1), blocks.inner,
+                                                       blocks.cols),
                                expected = reference_spgemm(left, right);
       const auto c = to_device<TypeParam>(expected);
       Kokkos::deep_copy(c.values, -7.0);
