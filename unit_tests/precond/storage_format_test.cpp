@@ -124,8 +124,8 @@ void check_layouts(const std::string& what) {
         SCOPED_TRACE(what + " in " + name + " by " + to_string(format));
         const StoredMatrix<Scalar, Space> like(space, a, {before, format});
         const StoredMatrix<Scalar, Space> found(space, other, storage, like),
-            anew(space, other, {storage, format});
-        EXPECT_EQ(found.format(), format);
+            anew(space, other, {storage, like.format()});
+        EXPECT_EQ(found.format(), like.format());
         EXPECT_EQ(found.storage(), anew.storage());
         EXPECT_EQ(found.bytes(), anew.bytes());
         EXPECT_TRUE(product(found) == product(anew));
