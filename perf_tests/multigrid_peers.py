@@ -48,7 +48,7 @@ def ours(build, matrix, repetitions):
             for line in lines:
                 if line.get("aggregate_name", "median") != "median" or not line.get("converged"):
                     continue
-                setting = re.sub(r"/(full/)?iterations.*", "", line["name"]).split(matrix + "/")[-1].replace("amg:", "")
+                setting = re.sub(r"/((full|auto)/)?iterations.*", "", line["name"]).split(matrix + "/")[-1].replace("amg:", "")
                 found.append({"library": "jacobi alone" if setting == "jacobi" else "prekond", "setting": setting,
                               "setup": line["setup"], "solve": line["solve"], "iterations": int(line["iterations"])})
     return found

@@ -81,7 +81,7 @@ struct AmgOptions {
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
   }
 
-  /// On a host a level with fewer entries stays in full: its doubles are in the caches anyway.
+  /// On a host a level with fewer entries stays in full: its doubles may stay in the caches.
   static constexpr std::int64_t fewest_in_single = 2000000;
 
   /// That of a level with nnz entries, on a host or on a device.

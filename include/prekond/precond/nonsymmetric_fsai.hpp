@@ -107,9 +107,8 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   Properties properties() const override { return m_options.properties(); }
 
   const matrix_type& lower_factor() const { return this->factor(); }  ///< G_L, see factor()
-  const matrix_type& upper_factor() const {
-    return this->factor_transposed();
-  }  ///< G_U, the diagonal first; see keep_rows_only()
+  /// G_U, the diagonal first; see keep_rows_only().
+  const matrix_type& upper_factor() const { return this->factor_transposed(); }
 
   /// The postfilter weighs a column by its row, which may lead one step further.
   RowReach reach() const override {
