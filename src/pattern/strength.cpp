@@ -191,20 +191,13 @@ struct NormsOfRow {
 /// The norms of whole blocks, as a matrix.
 template <class Scalar, class Space>
 CsrMatrix<double, int, std::size_t, typename Space::memory_space> norms_of_whole_blocks(
-    const Space& space, const CsrView<Scalar, Space>& a, int d) {
-  const std::int64_t n = a.num_rows / d;
+    const Space& space, const CsrView<Scalar, Space>& a, int d, const CsrGraph<Space>& nodes) {
   const CsrMatrix<double, int, std::size_t, typename Space::memory_space> result(
-      n, a.num_cols / d,
-      allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::node_ptrs", n + 1),
-      allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d),
-      allocate<Vector<double, Space>>(space, "prekond::strong_connections::norms", a.nnz() / d / d));
-  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n + 1),
-                       NodesOfBlocks<Space>{CsrGraphView<Space>(a), d, result.row_ptrs, result.col_idxs});
-  if (n > 0)
-    Kokkos::parallel_for("prekond::strong_connections::norms_of_blocks",
-                         RowTeams<Space>::policy(space, n, result.nnz()),
-                         NormsOfRow<Scalar, Space>{a, CsrGraphView<Space>(result), d, result.values});
+      nodes.num_rows, nodes.num_cols, nodes.row_ptrs, nodes.col_idxs,
+      allocate<Vector<double, Space>>(space, "prekond::strong_connections::norms", nodes.nnz()));
+  Kokkos::parallel_for("prekond::strong_connections::norms_of_blocks",
+                       RowTeams<Space>::policy(space, nodes.num_rows, result.nnz()),
+                       NormsOfRow<Scalar, Space>{a, CsrGraphView<Space>(result), d, result.values});
   return result;
 }
 
@@ -228,9 +221,7 @@ CsrMatrix<double, int, std::size_t, typename Space::memory_space> norms_of_block
 
 namespace {
 
-void check(std::int64_t num_rows, int unknowns_per_node, double theta) {
-  if (!(theta >= 0))
-    throw InputError("strong_connections: theta is " + std::to_string(theta) + "; it must be 0 or larger");
+void check_nodes(std::int64_t num_rows, int unknowns_per_node) {
   if (unknowns_per_node < 1 || unknowns_per_node > largest_block_size)
     throw InputError("strong_connections: there are " + std::to_string(unknowns_per_node) +
                      " unknowns per node; it must be from 1 to " + std::to_string(largest_block_size));
@@ -239,21 +230,45 @@ void check(std::int64_t num_rows, int unknowns_per_node, double theta) {
                      std::to_string(unknowns_per_node) + " unknowns; their number must divide the rows");
 }
 
+void check(std::int64_t num_rows, int unknowns_per_node, double theta) {
+  if (!(theta >= 0))
+    throw InputError("strong_connections: theta is " + std::to_string(theta) + "; it must be 0 or larger");
+  check_nodes(num_rows, unknowns_per_node);
+}
+
 }  // namespace
+
+template <class Space>
+CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                                      int unknowns_per_node) {
+  const int d = unknowns_per_node;
+  check_nodes(a.num_rows, d);
+  using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  int broken = a.num_rows == 0 || a.num_cols % d != 0 ? 1 : 0;
+  if (broken == 0)
+    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks", Rows(space, 0, a.num_rows),
+                            impl::strength::AnyBrokenBlock<Space>{a, d}, Kokkos::Max<int>(broken));
+  if (broken > 0) return {};
+  const std::int64_t n = a.num_rows / d;
+  const CsrGraph<Space> result{
+      n, a.num_cols / d,
+      allocate<Vector<std::size_t, Space>>(space, "prekond::strong_connections::node_ptrs", n + 1),
+      allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d)};
+  Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks", Rows(space, 0, n + 1),
+                       impl::strength::NodesOfBlocks<Space>{a, d, result.row_ptrs, result.col_idxs});
+  return result;
+}
 
 template <class Scalar, class Space>
 NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
-                                        int unknowns_per_node, double theta) {
-  check(a.num_rows, unknowns_per_node, theta);
-  int broken = a.num_cols % unknowns_per_node != 0 ? 1 : 0;
-  if (broken == 0)
-    Kokkos::parallel_reduce("prekond::strong_connections::whole_blocks",
-                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.num_rows),
-                            impl::strength::AnyBrokenBlock<Space>{CsrGraphView<Space>(a), unknowns_per_node},
-                            Kokkos::Max<int>(broken));
-  const bool whole = broken <= 0;
-  const auto norms = whole ? impl::strength::norms_of_whole_blocks<Scalar, Space>(space, a, unknowns_per_node)
-                           : impl::strength::norms_of_blocks<Scalar, Space>(space, a, unknowns_per_node);
+                                        int unknowns_per_node, double theta,
+                                        const std::type_identity_t<CsrGraph<Space>>& known) {
+  const int d = unknowns_per_node;
+  check(a.num_rows, d, theta);
+  const CsrGraph<Space> nodes = known.num_rows > 0 ? known : nodes_of_whole_blocks<Space>(space, a, d);
+  const bool whole = nodes.num_rows > 0;
+  const auto norms = whole ? impl::strength::norms_of_whole_blocks<Scalar, Space>(space, a, d, nodes)
+                           : impl::strength::norms_of_blocks<Scalar, Space>(space, a, d);
   return {{norms.num_rows, norms.num_cols, norms.row_ptrs, norms.col_idxs},
           impl::strength::symmetric_strong_entries<double, Space>(space, norms, theta),
           whole};
@@ -289,7 +304,13 @@ StrongRows<Space> strong_rows(const Space& space, const CsrView<Scalar, Space>& 
   template StrongRows<Space> strong_rows<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&,      \
                                                         double);                                          \
   template NodeConnections<Space> node_connections<Scalar, Space>(                                        \
-      const Space&, const CsrView<Scalar, Space>&, int, double);
+      const Space&, const CsrView<Scalar, Space>&, int, double,                                           \
+      const std::type_identity_t<CsrGraph<Space>>&);
 PREKOND_INSTANTIATE(PREKOND_STRONG_CONNECTIONS)
+
+#define PREKOND_NODES_OF_WHOLE_BLOCKS(Space)                         \
+  template CsrGraph<Space> nodes_of_whole_blocks<Space>(             \
+      const Space&, const std::type_identity_t<CsrGraphView<Space>>&, int);
+PREKOND_INSTANTIATE_SPACES(PREKOND_NODES_OF_WHOLE_BLOCKS)
 
 }  // namespace prekond

@@ -72,6 +72,47 @@ class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
   Matrix m_h;
 };
 
+/// By blocks.
+template <class Value, class Scalar, class Space>
+class StoredBlocks : public impl::StoredFormat<Scalar, Space> {
+ public:
+  explicit StoredBlocks(BlockSellMatrix<Value, Space> h) : m_h(std::move(h)) {}
+
+  void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
+                MultiVectorView<const Scalar, Space> x, Scalar beta,
+                MultiVectorView<Scalar, Space> y) const override {
+    multiply_recurrence(space, RecurrenceStep<Scalar>{.previous = beta}, row_scale, x, {}, y);
+  }
+  void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
+                           VectorView<const real_type_t<Scalar>, Space> row_scale,
+                           MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
+                           MultiVectorView<Scalar, Space> y) const override {
+    block_sell_recurrence<Value, Scalar, Space>(space, step, row_scale, m_h, x, b, y);
+  }
+  std::int64_t bytes() const override { return m_h.bytes(); }
+  const BlockSellMatrix<Value, Space>& matrix() const { return m_h; }
+
+ private:
+  BlockSellMatrix<Value, Space> m_h;
+};
+
+/// Null where the pattern is not for blocks. `like`: as below.
+template <class Scalar, class Value, class Space>
+std::shared_ptr<const impl::StoredFormat<Scalar, Space>> store_blocks(
+    const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
+    const BlockPattern<Space>& blocks, const impl::StoredFormat<Scalar, Space>* like) {
+  if constexpr (!is_complex<Scalar>) {
+    using Blocks = StoredBlocks<Value, Scalar, Space>;
+    if (const auto* known = dynamic_cast<const Blocks*>(like))
+      return std::make_shared<Blocks>(
+          fill_block_sell<Value, Space>(space, h, blocks, known->matrix().structure));
+    if (blocks.is_smaller())
+      if (const auto found = make_block_sell<Value, Space>(space, h, blocks))
+        return std::make_shared<Blocks>(*found);
+  }
+  return nullptr;
+}
+
 /// `like`: null, or one of the same pattern, whose layout is taken.
 template <class Scalar, class Value, class Space>
 std::shared_ptr<const impl::StoredFormat<Scalar, Space>> store_as(
@@ -150,14 +191,20 @@ template <class Value>
 void StoredMatrix<Scalar, Space>::keep(
     const Space& space, const CsrMatrix<Value, int, std::size_t, typename Space::memory_space>& h,
     MatrixFormat format, const StoredMatrix* like) {
-  impl::formats::Found<Space> found;
-  m_as = format == MatrixFormat::automatic
-             ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
-                                                   impl::formats::BlocksAre::refused)
-                   .format
-             : format;
-  m_format = store_as<Scalar, Value, Space>(space, h, m_as, found, like ? like->m_format.get() : nullptr);
   m_is_full = std::is_same_v<Value, Scalar>;
+  const auto* const known = like ? like->m_format.get() : nullptr;
+  m_format = store_blocks<Scalar, Value, Space>(space, h, m_blocks, known);
+  m_as = MatrixFormat::bcsr;
+  if (!m_format) {
+    m_blocks = {};
+    impl::formats::Found<Space> found;
+    m_as = format == MatrixFormat::automatic
+               ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
+                                                     impl::formats::BlocksAre::refused)
+                     .format
+               : format == MatrixFormat::bcsr ? MatrixFormat::csr : format;
+    m_format = store_as<Scalar, Value, Space>(space, h, m_as, found, known);
+  }
   if (m_is_full && m_as == MatrixFormat::csr) return;
   space.fence("prekond::stored_matrix::stored");
   m_csr.values = {};
@@ -171,9 +218,16 @@ StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type&
 }
 
 template <class Scalar, class Space>
+StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, StoredAs as,
+                                          const BlockPattern<Space>& blocks)
+    : m_csr(a), m_blocks(blocks) {
+  store(space, a, as, Nonzero::none, nullptr);
+}
+
+template <class Scalar, class Space>
 StoredMatrix<Scalar, Space>::StoredMatrix(const Space& space, const matrix_type& a, Storage storage,
                                           const StoredMatrix& like)
-    : m_csr(a) {
+    : m_csr(a), m_blocks(like.m_blocks) {
   store(space, a, {storage, like.format()}, Nonzero::none, &like);
 }
 

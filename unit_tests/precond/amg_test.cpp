@@ -173,26 +173,27 @@ TYPED_TEST(AmgTest, NumericAgainKeepsAggregatesAndPatterns) {
 
 /// A later numeric phase keeps no values of the user's, nor a pattern that may be gone.
 template <class Scalar, class Space>
-void check_own_values(const OptionMap& options) {
+void check_own_values(const OptionMap& options, const std::string& matrix, const std::string& later) {
   const Space space;
-  const auto first = generate<Scalar>(space, "anisotropic2d:20,epsilon=0.1");
+  const auto first = generate<Scalar>(space, matrix);
   const auto m = create_preconditioner<Scalar, Space>("amg", options),
              anew = create_preconditioner<Scalar, Space>("amg", options);
   m->numeric(space, first);
-  auto second = generate<Scalar>(space, "anisotropic2d:20,epsilon=0.11");
+  auto second = generate<Scalar>(space, later);
   m->numeric(space, second);
   EXPECT_TRUE(m->report().pattern_kept);
-  anew->numeric(space, generate<Scalar>(space, "anisotropic2d:20,epsilon=0.11"));
+  anew->numeric(space, generate<Scalar>(space, later));
   Kokkos::deep_copy(second.values, Scalar(7));
   Kokkos::deep_copy(second.col_idxs, 0);
   Kokkos::deep_copy(first.values, Scalar(7));
   const auto product = [&](const MatrixPreconditioner<Scalar, Space>& of) {
-    const MultiVector<Scalar, Space> x("x", 400, 1), y("y", 400, 1);
+    const std::int64_t n = first.num_rows;
+    const MultiVector<Scalar, Space> x("x", n, 1), y("y", n, 1);
     Kokkos::deep_copy(Kokkos::subview(x, std::make_pair(10, 200), Kokkos::ALL), Scalar(1));
     of.apply(space, x, y, *of.make_workspace(space, 1));
     space.fence();
     const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), y);
-    return std::vector<Scalar>(host.data(), host.data() + 400);
+    return std::vector<Scalar>(host.data(), host.data() + n);
   };
   EXPECT_EQ(product(*m), product(*anew));
 }
@@ -203,8 +204,12 @@ TYPED_TEST(AmgTest, LaterValuesAreItsOwn) {
       SCOPED_TRACE(std::string(storage) + ", " + format);
       const OptionMap options =
           with(small, {{"storage", std::string(storage)}, {"storage_format", std::string(format)}});
-      check_own_values<double, TypeParam>(options);
-      check_own_values<float, TypeParam>(options);
+      const std::string scalar[] = {"anisotropic2d:20,epsilon=0.1", "anisotropic2d:20,epsilon=0.11"},
+                        system[] = {"elasticity3d:5,contrast=2", "elasticity3d:5,contrast=2.1"};
+      check_own_values<double, TypeParam>(options, scalar[0], scalar[1]);
+      check_own_values<float, TypeParam>(options, scalar[0], scalar[1]);
+      const OptionMap by_nodes = with(options, {{"unknowns_per_node", std::int64_t(3)}});
+      check_own_values<double, TypeParam>(by_nodes, system[0], system[1]);
     }
 }
 

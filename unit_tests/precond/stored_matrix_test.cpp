@@ -326,6 +326,69 @@ TYPED_TEST(StoredMatrixTest, TheEntryThatIsNotToVanishDoesNot) {
   }
 }
 
+/// A of whole r x c blocks, with its pattern of these.
+template <class Scalar, class Space>
+std::pair<HostMatrix<Scalar>, BlockPattern<Space>> whole_blocks(int block_rows, int block_cols, int r, int c) {
+  const HostMatrix<Scalar> graph = random_matrix<Scalar>(block_rows, block_cols, 0.3, 4);
+  HostMatrix<Scalar> a;
+  a.num_rows = block_rows * r;
+  a.num_cols = block_cols * c;
+  std::mt19937_64 engine(5);
+  for (int i = 0; i < a.num_rows; ++i) {
+    for (std::size_t k = graph.row_ptrs[i / r]; k < graph.row_ptrs[i / r + 1]; ++k)
+      for (int s = 0; s < c; ++s) {
+        a.col_idxs.push_back(graph.col_idxs[k] * c + s);
+        a.values.push_back(random_number<Scalar>(engine) * real_type_t<Scalar>(std::pow(10.0, i % 9 - 4)));
+      }
+    a.row_ptrs.push_back(a.nnz());
+  }
+  const auto blocks = to_device<Space>(graph);
+  return {a, {{block_rows, block_cols, blocks.row_ptrs, blocks.col_idxs}, r, c}};
+}
+
+template <class Scalar, class Space>
+void check_blocks(int r, int c, Storage storage) {
+  const Space space;
+  const auto [a, blocks] = whole_blocks<Scalar, Space>(17, 11, r, c);
+  const auto device = to_device<Space>(a);
+  const StoredMatrix<Scalar, Space> stored(space, device, storage, blocks), by_rows(space, device, storage);
+  const bool is_kept = r * c > 1 && !is_complex<Scalar>;
+  EXPECT_EQ(stored.format(), is_kept ? MatrixFormat::bcsr : MatrixFormat::csr);
+  EXPECT_EQ(stored.is_full(), by_rows.is_full());
+  EXPECT_EQ(stored.nnz(), by_rows.nnz());
+  if (is_kept) {
+    EXPECT_GT(stored.bytes(), by_rows.bytes() + blocks.blocks.bytes());  // rows and columns of A are kept
+  }
+  expect_entries(stored, reference_stored(a, storage));
+  const auto x = random_vectors<Scalar>(a.num_cols, 5, 7), z = random_vectors<Scalar>(a.num_rows, 5, 8);
+  const auto y = product(stored, x), expected = product(by_rows, x), sum = product(stored, x, z);
+  for (int v = 0; v < 5; ++v)
+    for (int i = 0; i < a.num_rows; ++i) {
+      double size = 0;
+      for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) size += Kokkos::abs(a.values[k]);
+      ASSERT_LE(Kokkos::abs(y[v][i] - expected[v][i]),
+                80 * std::numeric_limits<real_type_t<Scalar>>::epsilon() * size);
+      ASSERT_EQ(sum[v][i], z[v][i] + y[v][i]);
+    }
+  // Other values in the same blocks.
+  HostMatrix<Scalar> other = a;
+  for (std::size_t k = 0; k < other.nnz(); ++k) other.values[k] *= real_type_t<Scalar>(k % 3 + 1);
+  const StoredMatrix<Scalar, Space> later(space, to_device<Space>(other), storage, stored);
+  EXPECT_EQ(later.format(), stored.format());
+  expect_entries(later, reference_stored(other, storage));
+  expect_entries(stored, reference_stored(a, storage));
+}
+
+TYPED_TEST(StoredMatrixTest, WholeBlocksHaveAColumnEach) {
+  for (const Storage storage : storages)
+    for (const auto& [r, c] : std::vector<std::pair<int, int>>{{1, 1}, {1, 2}, {3, 1}, {3, 3}, {6, 3}, {5, 7}}) {
+      SCOPED_TRACE(std::to_string(r) + " x " + std::to_string(c));
+      check_blocks<double, TypeParam>(r, c, storage);
+      check_blocks<float, TypeParam>(r, c, storage);
+      check_blocks<Kokkos::complex<double>, TypeParam>(r, c, storage);
+    }
+}
+
 TYPED_TEST(StoredMatrixTest, RefusesWhatDoesNotFit) {
   using Stored = StoredMatrix<double, TypeParam>;
   const TypeParam space;

@@ -47,10 +47,18 @@ struct NodeConnections {
   bool whole = false;      ///< A has all entries of its blocks, d rows with the same columns each
 };
 
+/// The first of them where A has all entries of its blocks; else 0 x 0. Cost: two readings of A's columns.
+/// Fences. \throws InputError where d is not from 1 to 32 or does not divide the rows
+template <class Space>
+CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& a,
+                                      int unknowns_per_node);
+
 /// Both graphs of nodes, for the cost of the second; columns of A behind the last node's are in a node more.
+/// `nodes`: the first one, where A is known to have all entries of its blocks.
 template <class Scalar, class Space>
 NodeConnections<Space> node_connections(const Space& space, const CsrView<Scalar, Space>& a,
-                                        int unknowns_per_node, double theta);
+                                        int unknowns_per_node, double theta,
+                                        const std::type_identity_t<CsrGraph<Space>>& nodes = {});
 
 /// Exceptions and unknowns of strong_influences.
 template <class Space>

@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/core/scalar.hpp>
+#include <prekond/matrix/block_sell_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/precond/setup_options.hpp>
@@ -78,8 +79,12 @@ class StoredMatrix {
   /// where they are not stored in full
   StoredMatrix(const Space& space, const matrix_type& a, StoredAs as, Nonzero nonzero = Nonzero::none);
 
+  /// A, whose pattern is one of whole blocks, as make_block_sell has it; format() is `bcsr` then. As above
+  /// where that is nothing, and of complex matrices. \pre a has that pattern
+  StoredMatrix(const Space& space, const matrix_type& a, StoredAs as, const BlockPattern<Space>& blocks);
+
   /// A in the format of `like`, and in the layout that it has in SELL and DIA with values of the same
-  /// precision; else as above. \pre the pattern is that of `like`
+  /// precision, or by blocks; else as above. \pre the pattern is that of `like`
   StoredMatrix(const Space& space, const matrix_type& a, Storage storage, const StoredMatrix& like);
 
   /// A C^-1 for C = diag(column_scale) of powers of two, each entry rounded as it is, without scales of the
@@ -145,6 +150,8 @@ class StoredMatrix {
   bool m_is_full = true;
   Storage m_storage = Storage::full;
   MatrixFormat m_as = MatrixFormat::csr;
+
+  BlockPattern<Space> m_blocks;  ///< empty where it is kept otherwise
 
   /// Keeps H in a format. \pre m_csr is A
   template <class Value>

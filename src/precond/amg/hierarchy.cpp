@@ -135,7 +135,7 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
       near_null_space = m_levels[l].transfer.near_null_space;
       measure(space, m_levels[l + 1]);
     }
-    store_transfer(space, m_levels[l]);
+    store_transfer(space, m_levels[l], old);
     if (last)
       set_coarsest(space, m_levels[l], old, report);
     else if (!m_levels[l].smoother)  // candidates have it set up before
@@ -218,8 +218,17 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
                                             old->a);
     return;
   }
+  constexpr bool by_blocks = products_by_blocks<Space>;
+  if (by_blocks && level.unknowns > 1 && level.nodes.num_rows == 0) {
+    level.nodes = nodes_of_whole_blocks<Space>(space, level.matrix, level.unknowns);
+    level.whole = level.nodes.num_rows > 0;
+  }
   const MatrixFormat wanted = is_finest ? m_options.storage_format : MatrixFormat::automatic;
-  level.a = StoredMatrix<Scalar, Space>(space, a, {storage, wanted});
+  const StoredAs as(storage, wanted);
+  const int d = level.unknowns;
+  level.a = by_blocks && level.whole && wanted == MatrixFormat::automatic
+                ? StoredMatrix<Scalar, Space>(space, a, as, BlockPattern<Space>{level.nodes, d, d})
+                : StoredMatrix<Scalar, Space>(space, a, as);
   if (!owns && level.a.format() == MatrixFormat::csr)  // it shares what it was given
     level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
                                           {storage, MatrixFormat::csr});
@@ -227,11 +236,16 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
 
 /// What applications read of P and P^T.
 template <class Scalar, class Space>
-void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, Space>& level) const {
-  if (level.transfer.prolongator.num_rows == 0) return;
-  const StoredAs as(level.a.storage(), MatrixFormat::csr);
-  level.transfer.p = StoredMatrix<Scalar, Space>(space, level.transfer.prolongator, as);
-  level.transfer.r = StoredMatrix<Scalar, Space>(space, level.transfer.restriction, as);
+void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, Space>& level,
+                                              const Level<Scalar, Space>* old) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  if (transfer.prolongator.num_rows == 0) return;
+  using Stored = StoredMatrix<Scalar, Space>;
+  const Storage storage = level.a.storage();
+  transfer.p = old ? Stored(space, transfer.prolongator, storage, old->transfer.p)
+                   : Stored(space, transfer.prolongator, storage, transfer.p_blocks);
+  transfer.r = old ? Stored(space, transfer.restriction, storage, old->transfer.r)
+                   : Stored(space, transfer.restriction, storage, transfer.r_blocks);
 }
 
 /// A polynomial applies the level's own matrix, and Chebyshev's needs the eigenvalue that the prolongator was

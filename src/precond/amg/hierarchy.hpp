@@ -16,6 +16,10 @@
 
 namespace prekond::impl::amg {
 
+/// Are products with whole blocks by their pattern? A host adds diagonals and single rows as fast.
+template <class Space>
+inline constexpr bool products_by_blocks = !is_host_space<Space>;
+
 /// What a level has of the way to the next coarser one, and what a later numeric phase keeps of it.
 template <class Scalar, class Space>
 struct Transfer {
@@ -23,13 +27,13 @@ struct Transfer {
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
   bool smoother_before = false;                     ///< it was set up before the prolongator
   bool drops = false;                               ///< A_F is not A
-  bool whole = false;                               ///< A has all entries of its blocks
   bool filtered_whole = false;                      ///< and A_F
   CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
   CsrGraph<Space> coarse_nodes;                     ///< A_c's pattern by nodes
+  BlockPattern<Space> p_blocks, r_blocks;           ///< of P and P^T; empty of single entries
   StoredMatrix<Scalar, Space> p, r;
 };
 
@@ -39,6 +43,7 @@ struct Level {
   CsrView<Scalar, Space> matrix;
   Matrix<Scalar, Space> owned;  ///< `matrix`, of all levels but the finest, which is the user's
   CsrGraph<Space> nodes;        ///< its pattern by nodes; 0 x 0: not known
+  bool whole = false;           ///< it has all entries of its blocks
   StoredMatrix<Scalar, Space> a;
   int unknowns = 1;
   RowSums sums;                      ///< of D^-1 A, of all levels but an exact one
@@ -117,7 +122,7 @@ class Hierarchy {
   Storage storage_of(const Level<Scalar, Space>& level, Report& report) const;
   void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
              Report& report) const;
-  void store_transfer(const Space& space, Level<Scalar, Space>& level) const;
+  void store_transfer(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;

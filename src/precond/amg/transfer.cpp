@@ -110,11 +110,12 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   if (level.unknowns == 1) {
     kept = strong_rows<Scalar, Space>(space, level.matrix, theta);
   } else {
-    const auto connections = node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta);
+    const auto connections =
+        node_connections<Scalar, Space>(space, level.matrix, level.unknowns, theta, level.nodes);
     kept.pattern = with_diagonal<Space>(space, connections.strong);
-    if (level.nodes.num_rows == 0) level.nodes = connections.all;
-    level.transfer.whole = connections.whole;
-    kept.is_part = connections.whole && is_part_of<Space>(space, kept.pattern, connections.all);
+    level.nodes = connections.all;
+    level.whole = connections.whole;
+    kept.is_part = level.whole && is_part_of<Space>(space, kept.pattern, level.nodes);
   }
   const Aggregates<Space> aggregates = aggregate<Space>(space, kept.pattern, m_options.second_set);
   const auto coarse = static_cast<double>(aggregates.count) * static_cast<double>(near_null_space.extent(1));
@@ -151,12 +152,16 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
       transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, kept, unknowns);
     }
     transfer.filtered_whole =
-        transfer.drops ? transfer.whole && transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns
-                       : transfer.whole;
+        level.whole &&
+        (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
   const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
   transfer.coarse_nodes = found.coarse;
+  if constexpr (products_by_blocks<Space>) {
+    transfer.p_blocks = {found.prolongator, unknowns, vectors};
+    transfer.r_blocks = {found.restriction, vectors, unknowns};
+  }
   transfer.restriction = rows_of<Scalar, Space>(space, found.restriction, vectors, unknowns);
   transfer.coarse = rows_of<Scalar, Space>(space, found.coarse, vectors, vectors);
   transfer.times_prolongator = rows_of<Scalar, Space>(space, found.times_prolongator, unknowns, vectors);
@@ -215,6 +220,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   if (old) {
     transfer = old->transfer;
     transfer.p = transfer.r = {};
+    fine.whole = old->whole;
   }
   const bool is_classical = m_options.coarsening == AmgCoarsening::classical;
   if (is_classical)
@@ -232,12 +238,13 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
   const int vectors = is_classical ? 1 : static_cast<int>(transfer.near_null_space.extent(1));
   transfer.times_prolongator =
       product<Scalar, Space>(space, fine.matrix, transfer.prolongator, transfer.times_prolongator,
-                             blocks_of(transfer.whole, unknowns, unknowns, vectors), m_options.products());
+                             blocks_of(fine.whole, unknowns, unknowns, vectors), m_options.products());
   Level<Scalar, Space> coarse;
   coarse.owned = product<Scalar, Space>(space, transfer.restriction, transfer.times_prolongator,
                                         transfer.coarse, {vectors, unknowns, vectors}, m_options.products());
   coarse.matrix = coarse.owned;
   coarse.nodes = transfer.coarse_nodes;
+  coarse.whole = coarse.nodes.num_rows > 0;
   coarse.unknowns = vectors;
   if (!is_classical)
     Kokkos::parallel_for("prekond::amg::set_dead_unknowns", Rows<Space>(space, 0, coarse.num_rows()),
