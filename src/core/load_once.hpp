@@ -35,15 +35,14 @@ template <int Count, class T>
 KOKKOS_FORCEINLINE_FUNCTION void load_adjacent(const T* from, T* to) {
 #ifdef KOKKOS_ENABLE_CUDA
   if constexpr (std::is_same_v<T, double> && Count % 2 == 0) {
-    KOKKOS_IF_ON_DEVICE((
-        if (reinterpret_cast<std::uintptr_t>(from) % sizeof(double2) == 0) {
-          for (int k = 0; k < Count; k += 2) {
-            const double2 pair = *reinterpret_cast<const double2*>(from + k);
-            to[k] = pair.x;
-            to[k + 1] = pair.y;
-          }
-          return;
-        }))
+    KOKKOS_IF_ON_DEVICE((if (reinterpret_cast<std::uintptr_t>(from) % sizeof(double2) == 0) {
+      for (int k = 0; k < Count; k += 2) {
+        const double2 pair = *reinterpret_cast<const double2*>(from + k);
+        to[k] = pair.x;
+        to[k + 1] = pair.y;
+      }
+      return;
+    }))
   }
 #endif
   for (int k = 0; k < Count; ++k) to[k] = from[k];

@@ -14,17 +14,19 @@
 #include "matrix/format_layouts.hpp"
 #include "matrix/product_teams.hpp"
 #include "matrix/row_update.hpp"
+#include "matrix/sell_deltas.hpp"
 
 namespace prekond::impl::products {
 
 struct BlockSellTuning {
   static constexpr int team = 64;
-  static constexpr int resident_threads = 512;  ///< of large blocks, whose entries take registers; else twice as many
+  static constexpr int resident_threads =
+      512;  ///< of large blocks, whose entries take registers; else twice as many
   static constexpr int entries_at_once = 18;  ///< of several blocks, that a thread asks for
   static constexpr int rows_of_host_chunk = 64;
   static constexpr double most_places = 4.0 / 3;  ///< a block
-  // What a thread takes for a block and for each of its entries where few threads are under way (H200, 6,081
-  // block rows of up to 60 blocks of 6 x 6: 48 us), how late it may be, and the rate of the device's memory.
+  // Assumed: what a thread takes for a block and for each of its entries where few threads are under way, how
+  // late it may be, and the rate of a large device's memory.
   static constexpr double seconds_of_block = 2e-7;
   static constexpr double seconds_of_entry = 1.7e-8;
   static constexpr double late = 2e-5;
@@ -62,14 +64,15 @@ struct PackedBlockSell {
 template <class Value, class Scalar, class Space, int Rows, int Cols>
 struct BlockSellRows {
   using Tuning = BlockSellTuning;
-  static constexpr int resident = Rows * Cols <= Tuning::entries_at_once ? 2 * Tuning::resident_threads
-                                                                         : Tuning::resident_threads;
+  static constexpr int resident =
+      Rows * Cols <= Tuning::entries_at_once ? 2 * Tuning::resident_threads : Tuning::resident_threads;
   using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team, resident, Scalar>>;
   using Member = typename Policy::member_type;
   static constexpr int chunk = SellStructure<Space>::chunk_rows;
   static constexpr int size = Rows * Cols;
   /// Blocks of which a thread asks for all entries at a time.
-  static constexpr int batch = size > 0 && 2 * size <= Tuning::entries_at_once ? Tuning::entries_at_once / size : 1;
+  static constexpr int batch =
+      size > 0 && 2 * size <= Tuning::entries_at_once ? Tuning::entries_at_once / size : 1;
 
   PackedBlockSell<Value> a;
   typename RowUpdate<Scalar, Space>::Packed update;
@@ -78,26 +81,12 @@ struct BlockSellRows {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const RowRange range = rows_of_team(team.league_rank(), positions_per_team, a.num_block_rows);
     for (std::int64_t p = range.begin + team.team_rank(); p < range.end; p += team.team_size())
-      for (int v = 0; v < update.num_columns; ++v) with_deltas(p / chunk, [&](const auto* deltas) {
-          add_block_row(p, deltas + p % chunk, v);
-        });
+      for (int v = 0; v < update.num_columns; ++v)
+        with_deltas(a.delta_ptrs, a.deltas, p / chunk,
+                    [&](const auto* deltas) { add_block_row(p, deltas + p % chunk, v); });
   }
 
  private:
-  template <class Work>
-  KOKKOS_FORCEINLINE_FUNCTION void with_deltas(std::int64_t c, const Work& work) const {
-    const std::size_t code = a.delta_ptrs(c);
-    const unsigned char* deltas = a.deltas.data() + (code & ~std::size_t(7));
-    switch (code & 7) {
-      case 1:
-        return work(deltas);
-      case 2:
-        return work(reinterpret_cast<const unsigned short*>(deltas));
-      default:
-        return work(reinterpret_cast<const unsigned*>(deltas));
-    }
-  }
-
   template <class Delta>
   KOKKOS_FORCEINLINE_FUNCTION void add_block_row(std::int64_t position, const Delta* deltas, int v) const {
     const std::int64_t i = a.order.is_empty() ? position : a.order(position);
@@ -220,9 +209,8 @@ struct FillBlockSell {
     const Value* from =
         a.values.data() + begin * (std::size_t(rows) * cols) + static_cast<std::size_t>(k) * cols;
     for (int q = 0; q < rows; ++q, from += std::size_t(length) * cols)
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, (rest < count ? rest : count) * cols), [&](int p) {
-        tile[((p / cols * rows + q) * cols + p % cols) * pitch] = from[p];
-      });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, (rest < count ? rest : count) * cols),
+                           [&](int p) { tile[((p / cols * rows + q) * cols + p % cols) * pitch] = from[p]; });
   }
 };
 
@@ -234,9 +222,9 @@ void dispatch(const Space& space, const char* label, const PackedBlockSell<Value
     using Kernel = BlockSellRows<Value, Scalar, Space, Rows, Cols>;
     const int threads = is_host_space<Space> ? 1 : Tuning::team;
     const int per_team = is_host_space<Space> ? Tuning::rows_of_host_chunk : threads;
-    Kokkos::parallel_for(
-        label, typename Kernel::Policy(space, num_teams(a.num_block_rows, per_team), threads, 1),
-        Kernel{a, update, per_team});
+    Kokkos::parallel_for(label,
+                         typename Kernel::Policy(space, num_teams(a.num_block_rows, per_team), threads, 1),
+                         Kernel{a, update, per_team});
   };
   const auto are = [&](int rows, int cols) { return a.rows == rows && a.cols == cols; };
   if (are(2, 2)) return launch.template operator()<2, 2>();
@@ -277,9 +265,9 @@ struct WidestChunk {
 };
 
 template <class Value, class Space>
-std::optional<BlockSellMatrix<Value, Space>> make_block_sell(const Space& space,
-                                                             const std::type_identity_t<CsrView<Value, Space>>& a,
-                                                             const BlockPattern<Space>& pattern) {
+std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
+    const Space& space, const std::type_identity_t<CsrView<Value, Space>>& a,
+    const BlockPattern<Space>& pattern) {
   using Tuning = impl::products::BlockSellTuning;
   using Fill = impl::products::FillBlockSell<Value, Space>;
   const CsrGraph<Space>& blocks = pattern.blocks;
@@ -312,15 +300,16 @@ void block_sell_recurrence(const Space& space, const RecurrenceStep<Scalar>& ste
                            VectorView<const real_type_t<Scalar>, Space> row_scale,
                            const BlockSellMatrix<Value, Space>& a, MultiVectorView<const Scalar, Space> x,
                            MultiVectorView<const Scalar, Space> b, MultiVectorView<Scalar, Space> y) {
-  impl::products::multiply(space, "prekond::spmv::apply_block_sell", impl::products::PackedBlockSell<Value>(a),
+  impl::products::multiply(space, "prekond::spmv::apply_block_sell",
+                           impl::products::PackedBlockSell<Value>(a),
                            impl::products::RowUpdate<Scalar, Space>{step, x, y, b, row_scale});
 }
 
-#define PREKOND_BLOCK_SELL(Value, Space)                                                                   \
-  template std::optional<BlockSellMatrix<Value, Space>> make_block_sell<Value, Space>(                     \
-      const Space&, const std::type_identity_t<CsrView<Value, Space>>&, const BlockPattern<Space>&);       \
-  template BlockSellMatrix<Value, Space> fill_block_sell<Value, Space>(                                    \
-      const Space&, const std::type_identity_t<CsrView<Value, Space>>&, const BlockPattern<Space>&,        \
+#define PREKOND_BLOCK_SELL(Value, Space)                                                             \
+  template std::optional<BlockSellMatrix<Value, Space>> make_block_sell<Value, Space>(               \
+      const Space&, const std::type_identity_t<CsrView<Value, Space>>&, const BlockPattern<Space>&); \
+  template BlockSellMatrix<Value, Space> fill_block_sell<Value, Space>(                              \
+      const Space&, const std::type_identity_t<CsrView<Value, Space>>&, const BlockPattern<Space>&,  \
       const SellStructure<Space>&);
 
 #define PREKOND_BLOCK_SELL_RECURRENCE(Value, Scalar, Space)                                      \

@@ -13,6 +13,7 @@
 
 #include "core/load_once.hpp"
 #include "core/packed.hpp"
+#include "matrix/sell_deltas.hpp"
 
 namespace prekond::impl::products {
 
@@ -183,21 +184,6 @@ struct SellRows {
     return a.num_places <= FormatTuning::mean_of_short_rows * a.num_rows;
   }
 
-  /// Calls work(deltas) with a pointer to the chunk's deltas of their type.
-  template <class Work>
-  KOKKOS_FORCEINLINE_FUNCTION void with_deltas(std::int64_t c, const Work& work) const {
-    const std::size_t code = a.delta_ptrs(c);
-    const unsigned char* deltas = a.deltas.data() + (code & ~std::size_t(7));
-    switch (code & 7) {
-      case 1:
-        return work(deltas);
-      case 2:
-        return work(reinterpret_cast<const unsigned short*>(deltas));
-      default:
-        return work(reinterpret_cast<const unsigned*>(deltas));
-    }
-  }
-
   /// Short rows are read by bodies of their own length, long ones past the caches.
   template <bool Short>
   KOKKOS_FUNCTION Scalar sum(std::int64_t position, const Scalar* xv) const {
@@ -209,7 +195,7 @@ struct SellRows {
     const int* bases = a.bases.data() + first;
     const Value* values = a.values.data() + first * chunk;
     Scalar result = 0;
-    with_deltas(c, [&](const auto* deltas) {
+    with_deltas(a.delta_ptrs, a.deltas, c, [&](const auto* deltas) {
       int k = 0;
       const auto get = [&](int p, int& col, Value& value) {
         const std::int64_t place = std::int64_t(k + p) * chunk + lane;
@@ -245,7 +231,7 @@ struct SellRows {
     const std::size_t first = a.chunk_ptrs(c);
     const std::size_t last = a.chunk_ptrs(c + 1);
     for (int r = 0; r < chunk; ++r) results[r] = 0;
-    with_deltas(c, [&](const auto* deltas) {
+    with_deltas(a.delta_ptrs, a.deltas, c, [&](const auto* deltas) {
       for (std::size_t k = first; k < last; ++k) {
         const Value* values = a.values.data() + k * chunk;
         const auto* own = deltas + (k - first) * chunk;

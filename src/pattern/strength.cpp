@@ -308,8 +308,8 @@ StrongRows<Space> strong_rows(const Space& space, const CsrView<Scalar, Space>& 
       const std::type_identity_t<CsrGraph<Space>>&);
 PREKOND_INSTANTIATE(PREKOND_STRONG_CONNECTIONS)
 
-#define PREKOND_NODES_OF_WHOLE_BLOCKS(Space)                         \
-  template CsrGraph<Space> nodes_of_whole_blocks<Space>(             \
+#define PREKOND_NODES_OF_WHOLE_BLOCKS(Space)             \
+  template CsrGraph<Space> nodes_of_whole_blocks<Space>( \
       const Space&, const std::type_identity_t<CsrGraphView<Space>>&, int);
 PREKOND_INSTANTIATE_SPACES(PREKOND_NODES_OF_WHOLE_BLOCKS)
 

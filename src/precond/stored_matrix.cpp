@@ -63,7 +63,11 @@ class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
                            VectorView<const real_type_t<Scalar>, Space> row_scale,
                            MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
                            MultiVectorView<Scalar, Space> y) const override {
-    format_recurrence<Scalar, Space, View>(space, step, row_scale, m_h, x, b, y);
+    using Value = typename decltype(m_h.values)::non_const_value_type;
+    if constexpr (std::is_same_v<Matrix, BlockSellMatrix<Value, Space>>)
+      block_sell_recurrence<Value, Scalar, Space>(space, step, row_scale, m_h, x, b, y);
+    else
+      format_recurrence<Scalar, Space, View>(space, step, row_scale, m_h, x, b, y);
   }
   std::int64_t bytes() const override { return m_h.bytes(); }
   const Matrix& matrix() const { return m_h; }
@@ -74,27 +78,8 @@ class StoredFormatOf : public impl::StoredFormat<Scalar, Space> {
 
 /// By blocks.
 template <class Value, class Scalar, class Space>
-class StoredBlocks : public impl::StoredFormat<Scalar, Space> {
- public:
-  explicit StoredBlocks(BlockSellMatrix<Value, Space> h) : m_h(std::move(h)) {}
-
-  void multiply(const Space& space, VectorView<const real_type_t<Scalar>, Space> row_scale,
-                MultiVectorView<const Scalar, Space> x, Scalar beta,
-                MultiVectorView<Scalar, Space> y) const override {
-    multiply_recurrence(space, RecurrenceStep<Scalar>{.previous = beta}, row_scale, x, {}, y);
-  }
-  void multiply_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
-                           VectorView<const real_type_t<Scalar>, Space> row_scale,
-                           MultiVectorView<const Scalar, Space> x, MultiVectorView<const Scalar, Space> b,
-                           MultiVectorView<Scalar, Space> y) const override {
-    block_sell_recurrence<Value, Scalar, Space>(space, step, row_scale, m_h, x, b, y);
-  }
-  std::int64_t bytes() const override { return m_h.bytes(); }
-  const BlockSellMatrix<Value, Space>& matrix() const { return m_h; }
-
- private:
-  BlockSellMatrix<Value, Space> m_h;
-};
+using StoredBlocks =
+    StoredFormatOf<BlockSellMatrix<Value, Space>, BlockSellMatrix<Value, Space>, Scalar, Space>;
 
 /// Null where the pattern is not for blocks. `like`: as below.
 template <class Scalar, class Value, class Space>
@@ -202,7 +187,8 @@ void StoredMatrix<Scalar, Space>::keep(
                ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
                                                      impl::formats::BlocksAre::refused)
                      .format
-               : format == MatrixFormat::bcsr ? MatrixFormat::csr : format;
+           : format == MatrixFormat::bcsr ? MatrixFormat::csr
+                                          : format;
     m_format = store_as<Scalar, Value, Space>(space, h, m_as, found, known);
   }
   if (m_is_full && m_as == MatrixFormat::csr) return;

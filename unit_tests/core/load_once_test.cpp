@@ -51,5 +51,30 @@ TYPED_TEST(LoadOnceTest, EveryTypeOfAMatrix) {
   check_copies<Kokkos::complex<double>, TypeParam>();
 }
 
+/// Elements k and on, for k that are aligned for pairs and that are not.
+template <int Count, class T, class Space>
+void check_adjacent() {
+  const int n = 37;
+  std::vector<T> values(n + Count);
+  for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<T>(k + 1);
+  const auto from = to_device<Space>(values);
+  const Vector<T, Space> to("to", n * Count);
+  Kokkos::parallel_for(
+      "prekond::testing::load_adjacent", Kokkos::RangePolicy<Space>(0, n),
+      KOKKOS_LAMBDA(int k) { impl::load_adjacent<Count>(from.data() + k, to.data() + k * Count); });
+  Kokkos::fence();
+  const auto found = to_vector(to);
+  for (int k = 0; k < n; ++k)
+    for (int s = 0; s < Count; ++s) ASSERT_EQ(found[k * Count + s], static_cast<T>(k + s + 1)) << k;
+}
+
+TYPED_TEST(LoadOnceTest, AdjacentElements) {
+  check_adjacent<1, double, TypeParam>();
+  check_adjacent<2, double, TypeParam>();
+  check_adjacent<3, double, TypeParam>();
+  check_adjacent<6, double, TypeParam>();
+  check_adjacent<6, float, TypeParam>();
+}
+
 }  // namespace
 }  // namespace prekond::testing

@@ -146,8 +146,8 @@ template <class Space>
 class BlockSellTest : public ::testing::Test {};
 TYPED_TEST_SUITE(BlockSellTest, TestSpaces, SpaceNames);
 
-constexpr std::pair<int, int> sizes[] = {{1, 1}, {1, 3}, {2, 2}, {2, 3}, {3, 2}, {3, 1}, {3, 3},
-                                         {3, 6}, {6, 3}, {6, 6}, {5, 2}, {13, 7}};
+constexpr std::pair<int, int> sizes[] = {{1, 1}, {1, 3}, {2, 2}, {2, 3}, {3, 2}, {3, 1},
+                                         {3, 3}, {3, 6}, {6, 3}, {6, 6}, {5, 2}, {13, 7}};
 
 TYPED_TEST(BlockSellTest, ProductsAreTheReferences) {
   for (const auto& [r, c] : sizes)
@@ -166,12 +166,13 @@ TYPED_TEST(BlockSellTest, ProductsAreTheReferences) {
             if (step.direct != 0 && blocks.num_rows() > blocks.num_cols()) continue;
             if (scaled != (step.source != 0)) continue;
             const auto by = [&](const auto& a) {
-              check<TypeParam>(blocks, vectors, step, scaled,
-                               [&]<class Scale, class X, class B, class Y>(
-                                   const TypeParam& space, const Scale& scale, const X& x, const B& b, const Y& y) {
-                                 using Value = typename decltype(a.values)::non_const_value_type;
-                                 block_sell_recurrence<Value, double, TypeParam>(space, step, scale, a, x, b, y);
-                               });
+              check<TypeParam>(
+                  blocks, vectors, step, scaled,
+                  [&]<class Scale, class X, class B, class Y>(const TypeParam& space, const Scale& scale,
+                                                              const X& x, const B& b, const Y& y) {
+                    using Value = typename decltype(a.values)::non_const_value_type;
+                    block_sell_recurrence<Value, double, TypeParam>(space, step, scale, a, x, b, y);
+                  });
             };
             by(full);
             by(single);
@@ -198,16 +199,18 @@ TYPED_TEST(BlockSellTest, PaddingIsNotRead) {
 TYPED_TEST(BlockSellTest, IsMadeWherePaddingIsLittle) {
   const TypeParam space;
   const auto make = [&](const Blocks& blocks) {
-    return make_block_sell<float, TypeParam>(space, rows_of<float, TypeParam>(blocks), pattern_of<TypeParam>(blocks));
+    return make_block_sell<float, TypeParam>(space, rows_of<float, TypeParam>(blocks),
+                                             pattern_of<TypeParam>(blocks));
   };
   const Blocks alike(64, 20, 3, 3, 1.0, 1);  // full but for empty rows, which are sorted
   const auto found = make(alike);
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->bytes(), found->pattern.blocks.bytes() + found->structure.bytes() + 4 * 9 * found->structure.num_places());
+  EXPECT_EQ(found->bytes(),
+            found->pattern.blocks.bytes() + found->structure.bytes() + 4 * 9 * found->structure.num_places());
   const RecurrenceStep<double> step;
   check<TypeParam>(alike, 1, step, false,
-                   [&]<class Scale, class X, class B, class Y>(const TypeParam& on, const Scale& scale, const X& x,
-                                                               const B& b, const Y& y) {
+                   [&]<class Scale, class X, class B, class Y>(const TypeParam& on, const Scale& scale,
+                                                               const X& x, const B& b, const Y& y) {
                      block_sell_recurrence<float, double, TypeParam>(on, step, scale, *found, x, b, y);
                    });
   EXPECT_FALSE(make(Blocks(40, 20000, 3, 3, 0.0, 1)).has_value());  // one long row alone
@@ -220,8 +223,9 @@ TYPED_TEST(BlockSellTest, IsMadeWherePaddingIsLittle) {
 TYPED_TEST(BlockSellTest, RefusesWhatDoesNotFit) {
   const auto a = matrix_of<double, TypeParam>(Blocks(4, 5, 2, 3, 0.5, 1), 1);
   const auto multiply = [&](int x, int y) {
-    block_sell_recurrence<double, double, TypeParam>(TypeParam(), {}, {}, a, MultiVector<double, TypeParam>("x", x, 1),
-                                                     {}, MultiVector<double, TypeParam>("y", y, 1));
+    block_sell_recurrence<double, double, TypeParam>(TypeParam(), {}, {}, a,
+                                                     MultiVector<double, TypeParam>("x", x, 1), {},
+                                                     MultiVector<double, TypeParam>("y", y, 1));
   };
   EXPECT_THAT(message_of<InputError>([&] { multiply(14, 8); }), HasSubstr("8 x 15"));
   EXPECT_THAT(message_of<InputError>([&] { multiply(15, 7); }), HasSubstr("8 x 15"));

@@ -143,6 +143,14 @@ TYPED_TEST(StrengthTest, NodesOfMatricesWithWholeBlocksAndOfOthers) {
     const auto found = node_connections<double, TypeParam>(space, to_device<TypeParam>(a), d, 0.1);
     expect_nodes(a, d, to_host(found.all), found.whole);
     EXPECT_EQ(to_host(found.strong), sequential_strength(a, d, 0.1));
+    const auto nodes = nodes_of_whole_blocks<TypeParam>(space, to_device<TypeParam>(a), d);
+    EXPECT_EQ(nodes.num_rows, found.whole ? a.num_rows / d : 0);
+    if (!found.whole) continue;
+    EXPECT_EQ(to_host(nodes), to_host(found.all));
+    const auto again = node_connections<double, TypeParam>(space, to_device<TypeParam>(a), d, 0.1, nodes);
+    EXPECT_TRUE(again.whole);
+    EXPECT_EQ(again.all.col_idxs.data(), nodes.col_idxs.data());
+    EXPECT_EQ(to_host(again.strong), to_host(found.strong));
   }
 }
 

@@ -328,7 +328,8 @@ TYPED_TEST(StoredMatrixTest, TheEntryThatIsNotToVanishDoesNot) {
 
 /// A of whole r x c blocks, with its pattern of these.
 template <class Scalar, class Space>
-std::pair<HostMatrix<Scalar>, BlockPattern<Space>> whole_blocks(int block_rows, int block_cols, int r, int c) {
+std::pair<HostMatrix<Scalar>, BlockPattern<Space>> whole_blocks(int block_rows, int block_cols, int r,
+                                                                int c) {
   const HostMatrix<Scalar> graph = random_matrix<Scalar>(block_rows, block_cols, 0.3, 4);
   HostMatrix<Scalar> a;
   a.num_rows = block_rows * r;
@@ -381,7 +382,8 @@ void check_blocks(int r, int c, Storage storage) {
 
 TYPED_TEST(StoredMatrixTest, WholeBlocksHaveAColumnEach) {
   for (const Storage storage : storages)
-    for (const auto& [r, c] : std::vector<std::pair<int, int>>{{1, 1}, {1, 2}, {3, 1}, {3, 3}, {6, 3}, {5, 7}}) {
+    for (const auto& [r, c] :
+         std::vector<std::pair<int, int>>{{1, 1}, {1, 2}, {3, 1}, {3, 3}, {6, 3}, {5, 7}}) {
       SCOPED_TRACE(std::to_string(r) + " x " + std::to_string(c));
       check_blocks<double, TypeParam>(r, c, storage);
       check_blocks<float, TypeParam>(r, c, storage);

@@ -29,7 +29,8 @@ struct BlockPattern {
 
 /// A sparse matrix of dense r x c blocks as SELL-C-sigma of its block rows, C = 32: the k-th blocks of a
 /// chunk's block rows stand together, entry by entry (row by row of the block), C values one after the other.
-/// A lane that has a block row reads a column for r c values, and an entry of x for r of them. See SellMatrix.
+/// A lane that has a block row reads a column for r c values, and an entry of x for r of them. See
+/// SellMatrix.
 ///
 /// Memory: the values and the padding of shorter block rows, 1, 2 or 4 bytes a block for its column.
 template <class Value, class Space>
@@ -47,11 +48,12 @@ struct BlockSellMatrix {
 /// A by blocks; nothing where padding would take more than a quarter of the places, or where the thread that
 /// has the longest block row would be late on a device (200 ns a block and 17 an entry of it are assumed,
 /// against 20 us more than the time in which memory delivers the whole matrix), or where a chunk's blocks of
-/// one column do not fit into scratch (28 kB). Cost: a reading and a writing of the values. Fences. \pre a has that pattern
+/// one column do not fit into scratch (28 kB). Cost: a reading and a writing of the values. Fences. \pre a
+/// has that pattern
 template <class Value, class Space>
-std::optional<BlockSellMatrix<Value, Space>> make_block_sell(const Space& space,
-                                                             const std::type_identity_t<CsrView<Value, Space>>& a,
-                                                             const BlockPattern<Space>& pattern);
+std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
+    const Space& space, const std::type_identity_t<CsrView<Value, Space>>& a,
+    const BlockPattern<Space>& pattern);
 
 /// A in the places of `like`, of the same pattern. Does not fence.
 template <class Value, class Space>

@@ -152,8 +152,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
       transfer.filtered = filtered_pattern<Scalar, Space>(space, level.matrix, kept, unknowns);
     }
     transfer.filtered_whole =
-        level.whole &&
-        (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
+        level.whole && (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
   const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
