@@ -109,7 +109,8 @@ struct BlockSellRows {
       for (int q = 0; q < a.rows; ++q) {
         Scalar sum = 0;
         for (int k = 0; k < count; ++k) {
-          const Scalar* const x = xv + std::int64_t(bases[k] + static_cast<int>(deltas[k * chunk])) * a.cols;
+          const Scalar* const x =
+              xv + std::int64_t(bases[k] + static_cast<int>(deltas[std::size_t(k) * chunk])) * a.cols;
           const Value* const own = values + (std::size_t(k) * entries + q * a.cols) * chunk;
           for (int s = 0; s < a.cols; ++s)
             sum = multiply_add(static_cast<Scalar>(load_once(own + s * chunk)), x[s], sum);

@@ -256,6 +256,7 @@ CsrGraph<Space> nodes_of_whole_blocks(const Space& space, const std::type_identi
       allocate<Vector<int, Space>>(space, "prekond::strong_connections::nodes", a.nnz() / d / d)};
   Kokkos::parallel_for("prekond::strong_connections::nodes_of_blocks", Rows(space, 0, n + 1),
                        impl::strength::NodesOfBlocks<Space>{a, d, result.row_ptrs, result.col_idxs});
+  space.fence("prekond::strong_connections::nodes_of_blocks");
   return result;
 }
 

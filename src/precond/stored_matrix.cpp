@@ -183,12 +183,11 @@ void StoredMatrix<Scalar, Space>::keep(
   if (!m_format) {
     m_blocks = {};
     impl::formats::Found<Space> found;
-    m_as = format == MatrixFormat::automatic
+    m_as = format == MatrixFormat::automatic || format == MatrixFormat::bcsr
                ? impl::formats::advise_format<Space>(space, h, sizeof(Value), found,
                                                      impl::formats::BlocksAre::refused)
                      .format
-           : format == MatrixFormat::bcsr ? MatrixFormat::csr
-                                          : format;
+               : format;
     m_format = store_as<Scalar, Value, Space>(space, h, m_as, found, known);
   }
   if (m_is_full && m_as == MatrixFormat::csr) return;

@@ -45,11 +45,11 @@ struct BlockSellMatrix {
   }
 };
 
-/// A by blocks; nothing where padding would take more than a quarter of the places, or where the thread that
-/// has the longest block row would be late on a device (200 ns a block and 17 an entry of it are assumed,
-/// against 20 us more than the time in which memory delivers the whole matrix), or where a chunk's blocks of
-/// one column do not fit into scratch (28 kB). Cost: a reading and a writing of the values. Fences. \pre a
-/// has that pattern
+/// A by blocks; nothing where padding would take more than a quarter of the places (and 1024 more), or where
+/// the thread that has the longest block row would be late on a device (200 ns a block and 17 an entry of it
+/// are assumed, against 20 us more than the time in which memory delivers the whole matrix), or where a
+/// chunk's blocks of one column do not fit into scratch (28 kB). Cost: a reading and a writing of the values.
+/// Fences. \pre a has that pattern
 template <class Value, class Space>
 std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
     const Space& space, const std::type_identity_t<CsrView<Value, Space>>& a,
@@ -66,8 +66,8 @@ BlockSellMatrix<Value, Space> fill_block_sell(const Space& space,
 /// is the identity. x and y have k columns.
 ///
 /// A thread has a block row, and adds its entries in their order, in the precision of x. Cost: 2 nnz
-/// operations a column, the matrix read once for every four columns. No allocation, no fence. \throws
-/// InputError where the sizes do not fit \pre y shares no memory with x and b
+/// operations a column, the matrix read for each (from caches, where it fits). No allocation, no fence.
+/// \throws InputError where the sizes do not fit \pre y shares no memory with x and b
 template <class Value, class Scalar, class Space>
 void block_sell_recurrence(const Space& space, const RecurrenceStep<Scalar>& step,
                            VectorView<const real_type_t<Scalar>, Space> row_scale,

@@ -216,6 +216,9 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
     if (shares_pattern && level.a.is_full())  // neither are the values
       level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix, a), storage,
                                             old->a);
+    else if (!owns && !shares_pattern && level.a.format() == MatrixFormat::csr)  // not by blocks any more
+      level.a = StoredMatrix<Scalar, Space>(space, own_copy<Scalar, Space>(space, level.matrix),
+                                            {storage, MatrixFormat::csr});
     return;
   }
   constexpr bool by_blocks = products_by_blocks<Space>;
@@ -342,6 +345,8 @@ void Hierarchy<Scalar, Space>::release() {
     Transfer<Scalar, Space>& transfer = level.transfer;
     level.matrix = CsrView<Scalar, Space>(level.matrix.num_rows, level.matrix.num_cols, {}, {}, {});
     level.owned.values = {};
+    level.nodes = {};
+    transfer.p_blocks = transfer.r_blocks = {};
     transfer.prolongator.values = {};
     transfer.restriction.values = {};
     transfer.coarse.values = {};
@@ -370,6 +375,9 @@ void Hierarchy<Scalar, Space>::file(const Level<Scalar, Space>& level, double se
   report.nnz += level.a.nnz() + 2 * level.transfer.p.nnz() + own.nnz;
   report.bytes += level.a.bytes() + level.transfer.p.bytes() + level.transfer.r.bytes() + own.bytes +
                   kept_for_reuse(level.transfer);
+  // The pattern of blocks is the one that the finer level keeps.
+  if (&level != &m_levels.front() && level.a.format() == MatrixFormat::bcsr && m_options.reuse != Reuse::none)
+    report.bytes -= level.nodes.bytes();
   report.numeric_flops += own.numeric_flops;
   report.apply_flops +=
       visits * (sweeps * own.apply_flops + (level.is_exact ? 0 : 2 * sweeps * double(level.a.nnz())) +

@@ -27,7 +27,7 @@ struct Transfer {
   MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
   bool smoother_before = false;                     ///< it was set up before the prolongator
   bool drops = false;                               ///< A_F is not A
-  bool filtered_whole = false;                      ///< and A_F
+  bool filtered_whole = false;                      ///< A_F has all entries of its blocks
   CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
