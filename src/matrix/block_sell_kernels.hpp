@@ -215,6 +215,15 @@ struct FillBlockSell {
   }
 };
 
+template <class Space>
+struct WidestChunk {
+  VectorView<const std::size_t, Space> chunk_ptrs;
+  KOKKOS_FUNCTION void operator()(std::int64_t c, std::int64_t& widest) const {
+    const auto width = static_cast<std::int64_t>(chunk_ptrs(c + 1) - chunk_ptrs(c));
+    if (width > widest) widest = width;
+  }
+};
+
 template <bool WithDot, class Value, class Scalar, class Space>
 void dispatch(const Space& space, const char* label, const PackedBlockSell<Value>& a,
               const RowUpdate<Scalar, Space>& update) {
@@ -256,15 +265,6 @@ BlockSellMatrix<Value, Space> fill_block_sell(const Space& space,
   return result;
 }
 
-template <class Space>
-struct WidestChunk {
-  VectorView<const std::size_t, Space> chunk_ptrs;
-  KOKKOS_FUNCTION void operator()(std::int64_t c, std::int64_t& widest) const {
-    const auto width = static_cast<std::int64_t>(chunk_ptrs(c + 1) - chunk_ptrs(c));
-    if (width > widest) widest = width;
-  }
-};
-
 template <class Value, class Space>
 std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
     const Space& space, const std::type_identity_t<CsrView<Value, Space>>& a,
@@ -281,7 +281,7 @@ std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
     Kokkos::parallel_reduce(
         "prekond::block_sell::widest_chunk",
         Kokkos::RangePolicy<Space>(space, 0, static_cast<std::int64_t>(chunks.chunk_ptrs.extent(0)) - 1),
-        WidestChunk<Space>{chunks.chunk_ptrs}, Kokkos::Max<std::int64_t>(widest));
+        impl::products::WidestChunk<Space>{chunks.chunk_ptrs}, Kokkos::Max<std::int64_t>(widest));
     const double of_block =
         Tuning::seconds_of_block + Tuning::seconds_of_entry * double(pattern.rows * pattern.cols);
     if (double(widest) * of_block >

@@ -55,7 +55,7 @@ std::optional<BlockSellMatrix<Value, Space>> make_block_sell(
     const Space& space, const std::type_identity_t<CsrView<Value, Space>>& a,
     const BlockPattern<Space>& pattern);
 
-/// A in the places of `like`, of the same pattern. Does not fence.
+/// A in the places of a structure that make_block_sell found for that pattern. Does not fence.
 template <class Value, class Space>
 BlockSellMatrix<Value, Space> fill_block_sell(const Space& space,
                                               const std::type_identity_t<CsrView<Value, Space>>& a,
