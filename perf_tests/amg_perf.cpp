@@ -3,6 +3,7 @@
 #include "benchmark_main.hpp"
 #include "kernel_times.hpp"
 #include "krylov_problem.hpp"
+#include "named_method.hpp"
 
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/elasticity3d_coordinates.hpp>
@@ -42,28 +43,20 @@ void fill_random(const Vector<double, Space>& b) {
       });
 }
 
-struct Case {
-  std::string name;  ///< of the registry
-  OptionMap options;
-};
+using Case = perf::NamedMethod;
 
-/// Of a name, and options behind it, whole numbers or words: adaptive_fsai:max_steps=3:storage=single.
-OptionMap smoother_options(const std::string& smoother) {
-  if (const auto colon = smoother.rfind(':'); colon != std::string::npos) {
-    OptionMap options = smoother_options(smoother.substr(0, colon));
-    const std::string option = smoother.substr(colon + 1);
-    const auto equals = option.find('=');
-    const std::string value = option.substr(equals + 1);
-    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
-    options["smoother." + option.substr(0, equals)] =
-        is_number ? OptionValue(std::int64_t(std::stoll(value))) : OptionValue(value);
-    return options;
-  }
-  if (smoother == "l1_jacobi")
-    return {{"smoother", std::string("jacobi")}, {"smoother.type", std::string("l1")}};
-  if (smoother == "chebyshev") return {};
-  if (smoother == "isai") return {{"smoother", smoother}, {"smoother.kind", std::string("spd")}};
-  return {{"smoother", smoother}};
+/// Of a name, and the smoother's options behind it.
+OptionMap smoother_options(const std::string& text) {
+  const Case of = perf::named_method(text);
+  OptionMap options;
+  if (of.name == "l1_jacobi")
+    options = {{"smoother", std::string("jacobi")}, {"smoother.type", std::string("l1")}};
+  else if (of.name == "isai")
+    options = {{"smoother", of.name}, {"smoother.kind", std::string("spd")}};
+  else if (of.name != "chebyshev")
+    options = {{"smoother", of.name}};
+  for (const auto& [name, value] : of.options) options["smoother." + name] = value;
+  return options;
 }
 
 /// Of the second setup, of a later numeric phase, and of the second application.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "fsai_setup.hpp"
+#include "named_method.hpp"
 
 #include <prekond/core/devices.hpp>
 #include <prekond/precond/registry.hpp>
@@ -12,8 +13,9 @@
 #include <vector>
 
 /// Setup time over several devices of one host, Table 7 of Bernaschi et al. (2019): perf_devices
-/// --matrix=elasticity3d:100 [--preconditioners=adaptive_fsai,fsai] [--devices=1,2,4: default 1 to as many as
-/// there are] [--instances=4: instead, of one device] [--repetitions=5].
+/// --matrix=elasticity3d:100 [--preconditioners=adaptive_fsai,fsai: also with options,
+/// adaptive_fsai:max_steps=30:step_size=1] [--devices=1,2,4: default 1 to as many as there are]
+/// [--instances=4: instead, of one device] [--repetitions=5].
 /// The time is that of symbolic and numeric, fenced, with every allocation, the copies and G^T. `again_ms`:
 /// of a next numeric phase. `speedup`: that of one device, without this wrapper, over this, in medians;
 /// `efficiency`: the same over the number of devices. `copy_ms`, `slowest_ms` and `fastest_ms` (of the
@@ -46,9 +48,11 @@ Others others(int count, bool of_one_device) {
   return made;
 }
 
-std::unique_ptr<Method> build(const std::string& name, const std::vector<Space>& spaces) {
+std::unique_ptr<Method> build(const std::string& text, const std::vector<Space>& spaces) {
+  const auto [name, options] = perf::named_method(text);
   const auto configurator =
       find_line(preconditioner_registry<double, Space>(), name, "preconditioner").configure();
+  configurator->fields().set(options, name);
   if (spaces.empty()) return configurator->build();
   return std::make_unique<SeveralDevices<double, Space>>(*configurator, spaces);
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/core/threads.hpp>
 
@@ -62,7 +63,7 @@ void check_threads(const Host& space) {
     throw OptionError(
         "OpenMP may start fewer threads than Kokkos counts on: unset OMP_DYNAMIC, or call "
         "omp_set_dynamic(0)");
-  const int threads = space.concurrency();
+  const int threads = concurrency(space);
   // OpenMP's settings belong to the thread that opens a parallel region.
   thread_local int checked = 1;
   if (threads <= checked) return;

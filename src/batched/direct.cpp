@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/direct.hpp>
+#include <prekond/core/concurrency.hpp>
 
 #include "batched/check.hpp"
 #include "batched/direct_kernel.hpp"
@@ -144,7 +145,7 @@ class DirectSolution {
                           : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
                                                                  : LevelTuning::most_threads);
     return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
-                              space.concurrency(), most_scratch, InScratch::as_far_as_it_goes});
+                              concurrency(space), most_scratch, InScratch::as_far_as_it_goes});
   }
 
   Plan solve_plan, factor_plan;

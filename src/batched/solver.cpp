@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/solver.hpp>
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 
 #include "batched/check.hpp"
@@ -99,7 +100,7 @@ class Solution {
                     1u << vectors,
                     sizeof(Scalar),
                     is_host_space<Space>,
-                    space.concurrency(),
+                    concurrency(space),
                     most_scratch,
                     in_scratch_of<Method>(a.num_rows),
                     Inverse::parts & local_triangles ? 0 : analysis.lower.num_levels()};

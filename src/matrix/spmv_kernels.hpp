@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with a matrix by rows, for the units that instantiate them.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/half.hpp>
 #include <prekond/matrix/spmv.hpp>
 
@@ -254,7 +255,7 @@ struct SpmvKernel {
 /// Threads of a device that run at a time, with the registers that the kernels leave room for.
 template <class Space>
 std::int64_t threads_at_once(const Space& space) {
-  return std::max<std::int64_t>(1, space.concurrency() / 2);
+  return std::max<std::int64_t>(1, concurrency(space) / 2);
 }
 
 /// Does a thread add a row, on a device? Where rows are short, and enough for all threads: the long rows

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Patterns whose rows are found once, on a host with memory for a bound of their lengths.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -23,7 +24,7 @@ struct HostChunks {
   std::int64_t end(std::int64_t chunk) const { return std::min(begin(chunk + 1), num_rows); }
   /// Threads that there is work for.
   int threads(const Space& space) const {
-    return static_cast<int>(std::min<std::int64_t>(space.concurrency(), count()));
+    return static_cast<int>(std::min<std::int64_t>(concurrency(space), count()));
   }
 };
 

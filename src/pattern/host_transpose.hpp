@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The transpose of a matrix on a host, by columns that are counted.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
@@ -20,7 +21,7 @@ class HostTranspose {
 
   static int num_blocks(const Space& space, const CsrView<Scalar, Space>& p) {
     return static_cast<int>(
-        std::clamp<std::int64_t>(p.nnz() / std::max<std::int64_t>(1, p.num_cols), 1, space.concurrency()));
+        std::clamp<std::int64_t>(p.nnz() / std::max<std::int64_t>(1, p.num_cols), 1, concurrency(space)));
   }
 
   /// Counts the entries of each column in each block.

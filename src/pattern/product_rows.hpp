@@ -5,11 +5,12 @@
 #include <prekond/pattern/row_bins.hpp>
 
 #include "core/row_teams.hpp"
+#include "pattern/list_rows.hpp"
+#include "pattern/long_product_rows.hpp"
 #include "pattern/product_row.hpp"
 
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 
 namespace prekond::impl::spgemm {
 
@@ -22,9 +23,10 @@ struct ProductTuning {
   static constexpr int largest_capacity = 1024;  ///< columns of a row in scratch: 12 kB
   static constexpr int team_lanes = 128;
   static constexpr std::size_t scratch_bytes = 40 * 1024;
+  static constexpr int most_products = 1 << 30;  ///< that are counted for a row
 };
 
-/// How many products make row i, up to a number that bins have room for.
+/// How many products make row i, up to `most_products`, which bins have room for.
 template <class Space>
 struct CountProducts {
   CsrGraphView<Space> a, b;
@@ -35,7 +37,7 @@ struct CountProducts {
       const int k = a.col_idxs(e);
       sum += b.row_ptrs(k + 1) - b.row_ptrs(k);
     }
-    constexpr std::size_t most = std::size_t(1) << 30;
+    constexpr std::size_t most = ProductTuning::most_products;
     count(i) = static_cast<int>(sum < most ? sum : most);
   }
 };
@@ -106,6 +108,7 @@ void find_by_vectors(const Space& space, const ProductPattern<Space>& pattern,
   Kokkos::parallel_for("prekond::spgemm::find_rows", policy, Kernel{pattern, rows, capacity});
 }
 
+/// All rows but those with more columns than scratch has room for.
 template <class Space>
 void find_rows(const Space& space, const ProductPattern<Space>& pattern, const RowBins<Space>& bins) {
   for (const auto& bin : bins.bins) {
@@ -121,14 +124,6 @@ void find_rows(const Space& space, const ProductPattern<Space>& pattern, const R
     }
   }
 }
-
-template <class Space>
-struct AnyOutgrown {
-  VectorView<const int, Space> length;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& any) const {
-    if (length(i) < 0) any = 1;
-  }
-};
 
 /// Rows from where there was room for more to where they belong.
 template <class Space>
@@ -146,32 +141,36 @@ struct CopyRows {
   }
 };
 
-/// The pattern of A B; nothing where a row has more columns than scratch has room for. Rows are searched once
-/// where their products fit into `slab_bytes`, else once to count and once to write. `check(nnz)` throws
-/// where the result would be too large.
+/// The pattern of A B. Rows are searched once where their products fit into `slab_bytes`, else once to count
+/// and once to write. `check(nnz)` throws where the result would be too large.
 template <class Space, class Check>
-std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrGraphView<Space>& a,
-                                                  const CsrGraphView<Space>& b, std::int64_t slab_bytes,
-                                                  const Check& check) {
+CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>& a,
+                                  const CsrGraphView<Space>& b, std::int64_t slab_bytes, const Check& check) {
   const std::int64_t n = a.num_rows;
-  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
   const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
-  Kokkos::parallel_for("prekond::spgemm::count_products", Policy(space, 0, n),
+  Kokkos::parallel_for("prekond::spgemm::count_products",
+                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
                        CountProducts<Space>{a, b, length});
   const auto [products, num_products] =
       scan_row_lengths(space, "prekond::spgemm::products", n, VectorView<const int, Space>(length));
   const RowBins<Space> bins = bin_rows<Space>(
-      space, products, {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, 1 << 30});
+      space, products,
+      {ProductTuning::most_of_a_thread, ProductTuning::most_of_few_lanes, ProductTuning::most_products});
+  const int longest = bins.bins.empty() ? 0 : bins.bins.back().longest;
   ProductPattern<Space> pattern{a, b, length, products, {}};
-  const bool is_kept = num_products <= static_cast<std::size_t>(slab_bytes) / sizeof(int);
+  const bool is_kept = num_products <= static_cast<std::size_t>(slab_bytes) / sizeof(int) &&
+                       longest < ProductTuning::most_products;
   const auto kept = allocate<Vector<int, Space>>(space, "prekond::spgemm::kept", is_kept ? num_products : 0);
   pattern.col_idxs = kept;
   find_rows(space, pattern, bins);
-  int outgrown = 0;
-  if (!bins.bins.empty() && bins.bins.back().longest > ProductTuning::largest_capacity)
-    Kokkos::parallel_reduce("prekond::spgemm::any_outgrown", Policy(space, 0, n), AnyOutgrown<Space>{length},
-                            Kokkos::Max<int>(outgrown));
-  if (outgrown > 0) return std::nullopt;
+  Vector<int, Space> long_rows;
+  if (longest > ProductTuning::largest_capacity)
+    long_rows = list_rows(space, "prekond::spgemm::long_rows", n, HasNoLength<Space>{length});
+  const auto find_others = [&] {
+    if (long_rows.extent(0) > 0)
+      find_long_rows<Space>(space, a, b, long_rows, slab_bytes, length, pattern.row_ptrs, pattern.col_idxs);
+  };
+  find_others();
   const auto [row_ptrs, nnz] =
       scan_row_lengths(space, "prekond::spgemm", n, VectorView<const int, Space>(length));
   check(nnz);
@@ -180,13 +179,14 @@ std::optional<CsrGraph<Space>> pattern_in_scratch(const Space& space, const CsrG
     Kokkos::parallel_for("prekond::spgemm::copy_rows",
                          RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
                          CopyRows<Space>{products, row_ptrs, kept, col_idxs, {n}});
-  } else {
+  } else if (nnz > 0) {
     pattern.row_ptrs = row_ptrs;
     pattern.col_idxs = col_idxs;
-    if (nnz > 0) find_rows(space, pattern, bins);
+    find_rows(space, pattern, bins);
+    find_others();
   }
   space.fence("prekond::spgemm::find_rows");  // the lists of rows go away
-  return CsrGraph<Space>{n, b.num_cols, row_ptrs, col_idxs};
+  return {n, b.num_cols, row_ptrs, col_idxs};
 }
 
 }  // namespace prekond::impl::spgemm

@@ -3,9 +3,12 @@
 #pragma once
 /// Rows of a pattern, each by its own breadth-first search: those of a power, of the fill of an incomplete
 /// factorisation, and of a product.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/column_set.hpp>
+
+#include "pattern/list_rows.hpp"
 
 #include <algorithm>
 #include <string>
@@ -197,18 +200,6 @@ struct SearchRows {
   }
 };
 
-/// Counts the rows that outgrew their workspace, and lists them where `list` has room.
-template <class Space>
-struct CountOutgrown {
-  VectorView<const int, Space> length;
-  VectorView<int, Space> list;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, int& sum, bool final) const {
-    if (length(i) >= 0) return;
-    if (final && list.extent(0) > 0) list(sum) = static_cast<int>(i);
-    ++sum;
-  }
-};
-
 /// The launches of both passes.
 template <class Space, int Lanes>
 class Search {
@@ -245,9 +236,10 @@ class Search {
     kernel.layout = layout(first_capacity(kernel));
     kernel.num_rows = static_cast<int>(n);
     run_in_slab(kernel, label);
-    while (const int left = outgrown(kernel.length, {})) {
-      auto list = allocate<Vector<int, Space>>(m_space, m_name + "::outgrown", left);
-      outgrown(kernel.length, list);
+    while (true) {
+      const auto list = list_rows(m_space, m_name + "::outgrown", n, HasNoLength<Space>{kernel.length});
+      const int left = static_cast<int>(list.extent(0));
+      if (left == 0) break;
       kernel.layout = layout(
           static_cast<int>(std::min<std::int64_t>(4ll * kernel.layout.capacity, kernel.num_columns())));
       kernel.num_rows = left;
@@ -259,7 +251,7 @@ class Search {
   /// Each vector of lanes has its own workspace; on a device there are as many as the budget allows.
   void run_in_slab(Kernel kernel, const std::string& label) {
     const std::int64_t bytes = static_cast<std::int64_t>(kernel.layout.ints * sizeof(int));
-    const std::int64_t busy = std::max<std::int64_t>(1, m_space.concurrency() / (host ? 1 : Lanes));
+    const std::int64_t busy = std::max<std::int64_t>(1, concurrency(m_space) / (host ? 1 : Lanes));
     const std::int64_t affordable = host ? busy : std::max<std::int64_t>(1, m_slab_bytes / bytes);
     const std::int64_t wanted = std::min({busy, affordable, static_cast<std::int64_t>(kernel.num_rows)});
     const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(wanted, Tuning::team_lanes / Lanes));
@@ -280,15 +272,6 @@ class Search {
   }
 
  private:
-  int outgrown(VectorView<const int, Space> length, VectorView<int, Space> list) const {
-    int total = 0;
-    Kokkos::parallel_scan(
-        m_name + "::outgrown",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(m_space, 0, length.extent(0)),
-        CountOutgrown<Space>{length, list}, total);
-    return total;
-  }
-
   Space m_space;
   std::string m_name;
   std::int64_t m_slab_bytes;

@@ -21,12 +21,11 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
     if constexpr (is_host_space<Space>) {
       if (const auto found = impl::spgemm::pattern_on_host<Space>(space, a, b, slab_bytes, check))
         return *found;
+      return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
+                                                  impl::row_search::Part::product, 1, slab_bytes, check);
     } else {
-      if (const auto found = impl::spgemm::pattern_in_scratch<Space>(space, a, b, slab_bytes, check))
-        return *found;
+      return impl::spgemm::pattern_on_device<Space>(space, a, b, slab_bytes, check);
     }
-    return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
-                                                impl::row_search::Part::product, 1, slab_bytes, check);
   }
   return {a.num_rows, b.num_cols,
           allocate_zero<Vector<std::size_t, Space>>(space, "prekond::spgemm::row_ptrs", a.num_rows + 1),

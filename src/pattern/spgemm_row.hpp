@@ -9,6 +9,7 @@
 #include "pattern/column_table.hpp"
 
 #include <cstdint>
+#include <limits>
 
 namespace prekond::impl::spgemm {
 
@@ -18,6 +19,12 @@ struct Product {
   CsrView<Scalar, Space> a, b;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> c;
   ProductBlocks blocks = {};
+  /// Rows for which A has more entries are done by sum_long_rows.
+  std::size_t most_of_a = std::numeric_limits<std::size_t>::max();
+
+  KOKKOS_FUNCTION bool leaves_out(std::int64_t i) const {
+    return a.row_ptrs(i + 1) - a.row_ptrs(i) > most_of_a;
+  }
 };
 
 /// c_i = sum_k a_ik b_k by one thread, for rows with at most `most` entries: each product's column is

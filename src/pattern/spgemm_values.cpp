@@ -8,6 +8,7 @@
 
 #include "instantiate.hpp"
 #include "pattern/host_product.hpp"
+#include "pattern/long_product_values.hpp"
 #include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
 #include "pattern/spgemm_values_host.hpp"
@@ -27,6 +28,8 @@ struct SpgemmTuning {
   static constexpr int longest_in_scratch =
       2048;  ///< 8 bytes a column and 6 a bucket: 40 kB a row of doubles
   static constexpr int longest_of_a_thread = 16;
+  static constexpr int longest_of_few = 64;
+  static constexpr std::size_t most_of_a = 1024;  ///< entries of A that a vector or a team adds one by one
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
@@ -41,7 +44,16 @@ template <class Scalar, class Space>
 struct SumShortRows {
   Product<Scalar, Space> product;
   VectorView<const int, Space> rows;
-  KOKKOS_FUNCTION void operator()(std::int64_t r) const { impl::spgemm::sum_short_row(product, rows(r)); }
+  KOKKOS_FUNCTION void operator()(std::int64_t r) const {
+    if (!product.leaves_out(rows(r))) impl::spgemm::sum_short_row(product, rows(r));
+  }
+};
+
+template <class Space>
+struct HasLongRow {
+  impl::spgemm::IsLongRow<Space> is_long;
+  VectorView<const int, Space> rows;
+  KOKKOS_FUNCTION void operator()(std::int64_t r, std::int64_t& count) const { count += is_long(rows(r)); }
 };
 
 /// Long rows of C, by a team each, in place.
@@ -57,6 +69,7 @@ struct SumRowsByTeam {
     const auto &a = product.a, &b = product.b;
     const auto& c = product.c;
     const int i = rows(team.league_rank());
+    if (product.leaves_out(i)) return;
     const std::size_t begin = c.row_ptrs(i), length = c.row_ptrs(i + 1) - begin;
     Kokkos::parallel_for(Kokkos::TeamVectorRange(team, length),
                          [&](std::size_t p) { c.values(begin + p) = Scalar(0); });
@@ -86,7 +99,7 @@ struct SumBlockRowsByVector {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
+    if (r >= static_cast<std::int64_t>(rows.extent(0)) || product.leaves_out(rows(r))) return;
     using Row = SumBlockRow<Scalar, Space, Inner, Cols>;
     void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks), 16);
     Row(product, scratch, capacity)(Level(team), rows(r));
@@ -140,11 +153,36 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
   sum_block_bin<Lanes>(space, product, rows, std::max(bin.longest / product.blocks.cols, 1));
 }
 
+/// Is there a row of some length, for which A has a long row? Short ones take no time to speak of, and this
+/// question none where all are short.
+template <class Scalar, class Space>
+bool are_for_long_rows_of_a(const Space& space, const Product<Scalar, Space>& product,
+                            const RowBins<Space>& bins) {
+  std::int64_t long_rows = 0;
+  for (const auto& bin : bins.bins) {
+    if (bin.longest <= SpgemmTuning::longest_of_few) continue;
+    std::int64_t of_bin = 0;
+    Kokkos::parallel_reduce(
+        "prekond::spgemm::long_rows_of_a",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
+        HasLongRow<Space>{{product.a.row_ptrs, SpgemmTuning::most_of_a}, bins.rows_of(bin)}, of_bin);
+    long_rows += of_bin;
+  }
+  return long_rows > 0;
+}
+
 template <int Lanes, class Scalar, class Space>
-void sum_rows(const Space& space, const Product<Scalar, Space>& product) {
+void sum_rows(const Space& space, Product<Scalar, Space> product) {
   const RowBins<Space> bins = bin_rows<Space>(
       space, product.c.row_ptrs,
       {SpgemmTuning::longest_of_a_thread, 32, 64, 128, 256, 512, 1024, SpgemmTuning::longest_in_scratch});
+  if (are_for_long_rows_of_a(space, product, bins)) {
+    product.most_of_a = SpgemmTuning::most_of_a;
+    const auto rows =
+        impl::list_rows(space, "prekond::spgemm::rows_for_long_rows", product.a.num_rows,
+                        impl::spgemm::IsLongRow<Space>{product.a.row_ptrs, SpgemmTuning::most_of_a});
+    impl::spgemm::sum_long_rows<Scalar, Space>(space, product, rows);
+  }
   for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
   space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The values of a sparse product on a host.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/pattern/spgemm.hpp>
 
 #include "pattern/spgemm_row.hpp"
@@ -111,7 +112,7 @@ template <int Cols, int Inner, class Scalar, class Space>
 void sum_rows_by_threads(const Space& space, const Product<Scalar, Space>& product) {
   const std::int64_t block_rows = product.a.num_rows / product.blocks.rows;
   const int threads =
-      static_cast<int>(std::min<std::int64_t>(space.concurrency(), block_rows / rows_per_fetch + 1));
+      static_cast<int>(std::min<std::int64_t>(concurrency(space), block_rows / rows_per_fetch + 1));
   const auto places = allocate<Vector<int, Space>>(space, "prekond::spgemm::places",
                                                    static_cast<std::size_t>(threads) * product.b.num_cols);
   const auto next = allocate_zero<Vector<std::int64_t, Space>>(space, "prekond::spgemm::next", 1);

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 
 #include "batched/level.hpp"
@@ -77,7 +78,7 @@ void expect_product(const Matrix& a, const std::vector<HostMatrix<Scalar>>& syst
   Kokkos::TeamPolicy<Space> policy(space, int(systems.size()), 1, is_host_space<Space> ? 1 : 8);
   if constexpr (Lanes == 0)
     policy = Kokkos::TeamPolicy<Space>(space, int(systems.size()),
-                                       is_host_space<Space> ? std::min(2, space.concurrency()) : 3,
+                                       is_host_space<Space> ? std::min(2, concurrency(space)) : 3,
                                        is_host_space<Space> ? 1 : 32);
   policy.set_scratch_size(0, Kokkos::PerTeam(4096));
   Kokkos::parallel_for("prekond::testing::multiply", policy, multiply_all);

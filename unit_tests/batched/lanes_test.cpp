@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/concurrency.hpp>
+
 #include "batched/batch_cases.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_batched.hpp"
@@ -179,7 +181,7 @@ std::vector<double> by_teams(OneSolve<BicgstabMethod, Inverse>& one, bool in_tur
   kernel.teams.spilled = spilled.data();
   kernel.teams.next = in_turns ? next.data() : nullptr;
   Kokkos::deep_copy(one.x, 0.0);
-  const int threads = Lanes == 0 ? std::min(2, space.concurrency()) : 1;
+  const int threads = Lanes == 0 ? std::min(2, concurrency(space)) : 1;
   typename Kernel::Teams::Policy policy(space, static_cast<int>(kernel.teams.workers), threads, 1);
   policy.set_scratch_size(0, Kokkos::PerTeam(64));
   Kokkos::parallel_for("prekond::testing::solve", policy, kernel);

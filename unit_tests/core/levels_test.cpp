@@ -4,6 +4,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
 
@@ -19,7 +20,7 @@ constexpr int num_teams = 37;
 
 template <class Space, int Width>
 Kokkos::TeamPolicy<Space> policy_for(const Space& space) {
-  const int threads = is_host_space<Space> ? (space.concurrency() > 1 ? 2 : 1) : 128 / Width;
+  const int threads = is_host_space<Space> ? (concurrency(space) > 1 ? 2 : 1) : 128 / Width;
   return Kokkos::TeamPolicy<Space>(space, num_teams, threads, is_host_space<Space> ? 1 : Width);
 }
 

@@ -13,10 +13,14 @@
 #include <prekond/matrix/generate.hpp>
 #include <prekond/pattern/spgemm.hpp>
 
+#include "pattern/long_product_rows.hpp"
+#include "pattern/long_product_values.hpp"
 #include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace prekond::testing {
 namespace {
@@ -65,6 +69,96 @@ TYPED_TEST(SpgemmTest, LongRowsFromShortOnes) {
     SCOPED_TRACE(longest);
     const HostMatrix<double> a = diagonal_with_long_rows(2500, 500, longest);
     expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-12);
+  }
+}
+
+/// Values whose sums depend on the order, and whose products with 1 are exact.
+void set_values_of_an_order(HostMatrix<double>& left, HostMatrix<double>& right) {
+  constexpr double large = 9007199254740992;  // 2^53
+  for (std::size_t k = 0; k < left.values.size(); ++k) {
+    const std::size_t number = (k * 7 + k / 5) % 4;
+    left.values[k] = number == 0 ? large : number == 1 ? -large : double(number);
+  }
+  std::fill(right.values.begin(), right.values.end(), 1.0);
+}
+
+/// Every other row of a matrix, and its last one.
+template <class Space>
+Vector<int, Space> some_rows(std::int64_t num_rows) {
+  std::vector<int> rows;
+  for (int i = 0; i < num_rows; ++i)
+    if (i % 2 == 1 || i + 1 == num_rows) rows.push_back(i);
+  return to_device<Space>(rows);
+}
+
+/// Factors of products with long rows: many short ones together, few long ones together, and both.
+std::vector<std::pair<HostMatrix<double>, HostMatrix<double>>> factors_of_long_rows() {
+  const HostMatrix<double> diagonal = diagonal_with_long_rows(3100, 500, 3000);
+  const auto tridiagonal = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "tridiagonal:3100"));
+  return {{diagonal, tridiagonal},
+          {tridiagonal, diagonal},
+          {diagonal, diagonal},
+          {random_entries<double>(40, 300, 0.5, 1), random_entries<double>(300, 2100, 0.3, 2)}};
+}
+
+TYPED_TEST(SpgemmTest, LongRowsAreTheTextbooks) {
+  for (const auto& [a, b] : factors_of_long_rows())
+    expect_near(product_of<TypeParam>(a, b), reference_spgemm(a, b), 1e-11);
+}
+
+/// Rows are found by bits, as many at a time as there is room for.
+TYPED_TEST(SpgemmTest, ColumnsOfLongRows) {
+  const TypeParam space;
+  auto factors = factors_of_long_rows();
+  for (const auto& [name, a, b] : awkward_factors<double>())
+    if (b.num_cols > 0) factors.push_back({a, b});
+  for (const auto& [a, b] : factors) {
+    const HostMatrix<double> expected = reference_spgemm(a, b);
+    const auto left = to_device<TypeParam>(a), right = to_device<TypeParam>(b);
+    const auto rows = some_rows<TypeParam>(a.num_rows);
+    const auto row_ptrs = to_device<TypeParam>(expected.row_ptrs);
+    for (const std::int64_t room : {std::int64_t(1), std::int64_t(5 * b.num_cols), std::int64_t(1) << 28}) {
+      SCOPED_TRACE(std::to_string(b.num_cols) + " columns, " + std::to_string(room) + " bytes");
+      const Vector<int, TypeParam> length("length", a.num_rows), cols("cols", expected.nnz());
+      Kokkos::deep_copy(length, -3);
+      Kokkos::deep_copy(cols, -3);
+      for (const auto& to : {Vector<int, TypeParam>(), cols})
+        impl::spgemm::find_long_rows<TypeParam>(space, CsrView<double, TypeParam>(left),
+                                                CsrView<double, TypeParam>(right), rows, room, length,
+                                                row_ptrs, to);
+      std::vector<int> lengths(static_cast<std::size_t>(a.num_rows), -3);
+      std::vector<int> columns(expected.nnz(), -3);
+      for (const int i : to_vector(rows)) {
+        const auto begin = expected.row_ptrs[static_cast<std::size_t>(i)];
+        const auto end = expected.row_ptrs[static_cast<std::size_t>(i) + 1];
+        lengths[static_cast<std::size_t>(i)] = static_cast<int>(end - begin);
+        for (std::size_t k = begin; k < end; ++k) columns[k] = expected.col_idxs[k];
+      }
+      EXPECT_EQ(to_vector(length), lengths);
+      EXPECT_EQ(to_vector(cols), columns);
+    }
+  }
+}
+
+/// In the order of A's rows, and no other rows.
+TYPED_TEST(SpgemmTest, SumsOfLongRows) {
+  auto factors = factors_of_long_rows();
+  for (const auto& [name, a, b] : awkward_factors<double>()) factors.push_back({a, b});
+  for (const auto& [first, second] : factors) {
+    HostMatrix<double> a = first, b = second;
+    set_values_of_an_order(a, b);
+    HostMatrix<double> expected = reference_spgemm(a, b);
+    const auto left = to_device<TypeParam>(a), right = to_device<TypeParam>(b);
+    const auto c = to_device<TypeParam>(expected);
+    Kokkos::deep_copy(c.values, -7.0);
+    const auto rows = some_rows<TypeParam>(a.num_rows);
+    impl::spgemm::sum_long_rows<double, TypeParam>(TypeParam(), {left, right, c}, rows);
+    std::vector<double> values(expected.nnz(), -7.0);
+    for (const int i : to_vector(rows))
+      for (std::size_t k = expected.row_ptrs[static_cast<std::size_t>(i)];
+           k < expected.row_ptrs[static_cast<std::size_t>(i) + 1]; ++k)
+        values[k] = expected.values[k];
+    EXPECT_EQ(to_vector(c.values), values);
   }
 }
 
@@ -189,16 +283,6 @@ TYPED_TEST(SpgemmTest, WholeBlocks) {
                                        c, blocks);
       expect_near(to_host(c), expected, 1e-11);
     }
-}
-
-/// Values whose sums depend on the order, and whose products with 1 are exact.
-void set_values_of_an_order(HostMatrix<double>& left, HostMatrix<double>& right) {
-  constexpr double large = 9007199254740992;  // 2^53
-  for (std::size_t k = 0; k < left.values.size(); ++k) {
-    const std::size_t number = (k * 7 + k / 5) % 4;
-    left.values[k] = number == 0 ? large : number == 1 ? -large : double(number);
-  }
-  std::fill(right.values.begin(), right.values.end(), 1.0);
 }
 
 TYPED_TEST(SpgemmTest, SumsAreInTheOrderOfARow) {

@@ -18,6 +18,7 @@
 #include "precond/devices/merge_reports.hpp"
 #include "precond/devices/row_ranges.hpp"
 #include "precond/devices/side_by_side.hpp"
+#include "precond/devices/ticket_lock.hpp"
 #include "precond/devices/turns.hpp"
 #include "testing/krylov_problems.hpp"
 #include "testing/one_thread.hpp"
@@ -146,6 +147,13 @@ HostMatrix<double> host_of(const View& a) {
   return {a.num_rows, a.num_cols, to_vector(a.row_ptrs), to_vector(a.col_idxs), to_vector(a.values)};
 }
 
+template <class Space>
+auto rows_on_device(const Space& space, const CsrView<double, Space>& a, RowRange range, bool on_first) {
+  auto rows = impl::devices::pattern_on_device<double, Space>(space, a, range, on_first);
+  impl::devices::copy_values<double, Space>(space, a, rows);
+  return rows;
+}
+
 /// A copy for another device is one, also of all rows.
 TYPED_TEST(DevicesTest, RowsAreCopied) {
   const TypeParam space;
@@ -154,22 +162,48 @@ TYPED_TEST(DevicesTest, RowsAreCopied) {
   const auto wide = to_device<TypeParam>(whole);
   const auto a = to_device<TypeParam>(square);
   for (const bool on_first : {true, false}) {
-    const auto all = impl::devices::rows_on_device<double, TypeParam>(space, a, {0, 25}, on_first);
+    const auto all = rows_on_device<TypeParam>(space, a, {0, 25}, on_first);
     EXPECT_TRUE(host_of(all.view) == square);
     EXPECT_EQ(all.view.values.data() == a.values.data(), on_first);
     EXPECT_EQ(all.owned.bytes() == 0, on_first);
-    const auto own =
-        impl::devices::rows_on_device<double, TypeParam>(space, wide, {0, whole.num_rows}, on_first);
+    const auto own = rows_on_device<TypeParam>(space, wide, {0, whole.num_rows}, on_first);
     EXPECT_EQ(own.view.num_cols, whole.num_rows);
-    const auto some = impl::devices::rows_on_device<double, TypeParam>(space, a, {7, 19}, on_first);
+    const auto some = rows_on_device<TypeParam>(space, a, {7, 19}, on_first);
     const HostMatrix<double> host = host_of(some.view);
     ASSERT_EQ(host.num_rows, 12);
     for (int i = 0; i < 12; ++i)
       for (int j = 0; j < 12; ++j) EXPECT_EQ(host(i, j), square(7 + i, 7 + j));
     for (const int col : host.col_idxs) EXPECT_TRUE(col >= 0 && col < 12) << col;
-    const auto none = impl::devices::rows_on_device<double, TypeParam>(space, a, {7, 7}, on_first);
+    const auto none = rows_on_device<TypeParam>(space, a, {7, 7}, on_first);
     EXPECT_EQ(none.view.num_rows, 0);
   }
+}
+
+/// Values that changed are copied into the pattern that is there; another pattern is copied again.
+TYPED_TEST(DevicesTest, ValuesAreCopiedAgain) {
+  const TypeParam space;
+  const HostMatrix<double> first = problem("poisson2d:5");
+  HostMatrix<double> changed = first;
+  for (std::size_t k = 0; k < changed.values.size(); ++k) changed.values[k] = 1 + double(k);
+  const HostMatrix<double> longer = with_columns_of_other_ranks(first);
+  const auto a = to_device<TypeParam>(first), b = to_device<TypeParam>(changed),
+             c = to_device<TypeParam>(longer);
+  for (const bool on_first : {true, false})
+    for (const RowRange range : {RowRange{0, 25}, RowRange{7, 19}}) {
+      auto rows = rows_on_device<TypeParam>(space, a, range, on_first);
+      const auto check = [&](const CsrView<double, TypeParam>& whole, const HostMatrix<double>& expected) {
+        impl::devices::copy_values<double, TypeParam>(space, whole, rows);
+        const HostMatrix<double> host = host_of(rows.view);
+        for (std::int64_t i = range.begin; i < range.end; ++i)
+          for (std::int64_t j = range.begin; j < range.end; ++j)
+            EXPECT_EQ(host(i - range.begin, j - range.begin), expected(i, j)) << i << " " << j;
+      };
+      const auto pattern = rows.view.col_idxs;
+      check(b, changed);
+      EXPECT_EQ(rows.view.col_idxs.data() == pattern.data(), !rows.is_a);
+      check(c, longer);
+      check(a, first);
+    }
 }
 
 // ------------------------------------------------------------------------------------------ side by side
@@ -195,6 +229,29 @@ TYPED_TEST(DevicesTest, EveryMannerDoesAll) {
     }
   }
   EXPECT_TRUE(impl::devices::side_by_side(Manner::threads, 0, [](int) {}, {}).empty());
+}
+
+/// Who gives it back and asks again is behind those that wait.
+TEST(TicketLock, IsGivenInTheOrderOfTheRequests) {
+  impl::devices::TicketLock lock;
+  std::vector<int> order;
+  std::vector<std::thread> threads;
+  lock.lock();
+  for (int k = 1; k <= 3; ++k) {
+    threads.emplace_back([&, k] {
+      lock.lock();
+      order.push_back(k);
+      lock.unlock();
+    });
+    while (lock.users() != static_cast<std::uint32_t>(k) + 1) std::this_thread::yield();
+  }
+  lock.unlock();
+  lock.lock();
+  order.push_back(0);
+  lock.unlock();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(order, ElementsAre(1, 2, 3, 0));
+  EXPECT_EQ(lock.users(), 0u);
 }
 
 /// By turns one thread at a time works; the others go on where it waits: in a fence, a copy, an allocation or

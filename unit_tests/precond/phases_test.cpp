@@ -127,6 +127,28 @@ TYPED_TEST(PhasesTest, NumericRunsSymbolicWhereThatWasNotDone) {
   EXPECT_THAT(m.steps, ElementsAre("symbolic", "numeric", "numeric", "symbolic", "numeric"));
 }
 
+/// Values may come after the pattern.
+TYPED_TEST(PhasesTest, SymbolicLooksAtThePatternAlone) {
+  const TypeParam space;
+  HostMatrix<double> host = random_spd(60, 0.1, 2);
+  const auto a = to_device<TypeParam>(host);
+  std::fill(host.values.begin(), host.values.end(), std::nan(""));
+  const auto pattern = to_device<TypeParam>(host);
+  const auto expect_same = [&](MatrixPreconditioner<double, TypeParam>& m) {
+    m.symbolic(space, a);
+    m.numeric(space, a);
+    const std::vector<double> expected = applied<TypeParam>(m);
+    m.symbolic(space, pattern);
+    m.numeric(space, a);
+    EXPECT_EQ(applied<TypeParam>(m), expected);
+  };
+  for_all<TypeParam>(expect_same);
+  for (const char* name : {"fsai", "nonsymmetric_fsai", "spai", "isai", "adaptive_fsai"}) {
+    SCOPED_TRACE(name);
+    expect_same(*create_preconditioner<double, TypeParam>(name, {{"prefilter", 0.1}}));
+  }
+}
+
 TYPED_TEST(PhasesTest, ApplyNeedsANumericPhase) {
   const TypeParam space;
   const auto a = matrix<TypeParam>();

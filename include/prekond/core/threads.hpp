@@ -6,10 +6,10 @@
 namespace prekond {
 
 /// Do as many threads of the host run as Kokkos counts on? Kokkos shares the work of a team kernel out among
-/// `space.concurrency()` threads; where OpenMP starts fewer (OMP_THREAD_LIMIT, or OMP_DYNAMIC on a loaded
+/// `concurrency(space)` threads; where OpenMP starts fewer (OMP_THREAD_LIMIT, or OMP_DYNAMIC on a loaded
 /// machine), the shares of the others are never worked on, and a kernel that waits for them waits for ever.
 ///
-/// A calling thread's first check launches one kernel of `space.concurrency()` teams; later ones read two
+/// A calling thread's first check launches one kernel of `concurrency(space)` teams; later ones read two
 /// numbers. Any thread may call it.
 ///
 /// \throws OptionError that names the variable to unset, also where OpenMP may give fewer threads later on

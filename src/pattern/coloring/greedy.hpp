@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The greedy colouring in rounds.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/coloring.hpp>
 
@@ -125,7 +126,7 @@ struct GreedyRound {
   int slot;
 
   static typename Greedy<Space>::Policy policy(const Space& space, std::int64_t num_rows, std::int64_t nnz) {
-    if (is_host_space<Space>) return {space, std::max(1, space.concurrency()), 1, 1};
+    if (is_host_space<Space>) return {space, std::max(1, concurrency(space)), 1, 1};
     int lanes = 2;
     while (lanes < 32 && lanes * num_rows < nnz) lanes *= 2;
     const int threads = GreedyTuning::team_threads / lanes;

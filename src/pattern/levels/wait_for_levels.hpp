@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The levels of a triangle in one launch, each row waiting for those of the rows that it needs.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
@@ -51,7 +52,7 @@ struct WaitForLevels {
       lanes = Level::keeps_registers ? Level::width : Policy::vector_length_max();
     const int threads = is_host_space<Space> ? 1 : Tuning::team_lanes / lanes;
     const std::int64_t tickets = (graph.num_rows + rows_of_ticket - 1) / rows_of_ticket;
-    const std::int64_t most = std::max(1, space.concurrency() / (threads * lanes));
+    const std::int64_t most = std::max(1, concurrency(space) / (threads * lanes));
     return Policy(space, static_cast<int>(std::min((tickets + threads - 1) / threads, most)), threads, lanes);
   }
 

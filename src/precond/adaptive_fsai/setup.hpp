@@ -3,6 +3,7 @@
 #pragma once
 /// The launches of the adaptive FSAI's setup: rows in chunks, each chunk's rows into a slab, the slab
 /// appended to G.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/core/kernel_policy.hpp>
 #include <prekond/core/views.hpp>
@@ -99,7 +100,7 @@ class Setup {
   /// time cost more than a chunk's end does.
   std::int64_t chunk_size(std::int64_t row_bytes) const {
     const std::int64_t budget = is_host_space<Space>
-                                    ? std::min(m_slab_bytes, Tuning::host_slab_bytes * m_space.concurrency())
+                                    ? std::min(m_slab_bytes, Tuning::host_slab_bytes * concurrency(m_space))
                                     : m_slab_bytes;
     return std::clamp<std::int64_t>(budget / row_bytes, 1, m_a.num_rows);
   }
@@ -196,7 +197,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, 
   const std::size_t bytes = kernel.layout.bytes + kernel.layout.pool_bytes;
   const std::int64_t workspace = host ? 0 : static_cast<std::int64_t>(bytes);
   const std::int64_t wanted =
-      std::max<std::int64_t>(1, std::min<std::int64_t>(kernel.rows.count, m_space.concurrency()));
+      std::max<std::int64_t>(1, std::min<std::int64_t>(kernel.rows.count, concurrency(m_space)));
   const std::int64_t units = limited ? std::min(affordable(workspace), wanted) : wanted;
   const int team = host ? 1 : static_cast<int>(std::min<std::int64_t>(units, Tuning::max_rows_per_team));
   const int league = static_cast<int>(units / team);
@@ -239,7 +240,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
   std::int64_t league = (kernel.rows.count + team - 1) / team;
   if constexpr (SmallKernel::fetches) {
     // As many teams as run at a time, and as have markers.
-    const std::int64_t processors = std::max(1, m_space.concurrency() / Tuning::threads_per_processor);
+    const std::int64_t processors = std::max(1, concurrency(m_space) / Tuning::threads_per_processor);
     league = std::min({league, processors * Teams, affordable(0) / team});
     kernel.markers = markers_for(league * team);
     set_zero(m_space, m_next);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/block/dense_inverse.hpp"
 
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 
 #include "core/team_scratch.hpp"
@@ -98,7 +99,7 @@ void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<S
     Vector<int, Space> fetched;
     if (is_host_space<Space> || bytes > DenseTuning::scratch_limit) {
       const auto budget = static_cast<std::size_t>(m_options.slab_bytes) / bytes;
-      const std::size_t most = is_host_space<Space> ? static_cast<std::size_t>(space.concurrency())
+      const std::size_t most = is_host_space<Space> ? static_cast<std::size_t>(concurrency(space))
                                                     : std::size_t(DenseTuning::max_slab_teams);
       teams = static_cast<int>(std::max<std::size_t>(1, std::min({budget, most, std::size_t(count)})));
       slab = allocate<Vector<char, Space>>(space, "prekond::block::numeric::slab",

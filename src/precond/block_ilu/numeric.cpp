@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 
 #include "instantiate.hpp"
@@ -47,7 +48,7 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
 /// Has one thread of a host all rows, in their own order, whose rows of U are near?
 template <class Scalar, class Space>
 bool is_in_order(const Space& space, const Symbolic<Scalar, Space>& symbolic) {
-  return is_host_space<Space> && space.concurrency() <= symbolic.threads_in_order;
+  return is_host_space<Space> && concurrency(space) <= symbolic.threads_in_order;
 }
 
 /// \returns whether a row waited in vain

@@ -6,6 +6,7 @@
 ///
 /// A `Row` has the number of its `lanes`, the bytes of scratch that a vector needs, row(level, i, memory),
 /// and `has_stalled()`: no more rows are to be begun.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/levels.hpp>
 
 #include "core/packed.hpp"
@@ -144,7 +145,7 @@ class Launcher {
   }
   /// \pre next(0) is 0
   void by_tickets(const char* label, const RowSchedule<Space>& schedule, int* next) const {
-    const int resident = std::max(1, m_space.concurrency() / (host ? 1 : LaunchTuning::team_lanes));
+    const int resident = std::max(1, concurrency(m_space) / (host ? 1 : LaunchTuning::team_lanes));
     const auto useful = static_cast<int>(levels::chunks_of_levels(
         schedule.chunks.count, LaunchTuning::levels_on_their_way, schedule.levels.num_levels()));
     Kokkos::parallel_for(label, policy(std::min({resident, schedule.chunks.count, useful})),

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What a block triangular solver keeps, and its launches.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/precond/block_triangular_solver.hpp>
 
@@ -126,7 +127,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
     Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
     row.settled = true;  // by rows in order, and by levels
     if constexpr (is_host_space<Space>)
-      if (space.concurrency() <= factor.threads_in_order)
+      if (concurrency(space) <= factor.threads_in_order)
         return Launcher(space, row)
             .in_order("prekond::block_triangular::apply::rows", factor.n.num_block_rows,
                       which == Triangle::upper);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// How long the dense systems of a setup may take, which is told before where it is long.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/views.hpp>
 
 #include <algorithm>
@@ -27,7 +28,7 @@ struct DenseWork {
 template <class Space>
 double cautious_seconds(const Space& space, const DenseWork& work) {
   if constexpr (is_host_space<Space>)
-    return work.flops / (CautiousRates::host_thread * std::max(1, space.concurrency()));
+    return work.flops / (CautiousRates::host_thread * std::max(1, concurrency(space)));
   return std::max(work.flops / CautiousRates::device, work.largest / CautiousRates::device_team);
 }
 

@@ -14,17 +14,16 @@ template <class Space>
 using Places = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
 /// Rows with columns of A, whose place 0 is A's place `first`.
-template <class Scalar, class Space>
+template <class Space>
 struct Slice {
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<const int, Space> col_idxs;
-  VectorView<const Scalar, Space> values;
   std::size_t first;
   RowRange columns;  ///< those that are kept
+  VectorView<std::size_t, Space> starts;
 
-  KOKKOS_FUNCTION std::size_t begin(std::int64_t i) const { return from(i, columns.begin); }
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t i) const {  ///< the row's length
-    return from(i, columns.end) - begin(i);
+    return from(i, columns.end) - from(i, columns.begin);
   }
   /// Where the row's columns >= `col` begin.
   KOKKOS_FUNCTION std::size_t from(std::int64_t i, std::int64_t col) const {
@@ -42,22 +41,35 @@ struct Slice {
   }
 };
 
-/// A row by a vector of lanes.
-template <class Scalar, class Space>
-struct CopySlice {
-  Slice<Scalar, Space> slice;
+/// A row by a vector of lanes: col_idxs, which count from the first that is kept, and starts.
+template <class Space>
+struct CopyColumns {
+  Slice<Space> slice;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<int, Space> col_idxs;
+  RowTeams<Space> rows;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t from = slice.from(i, slice.columns.begin), begin = row_ptrs(i);
+      Kokkos::single(Kokkos::PerThread(team), [&] { slice.starts(i) = from; });
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t to) {
+        col_idxs(to) = static_cast<int>(slice.col_idxs(from + (to - begin)) - slice.columns.begin);
+      });
+    });
+  }
+};
+
+template <class Scalar, class Space>
+struct CopyValues {
+  VectorView<const Scalar, Space> from;
+  VectorView<const std::size_t, Space> starts, row_ptrs;
   VectorView<Scalar, Space> values;
   RowTeams<Space> rows;
   KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
     rows.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t from = slice.begin(i), begin = row_ptrs(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t to) {
-        const std::size_t place = from + (to - begin);
-        col_idxs(to) = static_cast<int>(slice.col_idxs(place) - slice.columns.begin);
-        values(to) = slice.values(place);
-      });
+      const std::size_t start = starts(i), begin = row_ptrs(i);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)),
+                           [&](std::size_t to) { values(to) = from(start + (to - begin)); });
     });
   }
 };
@@ -114,41 +126,69 @@ Vector<T, Space> copied(const Space& space, const char* label, const VectorView<
 }  // namespace
 
 template <class Scalar, class Space>
-RowsOnDevice<Scalar, Space> rows_on_device(const Space& space, const CsrView<Scalar, Space>& a,
-                                           RowRange range, bool on_first) {
+RowsOnDevice<Scalar, Space> pattern_on_device(const Space& space, const CsrView<Scalar, Space>& a,
+                                              RowRange range, bool on_first) {
+  RowsOnDevice<Scalar, Space> result;
+  result.range = range;
+  result.on_first = on_first;
   const std::int64_t n = range.size();
   const bool is_all = n == a.num_rows && n == a.num_cols;
-  if (is_all && on_first) return {a, {}};
+  result.is_a = is_all && on_first;
+  result.view = a;
+  if (result.is_a) return result;
   VectorView<const std::size_t, Space> row_ptrs =
       part_of<const std::size_t, Space>(a.row_ptrs, range.begin, range.end + 1);
   Vector<std::size_t, Space> own_row_ptrs;
   if (!on_first)
     row_ptrs = own_row_ptrs = copied<std::size_t, Space>(space, "prekond::devices::row_ptrs", row_ptrs);
-  const std::size_t first = element<Space>(space, row_ptrs, 0), last = element<Space>(space, row_ptrs, n);
-  VectorView<const int, Space> col_idxs = part_of<const int, Space>(a.col_idxs, first, last);
-  VectorView<const Scalar, Space> values = part_of<const Scalar, Space>(a.values, first, last);
+  result.first = element<Space>(space, row_ptrs, 0);
+  result.last = element<Space>(space, row_ptrs, n);
+  VectorView<const int, Space> col_idxs = part_of<const int, Space>(a.col_idxs, result.first, result.last);
   Vector<int, Space> own_col_idxs;
-  Vector<Scalar, Space> own_values;
-  if (!on_first) {
-    col_idxs = own_col_idxs = copied<int, Space>(space, "prekond::devices::col_idxs", col_idxs);
-    values = own_values = copied<Scalar, Space>(space, "prekond::devices::values", values);
-  }
-  RowsOnDevice<Scalar, Space> result;
+  if (!on_first) col_idxs = own_col_idxs = copied<int, Space>(space, "prekond::devices::col_idxs", col_idxs);
+  const auto room = [&](std::size_t nnz) {
+    return allocate<Vector<Scalar, Space>>(space, "prekond::devices::values", nnz);
+  };
   if (is_all) {
-    result.owned = {n, n, own_row_ptrs, own_col_idxs, own_values};
+    result.owned = {n, n, own_row_ptrs, own_col_idxs, room(result.last)};
   } else {
-    const Slice<Scalar, Space> slice{row_ptrs, col_idxs, values, first, range};
+    result.starts = allocate<Vector<std::size_t, Space>>(space, "prekond::devices::starts", n);
+    const Slice<Space> slice{row_ptrs, col_idxs, result.first, range, result.starts};
     const auto [ptrs, nnz] = scan_row_lengths(space, "prekond::devices::own_columns", n, slice);
     result.owned = {n, n, ptrs, allocate<Vector<int, Space>>(space, "prekond::devices::own_col_idxs", nnz),
-                    allocate<Vector<Scalar, Space>>(space, "prekond::devices::own_values", nnz)};
-    Kokkos::parallel_for("prekond::devices::copy_own_columns",
+                    room(nnz)};
+    Kokkos::parallel_for("prekond::devices::copy_columns",
                          RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                         CopySlice<Scalar, Space>{
-                             slice, result.owned.row_ptrs, result.owned.col_idxs, result.owned.values, {n}});
+                         CopyColumns<Space>{slice, result.owned.row_ptrs, result.owned.col_idxs, {n}});
   }
-  space.fence("prekond::devices::rows");
+  space.fence("prekond::devices::pattern");
   result.view = result.owned;
   return result;
+}
+
+template <class Scalar, class Space>
+void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevice<Scalar, Space>& rows) {
+  if (rows.is_a) {
+    rows.view = a;
+    return;
+  }
+  if (element<Space>(space, a.row_ptrs, rows.range.begin) != rows.first ||
+      element<Space>(space, a.row_ptrs, rows.range.end) != rows.last)
+    rows = pattern_on_device<Scalar, Space>(space, a, rows.range, rows.on_first);
+  const auto& owned = rows.owned;
+  VectorView<const Scalar, Space> values = part_of<const Scalar, Space>(a.values, rows.first, rows.last);
+  Vector<Scalar, Space> own_values;
+  if (rows.starts.extent(0) == 0) {
+    Kokkos::deep_copy(space, owned.values, values);
+  } else {
+    if (!rows.on_first)
+      values = own_values = copied<Scalar, Space>(space, "prekond::devices::all_values", values);
+    Kokkos::parallel_for(
+        "prekond::devices::copy_values",
+        RowTeams<Space>::policy(space, owned.num_rows, static_cast<std::int64_t>(owned.nnz())),
+        CopyValues<Scalar, Space>{values, rows.starts, owned.row_ptrs, owned.values, {owned.num_rows}});
+  }
+  space.fence("prekond::devices::values");
 }
 
 template <class Scalar, class Space>
@@ -202,12 +242,13 @@ Vector<unsigned char, Space> marks_of(const Space& space, RowRange read, RowRang
   return marks;
 }
 
-#define PREKOND_DEVICE_COPIES(Scalar, Space)                                                                 \
-  template RowsOnDevice<Scalar, Space> rows_on_device(const Space&, const CsrView<Scalar, Space>&, RowRange, \
-                                                      bool);                                                 \
-  template FoundRows<Scalar, Space> found_rows(                                                              \
-      const Space&, const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&, RowRange, RowRange);    \
-  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> gathered(                                \
+#define PREKOND_DEVICE_COPIES(Scalar, Space)                                                              \
+  template RowsOnDevice<Scalar, Space> pattern_on_device(const Space&, const CsrView<Scalar, Space>&,     \
+                                                         RowRange, bool);                                 \
+  template void copy_values(const Space&, const CsrView<Scalar, Space>&, RowsOnDevice<Scalar, Space>&);   \
+  template FoundRows<Scalar, Space> found_rows(                                                           \
+      const Space&, const CsrMatrix<Scalar, int, std::size_t, Space::memory_space>&, RowRange, RowRange); \
+  template CsrMatrix<Scalar, int, std::size_t, Space::memory_space> gathered(                             \
       const Space&, std::int64_t, const std::vector<FoundRows<Scalar, Space>>&);
 PREKOND_INSTANTIATE(PREKOND_DEVICE_COPIES)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_DEVICE_COPIES)

@@ -11,18 +11,28 @@
 
 namespace prekond::impl::devices {
 
-/// A matrix of a device, and what owns it where it is no view of the user's.
+/// A[R, R] for a range of rows R, on a device. Its pattern is copied first, its values then.
 template <class Scalar, class Space>
 struct RowsOnDevice {
   CsrView<Scalar, Space> view;
-  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> owned;
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> owned;  ///< nothing where `is_a`
+  RowRange range;                                                           ///< R
+  bool is_a = false;                  ///< `view` is the user's own matrix
+  bool on_first = false;              ///< A is on this device
+  std::size_t first = 0, last = 0;    ///< R's entries in A: first .. last - 1
+  Vector<std::size_t, Space> starts;  ///< where in these a row of A[R, R] begins; none where R is all of A
 };
 
-/// A[R, R] for a range of rows R, on the device of `space`. A is on the first device, which `on_first` says
-/// is this one: then all of A is A itself. Fences.
+/// With room for values, which are not written. A is on the first device, which `on_first` says is this one:
+/// then all of A is A itself. Fences.
 template <class Scalar, class Space>
-RowsOnDevice<Scalar, Space> rows_on_device(const Space& space, const CsrView<Scalar, Space>& a,
-                                           RowRange range, bool on_first);
+RowsOnDevice<Scalar, Space> pattern_on_device(const Space& space, const CsrView<Scalar, Space>& a,
+                                              RowRange range, bool on_first);
+
+/// Of an A with the same pattern. Where A's row pointers around R say that it is another one, the pattern is
+/// copied again. Fences.
+template <class Scalar, class Space>
+void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevice<Scalar, Space>& rows);
 
 /// Rows of G that a device has found. G[R, R] is on it.
 template <class Scalar, class Space>

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct SeveralDevices<Scalar, Space>::Device {
   impl::devices::HeldViews held;
   std::int64_t held_bytes = 0;  ///< at most, of the last phase
   std::unique_ptr<Method> method;
+  std::optional<impl::devices::RowsOnDevice<Scalar, Space>> rows;  ///< from `symbolic` until `numeric` ends
   double symbolic_copy_seconds = 0, copy_seconds = 0;
   std::int64_t rows_bytes = 0;  ///< of A
   std::int64_t nnz = 0;         ///< of its own rows
@@ -176,13 +178,13 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
   listen(*devices.front().method);
   on_all(space, devices, [&](const Space& there, Device& device) {
     const Kokkos::Timer timer;
-    const auto rows =
-        impl::devices::rows_on_device<Scalar, Space>(there, a, device.read, &device == &devices.front());
+    device.rows =
+        impl::devices::pattern_on_device<Scalar, Space>(there, a, device.read, &device == &devices.front());
     const auto wanted = device.own == device.read
                             ? Vector<unsigned char, Space>()
                             : impl::devices::marks_of<Space>(there, device.read, device.own);
     device.symbolic_copy_seconds = timer.seconds();
-    device.method->symbolic(there, source_of<Scalar, Space>(rows.view, wanted, {0, 0}));
+    device.method->symbolic(there, source_of<Scalar, Space>(device.rows->view, wanted, {0, 0}));
   });
   m_devices = std::move(devices);
   m_inverse = nullptr;
@@ -196,8 +198,11 @@ void SeveralDevices<Scalar, Space>::numeric_step(const Space& space, const matri
                                                : std::pair<double, double>(0, 0);
   on_all(space, m_devices, [&](const Space& there, Device& device) {
     const Kokkos::Timer timer;
-    const auto rows =
-        impl::devices::rows_on_device<Scalar, Space>(there, a, device.read, &device == &m_devices.front());
+    auto kept = std::exchange(device.rows, std::nullopt);
+    auto rows = kept ? std::move(*kept)
+                     : impl::devices::pattern_on_device<Scalar, Space>(there, a, device.read,
+                                                                       &device == &m_devices.front());
+    impl::devices::copy_values<Scalar, Space>(there, a, rows);
     const auto wanted = device.own == device.read
                             ? Vector<unsigned char, Space>()
                             : impl::devices::marks_of<Space>(there, device.read, device.own);

@@ -8,6 +8,8 @@
 #include <mutex>
 #include <utility>
 
+#include "precond/devices/ticket_lock.hpp"
+
 namespace prekond::impl::devices {
 namespace {
 
@@ -25,7 +27,7 @@ std::mutex installing;
 int installed = 0;
 Others others;  ///< set before the threads begin
 
-std::mutex turn;
+TicketLock turn;
 thread_local const std::function<void()>* fence_of_mine = nullptr;  ///< null: the thread takes no turns
 thread_local bool has_turn = false;
 thread_local bool is_waiting = false;

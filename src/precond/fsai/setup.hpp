@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the static FSAI's setup.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/kernel_policy.hpp>
 #include <prekond/pattern/row_bins.hpp>
@@ -121,7 +122,7 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
                    : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
   if constexpr (unit == Unit::slab) {
     const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
-    const std::int64_t useful = std::max(1, space.concurrency() / (vectors * Kernel::width));
+    const std::int64_t useful = std::max(1, concurrency(space) / (vectors * Kernel::width));
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     const std::string label_of_slab = std::string(label) + "::workspaces";
     const auto workspaces =

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/concurrency.hpp>
+
 #include "precond/ilu/numeric.hpp"
 
 #include "instantiate.hpp"
@@ -55,7 +57,7 @@ struct Launcher {
     const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
     const auto next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilu::next", 1);
     constexpr int threads = host ? 1 : FactorTuning::team_threads / lanes;
-    const int busy = std::max(1, space.concurrency() / (host ? 1 : FactorTuning::team_threads));
+    const int busy = std::max(1, concurrency(space) / (host ? 1 : FactorTuning::team_threads));
     const auto useful = static_cast<int>(levels::chunks_of_levels(
         schedule.chunks.count, FactorTuning::levels_on_their_way, schedule.levels.num_levels()));
     Kokkos::parallel_for("prekond::ilu::numeric::factor_by_tickets",

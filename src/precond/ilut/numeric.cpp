@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/ilut/numeric.hpp"
 
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/transpose.hpp>
 
@@ -40,7 +41,7 @@ class Growth {
     m_next = allocate_zero<Vector<unsigned, Space>>(space, "prekond::ilut::next", 1);
     m_cut_rows = allocate_zero<Vector<long long, Space>>(space, "prekond::ilut::cut_rows", 1);
     m_outcome = make_breakdown_counter(space, "prekond::ilut::breakdowns");
-    m_vectors = std::min<std::int64_t>(m_num_rows, std::max(1, space.concurrency() / lanes));
+    m_vectors = std::min<std::int64_t>(m_num_rows, std::max(1, concurrency(space) / lanes));
     m_order = rules.order;
     const std::int64_t most_of_row =
         std::min<std::int64_t>((symmetric ? 1 : 2) * std::int64_t(rules.p), ThresholdTuning::entries_per_row);

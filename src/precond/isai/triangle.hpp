@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The ISAI of a triangle.
+#include <prekond/core/concurrency.hpp>
+
 #include "precond/isai/explicit_isai.hpp"
 #include "precond/isai/row_setup.hpp"
 #include "precond/isai/triangular_row.hpp"
@@ -58,7 +60,7 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
   /// M's values for a triangle of A. \pre check_rows
   void solve(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values, const Triangle& triangle) {
     const InverseRows<Scalar, Space> inverse{pattern, values, m_outcome};
-    const std::int64_t threads = is_host_space<Space> ? m_space.concurrency() : 0;
+    const std::int64_t threads = is_host_space<Space> ? concurrency(m_space) : 0;
     const auto places =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::isai::numeric::places", threads * m_a.num_rows);
     const auto held = m_meter.hold(places);

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/concurrency.hpp>
+
 #include "precond/relaxation/color_sweeps.hpp"
 
 #include "instantiate.hpp"
@@ -157,7 +159,7 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
     a.values = VectorView<const Value, Space>(values.data() + first, nnz);
     std::int64_t rows_per_team = 0;  // the product's own choice
     if constexpr (is_host_space<Space>) {
-      const std::int64_t teams = std::int64_t(SweepTuning::teams_of_host_thread) * space.concurrency();
+      const std::int64_t teams = std::int64_t(SweepTuning::teams_of_host_thread) * concurrency(space);
       rows_per_team =
           std::clamp<std::int64_t>((rows + teams - 1) / teams, 1, products::SpmvTuning::host_rows);
     }

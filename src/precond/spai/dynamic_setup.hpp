@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the dynamic SPAI's setup.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 
@@ -280,7 +281,7 @@ class Setup {
                        " are allowed. Choose a smaller max_fill or max_steps, or more");
     const auto affordable =
         std::max<std::int64_t>(1, m_options.slab_bytes / static_cast<std::int64_t>(bytes));
-    const std::int64_t useful = std::max(1, m_space.concurrency() / Kernel::width);
+    const std::int64_t useful = std::max(1, concurrency(m_space) / Kernel::width);
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     Kernel kernel{{VectorView<const int, Space>(chunk.columns.data(), count), bytes, 0,
                    slab_of(bytes * static_cast<std::size_t>(units)), m_next},

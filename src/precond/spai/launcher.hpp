@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// How kernels over the columns of a bin are launched.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/host_threads_level.hpp>
 
 #include "precond/spai/kernels.hpp"
@@ -53,7 +54,7 @@ class Launcher {
       const std::size_t bytes = Kernel::unit == Unit::apart ? kernel.far_bytes : kernel.near_bytes;
       const std::int64_t affordable = std::max<std::int64_t>(
           1, m_slab_bytes / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
-      const std::int64_t useful = std::max(1, m_space.concurrency() / (vectors * Kernel::width));
+      const std::int64_t useful = std::max(1, concurrency(m_space) / (vectors * Kernel::width));
       league = static_cast<int>(std::min({count, useful, affordable}));
       kernel.slab = slab_of(bytes * static_cast<std::size_t>(league));
       kernel.next = m_next;

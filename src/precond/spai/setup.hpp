@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the static SPAI's setup.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
 
 #include "precond/common/breakdown_counter.hpp"
@@ -243,7 +244,7 @@ class Setup {
     }
   }
 
-  std::int64_t processors() const { return std::max(1, m_space.concurrency() / tuning.lanes_of_processor); }
+  std::int64_t processors() const { return std::max(1, concurrency(m_space) / tuning.lanes_of_processor); }
 
   /// For n2 + 1 columns; measured on an H200.
   template <class Real, class LaunchShape>

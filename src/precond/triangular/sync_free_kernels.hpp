@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
+#include <prekond/core/concurrency.hpp>
 #include <prekond/core/levels.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/views.hpp>
@@ -230,7 +231,7 @@ struct SolveChunks {
   int num_chunks;
 
   Policy policy(const Space& space, int num_levels) const {
-    const std::int64_t most = std::max(1, space.concurrency() / (team_threads * Row::lanes));
+    const std::int64_t most = std::max(1, concurrency(space) / (team_threads * Row::lanes));
     const std::int64_t useful = levels::chunks_of_levels(num_chunks, Tuning::levels_on_their_way, num_levels);
     return Policy(space, static_cast<int>(std::min({std::int64_t(num_chunks), most, useful})), team_threads,
                   Row::lanes);

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/core/views.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace prekond::impl {
+
+template <class Space, class Holds>
+struct RowsWhere {
+  struct Count {};
+  struct List {};
+  Holds holds;
+  VectorView<int, Space> list;
+  KOKKOS_FUNCTION void operator()(Count, std::int64_t i, std::int64_t& count) const { count += holds(i); }
+  KOKKOS_FUNCTION void operator()(List, std::int64_t i, std::int64_t& place, bool final) const {
+    if (!holds(i)) return;
+    if (final) list(place) = static_cast<int>(i);
+    ++place;
+  }
+};
+
+/// The rows i < num_rows for which `holds(i)`, ascending. Fences.
+template <class Space, class Holds>
+Vector<int, Space> list_rows(const Space& space, const std::string& label, std::int64_t num_rows,
+                             const Holds& holds) {
+  using Rows = RowsWhere<Space, Holds>;
+  using Index = Kokkos::IndexType<std::int64_t>;
+  std::int64_t count = 0;
+  Kokkos::parallel_reduce(label + "::count",
+                          Kokkos::RangePolicy<Space, typename Rows::Count, Index>(space, 0, num_rows),
+                          Rows{holds, {}}, count);
+  const auto list = allocate<Vector<int, Space>>(space, label, count);
+  if (count > 0)
+    Kokkos::parallel_scan(label + "::list",
+                          Kokkos::RangePolicy<Space, typename Rows::List, Index>(space, 0, num_rows),
+                          Rows{holds, list});
+  return list;
+}
+
+/// Rows whose length is not known yet, or did not fit.
+template <class Space>
+struct HasNoLength {
+  VectorView<const int, Space> length;
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return length(i) < 0; }
+};
+
+/// The number k of the part that `place` lies in: begins(k) <= place < begins(k + 1). \pre there is one
+template <class Space>
+KOKKOS_FUNCTION std::int64_t part_of(const VectorView<const std::size_t, Space>& begins, std::size_t place) {
+  std::int64_t low = 0, high = static_cast<std::int64_t>(begins.extent(0)) - 1;
+  while (low + 1 < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (begins(middle) <= place)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+}  // namespace prekond::impl
