@@ -31,14 +31,20 @@ template <class Space>
 struct CountProducts {
   CsrGraphView<Space> a, b;
   VectorView<int, Space> count;
-  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
-    std::size_t sum = 0;
-    for (std::size_t e = a.row_ptrs(i); e < a.row_ptrs(i + 1); ++e) {
-      const int k = a.col_idxs(e);
-      sum += b.row_ptrs(k + 1) - b.row_ptrs(k);
-    }
-    constexpr std::size_t most = ProductTuning::most_products;
-    count(i) = static_cast<int>(sum < most ? sum : most);
+  RowTeams<Space> rows;
+  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
+    rows.for_each_row(team, [&](std::int64_t i) {
+      std::size_t sum = 0;
+      Kokkos::parallel_reduce(
+          Kokkos::ThreadVectorRange(team, a.row_ptrs(i), a.row_ptrs(i + 1)),
+          [&](std::size_t e, std::size_t& mine) {
+            const int k = a.col_idxs(e);
+            mine += b.row_ptrs(k + 1) - b.row_ptrs(k);
+          },
+          sum);
+      constexpr std::size_t most = ProductTuning::most_products;
+      Kokkos::single(Kokkos::PerThread(team), [&] { count(i) = static_cast<int>(sum < most ? sum : most); });
+    });
   }
 };
 
@@ -149,8 +155,8 @@ CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>&
   const std::int64_t n = a.num_rows;
   const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
   Kokkos::parallel_for("prekond::spgemm::count_products",
-                       Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, n),
-                       CountProducts<Space>{a, b, length});
+                       RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(a.nnz())),
+                       CountProducts<Space>{a, b, length, {n}});
   const auto [products, num_products] =
       scan_row_lengths(space, "prekond::spgemm::products", n, VectorView<const int, Space>(length));
   const RowBins<Space> bins = bin_rows<Space>(

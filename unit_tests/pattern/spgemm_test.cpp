@@ -18,6 +18,7 @@
 #include "pattern/product_row.hpp"
 #include "pattern/spgemm_row.hpp"
 
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -473,6 +474,33 @@ TEST_F(SpgemmLanesTest, ABlockRowInScratchIsTheTextbooks) {
     expect_block_rows<3, 6>(a, b, {6, 3, 6});
     expect_block_rows<3, 6>(a, b, {1, 3, 6});
     expect_block_rows<6, 6>(a, b, {6, 6, 6});
+  }
+}
+
+/// All entries, each by the entries of the shorter row and in order.
+TEST_F(SpgemmLanesTest, AnEntryByLanesIsTheTextbooks) {
+  using Space = Kokkos::DefaultHostExecutionSpace;
+  for (const auto& [name, first, second] : awkward_factors<double>()) {
+    if (first.num_rows > 100 || second.num_cols > 100) continue;
+    SCOPED_TRACE(name);
+    HostMatrix<double> a = first, b = second;
+    set_values_of_an_order(a, b);
+    const HostMatrix<double> expected = reference_spgemm(a, b);
+    const auto left = to_device<Space>(a), right = to_device<Space>(b), c = to_device<Space>(expected);
+    Kokkos::deep_copy(c.values, -7.0);
+    const auto columns = transpose<double, Space>(Space(), right);
+    std::vector<int> rows(static_cast<std::size_t>(a.num_rows));
+    std::iota(rows.begin(), rows.end(), 0);
+    const auto list = to_device<Space>(rows);
+    const impl::spgemm::Entries<double, Space> entries{{left, right, c}, columns, list, c.row_ptrs};
+    std::vector<double> scratch(17, 1e300);
+    LaneThreads<8> lanes;
+    lanes.run([&](const auto& level) {
+      for (std::int64_t number = 0; number < static_cast<std::int64_t>(expected.nnz()); ++number)
+        impl::spgemm::sum_entry(level, entries, number, scratch.data());
+    });
+    EXPECT_EQ(scratch.back(), 1e300) << "written behind its end";
+    EXPECT_EQ(to_vector(c.values), expected.values);
   }
 }
 

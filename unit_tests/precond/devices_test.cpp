@@ -131,8 +131,11 @@ TYPED_TEST(DevicesTest, RangesThatAreReadFollowTheEntries) {
   for (std::size_t i = 0; i < 12; ++i) dense[i][i] = dense[i][std::min<std::size_t>(i + 1, 11)] = 1;
   const auto a = to_device<TypeParam>(sparse(dense));
   const auto read = [&](RowRange own, const RowReach& reach) {
-    return impl::devices::range_read<TypeParam>(space, a, own, reach);
+    return impl::devices::ranges_read<TypeParam>(space, a, {own}, reach).front();
   };
+  EXPECT_THAT(impl::devices::ranges_read<TypeParam>(space, a, {{0, 3}, {3, 3}, {3, 9}, {9, 12}},
+                                                    {.levels = 1, .block_rows = 2}),
+              ElementsAre(RowRange{0, 6}, RowRange{3, 3}, RowRange{2, 12}, RowRange{8, 12}));
   EXPECT_EQ(read({4, 6}, {.levels = 0}), (RowRange{4, 6}));
   EXPECT_EQ(read({4, 6}, {.levels = 2}), (RowRange{4, 8}));
   EXPECT_EQ(read({4, 6}, {.levels = 2, .both_ways = true}), (RowRange{2, 8}));

@@ -75,9 +75,103 @@ struct RowsOfColumns {
   }
 };
 
-RowRange whole_blocks(RowRange range, std::int64_t block_rows, std::int64_t num_rows) {
-  return {range.begin / block_rows * block_rows,
-          std::min(num_rows, (range.end + block_rows - 1) / block_rows * block_rows)};
+KOKKOS_INLINE_FUNCTION RowRange whole_blocks(RowRange range, std::int64_t block_rows, std::int64_t num_rows) {
+  const std::int64_t end = (range.end + block_rows - 1) / block_rows * block_rows;
+  return {range.begin / block_rows * block_rows, end < num_rows ? end : num_rows};
+}
+
+/// A range while it grows: of its rows, those of `done` were looked at.
+struct Growing {
+  RowRange range, done;
+  std::int64_t least = 0, most = 0;  ///< columns
+};
+
+/// The columns of the rows that are new, each by one of a number of threads a range.
+template <class Space>
+struct ColumnsOfNewRows {
+  static constexpr std::int64_t threads = is_host_space<Space> ? 16 : 8192;
+  CsrGraphView<Space> a;
+  VectorView<Growing, Space> ranges;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t thread) const {
+    Growing& mine = ranges(thread / threads);
+    const RowRange range = mine.range, done = mine.done;
+    const std::int64_t before = done.begin - range.begin, all = range.size() - done.size();
+    std::int64_t least = a.num_rows, most = -1;
+    const ColumnsOfRows<Space> columns{a};
+    for (std::int64_t t = thread % threads; t < all; t += threads)
+      columns(t < before ? range.begin + t : done.end + (t - before), least, most);
+    if (least < range.begin) Kokkos::atomic_min(&mine.least, least);
+    if (most >= range.end) Kokkos::atomic_max(&mine.most, most);
+  }
+};
+
+/// The next step. Counts the ranges that it has made larger.
+template <class Space>
+struct Grow {
+  std::int64_t block_rows, num_rows;
+  VectorView<Growing, Space> ranges;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, int& count) const {
+    Growing& mine = ranges(k);
+    mine.done = mine.range;
+    mine.range = whole_blocks({mine.least, mine.most + 1}, block_rows, num_rows);
+    mine.least = mine.range.begin;
+    mine.most = mine.range.end - 1;
+    count += mine.range == mine.done ? 0 : 1;
+  }
+};
+
+/// Where steps lead along A's entries alone: all ranges at a time.
+template <class Space>
+std::vector<RowRange> ranges_along_rows(const Space& space, const CsrGraphView<Space>& a,
+                                        const std::vector<RowRange>& own, const RowReach& reach) {
+  std::vector<Growing> host;
+  for (const RowRange& range : own) {
+    const RowRange whole =
+        range.size() > 0 ? whole_blocks(range, reach.block_rows, a.num_rows) : RowRange{0, 0};
+    host.push_back({whole, {whole.begin, whole.begin}, whole.begin, whole.end - 1});
+  }
+  const auto count = static_cast<std::int64_t>(host.size());
+  const auto ranges = allocate<Vector<Growing, Space>>(space, "prekond::devices::growing", count);
+  const Kokkos::View<Growing*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
+      of_host(host.data(), host.size());
+  Kokkos::deep_copy(space, ranges, of_host);
+  int larger = 1;
+  for (int level = 0; level < reach.levels && larger > 0; ++level) {
+    Kokkos::parallel_for("prekond::devices::columns_of_new_rows",
+                         Rows<Space>(space, 0, count * ColumnsOfNewRows<Space>::threads),
+                         ColumnsOfNewRows<Space>{a, ranges});
+    Kokkos::parallel_reduce("prekond::devices::grow", Rows<Space>(space, 0, count),
+                            Grow<Space>{reach.block_rows, a.num_rows, ranges}, larger);
+  }
+  Kokkos::deep_copy(space, of_host, ranges);
+  space.fence("prekond::devices::ranges_read");
+  std::vector<RowRange> result;
+  for (std::size_t k = 0; k < host.size(); ++k) result.push_back(own[k].size() > 0 ? host[k].range : own[k]);
+  return result;
+}
+
+/// Where they lead along A^T's too: a range by itself.
+template <class Space>
+RowRange range_both_ways(const Space& space, const CsrGraphView<Space>& a, RowRange own,
+                         const RowReach& reach) {
+  if (own.size() == 0) return own;
+  const RowRange all{0, a.num_rows};
+  RowRange range = whole_blocks(own, reach.block_rows, a.num_rows);
+  for (int level = 0; level < reach.levels && range != all; ++level) {
+    std::int64_t least = range.begin, most = range.end - 1, first = least, last = most;
+    Kokkos::parallel_reduce("prekond::devices::columns_of_rows", Rows<Space>(space, range.begin, range.end),
+                            ColumnsOfRows<Space>{a}, Kokkos::Min<std::int64_t>(least),
+                            Kokkos::Max<std::int64_t>(most));
+    Kokkos::parallel_reduce("prekond::devices::rows_of_columns", Rows<Space>(space, 0, a.num_rows),
+                            RowsOfColumns<Space>{a, range}, Kokkos::Min<std::int64_t>(first),
+                            Kokkos::Max<std::int64_t>(last));
+    const RowRange next{std::min({range.begin, least, first}), std::max({range.end - 1, most, last}) + 1};
+    const RowRange whole = whole_blocks(next, reach.block_rows, a.num_rows);
+    if (whole == range) break;
+    range = whole;
+  }
+  return range;
 }
 
 }  // namespace
@@ -104,30 +198,18 @@ std::vector<RowRange> ranges_of_equal_work(const Space& space, const CsrGraphVie
 }
 
 template <class Space>
-RowRange range_read(const Space& space, const CsrGraphView<Space>& a, RowRange own, const RowReach& reach) {
-  if (own.size() == 0) return own;
-  const RowRange all{0, a.num_rows};
-  RowRange range = whole_blocks(own, reach.block_rows, a.num_rows);
-  for (int level = 0; level < reach.levels && range != all; ++level) {
-    std::int64_t least = range.begin, most = range.end - 1, first = least, last = most;
-    Kokkos::parallel_reduce("prekond::devices::columns_of_rows", Rows<Space>(space, range.begin, range.end),
-                            ColumnsOfRows<Space>{a}, Kokkos::Min<std::int64_t>(least),
-                            Kokkos::Max<std::int64_t>(most));
-    if (reach.both_ways)
-      Kokkos::parallel_reduce("prekond::devices::rows_of_columns", Rows<Space>(space, 0, a.num_rows),
-                              RowsOfColumns<Space>{a, range}, Kokkos::Min<std::int64_t>(first),
-                              Kokkos::Max<std::int64_t>(last));
-    const RowRange next{std::min({range.begin, least, first}), std::max({range.end - 1, most, last}) + 1};
-    const RowRange whole = whole_blocks(next, reach.block_rows, a.num_rows);
-    if (whole == range) break;
-    range = whole;
-  }
-  return range;
+std::vector<RowRange> ranges_read(const Space& space, const CsrGraphView<Space>& a,
+                                  const std::vector<RowRange>& own, const RowReach& reach) {
+  if (!reach.both_ways) return ranges_along_rows<Space>(space, a, own, reach);
+  std::vector<RowRange> result;
+  for (const RowRange& range : own) result.push_back(range_both_ways<Space>(space, a, range, reach));
+  return result;
 }
 
 #define PREKOND_ROW_RANGES(Space)                                                                          \
   template std::vector<RowRange> ranges_of_equal_work(const Space&, const CsrGraphView<Space>&, int, int); \
-  template RowRange range_read(const Space&, const CsrGraphView<Space>&, RowRange, const RowReach&);
+  template std::vector<RowRange> ranges_read(const Space&, const CsrGraphView<Space>&,                     \
+                                             const std::vector<RowRange>&, const RowReach&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_ROW_RANGES)
 
 }  // namespace prekond::impl::devices

@@ -13,8 +13,10 @@ namespace prekond::impl::devices {
 /// Rows begin .. end - 1.
 struct RowRange {
   std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-  bool operator==(const RowRange&) const = default;
+  KOKKOS_FUNCTION std::int64_t size() const { return end - begin; }
+  KOKKOS_FUNCTION bool operator==(const RowRange& other) const {
+    return begin == other.begin && end == other.end;
+  }
 };
 
 /// All rows in `count` ranges of about the same work, in their order; whole blocks of `block_rows` rows.
@@ -29,10 +31,12 @@ template <class Space>
 std::vector<RowRange> ranges_of_equal_work(const Space& space, const CsrGraphView<Space>& a, int count,
                                            int block_rows);
 
-/// The smallest range of whole blocks that has the rows that `own` depends on: those that `reach.levels`
-/// steps lead to. Empty where `own` is. Cost: a reduction over the range's rows for each step that makes it
-/// larger, over all rows where the steps lead both ways. Fences.
+/// For each range the smallest one of whole blocks that has the rows which its own depend on: those that
+/// `reach.levels` steps lead to. Empty where the range is. Cost: a reading of each row's first and last entry
+/// for each range that has it, and two launches a step for all of them; where the steps lead both ways, two
+/// reductions for each step and range, over the range's rows and over all rows. Fences.
 template <class Space>
-RowRange range_read(const Space& space, const CsrGraphView<Space>& a, RowRange own, const RowReach& reach);
+std::vector<RowRange> ranges_read(const Space& space, const CsrGraphView<Space>& a,
+                                  const std::vector<RowRange>& own, const RowReach& reach);
 
 }  // namespace prekond::impl::devices

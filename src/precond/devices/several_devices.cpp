@@ -167,10 +167,11 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
   const CsrView<Scalar, Space> a = source.csr();
   const RowReach reach = m_prototype->reach();
   const auto ranges = impl::devices::ranges_of_equal_work<Space>(space, a, num_devices(), reach.block_rows);
+  const auto read = impl::devices::ranges_read<Space>(space, a, ranges, reach);
   std::vector<Device> devices(ranges.size());
   for (std::size_t k = 0; k < ranges.size(); ++k) {
     devices[k].own = ranges[k];
-    devices[k].read = impl::devices::range_read<Space>(space, a, ranges[k], reach);
+    devices[k].read = read[k];
     devices[k].method = impl::without_storage(*m_method).first;
     impl::keep_rows_only<Scalar, Space>(*devices[k].method);
     devices[k].held.set_limit(2 * static_cast<std::size_t>(a.bytes()));
