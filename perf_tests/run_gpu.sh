@@ -215,6 +215,8 @@ part_devices() {
   for matrix in ${SETUP_MATRICES:-elasticity3d:100 elasticity3d:60}; do
     measure "devices_${matrix//[:,=]/_}" perf_devices "--matrix=$matrix" \
       --preconditioners=adaptive_fsai,fsai,nonsymmetric_fsai,spai,isai --repetitions=3
+    measure "devices_paper_${matrix//[:,=]/_}" perf_devices "--matrix=$matrix" \
+      --preconditioners=adaptive_fsai:max_steps=30:step_size=1:tolerance=1e-3,fsai:power=2 --repetitions=3
     for precond in adaptive_fsai fsai; do
       wanted "solve_$precond" || continue
       say "prekond solve --generate $matrix --precond $precond --devices $count"

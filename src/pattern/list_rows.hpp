@@ -22,7 +22,7 @@ struct RowsWhere {
   }
 };
 
-/// The rows i < num_rows for which `holds(i)`, ascending. Fences.
+/// The rows i < num_rows for which `holds(i)`, ascending. Fences once, to count them.
 template <class Index = int, class Space, class Holds>
 Vector<Index, Space> list_rows(const Space& space, const std::string& label, std::int64_t num_rows,
                                const Holds& holds) {

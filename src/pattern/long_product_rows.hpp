@@ -8,7 +8,6 @@
 #include "core/relaxed_words.hpp"
 #include "pattern/list_rows.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -19,15 +18,20 @@ template <class Space>
 struct EntriesOfRows {
   CsrGraphView<Space> a;
   VectorView<const int, Space> rows;
-  VectorView<const std::size_t, Space> begins;  ///< by row of the list
+  VectorView<const std::size_t, Space> begins;  ///< by row of the list, from `first` on
+  std::size_t first = 0;
 
   /// The length of row k of the list.
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t k) const {
     return a.row_ptrs(rows(k) + 1) - a.row_ptrs(rows(k));
   }
+  /// The row of the list that entry t is of.
+  KOKKOS_FUNCTION std::int64_t row_of(std::int64_t t) const {
+    return part_of<Space>(begins, first + static_cast<std::size_t>(t));
+  }
   /// The place in A of entry t, of row k of the list.
-  KOKKOS_FUNCTION std::size_t place(std::int64_t k, std::size_t t) const {
-    return a.row_ptrs(rows(k)) + (t - begins(k));
+  KOKKOS_FUNCTION std::size_t place(std::int64_t k, std::int64_t t) const {
+    return a.row_ptrs(rows(k)) + (first + static_cast<std::size_t>(t) - begins(k));
   }
 };
 
@@ -37,8 +41,7 @@ struct ProductsOfEntry {
   EntriesOfRows<Space> entries;
   CsrGraphView<Space> b;
   KOKKOS_FUNCTION std::size_t operator()(std::int64_t t) const {
-    const auto place = static_cast<std::size_t>(t);
-    const int k = entries.a.col_idxs(entries.place(part_of<Space>(entries.begins, place), place));
+    const int k = entries.a.col_idxs(entries.place(entries.row_of(t), t));
     return b.row_ptrs(k + 1) - b.row_ptrs(k);
   }
 };
@@ -54,8 +57,8 @@ struct MarkColumns {
   KOKKOS_FUNCTION void operator()(std::int64_t product) const {
     const auto p = static_cast<std::size_t>(product);
     const std::int64_t t = part_of<Space>(begins, p);
-    const std::int64_t row = part_of<Space>(entries.begins, static_cast<std::size_t>(t));
-    const int k = entries.a.col_idxs(entries.place(row, static_cast<std::size_t>(t)));
+    const std::int64_t row = entries.row_of(t);
+    const int k = entries.a.col_idxs(entries.place(row, t));
     const auto col = static_cast<unsigned>(b.col_idxs(b.row_ptrs(k) + (p - begins(t))));
     unsigned* const word = &bits(row * words + col / 32);
     const unsigned bit = 1u << col % 32;
@@ -99,8 +102,14 @@ struct WriteLongRows {
   }
 };
 
+/// Words of a row's bits.
+inline std::int64_t words_of_columns(std::int64_t num_cols) {
+  return (num_cols + 31) / 32;
+}
+
 /// Those rows' lengths, and their columns, ascending, where there is room for them. `room`: bytes of memory
-/// for the bits, at least those of a row. Fences.
+/// for the bits and for 8 bytes an entry of A, at least those of a row. Cost: a reading of B's row for each
+/// entry, and a few readings of the bits, num_cols(B) a row. Fences.
 template <class Space>
 void find_long_rows(const Space& space, const CsrGraphView<Space>& a, const CsrGraphView<Space>& b,
                     const VectorView<const int, Space>& rows, std::int64_t room,
@@ -108,34 +117,45 @@ void find_long_rows(const Space& space, const CsrGraphView<Space>& a, const CsrG
                     const VectorView<const std::size_t, Space>& row_ptrs,
                     const VectorView<int, Space>& col_idxs) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
-  const std::int64_t words = (b.num_cols + 31) / 32;
+  const std::int64_t words = words_of_columns(b.num_cols);
   const std::int64_t bytes = words * static_cast<std::int64_t>(sizeof(unsigned) + sizeof(int));
   const std::int64_t countable = std::numeric_limits<int>::max() / b.num_cols;  // bits
   const auto count = static_cast<std::int64_t>(rows.extent(0));
-  const std::int64_t at_once = std::clamp<std::int64_t>(std::min(room / bytes, countable), 1, count);
-  const auto bits = allocate<Vector<unsigned, Space>>(space, "prekond::spgemm::bits", at_once * words);
-  const auto places = allocate<Vector<int, Space>>(space, "prekond::spgemm::places", at_once * words + 1);
-  for (std::int64_t first = 0; first < count; first += at_once) {
-    const std::int64_t n = std::min(at_once, count - first), all = n * words;
-    EntriesOfRows<Space> entries{a, VectorView<const int, Space>(rows.data() + first, n), {}};
-    const auto [entry_begins, num_entries] =
-        scan_row_lengths(space, "prekond::spgemm::long_entries", n, entries);
-    entries.begins = entry_begins;
-    const auto [begins, products] =
-        scan_row_lengths(space, "prekond::spgemm::long_products", static_cast<std::int64_t>(num_entries),
-                         ProductsOfEntry<Space>{entries, b});
-    const VectorView<unsigned, Space> some(bits.data(), all);
-    set_zero(space, some);
+  const auto begins_of_all =
+      scan_row_lengths(space, "prekond::spgemm::long_entries", count, EntriesOfRows<Space>{a, rows, {}})
+          .first;
+  const Kokkos::View<std::size_t*, Kokkos::HostSpace> on_host(
+      Kokkos::view_alloc(Kokkos::WithoutInitializing, "prekond::spgemm::long_entries_on_host"), count + 1);
+  Kokkos::deep_copy(space, on_host, begins_of_all);
+  space.fence("prekond::spgemm::long_entries");
+  std::int64_t size = 0;
+  for (std::int64_t first = 0; first < count; first += size) {
+    const auto fits = [&](std::int64_t n) {
+      const auto entries = static_cast<std::int64_t>(on_host(first + n) - on_host(first));
+      return n <= countable && n * bytes + entries * static_cast<std::int64_t>(sizeof(std::size_t)) <= room;
+    };
+    size = 1;
+    while (first + size < count && fits(size + 1)) ++size;
+    const std::int64_t n = size, all = n * words;
+    const auto bits = allocate_zero<Vector<unsigned, Space>>(space, "prekond::spgemm::bits", all);
+    const auto places = allocate<Vector<int, Space>>(space, "prekond::spgemm::places", all + 1);
+    const EntriesOfRows<Space> entries{
+        a, VectorView<const int, Space>(rows.data() + first, static_cast<std::size_t>(n)),
+        VectorView<const std::size_t, Space>(begins_of_all.data() + first, static_cast<std::size_t>(n) + 1),
+        on_host(first)};
+    const auto [begins, products] = scan_row_lengths(
+        space, "prekond::spgemm::long_products",
+        static_cast<std::int64_t>(on_host(first + n) - on_host(first)), ProductsOfEntry<Space>{entries, b});
     Kokkos::parallel_for("prekond::spgemm::mark_columns",
                          Policy(space, 0, static_cast<std::int64_t>(products)),
-                         MarkColumns<Space>{entries, b, begins, words, some});
+                         MarkColumns<Space>{entries, b, begins, words, bits});
     Kokkos::parallel_scan("prekond::spgemm::count_bits", Policy(space, 0, all + 1),
-                          CountBits<Space>{some, places});
+                          CountBits<Space>{bits, places});
     Kokkos::parallel_for("prekond::spgemm::long_lengths", Policy(space, 0, n),
                          LengthsOfLongRows<Space>{entries.rows, places, words, length});
     if (col_idxs.extent(0) > 0)
       Kokkos::parallel_for("prekond::spgemm::write_long_rows", Policy(space, 0, all),
-                           WriteLongRows<Space>{entries.rows, places, some, words, row_ptrs, col_idxs});
+                           WriteLongRows<Space>{entries.rows, places, bits, words, row_ptrs, col_idxs});
     space.fence("prekond::spgemm::find_long_rows");  // begins go away
   }
 }

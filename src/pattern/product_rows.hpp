@@ -4,13 +4,14 @@
 /// The pattern of a sparse product on a device, its rows binned by their numbers of products.
 #include <prekond/pattern/row_bins.hpp>
 
-#include "core/row_teams.hpp"
+#include "core/copy_rows.hpp"
 #include "pattern/list_rows.hpp"
 #include "pattern/long_product_rows.hpp"
 #include "pattern/product_row.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace prekond::impl::spgemm {
 
@@ -24,6 +25,8 @@ struct ProductTuning {
   static constexpr int team_lanes = 128;
   static constexpr std::size_t scratch_bytes = 40 * 1024;
   static constexpr int most_products = 1 << 30;  ///< that are counted for a row
+  /// Words of bits that long rows take in all: more only where they are fewer than 8 a product.
+  static constexpr std::int64_t usual_words = std::int64_t(1) << 26;
 };
 
 /// How many products make row i, up to `most_products`, which bins have room for.
@@ -131,27 +134,13 @@ void find_rows(const Space& space, const ProductPattern<Space>& pattern, const R
   }
 }
 
-/// Rows from where there was room for more to where they belong.
-template <class Space>
-struct CopyRows {
-  VectorView<const std::size_t, Space> from_ptrs, to_ptrs;
-  VectorView<const int, Space> from;
-  VectorView<int, Space> to;
-  RowTeams<Space> rows;
-  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
-    rows.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t source = from_ptrs(i), begin = to_ptrs(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, to_ptrs(i + 1)),
-                           [&](std::size_t k) { to(k) = from(source + (k - begin)); });
-    });
-  }
-};
-
-/// The pattern of A B. Rows are searched once where their products fit into `slab_bytes`, else once to count
-/// and once to write. `check(nnz)` throws where the result would be too large.
+/// The pattern of A B; nothing where long rows are many and have few of B's columns. Rows are searched once
+/// where their products fit into `slab_bytes`, else once to count and once to write. `check(nnz)` throws
+/// where the result would be too large.
 template <class Space, class Check>
-CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>& a,
-                                  const CsrGraphView<Space>& b, std::int64_t slab_bytes, const Check& check) {
+std::optional<CsrGraph<Space>> pattern_on_device(const Space& space, const CsrGraphView<Space>& a,
+                                                 const CsrGraphView<Space>& b, std::int64_t slab_bytes,
+                                                 const Check& check) {
   const std::int64_t n = a.num_rows;
   const auto length = allocate<Vector<int, Space>>(space, "prekond::spgemm::length", n);
   Kokkos::parallel_for("prekond::spgemm::count_products",
@@ -172,6 +161,9 @@ CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>&
   Vector<int, Space> long_rows;
   if (longest > ProductTuning::largest_capacity)
     long_rows = list_rows(space, "prekond::spgemm::long_rows", n, HasNoLength<Space>{length});
+  const std::int64_t words = static_cast<std::int64_t>(long_rows.extent(0)) * words_of_columns(b.num_cols);
+  if (words > ProductTuning::usual_words && words / 8 > static_cast<std::int64_t>(num_products))
+    return std::nullopt;
   const auto find_others = [&] {
     if (long_rows.extent(0) > 0)
       find_long_rows<Space>(space, a, b, long_rows, slab_bytes, length, pattern.row_ptrs, pattern.col_idxs);
@@ -184,7 +176,7 @@ CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>&
   if (is_kept) {
     Kokkos::parallel_for("prekond::spgemm::copy_rows",
                          RowTeams<Space>::policy(space, n, static_cast<std::int64_t>(nnz)),
-                         CopyRows<Space>{products, row_ptrs, kept, col_idxs, {n}});
+                         CopyRows<int, Space>{products, row_ptrs, kept, col_idxs, {n}});
   } else if (nnz > 0) {
     pattern.row_ptrs = row_ptrs;
     pattern.col_idxs = col_idxs;
@@ -192,7 +184,7 @@ CsrGraph<Space> pattern_on_device(const Space& space, const CsrGraphView<Space>&
     find_others();
   }
   space.fence("prekond::spgemm::find_rows");  // the lists of rows go away
-  return {n, b.num_cols, row_ptrs, col_idxs};
+  return CsrGraph<Space>{n, b.num_cols, row_ptrs, col_idxs};
 }
 
 }  // namespace prekond::impl::spgemm

@@ -18,14 +18,15 @@ CsrGraph<Space> product_pattern(const Space& space, const std::type_identity_t<C
   impl::spgemm::check_fit(a.num_rows, a.num_cols, b.num_rows, b.num_cols);
   if (a.nnz() > 0 && b.nnz() > 0) {
     const auto check = [&](std::size_t nnz) { impl::spgemm::check_size(a.num_rows, nnz, max_bytes); };
-    if constexpr (is_host_space<Space>) {
-      if (const auto found = impl::spgemm::pattern_on_host<Space>(space, a, b, slab_bytes, check))
-        return *found;
-      return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
-                                                  impl::row_search::Part::product, 1, slab_bytes, check);
-    } else {
-      return impl::spgemm::pattern_on_device<Space>(space, a, b, slab_bytes, check);
-    }
+    const auto found = [&] {
+      if constexpr (is_host_space<Space>)
+        return impl::spgemm::pattern_on_host<Space>(space, a, b, slab_bytes, check);
+      else
+        return impl::spgemm::pattern_on_device<Space>(space, a, b, slab_bytes, check);
+    }();
+    if (found) return *found;
+    return impl::row_search::search_rows<Space>(space, "prekond::spgemm", a, b,
+                                                impl::row_search::Part::product, 1, slab_bytes, check);
   }
   return {a.num_rows, b.num_cols,
           allocate_zero<Vector<std::size_t, Space>>(space, "prekond::spgemm::row_ptrs", a.num_rows + 1),

@@ -30,6 +30,7 @@ struct SpgemmTuning {
   static constexpr int longest_of_a_thread = 16;
   static constexpr int longest_of_few = 64;
   static constexpr std::size_t most_of_a = 1024;  ///< entries of A that a vector or a team adds one by one
+  static constexpr std::int64_t entries_of_b = 8192;  ///< that are transposed in the time of one of these
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern
@@ -157,15 +158,14 @@ void sum_bin(const Space& space, const Product<Scalar, Space>& product, const Ro
 /// question none where all are short.
 template <class Scalar, class Space>
 bool are_for_long_rows_of_a(const Space& space, const Product<Scalar, Space>& product,
-                            const RowBins<Space>& bins) {
+                            const RowBins<Space>& bins, const impl::spgemm::IsLongRow<Space>& is_long) {
   std::int64_t long_rows = 0;
   for (const auto& bin : bins.bins) {
     if (bin.longest <= SpgemmTuning::longest_of_few) continue;
     std::int64_t of_bin = 0;
-    Kokkos::parallel_reduce(
-        "prekond::spgemm::long_rows_of_a",
-        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
-        HasLongRow<Space>{{product.a.row_ptrs, SpgemmTuning::most_of_a}, bins.rows_of(bin)}, of_bin);
+    Kokkos::parallel_reduce("prekond::spgemm::long_rows_of_a",
+                            Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, bin.count),
+                            HasLongRow<Space>{is_long, bins.rows_of(bin)}, of_bin);
     long_rows += of_bin;
   }
   return long_rows > 0;
@@ -176,12 +176,14 @@ void sum_rows(const Space& space, Product<Scalar, Space> product) {
   const RowBins<Space> bins = bin_rows<Space>(
       space, product.c.row_ptrs,
       {SpgemmTuning::longest_of_a_thread, 32, 64, 128, 256, 512, 1024, SpgemmTuning::longest_in_scratch});
-  if (are_for_long_rows_of_a(space, product, bins)) {
-    product.most_of_a = SpgemmTuning::most_of_a;
-    const auto rows =
-        impl::list_rows(space, "prekond::spgemm::rows_for_long_rows", product.a.num_rows,
-                        impl::spgemm::IsLongRow<Space>{product.a.row_ptrs, SpgemmTuning::most_of_a});
-    impl::spgemm::sum_long_rows<Scalar, Space>(space, product, rows);
+  const std::size_t most = std::max(SpgemmTuning::most_of_a,
+                                    static_cast<std::size_t>(product.b.nnz() / SpgemmTuning::entries_of_b));
+  const impl::spgemm::IsLongRow<Space> is_long{product.a.row_ptrs, most};
+  if (are_for_long_rows_of_a(space, product, bins, is_long)) {
+    product.most_of_a = most;
+    impl::spgemm::sum_long_rows<Scalar, Space>(
+        space, product,
+        impl::list_rows(space, "prekond::spgemm::rows_for_long_rows", product.a.num_rows, is_long));
   }
   for (const auto& bin : bins.bins) sum_bin<Lanes>(space, product, bins, bin);
   space.fence("prekond::spgemm::sum_rows");  // the lists of rows go away

@@ -83,6 +83,26 @@ void set_values_of_an_order(HostMatrix<double>& left, HostMatrix<double>& right)
   std::fill(right.values.begin(), right.values.end(), 1.0);
 }
 
+/// Long rows that are few of B's columns: bits for all of them would be more than the products by far.
+TYPED_TEST(SpgemmTest, ManyLongRowsOfFewColumns) {
+  HostMatrix<double> a, b;
+  a.num_rows = a.num_cols = b.num_rows = 900;
+  b.num_cols = 3000000;
+  for (int i = 0; i < 900; ++i) {
+    a.col_idxs.push_back(i);
+    a.values.push_back(2);
+    a.row_ptrs.push_back(a.nnz());
+    for (int k = 0; k < 1100; ++k) {
+      b.col_idxs.push_back(i + 2500 * k);
+      b.values.push_back(1 + k % 5);
+    }
+    b.row_ptrs.push_back(b.nnz());
+  }
+  HostMatrix<double> expected = b;
+  for (double& value : expected.values) value *= 2;
+  EXPECT_TRUE(product_of<TypeParam>(a, b) == expected);
+}
+
 /// Every other row of a matrix, and its last one.
 template <class Space>
 Vector<int, Space> some_rows(std::int64_t num_rows) {

@@ -146,6 +146,28 @@ TYPED_TEST(SeveralDevicesTest, ColumnsOfOtherRanks) {
                                         {with_columns_of_other_ranks(problem("poisson2d:9"))}, {1, 2, 5});
 }
 
+/// The adaptive FSAI takes another one in `numeric`, of the same size and with rows of the same lengths too.
+TYPED_TEST(SeveralDevicesTest, AnotherPattern) {
+  const TypeParam space;
+  const HostMatrix<double> first = random_spd(60, 0.1, 3);
+  std::vector<std::vector<double>> dense(60, std::vector<double>(60, 0));
+  for (std::size_t i = 0; i < 60; ++i)  // rows 20 .. 39 in reverse
+    for (std::size_t j = 0; j < 60; ++j) {
+      const auto from = [](std::size_t k) { return std::int64_t(k >= 20 && k < 40 ? 59 - k : k); };
+      dense[i][j] = first(from(i), from(j));
+    }
+  const HostMatrix<double> second = sparse(dense);
+  for (const HostMatrix<double>& other : {second, random_spd(60, 0.2, 4)}) {
+    const auto one = create_preconditioner<double, TypeParam>("adaptive_fsai", {{"max_steps", "1"}});
+    const auto m = over<double, TypeParam>({"adaptive_fsai", {{"max_steps", "1"}}}, 3);
+    for (Method<double, TypeParam>* method : {one.get(), static_cast<Method<double, TypeParam>*>(m.get())}) {
+      method->symbolic(space, to_device<TypeParam>(first));
+      method->numeric(space, to_device<TypeParam>(other));
+    }
+    expect_same<TypeParam>(found<double, TypeParam>(*m), found<double, TypeParam>(*one));
+  }
+}
+
 TYPED_TEST(SeveralDevicesTest, NewValues) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("elasticity3d:4");

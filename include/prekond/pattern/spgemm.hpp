@@ -15,10 +15,12 @@ namespace prekond {
 /// Cost: a reading of B's row for each entry of A where the products, of 4 bytes each, fit into slab_bytes,
 /// else two. On a device rows of up to 32 products are found by a thread each, which reads them again where
 /// they have more than 12 columns, others by a vector of lanes with a hash table in scratch. Rows of more
-/// than 1024 columns are found by all their products at a time, each of which sets a bit: 8
-/// bytes of memory for 32 of B's columns, as many rows at a time as have room in `slab_bytes`. On the host
-/// each thread has a marker array of B's columns. Memory: the result, 16 bytes a row, and the workspaces.
-/// Fences a few times. The result has the same bits whatever the threads and `slab_bytes`.
+/// than 1024 columns are found by all their products at a time, each of which sets a bit: 8 bytes of memory
+/// for 32 of B's columns and 8 for an entry of A, as many rows at a time as have room in `slab_bytes`. Where
+/// these rows are many and have few of B's columns, all rows are found again with hash tables in workspaces
+/// of `slab_bytes` together, see lower_power, and sorted. On the host each thread has a marker array of B's
+/// columns. Memory: the result, 16 bytes a row, and the workspaces. Fences a few times. The result has the
+/// same bits whatever the threads and `slab_bytes`.
 ///
 /// \pre sorted rows
 /// \throws InputError for A with other columns than B has rows, and, before it is allocated, for a result of
@@ -77,10 +79,11 @@ struct ProductBlocks {
 /// Cost: 2 operations for each a_ik and entry of B's row k. A row of C is summed in scratch by a vector of
 /// lanes, which find its columns by a hash table there; one of up to 16 entries by a thread, one of more than
 /// 2048 by a team in place, with a binary search; on the host by a thread with an array of B's columns. Where
-/// a row of A has more than 1024 entries and C's more than 64, a device transposes B, and finds each entry of
-/// such rows of C by itself: the entries of the shorter one of A's row and B's column are searched in the
-/// longer one. Memory: an int a row, on the host 8 bytes a column of B and thread, and that B^T. Fences to
-/// count rows by their length. The same bits whatever the threads.
+/// a row of A has more entries than 1024 and than 1/8192 of B's, and C's more than 64, a device transposes B,
+/// and finds each entry for such rows of A by itself: the entries of the shorter one of A's row and B's
+/// column are searched in the longer one. Memory: an int a row, on the host 8 bytes a column of B and thread;
+/// for such rows B^T, and up to 8 bytes an entry of C. Fences to count rows by their length. The same bits
+/// whatever the threads.
 ///
 /// With `blocks` only the first column of each is looked up, and once for all rows of a block row, whose sums
 /// are in scratch together where they have room there (40 kB); on a device for a part of these rows, where

@@ -4,6 +4,7 @@
 #include <prekond/core/registry.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,13 +35,14 @@ namespace prekond {
 /// Each device has a thread of the host in a phase. Where a phase fails on several devices, what is thrown is
 /// the error of the first row, or of the first device. The listener is told what the first device has to say.
 ///
-/// Cost beyond the method's: A's rows are copied in each phase, G once in each `numeric`. The rows that two
-/// devices read are read twice, and solved once. Memory: on each device its rows of A until the phase ends,
-/// and between phases its part of G, which the first device has beside the whole: a next numeric phase may
-/// keep the pattern. On GPUs temporaries of a phase, up to twice A's own bytes, are freed when all devices
-/// have ended it, because Kokkos may wait for all of them there. The report's sums are those of all devices,
-/// its fences the calling thread's, `setup_bytes` those of the device that holds most; `devices` has each
-/// one's part.
+/// Cost beyond the method's: the pattern of A's rows is copied in `symbolic`, their values in `numeric`, both
+/// in a later `numeric` and where it is given another pattern; G once in each `numeric`. The rows that two
+/// devices read are read twice, and solved once. Memory: on each device its rows of A from `symbolic` until
+/// `numeric` ends, and between numeric phases its part of G, which the first device has beside the whole: a
+/// next numeric phase may keep the pattern. On GPUs temporaries of a phase, up to twice A's own bytes, are
+/// freed when all devices have ended it, because Kokkos may wait for all of them there. The report's sums are
+/// those of all devices, its fences the calling thread's, `setup_bytes` those of the device that holds most;
+/// `devices` has each one's part.
 ///
 /// Source: Bernaschi, Carrozzo, Franceschini, Janna, SIAM J. Sci. Comput. 41 (2019), section 3.4.
 template <class Scalar, class Space>
@@ -90,6 +92,7 @@ class SeveralDevices : public MatrixPreconditioner<Scalar, Space> {
   std::unique_ptr<Method> m_prototype;
   std::vector<Space> m_others;
   Listener m_listener;
+  std::uint64_t m_pattern = 0;        ///< the fingerprint of symbolic's matrix
   std::vector<Device> m_devices;      ///< of the last symbolic
   std::unique_ptr<Method> m_inverse;  ///< null until there are values
 };

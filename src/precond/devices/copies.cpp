@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "core/row_teams.hpp"
+#include "core/copy_rows.hpp"
 #include "instantiate.hpp"
 
 namespace prekond::impl::devices {
@@ -55,21 +55,6 @@ struct CopyColumns {
       Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)), [&](std::size_t to) {
         col_idxs(to) = static_cast<int>(slice.col_idxs(from + (to - begin)) - slice.columns.begin);
       });
-    });
-  }
-};
-
-template <class Scalar, class Space>
-struct CopyValues {
-  VectorView<const Scalar, Space> from;
-  VectorView<const std::size_t, Space> starts, row_ptrs;
-  VectorView<Scalar, Space> values;
-  RowTeams<Space> rows;
-  KOKKOS_FUNCTION void operator()(const typename RowTeams<Space>::Member& team) const {
-    rows.for_each_row(team, [&](std::int64_t i) {
-      const std::size_t start = starts(i), begin = row_ptrs(i);
-      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, begin, row_ptrs(i + 1)),
-                           [&](std::size_t to) { values(to) = from(start + (to - begin)); });
     });
   }
 };
@@ -172,9 +157,6 @@ void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevi
     rows.view = a;
     return;
   }
-  if (element<Space>(space, a.row_ptrs, rows.range.begin) != rows.first ||
-      element<Space>(space, a.row_ptrs, rows.range.end) != rows.last)
-    rows = pattern_on_device<Scalar, Space>(space, a, rows.range, rows.on_first);
   const auto& owned = rows.owned;
   VectorView<const Scalar, Space> values = part_of<const Scalar, Space>(a.values, rows.first, rows.last);
   Vector<Scalar, Space> own_values;
@@ -186,7 +168,7 @@ void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevi
     Kokkos::parallel_for(
         "prekond::devices::copy_values",
         RowTeams<Space>::policy(space, owned.num_rows, static_cast<std::int64_t>(owned.nnz())),
-        CopyValues<Scalar, Space>{values, rows.starts, owned.row_ptrs, owned.values, {owned.num_rows}});
+        CopyRows<Scalar, Space>{rows.starts, owned.row_ptrs, values, owned.values, {owned.num_rows}});
   }
   space.fence("prekond::devices::values");
 }

@@ -21,6 +21,10 @@ struct RowsOnDevice {
   bool on_first = false;              ///< A is on this device
   std::size_t first = 0, last = 0;    ///< R's entries in A: first .. last - 1
   Vector<std::size_t, Space> starts;  ///< where in these a row of A[R, R] begins; none where R is all of A
+
+  std::int64_t bytes() const {
+    return owned.bytes() + static_cast<std::int64_t>(starts.extent(0) * sizeof(std::size_t));
+  }
 };
 
 /// With room for values, which are not written. A is on the first device, which `on_first` says is this one:
@@ -29,8 +33,7 @@ template <class Scalar, class Space>
 RowsOnDevice<Scalar, Space> pattern_on_device(const Space& space, const CsrView<Scalar, Space>& a,
                                               RowRange range, bool on_first);
 
-/// Of an A with the same pattern. Where A's row pointers around R say that it is another one, the pattern is
-/// copied again. Fences.
+/// Of an A with the same pattern. Fences.
 template <class Scalar, class Space>
 void copy_values(const Space& space, const CsrView<Scalar, Space>& a, RowsOnDevice<Scalar, Space>& rows);
 

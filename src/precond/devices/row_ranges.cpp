@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/devices/row_ranges.hpp"
 
+#include <prekond/core/concurrency.hpp>
+
 #include <algorithm>
 
 #include "instantiate.hpp"
@@ -89,9 +91,10 @@ struct Growing {
 /// The columns of the rows that are new, each by one of a number of threads a range.
 template <class Space>
 struct ColumnsOfNewRows {
-  static constexpr std::int64_t threads = is_host_space<Space> ? 16 : 8192;
+  static constexpr int threads_on_device = 8192;
   CsrGraphView<Space> a;
   VectorView<Growing, Space> ranges;
+  std::int64_t threads;
 
   KOKKOS_FUNCTION void operator()(std::int64_t thread) const {
     Growing& mine = ranges(thread / threads);
@@ -136,11 +139,12 @@ std::vector<RowRange> ranges_along_rows(const Space& space, const CsrGraphView<S
   const Kokkos::View<Growing*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>
       of_host(host.data(), host.size());
   Kokkos::deep_copy(space, ranges, of_host);
+  const std::int64_t threads =
+      is_host_space<Space> ? 16 * concurrency(space) : ColumnsOfNewRows<Space>::threads_on_device;
   int larger = 1;
   for (int level = 0; level < reach.levels && larger > 0; ++level) {
-    Kokkos::parallel_for("prekond::devices::columns_of_new_rows",
-                         Rows<Space>(space, 0, count * ColumnsOfNewRows<Space>::threads),
-                         ColumnsOfNewRows<Space>{a, ranges});
+    Kokkos::parallel_for("prekond::devices::columns_of_new_rows", Rows<Space>(space, 0, count * threads),
+                         ColumnsOfNewRows<Space>{a, ranges, threads});
     Kokkos::parallel_reduce("prekond::devices::grow", Rows<Space>(space, 0, count),
                             Grow<Space>{reach.block_rows, a.num_rows, ranges}, larger);
   }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
+#include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/several_devices.hpp>
@@ -38,6 +39,7 @@ struct SeveralDevices<Scalar, Space>::Device {
   std::optional<impl::devices::RowsOnDevice<Scalar, Space>> rows;  ///< from `symbolic` until `numeric` ends
   double symbolic_copy_seconds = 0, copy_seconds = 0;
   std::int64_t rows_bytes = 0;  ///< of A
+  std::int64_t kept_bytes = 0;  ///< of these, what was there before the numeric phase
   std::int64_t nnz = 0;         ///< of its own rows
   /// Of the numeric phase, until it ends: rows of G, G_L or M (of a right SPAI M^T); of G_U^T, where that is
   /// another one.
@@ -189,6 +191,7 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
   });
   m_devices = std::move(devices);
   m_inverse = nullptr;
+  m_pattern = fingerprint<Space>(space, a);
 }
 
 template <class Scalar, class Space>
@@ -197,6 +200,10 @@ void SeveralDevices<Scalar, Space>::numeric_step(const Space& space, const matri
   const CsrView<Scalar, Space> a = source.csr();
   const auto diagonal = properties().needs_spd ? impl::range_of_diagonal<Scalar, Space>(space, a)
                                                : std::pair<double, double>(0, 0);
+  const bool has_rows =
+      std::any_of(m_devices.begin(), m_devices.end(), [](const Device& device) { return bool(device.rows); });
+  if (has_rows && fingerprint<Space>(space, a) != m_pattern)
+    for (Device& device : m_devices) device.rows.reset();
   on_all(space, m_devices, [&](const Space& there, Device& device) {
     const Kokkos::Timer timer;
     auto kept = std::exchange(device.rows, std::nullopt);
@@ -208,7 +215,8 @@ void SeveralDevices<Scalar, Space>::numeric_step(const Space& space, const matri
                             ? Vector<unsigned char, Space>()
                             : impl::devices::marks_of<Space>(there, device.read, device.own);
     device.copy_seconds = timer.seconds();
-    device.rows_bytes = rows.owned.bytes();
+    device.rows_bytes = rows.bytes();
+    device.kept_bytes = kept ? device.rows_bytes : 0;
     device.method->numeric(there, source_of<Scalar, Space>(rows.view, wanted, diagonal));
     const auto found = impl::found_by<Scalar, Space>(*device.method);
     const auto rows_of = [&](const Matrix<Scalar, Space>& matrix) {
@@ -255,8 +263,8 @@ void SeveralDevices<Scalar, Space>::gather(const Space& space, const matrix_sour
   std::vector<DevicePart> parts;
   for (const Device& device : m_devices)
     parts.push_back({device.own.begin, device.own.size(), device.read.begin, device.read.size(), device.nnz,
-                     device.rows_bytes, device.held_bytes, device.symbolic_copy_seconds + device.copy_seconds,
-                     device.method->report()});
+                     device.rows_bytes, device.held_bytes + device.kept_bytes,
+                     device.symbolic_copy_seconds + device.copy_seconds, device.method->report()});
   merge_reports(parts, report);
 }
 
