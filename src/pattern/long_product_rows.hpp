@@ -6,34 +6,12 @@
 #include <prekond/matrix/csr_graph.hpp>
 
 #include "core/relaxed_words.hpp"
-#include "pattern/list_rows.hpp"
+#include "pattern/listed_rows.hpp"
 
 #include <cstdint>
 #include <limits>
 
 namespace prekond::impl::spgemm {
-
-/// Entries of some rows of A, one behind the other.
-template <class Space>
-struct EntriesOfRows {
-  CsrGraphView<Space> a;
-  VectorView<const int, Space> rows;
-  VectorView<const std::size_t, Space> begins;  ///< by row of the list, from `first` on
-  std::size_t first = 0;
-
-  /// The length of row k of the list.
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t k) const {
-    return a.row_ptrs(rows(k) + 1) - a.row_ptrs(rows(k));
-  }
-  /// The row of the list that entry t is of.
-  KOKKOS_FUNCTION std::int64_t row_of(std::int64_t t) const {
-    return part_of<Space>(begins, first + static_cast<std::size_t>(t));
-  }
-  /// The place in A of entry t, of row k of the list.
-  KOKKOS_FUNCTION std::size_t place(std::int64_t k, std::int64_t t) const {
-    return a.row_ptrs(rows(k)) + (first + static_cast<std::size_t>(t) - begins(k));
-  }
-};
 
 /// How many products entry t has a part in.
 template <class Space>
@@ -56,7 +34,7 @@ struct MarkColumns {
   VectorView<unsigned, Space> bits;
   KOKKOS_FUNCTION void operator()(std::int64_t product) const {
     const auto p = static_cast<std::size_t>(product);
-    const std::int64_t t = part_of<Space>(begins, p);
+    const std::int64_t t = segment_of<Space>(begins, p);
     const std::int64_t row = entries.row_of(t);
     const int k = entries.a.col_idxs(entries.place(row, t));
     const auto col = static_cast<unsigned>(b.col_idxs(b.row_ptrs(k) + (p - begins(t))));

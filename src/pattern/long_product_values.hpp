@@ -6,7 +6,7 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/transpose.hpp>
 
-#include "pattern/list_rows.hpp"
+#include "pattern/listed_rows.hpp"
 #include "pattern/spgemm_row.hpp"
 
 #include <cstdint>
@@ -21,16 +21,6 @@ struct IsLongRow {
   KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return row_ptrs(i + 1) - row_ptrs(i) > most; }
 };
 
-/// The length of row k of a list.
-template <class Space>
-struct LengthOfListed {
-  VectorView<const std::size_t, Space> row_ptrs;
-  VectorView<const int, Space> rows;
-  KOKKOS_FUNCTION std::size_t operator()(std::int64_t k) const {
-    return row_ptrs(rows(k) + 1) - row_ptrs(rows(k));
-  }
-};
-
 /// c_ij = sum_k a_ik b_kj in ascending k: of row i of A and row j of B^T the entries of the shorter one are
 /// looked up in the other.
 template <class Scalar, class Space>
@@ -38,9 +28,8 @@ struct Entries {
   static constexpr std::size_t most_of_a_thread = 48;  ///< entries that a thread looks up one after the other
 
   Product<Scalar, Space> product;
-  CsrView<Scalar, Space> columns;               ///< B^T
-  VectorView<const int, Space> rows;            ///< of C
-  VectorView<const std::size_t, Space> begins;  ///< of their entries
+  CsrView<Scalar, Space> columns;  ///< B^T
+  EntriesOfRows<Space> of_c;
 
   /// Entries of a row.
   struct Row {
@@ -74,10 +63,9 @@ struct Entries {
     return {of.col_idxs.data() + begin, of.values.data() + begin, of.row_ptrs(i + 1) - begin};
   }
   KOKKOS_FUNCTION Entry operator()(std::int64_t number) const {
-    const auto t = static_cast<std::size_t>(number);
-    const std::int64_t k = part_of<Space>(begins, t);
-    const std::size_t place = product.c.row_ptrs(rows(k)) + (t - begins(k));
-    const Row row = row_of(product.a, rows(k)), column = row_of(columns, product.c.col_idxs(place));
+    const std::int64_t k = of_c.row_of(number);
+    const std::size_t place = of_c.place(k, number);
+    const Row row = row_of(product.a, of_c.rows(k)), column = row_of(columns, product.c.col_idxs(place));
     return row.length < column.length ? Entry{place, row, column} : Entry{place, column, row};
   }
 };
@@ -155,11 +143,12 @@ template <class Scalar, class Space>
 void sum_long_rows(const Space& space, const Product<Scalar, Space>& product,
                    const VectorView<const int, Space>& rows) {
   const auto columns = transpose<Scalar, Space>(space, product.b);
+  EntriesOfRows<Space> of_c{CsrGraphView<Space>(product.c), rows, {}};
   const auto [begins, nnz] = scan_row_lengths(space, "prekond::spgemm::entries_of_long_rows",
-                                              static_cast<std::int64_t>(rows.extent(0)),
-                                              LengthOfListed<Space>{product.c.row_ptrs, rows});
+                                              static_cast<std::int64_t>(rows.extent(0)), of_c);
+  of_c.begins = begins;
   const auto count = static_cast<std::int64_t>(nnz);
-  const Entries<Scalar, Space> entries{product, columns, rows, begins};
+  const Entries<Scalar, Space> entries{product, columns, of_c};
   Kokkos::parallel_for("prekond::spgemm::sum_entries",
                        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, count),
                        SumEntries<Scalar, Space>{entries});

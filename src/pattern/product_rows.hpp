@@ -5,7 +5,7 @@
 #include <prekond/pattern/row_bins.hpp>
 
 #include "core/copy_rows.hpp"
-#include "pattern/list_rows.hpp"
+#include "pattern/listed_rows.hpp"
 #include "pattern/long_product_rows.hpp"
 #include "pattern/product_row.hpp"
 

@@ -8,7 +8,7 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/column_set.hpp>
 
-#include "pattern/list_rows.hpp"
+#include "pattern/listed_rows.hpp"
 
 #include <algorithm>
 #include <string>

@@ -30,7 +30,8 @@ struct SpgemmTuning {
   static constexpr int longest_of_a_thread = 16;
   static constexpr int longest_of_few = 64;
   static constexpr std::size_t most_of_a = 1024;  ///< entries of A that a vector or a team adds one by one
-  static constexpr std::int64_t entries_of_b = 8192;  ///< that are transposed in the time of one of these
+  /// Entries of B whose transposition is taken to cost as much as one of these: an estimate.
+  static constexpr std::int64_t entries_of_b = 8192;
   static constexpr int lanes = 32;
   static constexpr int few_lanes = 8;
   static constexpr int mean_length_of_long_rows = 12;  ///< of B, as in the search for the pattern

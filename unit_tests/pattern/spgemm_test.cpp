@@ -512,7 +512,8 @@ TEST_F(SpgemmLanesTest, AnEntryByLanesIsTheTextbooks) {
     std::vector<int> rows(static_cast<std::size_t>(a.num_rows));
     std::iota(rows.begin(), rows.end(), 0);
     const auto list = to_device<Space>(rows);
-    const impl::spgemm::Entries<double, Space> entries{{left, right, c}, columns, list, c.row_ptrs};
+    const impl::spgemm::Entries<double, Space> entries{
+        {left, right, c}, columns, {CsrGraphView<Space>(c), list, c.row_ptrs}};
     std::vector<double> scratch(17, 1e300);
     LaneThreads<8> lanes;
     lanes.run([&](const auto& level) {

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/list_rows.hpp>
 #include <prekond/distributed/select_entries.hpp>
 
 namespace prekond {
@@ -10,12 +11,7 @@ namespace impl {
 template <class Space>
 struct HasEntries {
   CsrGraphView<Space> graph;
-  VectorView<int, Space> list;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& count, bool final) const {
-    if (graph.row_ptrs(i) == graph.row_ptrs(i + 1)) return;
-    if (final && list.extent(0) > 0) list(count) = static_cast<int>(i);
-    ++count;
-  }
+  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return graph.row_ptrs(i) < graph.row_ptrs(i + 1); }
 };
 
 /// y(i, v) (+)= alpha sum_j a_ij x(j, v), for the rows of a list.
@@ -48,14 +44,9 @@ class RemotePart {
 
   RemotePart() = default;
   /// Fences.
-  RemotePart(const Space& space, const matrix_type& a) : m_a(a) {
-    const Policy all(space, 0, a.num_rows);
-    std::int64_t count = 0;
-    Kokkos::parallel_scan("prekond::remote_part::count_rows", all, impl::HasEntries<Space>{a, {}}, count);
-    m_rows = allocate<Vector<int, Space>>(space, "prekond::remote_part::rows", count);
-    if (count > 0)
-      Kokkos::parallel_scan("prekond::remote_part::list_rows", all, impl::HasEntries<Space>{a, m_rows},
-                            count);
+  RemotePart(const Space& space, const matrix_type& a)
+      : m_a(a),
+        m_rows(impl::list_rows(space, "prekond::remote_part::rows", a.num_rows, impl::HasEntries<Space>{a})) {
   }
 
   const matrix_type& matrix() const { return m_a; }

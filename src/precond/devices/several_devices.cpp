@@ -170,6 +170,7 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
   const RowReach reach = m_prototype->reach();
   const auto ranges = impl::devices::ranges_of_equal_work<Space>(space, a, num_devices(), reach.block_rows);
   const auto read = impl::devices::ranges_read<Space>(space, a, ranges, reach);
+  const std::uint64_t pattern = fingerprint<Space>(space, a);
   std::vector<Device> devices(ranges.size());
   for (std::size_t k = 0; k < ranges.size(); ++k) {
     devices[k].own = ranges[k];
@@ -191,7 +192,7 @@ void SeveralDevices<Scalar, Space>::symbolic_step(const Space& space, const matr
   });
   m_devices = std::move(devices);
   m_inverse = nullptr;
-  m_pattern = fingerprint<Space>(space, a);
+  m_pattern = pattern;
 }
 
 template <class Scalar, class Space>

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/levels.hpp>
+#include <prekond/core/list_rows.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 
 #include <algorithm>
@@ -242,45 +243,14 @@ struct HostSortRow {
   }
 };
 
-/// Counts the rows with more than `limit` entries, or lists them. A scan: rows that ask one counter for their
-/// places would wait for each other.
 template <class Entries>
-struct RowsLongerThan {
-  using Space = typename Entries::execution_space;
+struct IsLongerThan {
   Entries entries;
   std::int64_t limit;
-  VectorView<std::int64_t, Space> list;
-
-  using value_type = std::int64_t;
-  struct Count {};
-  struct List {};
-  KOKKOS_FUNCTION bool holds(std::int64_t row) const {
+  KOKKOS_FUNCTION bool operator()(std::int64_t row) const {
     return static_cast<std::int64_t>(entries.length(row)) > limit;
   }
-  KOKKOS_FUNCTION void operator()(Count, std::int64_t row, std::int64_t& count) const { count += holds(row); }
-  KOKKOS_FUNCTION void operator()(List, std::int64_t row, std::int64_t& place, bool final) const {
-    if (!holds(row)) return;
-    if (final) list(place) = row;
-    ++place;
-  }
 };
-
-template <class Entries, class Space>
-Vector<std::int64_t, Space> list_rows_longer_than(const Space& space, std::int64_t num_rows,
-                                                  const Entries& entries, int limit) {
-  using Rows = RowsLongerThan<Entries>;
-  using Index = Kokkos::IndexType<std::int64_t>;
-  std::int64_t count = 0;
-  Kokkos::parallel_reduce("prekond::sort_rows::count_long",
-                          Kokkos::RangePolicy<Space, typename Rows::Count, Index>(space, 0, num_rows),
-                          Rows{entries, limit, {}}, count);
-  auto list = allocate<Vector<std::int64_t, Space>>(space, "prekond::sort_rows::long_rows", count);
-  if (count == 0) return list;
-  Kokkos::parallel_scan("prekond::sort_rows::list_long",
-                        Kokkos::RangePolicy<Space, typename Rows::List, Index>(space, 0, num_rows),
-                        Rows{entries, limit, list});
-  return list;
-}
 
 template <int Width, class Entries, class Space>
 void rank_rows(const Space& space, const Entries& entries, const RowList<Space>& rows) {
@@ -300,8 +270,9 @@ void sort_entries(const Space& space, std::int64_t num_rows, std::int64_t nnz, c
     const RowList<Space> all{{}, num_rows};
     const bool wide = nnz / num_rows >= SortTuning::mean_length_of_wide_rows;
     wide ? rank_rows<32>(space, entries, all) : rank_rows<8>(space, entries, all);
-    const auto list = list_rows_longer_than(
-        space, num_rows, entries, wide ? RankRows<Entries, 32>::capacity : RankRows<Entries, 8>::capacity);
+    const std::int64_t limit = wide ? RankRows<Entries, 32>::capacity : RankRows<Entries, 8>::capacity;
+    const auto list = list_rows<std::int64_t>(space, "prekond::sort_rows::long_rows", num_rows,
+                                              IsLongerThan<Entries>{entries, limit});
     const RowList<Space> rest{list, static_cast<std::int64_t>(list.extent(0))};
     if (rest.size == 0) return;
     if (!wide) rank_rows<32>(space, entries, rest);

@@ -22,7 +22,8 @@ struct RowsWhere {
   }
 };
 
-/// The rows i < num_rows for which `holds(i)`, ascending. Fences once, to count them.
+/// The rows i < num_rows for which `holds(i)`, ascending. A scan: rows that ask one
+/// counter for their places would wait for each other. Fences once, to count them.
 template <class Index = int, class Space, class Holds>
 Vector<Index, Space> list_rows(const Space& space, const std::string& label, std::int64_t num_rows,
                                const Holds& holds) {
@@ -38,27 +39,6 @@ Vector<Index, Space> list_rows(const Space& space, const std::string& label, std
                           Kokkos::RangePolicy<Space, typename Rows::List, Wide>(space, 0, num_rows),
                           Rows{holds, list});
   return list;
-}
-
-/// Rows whose length is not known yet, or did not fit.
-template <class Space>
-struct HasNoLength {
-  VectorView<const int, Space> length;
-  KOKKOS_FUNCTION bool operator()(std::int64_t i) const { return length(i) < 0; }
-};
-
-/// The number k of the part that `place` lies in: begins(k) <= place < begins(k + 1). \pre there is one
-template <class Space>
-KOKKOS_FUNCTION std::int64_t part_of(const VectorView<const std::size_t, Space>& begins, std::size_t place) {
-  std::int64_t low = 0, high = static_cast<std::int64_t>(begins.extent(0)) - 1;
-  while (low + 1 < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (begins(middle) <= place)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
 }
 
 }  // namespace prekond::impl
