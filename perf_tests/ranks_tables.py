@@ -83,21 +83,21 @@ def print_speedups(found):
 
 
 def print_ksp(folder):
-    """PETSc's CG with our PC and with others: a row a method, a column a matrix and a number of GPUs."""
+    """PETSc's CG with our PC and with others: a row a matrix and method, a column a number of GPUs."""
     print("## KSP, CG to 1e-6: iterations, setup + solve in ms\n")
     runs = {}
     for file in folder.glob("ksp_*_np*.json"):
         content = load(file)
-        runs[content["matrix"], content["ranks"]] = {run["method"]: run for run in content["runs"]}
-    titles = sorted(runs, key=lambda title: (title[0].split(":")[0], int(title[0].split(":")[1]), title[1]))
+        for run in content["runs"]:
+            runs.setdefault(content["matrix"], {}).setdefault(run["method"], {})[content["ranks"]] = run
+    gpu_counts = sorted({gpus for methods in runs.values() for counts in methods.values() for gpus in counts})
     rows = []
-    for method in dict.fromkeys(method for title in titles for method in runs[title]):
-        cells = []
-        for title in titles:
-            run = runs[title].get(method)
-            cells.append(f"{run['iterations']}, {1e3 * run['setup_seconds']:.0f} + {1e3 * run['solve_seconds']:.0f}" if run else "")
-        rows.append([method] + cells)
-    print("\n".join(lines(["method"] + [f"{matrix}, {gpus} GPU{'s' if gpus > 1 else ''}" for matrix, gpus in titles], rows)))
+    for matrix in sorted(runs, key=lambda matrix: (matrix.split(":")[0], int(matrix.split(":")[1]))):
+        for method, counts in sorted(runs[matrix].items(), key=lambda item: (item[0].startswith("prekond"), item[0])):
+            cells = [counts.get(gpus) for gpus in gpu_counts]
+            rows.append([matrix, method] +
+                        [f"{run['iterations']}, {1e3 * run['setup_seconds']:.0f} + {1e3 * run['solve_seconds']:.0f}" if run else "" for run in cells])
+    print("\n".join(lines(["matrix", "method"] + [f"{gpus} GPU{'s' if gpus > 1 else ''}" for gpus in gpu_counts], rows)))
 
 
 def plot(found, file):
