@@ -27,6 +27,15 @@ PetscErrorCode PCPrekondSetName(PC pc, const char name[]);
  * of another type. */
 PetscErrorCode PCPrekondSetOption(PC pc, const char key[], const char value[]);
 
+/* A matrix whose MatMult is Prekond's product with `a`, a MATSEQAIJ or MATMPIAIJ (also aijcusparse, aijkokkos, ...):
+ *
+ *   KSPSetOperators(ksp, product, a);
+ *
+ * A rank multiplies its own columns while messages bring the entries of others, by NCCL from device to device where this
+ * build has it and each rank has a GPU of its own (-mat_prekond_transport auto|mpi|nccl, with A's prefix). Reads A's own
+ * entries, new values and patterns too; keeps A. MatMultTranspose and MatGetDiagonal are A's. Collective. */
+PetscErrorCode MatCreatePrekondProduct(Mat a, Mat *product);
+
 /* What PETSc calls when it loads the library by -dll_append. */
 PetscErrorCode PetscDLLibraryRegister_prekond_petsc(void);
 

@@ -4,16 +4,17 @@
 // The PC of type "prekond".
 #include "adapters/petsc_errors.hpp"
 #include "adapters/petsc_inverse.hpp"
+#include "adapters/petsc_kokkos.hpp"
 #include "adapters/petsc_options.hpp"
 #include "adapters/petsc_vectors.hpp"
 
 #include <prekond_petsc.h>
+#include <prekond/core/left_out.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>
 
 #include <array>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -228,10 +229,8 @@ PetscErrorCode print_report(const Report& all, PetscViewer viewer) {
                                    static_cast<long long>(all.bytes)));
   PetscCall(PetscViewerASCIIPrintf(viewer, "last setup: symbolic %g s, numeric %g s\n", all.symbolic_seconds,
                                    all.numeric_seconds));
-  if (all.foreign_columns > 0)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "columns of other ranks, left out: %lld with %lld entries\n",
-                                     static_cast<long long>(all.foreign_columns),
-                                     static_cast<long long>(all.foreign_entries)));
+  if (const std::string text = left_out(all); !text.empty())
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s\n", text.c_str()));
   PetscCall(PetscViewerASCIIPrintf(viewer, "breakdowns: %lld rows\n",
                                    static_cast<long long>(all.breakdowns.count)));
   if (all.breakdowns.count > 0)
@@ -310,33 +309,6 @@ PetscErrorCode set_option(PC pc, const char key[], const char value[]) {
 }
 
 // ------------------------------------------------------------------------------------------- the type
-
-PetscErrorCode finalize_kokkos() {
-  PetscFunctionBegin;
-  if (Kokkos::is_initialized() && !Kokkos::is_finalized()) Kokkos::finalize();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/// By us where nobody has done it: then it ends with PETSc, and computes on PETSc's device. Several ranks
-/// take one thread each where the environment does not say how many.
-PetscErrorCode initialize_kokkos() {
-  PetscMPIInt size = 1;
-  PetscFunctionBegin;
-  PetscCheck(!Kokkos::is_finalized(), PETSC_COMM_SELF, PETSC_ERR_ORDER,
-             "Prekond: Kokkos was finalized before; a PC of type " PCPREKOND " needs it");
-  if (Kokkos::is_initialized()) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  Kokkos::InitializationSettings settings;
-  if (size > 1 && !std::getenv("OMP_NUM_THREADS") && !std::getenv("KOKKOS_NUM_THREADS"))
-    settings.set_num_threads(1);
-  PetscCall(guarded(PETSC_COMM_SELF, [&] {
-    if (!is_host_space<Space>)
-      if (const std::optional<int> device = impl::device_of_petsc()) settings.set_device_id(*device);
-    Kokkos::initialize(settings);
-  }));
-  PetscCall(PetscRegisterFinalize(finalize_kokkos));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 PetscErrorCode create(PC pc) {
   const auto object = reinterpret_cast<PetscObject>(pc);

@@ -37,12 +37,16 @@ void set_transport(Transport transport) {
   chosen = transport;
 }
 
-void set_transport(const std::string& name) {
+Transport transport_named(const std::string& name) {
   const auto choices = transport_choices();
   const auto found =
       std::find_if(choices.begin(), choices.end(), [&](const auto& choice) { return choice.first == name; });
   if (found == choices.end()) throw OptionError("transport: auto, mpi or nccl, not " + name);
-  set_transport(found->second);
+  return found->second;
+}
+
+void set_transport(const std::string& name) {
+  set_transport(transport_named(name));
 }
 
 Transport transport() {

@@ -118,6 +118,9 @@ void print_preconditioner(const ProblemFacts& problem, const MethodFacts& method
     print_line("  left out", format("%lld columns of other processes, with %lld entries",
                                     static_cast<long long>(report.foreign_columns),
                                     static_cast<long long>(report.foreign_entries)));
+  else if (report.foreign_entries > 0)
+    print_line("  left out", format("%lld entries beyond the rows of other processes that the setup reads",
+                                    static_cast<long long>(report.foreign_entries)));
   print_levels(report.levels);
   print_breakdowns(report.breakdowns);
   for (const auto& note : report.notes) print_line("  note", note);

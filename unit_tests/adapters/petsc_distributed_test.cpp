@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/distributed_cases.hpp"
+#include "testing/engine_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/petsc_matrices.hpp"
 #include "testing/tool_events.hpp"
@@ -34,6 +35,24 @@ TEST(PetscDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+TEST(PetscDistributed, InversesHaveTheBitsOfOneRank) {
+  if (num_ranks() == 1) GTEST_SKIP() << "that is one rank";
+  const HostMatrix<double> whole = problem("elasticity3d:3");
+  for (const NamedParts& parts : all_parts(whole.num_rows)) {
+    SCOPED_TRACE(parts.name);
+    const OwnedMat matrix = assemble(whole, parts);
+    const DistributedAijMatrix a(PetscSpace(), matrix.get());
+    expect_inverses_of_one_rank<PetscSpace>(a, whole, parts.own());
+  }
+}
+
+TEST(PetscDistributed, RanksMultiplyWhileMessagesTravel) {
+  if (num_ranks() == 1) GTEST_SKIP() << "one rank sends no messages";
+  const OwnedMat matrix = assemble(problem("poisson2d:14"), equal_parts(196));
+  const DistributedAijMatrix a(PetscSpace(), matrix.get());
+  expect_overlap<PetscSpace>(a);
 }
 
 /// Most rows of a rank have no entry in columns of other ranks: PETSc then has them without the empty rows on

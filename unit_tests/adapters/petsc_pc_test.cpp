@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/petsc_matrices.hpp"
+#include "testing/petsc_vectors.hpp"
 #include "testing/temporary_folder.hpp"
 #include "testing/tool_events.hpp"
 
@@ -47,32 +48,6 @@ OwnedPC make_pc(Mat a, const char* name = nullptr, const char* rank_overlap = "0
   if (name) check(PCPrekondSetName(pc.get(), name));
   check(PCPrekondSetOption(pc.get(), "rank_overlap", rank_overlap));
   return pc;
-}
-
-/// A vector of the rows of `a` with the entries f(global row).
-template <class F>
-OwnedVec make_vec(Mat a, const F& f) {
-  OwnedVec x;
-  check(MatCreateVecs(a, x.receive(), nullptr));
-  PetscInt begin = 0, end = 0;
-  check(VecGetOwnershipRange(x.get(), &begin, &end));
-  for (PetscInt i = begin; i < end; ++i) check(VecSetValue(x.get(), i, f(i), INSERT_VALUES));
-  check(VecAssemblyBegin(x.get()));
-  check(VecAssemblyEnd(x.get()));
-  return x;
-}
-OwnedVec right_hand_side(Mat a) {
-  return make_vec(a, [](PetscInt i) { return 1 + double((i * 37 + 13) % 29) / 8; });
-}
-
-std::vector<double> own_entries(Vec x) {
-  PetscInt n = 0;
-  const PetscScalar* data = nullptr;
-  check(VecGetLocalSize(x, &n));
-  check(VecGetArrayRead(x, &data));
-  const std::vector<double> entries(data, data + n);
-  check(VecRestoreArrayRead(x, &data));
-  return entries;
 }
 
 std::vector<double> applied(PC pc, Vec x) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "testing/all_reduces.hpp"
 #include "testing/distributed_cases.hpp"
+#include "testing/engine_cases.hpp"
 #include "testing/messages.hpp"
 #include "testing/tpetra_matrices.hpp"
 #include "testing/transport_of_scope.hpp"
@@ -42,6 +43,23 @@ TEST(TpetraDistributed, KeepsThePromises) {
       }
     }
   }
+}
+
+TEST(TpetraDistributed, InversesHaveTheBitsOfOneRank) {
+  if (num_ranks() == 1) GTEST_SKIP() << "that is one rank";
+  const HostMatrix<double> whole = problem("elasticity3d:3");
+  for (const auto& [name, map] : all_maps(whole.num_rows)) {
+    SCOPED_TRACE(name);
+    const DistributedCrsMatrix a(TpetraSpace(), distribute(whole, map));
+    expect_inverses_of_one_rank<TpetraSpace>(a, whole, own_rows(*map));
+  }
+}
+
+TEST(TpetraDistributed, RanksMultiplyWhileMessagesTravel) {
+  if (num_ranks() == 1) GTEST_SKIP() << "one rank sends no messages";
+  const auto matrix = distribute(problem("poisson2d:14"), contiguous_map(196));
+  const DistributedCrsMatrix a(TpetraSpace(), matrix);
+  expect_overlap<TpetraSpace>(a);
 }
 
 TEST(TpetraDistributed, NoRowsAtAll) {

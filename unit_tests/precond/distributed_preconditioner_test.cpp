@@ -6,10 +6,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <prekond/core/left_out.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/precond/explicit_inverse.hpp>
-#include <prekond/precond/factored_inverse.hpp>
-#include <prekond/precond/isai.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -20,6 +18,7 @@
 
 #include "testing/across_ranks.hpp"
 #include "testing/distributed_cases.hpp"
+#include "testing/inverses_of_ranks.hpp"
 #include "testing/krylov_problems.hpp"
 #include "testing/matrix_of_other_numbers.hpp"
 #include "testing/spd_matrices.hpp"
@@ -29,58 +28,11 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 template <class Space>
 class DistributedPreconditionerTest : public ::testing::Test {};
 TYPED_TEST_SUITE(DistributedPreconditionerTest, TestSpaces, SpaceNames);
-
-/// Row -> column -> value.
-using Entries = std::map<std::int64_t, std::map<std::int64_t, double>>;
-
-Entries entries_of(const HostMatrix<double>& a) {
-  Entries entries;
-  for (std::int64_t i = 0; i < a.num_rows; ++i)
-    for (std::size_t k = a.row_ptrs[i]; k < a.row_ptrs[i + 1]; ++k) entries[i][a.col_idxs[k]] = a.values[k];
-  return entries;
-}
-
-/// G, G_L or M of one rank.
-template <class Space>
-HostMatrix<double> serial_rows(const Method<Space>& method) {
-  const auto* isai = dynamic_cast<const Isai<double, Space>*>(&method);
-  if (isai && !isai->factored()) return to_host(isai->inverse());
-  const Method<Space>* kept = isai ? isai->factored() : &method;
-  if (const auto* factored = dynamic_cast<const FactoredInverse<double, Space>*>(kept))
-    return to_host(factored->factor());
-  return to_host(dynamic_cast<const ExplicitInverse<double, Space>&>(*kept).inverse());
-}
-
-/// A rank's part of it, by global numbers.
-template <class Space>
-void add_rows(const RankRows<double, Space>& rows, const std::vector<std::int64_t>& own, bool by_columns,
-              Entries& all) {
-  const auto numbers = to_vector(rows.remote_numbers);
-  for (const auto& [i, row] : entries_of(to_host(rows.own)))
-    for (const auto& [j, value] : row) all[own[i]][own[j]] = value;
-  for (const auto& [i, row] : entries_of(to_host(rows.remote)))
-    for (const auto& [j, value] : row)
-      by_columns ? all[numbers[i]][own[j]] = value : all[own[i]][numbers[j]] = value;
-}
-
-/// The same bits; on a device, where lanes are chosen by what a rank has, the same to rounding.
-template <class Space>
-void expect_entries(const Entries& found, const Entries& expected) {
-  if (is_host_space<Space>) {
-    EXPECT_EQ(found, expected);
-    return;
-  }
-  ASSERT_EQ(found.size(), expected.size());
-  for (const auto& [i, row] : expected) {
-    ASSERT_EQ(found.at(i).size(), row.size()) << "row " << i;
-    for (const auto& [j, value] : row)
-      EXPECT_NEAR(found.at(i).at(j), value, 1e-5 * (1 + std::abs(value))) << i << ", " << j;
-  }
-}
 
 /// The same bits as on one rank, entry by entry, and the same application.
 template <class Space>
@@ -208,13 +160,14 @@ TYPED_TEST(DistributedPreconditionerTest, GeneralMatricesHaveTheBitsOfOneRank) {
                                 {problem("convection_diffusion3d:4"), random_general(61, 0.05, 3)});
 }
 
-TYPED_TEST(DistributedPreconditionerTest, CgTakesTheIterationsOfOneRank) {
+TYPED_TEST(DistributedPreconditionerTest, SolversTakeTheIterationsOfOneRank) {
   // Without jumps in the coefficients: with them the order of the sums changes a hundred iterations by two.
   const HostMatrix<double> whole = problem("elasticity3d:5,contrast=1");
   const auto iterations = [&](const Setup& setup, const Parts& parts) {
-    return cg_iterations<TypeParam>(setup, whole, parts);
+    return iterations_of<TypeParam>(setup.name == "spai" ? "gmres" : "cg", setup, whole, parts);
   };
-  for (const Setup& setup : {Setup{"fsai", {}}, Setup{"adaptive_fsai", {}, 1000}, Setup{"jacobi", {}}}) {
+  for (const Setup& setup : {Setup{"fsai", {}}, Setup{"adaptive_fsai", {}, 1000}, Setup{"jacobi", {}},
+                             Setup{"isai", {{"kind", "spd"}}}, Setup{"spai", {}}}) {
     const auto all = partitions(whole.num_rows);
     const std::int64_t one = iterations(setup, all[0]);
     for (const Parts& parts : all)
@@ -407,6 +360,39 @@ TYPED_TEST(DistributedPreconditionerTest, AfterAFailedSymbolicThereIsNothingToAp
   });
 }
 
+/// The rows `own` and those that up to `levels` steps along A's entries lead to.
+std::set<std::int64_t> rows_within(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
+                                   int levels) {
+  std::set<std::int64_t> s(own.begin(), own.end());
+  for (int level = 0; level < levels; ++level)
+    for (const std::int64_t i : std::set<std::int64_t>(s))
+      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k) s.insert(whole.col_idxs[k]);
+  return s;
+}
+
+/// Entries of these rows in columns that are none of them.
+std::int64_t entries_beyond(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
+                            int levels) {
+  const std::set<std::int64_t> s = rows_within(whole, own, levels);
+  std::int64_t count = 0;
+  for (const std::int64_t i : s)
+    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
+      count += !s.contains(whole.col_idxs[k]);
+  return count;
+}
+
+TYPED_TEST(DistributedPreconditionerTest, NothingIsLeftOutWithAllLevels) {
+  const HostMatrix<double> whole = problem("poisson2d:9");
+  const Parts parts = consecutive_parts({30, 51});
+  run_ranks(2, [&](const Rank& rank) {
+    const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+    const auto m = across<TypeParam>({"adaptive_fsai", {}, 1000});
+    m->numeric(TypeParam(), a);
+    EXPECT_EQ(left_out(m->report()), "");
+    EXPECT_THAT(m->report().notes, Not(Contains(HasSubstr("were left out"))));
+  });
+}
+
 TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
   const TypeParam space;
   const HostMatrix<double> whole = problem("poisson2d:12");
@@ -419,7 +405,12 @@ TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
     const auto m = across<TypeParam>(one);
     m->numeric(space, a);
     add_rows<TypeParam>(m->rows(), parts[rank.rank], false, found);
-    EXPECT_GT(m->report().foreign_entries, 0);
+    const std::int64_t beyond = entries_beyond(whole, parts[rank.rank], 1);
+    EXPECT_GT(beyond, 0);
+    EXPECT_EQ(m->report().foreign_entries, beyond);
+    EXPECT_EQ(
+        left_out(m->report()),
+        "entries left out, beyond the rows of other ranks that the setup reads: " + std::to_string(beyond));
     EXPECT_THAT(m->report().notes, Contains(HasSubstr("entries beyond these levels were left out")));
     for (const auto number : to_vector(m->rows().remote_numbers))  // one row of nodes away, not further
       EXPECT_GE(number, parts[rank.rank][0] - 12);
@@ -438,10 +429,7 @@ TYPED_TEST(DistributedPreconditionerTest, FewLevelsBoundTheAdaptiveFsai) {
 template <class Space>
 std::vector<double> reference_schwarz(const HostMatrix<double>& whole, const std::vector<std::int64_t>& own,
                                       int levels, const Setup& setup) {
-  std::set<std::int64_t> s(own.begin(), own.end());
-  for (int level = 0; level < levels; ++level)
-    for (const std::int64_t i : std::set<std::int64_t>(s))
-      for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k) s.insert(whole.col_idxs[k]);
+  const std::set<std::int64_t> s = rows_within(whole, own, levels);
   const std::vector<std::int64_t> rows(s.begin(), s.end());
   HostMatrix<double> part;
   part.num_rows = part.num_cols = static_cast<std::int64_t>(rows.size());
@@ -492,6 +480,36 @@ TYPED_TEST(DistributedPreconditionerTest, OtherMethodsAreBlockJacobiOrSchwarz) {
   }
 }
 
+/// Every registered method that is set up for rows alone, with its defaults.
+TYPED_TEST(DistributedPreconditionerTest, AnyMethodMayBeTheLocalOne) {
+  const TypeParam space;
+  const HostMatrix<double> whole = problem("poisson3d:4");
+  const Parts parts = consecutive_parts({20, 0, 30, 14});
+  int compared = 0;
+  for (const auto& line : preconditioner_registry<double, TypeParam>()) {
+    const Setup setup{line.name, {}, 1};
+    if (on_one_rank<TypeParam>(setup, whole)->reach().levels >= 0) continue;
+    SCOPED_TRACE(line.name);
+    ++compared;
+    run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
+      const auto& own = parts[rank.rank];
+      const MatrixOfRank<double, TypeParam> a(rank, whole, parts);
+      const auto m = across<TypeParam>(setup);
+      m->numeric(space, a);
+      const MultiVector<double, TypeParam> x("x", own.size(), 2), y("y", own.size(), 2);
+      for (std::size_t v = 0; v < 2; ++v)
+        Kokkos::deep_copy(column(x, v), to_device<TypeParam>(entries(own, 3 * v)));
+      m->apply(space, x, y, *m->make_workspace(space, 2));
+      space.fence();
+      const auto expected = reference_schwarz<TypeParam>(whole, own, 1, setup);
+      const auto found = to_vector(column(y, 1));
+      for (std::size_t i = 0; i < own.size(); ++i)
+        EXPECT_NEAR(found[i], expected[i], 1e-11 * (1 + std::abs(expected[i]))) << own[i];
+    });
+  }
+  EXPECT_GT(compared, 15);
+}
+
 TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {
   const TypeParam space;
   const HostMatrix<double> whole = with_diagonal(problem("poisson2d:6"), 20, -1);
@@ -505,10 +523,12 @@ TYPED_TEST(DistributedPreconditionerTest, ARefusedRowIsThatOfTheWhole) {
 
 TYPED_TEST(DistributedPreconditionerTest, NumbersMayHave64Bits) {
   const TypeParam space;
-  const HostMatrix<double> whole = problem("convection_diffusion3d:4");
+  const HostMatrix<double> general = problem("convection_diffusion3d:4"), spd = problem("poisson3d:4");
   const Parts parts = consecutive_parts({20, 0, 30, 14});
   for (const Setup& setup :
-       {Setup{"nonsymmetric_fsai", {{"power", "2"}}}, Setup{"spai", {}}, Setup{"ilu0", {}, 2}}) {
+       {Setup{"nonsymmetric_fsai", {{"power", "2"}}}, Setup{"spai", {}}, Setup{"isai", {}}, Setup{"fsai", {}},
+        Setup{"adaptive_fsai", {}, 2}, Setup{"ilu0", {}, 2}}) {
+    const HostMatrix<double>& whole = setup.name == "fsai" || setup.name == "adaptive_fsai" ? spd : general;
     run_ranks(4, [&](const Rank& rank) {
       const auto a = std::make_shared<MatrixOfRank<double, TypeParam>>(rank, whole, parts);
       constexpr std::int64_t offset = std::int64_t(3) << 40;

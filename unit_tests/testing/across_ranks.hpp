@@ -73,10 +73,10 @@ inline std::vector<std::int64_t> all_rows(const HostMatrix<double>& a) {
   return consecutive_parts({a.num_rows}).front();
 }
 
-/// Of CG with the method over ranks, once `prepare` was called with it.
+/// Of a solver with the method over ranks, once `prepare` was called with it.
 template <class Space>
-std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts,
-                           const std::function<void(Across<Space>&)>& prepare = {}) {
+std::int64_t iterations_of(const std::string& solver, const Setup& setup, const HostMatrix<double>& whole,
+                           const Parts& parts, const std::function<void(Across<Space>&)>& prepare = {}) {
   std::int64_t result = 0;
   run_ranks(static_cast<int>(parts.size()), [&](const Rank& rank) {
     const Space space;
@@ -87,12 +87,18 @@ std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, 
     m->numeric(space, a);
     const Vector<double, Space> x("x", parts[rank.rank].size());
     const auto b = to_device<Space>(entries(parts[rank.rank], 0));
-    const SolveResult solved = Cg<double, Space>().solve(space, a.product(), m.get(), b, x, StoppingOptions(),
-                                                         Monitor(), a.reducer());
+    const SolveResult solved = create_solver<double, Space>(solver)->solve(
+        space, a.product(), m.get(), b, x, StoppingOptions(), Monitor(), a.reducer());
     EXPECT_TRUE(solved.converged);
     if (rank.rank == 0) result = solved.iterations;
   });
   return result;
+}
+
+template <class Space>
+std::int64_t cg_iterations(const Setup& setup, const HostMatrix<double>& whole, const Parts& parts,
+                           const std::function<void(Across<Space>&)>& prepare = {}) {
+  return iterations_of<Space>("cg", setup, whole, parts, prepare);
 }
 
 }  // namespace prekond::testing

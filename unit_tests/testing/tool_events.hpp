@@ -3,6 +3,7 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -56,6 +57,17 @@ class ToolEvents {
   }
   static void kernel(const char* name, std::uint32_t, std::uint64_t*) { events().kernels.push_back(name); }
 };
+
+/// Are there kernels whose labels contain these names, each behind the one before?
+inline bool are_in_order(const std::vector<std::string>& kernels, const std::vector<std::string>& names) {
+  auto at = kernels.begin();
+  for (const std::string& name : names) {
+    at = std::find_if(at, kernels.end(),
+                      [&](const std::string& label) { return label.find(name) != std::string::npos; });
+    if (at++ == kernels.end()) return false;
+  }
+  return true;
+}
 
 /// What expanded blocks, of the kernels and allocations.
 inline std::vector<std::string> expansions(const ToolEvents& events) {

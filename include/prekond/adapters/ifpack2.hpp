@@ -7,6 +7,7 @@
 #include <prekond/adapters/parameter_list.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/adapters/tpetra_distributed.hpp>
+#include <prekond/core/left_out.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -417,9 +418,7 @@ class Preconditioner
     }
     out << "all ranks: " << all.nnz << " entries, " << all.bytes << " bytes; the last compute took "
         << all.symbolic_seconds + all.numeric_seconds << " s\n";
-    if (all.foreign_columns > 0)
-      out << "columns of other ranks, left out: " << all.foreign_columns << " with " << all.foreign_entries
-          << " entries\n";
+    if (const std::string text = left_out(all); !text.empty()) out << text << "\n";
     if (all.breakdowns.count > 0)
       out << "breakdowns: " << all.breakdowns.count << " rows; the first has the global index "
           << all.breakdowns.first_row << ", pivot " << all.breakdowns.first_pivot << ": "

@@ -82,6 +82,34 @@ class AijProduct : public Operator<PetscScalar, Space> {
   mutable MultiVector<PetscScalar, Space> m_received;
 };
 
+/// \throws InputError where the rows are not distributed as the columns are
+inline PetscLayout layout_of(Mat a) {
+  PetscLayout rows = nullptr, cols = nullptr;
+  check(MatGetLayouts(a, &rows, &cols));
+  if (rows->N != cols->N)
+    throw InputError("the matrix is not square: it has " + std::to_string(rows->N) + " rows and " +
+                     std::to_string(cols->N) + " columns");
+  if (rows->n != cols->n || rows->rstart != cols->rstart)
+    throw InputError("the matrix's columns are distributed over the ranks in another way than its rows");
+  return rows;
+}
+
+/// The product with a MATSEQAIJ or MATMPIAIJ. Collective. \throws InputError on all ranks
+template <class Space>
+std::unique_ptr<const AijProduct<Space>> make_product(const Space& space, Mat a, mpi::Transport transport) {
+  PetscLayout rows = nullptr;
+  AijParts parts;
+  std::vector<PetscInt> numbers;
+  mpi::together(comm_of(a), [&] {
+    rows = layout_of(a);
+    parts = parts_of(a);
+    PetscInt others = 0;
+    if (parts.others) check(MatGetSize(parts.others, nullptr, &others));
+    numbers.assign(parts.numbers_of_others, parts.numbers_of_others + others);
+  });
+  return std::make_unique<AijProduct<Space>>(space, comm_of(a), rows, parts, numbers, transport);
+}
+
 }  // namespace impl
 
 /// A MATSEQAIJ or MATMPIAIJ for setups that look at rows of other ranks; also of the types that derive from
@@ -103,7 +131,7 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
       : m_a(impl::keep(a)), m_comm(impl::comm_of(a)), m_transport(transport), m_reducer(m_comm) {
     impl::AijParts parts;
     mpi::together(m_comm, [&] {
-      check_distribution();
+      m_layout = impl::layout_of(a);
       m_rows.emplace(space, a);
       parts = impl::parts_of(a);
     });
@@ -203,16 +231,6 @@ class DistributedAijMatrix : public DistributedMatrix<PetscScalar, Space> {
   }
 
  private:
-  void check_distribution() {
-    PetscLayout cols = nullptr;
-    check(MatGetLayouts(m_a.get(), &m_layout, &cols));
-    if (m_layout->N != cols->N)
-      throw InputError("the matrix is not square: it has " + std::to_string(m_layout->N) + " rows and " +
-                       std::to_string(cols->N) + " columns");
-    if (m_layout->n != cols->n || m_layout->rstart != cols->rstart)
-      throw InputError("the matrix's columns are distributed over the ranks in another way than its rows");
-  }
-
   /// Every rank's entries on rank 0.
   impl::OwnedSF to_first() const {
     impl::OwnedSF sf;

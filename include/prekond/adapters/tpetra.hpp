@@ -9,19 +9,24 @@
 /// default one.
 #include <prekond/adapters/agreement.hpp>
 #include <prekond/adapters/comm_reducer.hpp>
+#include <prekond/adapters/impl/tpetra_import.hpp>
 #include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/distributed/remote_part.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/spmv.hpp>
 
+#include <Teuchos_CommHelpers.hpp>
 #include <Tpetra_BlockCrsMatrix.hpp>
 #include <Tpetra_BlockCrsMatrix_Helpers.hpp>
 #include <Tpetra_CrsMatrix.hpp>
 #include <Tpetra_MultiVector.hpp>
 
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 namespace prekond::tpetra {
 
@@ -179,22 +184,42 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
   Teuchos::RCP<const operator_type> m_a;
 };
 
-/// A Tpetra::CrsMatrix for Prekond's solvers: the values of other ranks are imported, then Prekond's product
-/// runs on the rank's rows, with the dot in the same pass where that is asked for. Several vectors are
-/// imported together, in one message a neighbour. Keeps the matrix, and as many vectors over the column map
-/// as it was applied to at once; not to be applied by two threads at once.
+/// A Tpetra::CrsMatrix for Prekond's solvers. Where every rank's column map begins with its row map, Tpetra's
+/// own default, the messages are under way while the rank multiplies its own columns:
+///
+///   start the exchange of x;  y = D x;  finish;  y = y + O x_remote,
+///
+/// for its rows [D O], whose values are Tpetra's own and are not copied: D x is [D O] [x; 0], for which x is.
+/// With other column maps Tpetra imports x first. Several vectors travel in one message a neighbour. Keeps
+/// the matrix, sees its new values, and keeps as many vectors over the column map as it was applied to at
+/// once; not to be applied by two threads at once.
+///
+/// Source: Ma, Cai (2021), section 3.2, the products MDP and ODP.
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node>
 class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
  public:
   using Space = typename Node::execution_space;
   using matrix_type = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
-  /// \pre collective \throws InputError see check_distribution
+  /// Cost: an all-reduce, a communicator, and a pass over the column indices. \pre collective
+  /// \throws InputError see check_distribution
   explicit MatrixOperator(Teuchos::RCP<const matrix_type> a) : m_a(std::move(a)) {
     check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*m_a);
-    m_fitted = impl::begins_with(*m_a->getColMap(), *m_a->getRowMap());
-    m_imported.emplace(m_a->getColMap());
-    if (!m_a->getGraph()->getImporter().is_null()) m_imported->first(1);
+    const auto importer = m_a->getGraph()->getImporter();
+    if (importer.is_null()) return;
+    const int mine = impl::begins_with(*m_a->getColMap(), *m_a->getRowMap());
+    int all = 0;
+    Teuchos::reduceAll(*m_a->getComm(), Teuchos::REDUCE_MIN, 1, &mine, &all);
+    if (all == 0) {
+      m_imported.emplace(m_a->getColMap());
+      m_imported->first(1);
+      return;
+    }
+    m_columns = impl::make_column_import<Scalar, Node>(*importer);
+    const auto local = m_a->getLocalMatrixDevice();
+    m_remote = RowsWithColumnsFrom<Space>(Space(), impl::view_of<Scalar, Space>(local),
+                                          static_cast<int>(num_rows()));
+    reserve(Space(), 1);
   }
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
@@ -209,36 +234,61 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
              Scalar alpha = 1, Scalar beta = 0) const override {
     if (y.extent(1) == 0) return;
     const auto local = m_a->getLocalMatrixDevice();
-    spmv<Scalar, Space>(space, alpha, impl::view_of<Scalar, Space>(local), import(space, x), beta, y);
+    const auto a = impl::view_of<Scalar, Space>(local);
+    if (!m_columns) {
+      spmv<Scalar, Space>(space, alpha, a, m_imported ? import(space, x) : x, beta, y);
+      return;
+    }
+    if (x.extent(1) > m_own.extent(1)) reserve(space, x.extent(1));
+    const auto vectors = std::make_pair(std::size_t(0), x.extent(1));
+    const MultiVectorView<Scalar, Space> own = Kokkos::subview(m_own, Kokkos::ALL, vectors),
+                                         received = Kokkos::subview(m_received, Kokkos::ALL, vectors);
+    m_columns->start(space, x);
+    Kokkos::deep_copy(space, Kokkos::subview(own, std::make_pair(std::int64_t(0), num_rows()), Kokkos::ALL),
+                      x);
+    spmv<Scalar, Space>(space, alpha, a, own, beta, y);
+    m_columns->finish(space, received);
+    m_remote.template add_product<Scalar>(space, alpha, a, received, y);
   }
 
+  /// One pass where the rank needs nothing of others.
   void apply_dot(const Space& space, VectorView<const Scalar, Space> x, VectorView<Scalar, Space> y,
                  VectorView<Scalar, Space> dot,
                  const ReduceWorkspace<Scalar, Space>& workspace) const override {
-    // Only then the first entries of the imported vector are x's own.
-    if (!m_fitted) return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
+    if (m_columns || m_imported) return Operator<Scalar, Space>::apply_dot(space, x, y, dot, workspace);
     const auto local = m_a->getLocalMatrixDevice();
-    spmv_dot<Scalar, Space>(space, impl::view_of<Scalar, Space>(local),
-                            column(import(space, as_multivector(x)), 0), y, dot, workspace);
+    spmv_dot<Scalar, Space>(space, impl::view_of<Scalar, Space>(local), x, y, dot, workspace);
   }
 
  private:
   using multivector_type = Tpetra::MultiVector<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
-  /// x over the column map: x itself where no rank needs anything of another.
+  void reserve(const Space& space, std::size_t k) const {
+    m_own = {};
+    m_received = {};
+    m_own = allocate_zero<MultiVector<Scalar, Space>>(space, "prekond::tpetra::matrix_operator::own",
+                                                      m_columns->num_cols(), k);
+    m_received = allocate<MultiVector<Scalar, Space>>(space, "prekond::tpetra::matrix_operator::received",
+                                                      m_columns->num_remote(), k);
+  }
+
+  /// x over the column map.
   MultiVectorView<const Scalar, Space> import(const Space& space,
                                               const MultiVectorView<const Scalar, Space>& x) const {
-    const auto importer = m_a->getGraph()->getImporter();
-    if (importer.is_null()) return x;
     multivector_type& imported = m_imported->first(x.extent(1));
     if (space != Space()) space.fence("prekond::tpetra::matrix_operator::before");
-    imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), x), *importer, Tpetra::INSERT);
+    imported.doImport(impl::wrap<multivector_type>(m_a->getDomainMap(), x), *m_a->getGraph()->getImporter(),
+                      Tpetra::INSERT);
     if (space != Space()) Space().fence("prekond::tpetra::matrix_operator::after");
     return imported.getLocalViewDevice(Tpetra::Access::ReadOnly);
   }
 
   Teuchos::RCP<const matrix_type> m_a;
-  bool m_fitted = false;
+  /// Null where Tpetra imports, or there is nothing to import.
+  std::unique_ptr<const VectorImport<Scalar, Space>> m_columns;
+  RowsWithColumnsFrom<Space> m_remote;
+  mutable MultiVector<Scalar, Space> m_own;  ///< over the column map; 0 in the columns of others
+  mutable MultiVector<Scalar, Space> m_received;
   mutable std::optional<impl::ReceivedVectors<multivector_type>> m_imported;  ///< over the column map
 };
 

@@ -24,12 +24,13 @@ enum class Transport { automatic, mpi, nccl };
 
 /// By the names auto, mpi, nccl.
 std::vector<std::pair<std::string, Transport>> transport_choices();
+/// \throws OptionError where there is none of that name
+Transport transport_named(const std::string& name);
 
 /// What an engine takes that is told nothing else: that of PETSc for matrices made from now on, that of
 /// Tpetra for their imports. The same on all ranks; at first `automatic`.
 void set_transport(Transport transport);
-/// By its name. \throws OptionError where there is none of that name
-void set_transport(const std::string& name);
+void set_transport(const std::string& name);  ///< as transport_named
 Transport transport();
 
 /// The end of a message in this rank's device memory, and the rank at its other end.

@@ -278,7 +278,7 @@ Report DistributedPreconditioner<Scalar, Space>::finished_report() const {
                          " levels of other ranks' rows");
   if (reach.levels > levels(reach) || m_is_schwarz) {
     report.foreign_entries = m_foreign_entries;
-    report.notes.push_back("entries beyond these levels were left out");
+    if (m_foreign_entries > 0) report.notes.push_back("entries beyond these levels were left out");
   }
   return report;
 }

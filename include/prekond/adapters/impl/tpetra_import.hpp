@@ -132,16 +132,35 @@ std::unique_ptr<Messages<Scalar>> make_messages(const MessageComm&, const Neighb
 }
 #endif
 
+/// The messages of `plan`, on a communicator of their own. Collective.
+template <class Scalar, class Space>
+std::unique_ptr<VectorImport<Scalar, Space>> make_import(const Teuchos::Comm<int>& comm,
+                                                         std::int64_t num_rows, const RowPlan& plan) {
+  return std::make_unique<BufferedImport<Scalar, Space>>(
+      Space(), num_rows, plan.sent_rows, plan.received_places,
+      make_messages<Scalar>(message_comm<Space>(comm), plan.neighbours));
+}
+
 /// Brings the entries of `remote`, in that order. Collective.
 template <class Scalar, class Node, class Map>
 std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_import(
     const Teuchos::RCP<const Map>& rows, const Teuchos::RCP<const Map>& remote) {
-  using Space = typename Node::execution_space;
   using Import = Tpetra::Import<typename Map::local_ordinal_type, typename Map::global_ordinal_type, Node>;
-  const RowPlan plan = plan_of(Import(rows, remote));
-  return std::make_unique<BufferedImport<Scalar, Space>>(
-      Space(), static_cast<std::int64_t>(rows->getLocalNumElements()), plan.sent_rows, plan.received_places,
-      make_messages<Scalar>(message_comm<Space>(*rows->getComm()), plan.neighbours));
+  return make_import<Scalar, typename Node::execution_space>(
+      *rows->getComm(), static_cast<std::int64_t>(rows->getLocalNumElements()),
+      plan_of(Import(rows, remote)));
+}
+
+/// Brings the entries of a matrix's columns behind the rank's own, by the matrix's Import. Collective.
+/// \pre on all ranks the Import's target map begins with its source map
+template <class Scalar, class Node, class Import>
+std::unique_ptr<VectorImport<Scalar, typename Node::execution_space>> make_column_import(
+    const Import& import) {
+  const auto& rows = *import.getSourceMap();
+  RowPlan plan = plan_of(import);
+  const auto num_rows = static_cast<int>(rows.getLocalNumElements());
+  for (int& place : plan.received_places) place -= num_rows;
+  return make_import<Scalar, typename Node::execution_space>(*rows.getComm(), num_rows, plan);
 }
 
 }  // namespace prekond::tpetra::impl

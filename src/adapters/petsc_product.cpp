@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Prekond's product with a matrix of PETSc's, as a MATSHELL.
+#include "adapters/petsc_errors.hpp"
+#include "adapters/petsc_kokkos.hpp"
+#include "adapters/petsc_vectors.hpp"
+
+#include <prekond_petsc.h>
+#include <prekond/adapters/petsc_distributed.hpp>
+#include <prekond/adapters/transport.hpp>
+
+#include <petsc/private/petscimpl.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+namespace prekond::petsc {
+namespace {
+
+using Space = Kokkos::DefaultExecutionSpace;
+
+/// The data of the MATSHELL.
+class Product {
+ public:
+  Product(Mat a, mpi::Transport transport) : m_a(impl::keep(a)), m_transport(transport) { make(); }
+
+  Mat a() const { return m_a.get(); }
+
+  void apply(const Columns<const PetscScalar>& x, const Columns<PetscScalar>& y) {
+    if (impl::state_of(m_a.get(), MatGetNonzeroState) != m_pattern) make();
+    const auto from = m_x.read(m_space, x);
+    const auto to = m_y.write(m_space, y);
+    m_product->apply(m_space, from, to);
+    m_y.finish(m_space, to, y);
+    if constexpr (!is_host_space<Space>)
+      m_space.fence("prekond::petsc::product");  // PETSc has its own streams
+  }
+
+ private:
+  /// Collective: a matrix has another pattern on all ranks where it has on one.
+  void make() {
+    m_product = nullptr;
+    m_product = impl::make_product<Space>(m_space, m_a.get(), m_transport);
+    m_pattern = impl::state_of(m_a.get(), MatGetNonzeroState);
+  }
+
+  impl::OwnedMat m_a;
+  mpi::Transport m_transport;
+  Space m_space;
+  std::unique_ptr<const impl::AijProduct<Space>> m_product;
+  PetscObjectState m_pattern = -1;
+  ColumnsBuffer<Space> m_x, m_y;
+};
+
+PetscErrorCode data_of(Mat shell, Product** data) {
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode multiply(Mat shell, Vec x, Vec y) {
+  Product* data = nullptr;
+  PetscFunctionBegin;
+  PetscCall(data_of(shell, &data));
+  PetscCall(guarded(PETSC_COMM_SELF, [&] {
+    const ReadVec<Space> from(x);
+    const WriteVec<Space> to(y);
+    data->apply(from.columns(), to.columns());
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode multiply_transpose(Mat shell, Vec x, Vec y) {
+  Product* data = nullptr;
+  PetscFunctionBegin;
+  PetscCall(data_of(shell, &data));
+  PetscCall(MatMultTranspose(data->a(), x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode diagonal(Mat shell, Vec d) {
+  Product* data = nullptr;
+  PetscFunctionBegin;
+  PetscCall(data_of(shell, &data));
+  PetscCall(MatGetDiagonal(data->a(), d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode destroy(Mat shell) {
+  Product* data = nullptr;
+  PetscFunctionBegin;
+  PetscCall(data_of(shell, &data));
+  delete data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// -mat_prekond_transport, with A's prefix.
+PetscErrorCode transport_of(Mat a, std::string* name) {
+  const char* prefix = nullptr;
+  std::array<char, 64> value{};
+  PetscBool found = PETSC_FALSE;
+  PetscFunctionBegin;
+  *name = "auto";
+  PetscCall(PetscObjectGetOptionsPrefix(reinterpret_cast<PetscObject>(a), &prefix));
+  PetscCall(
+      PetscOptionsGetString(nullptr, prefix, "-mat_prekond_transport", value.data(), value.size(), &found));
+  if (found) *name = value.data();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/// MatShellSetOperation, which takes pointers of another kind in older releases.
+template <class Pointer, class Function>
+PetscErrorCode set_operation(PetscErrorCode (*set)(Mat, MatOperation, Pointer), Mat shell,
+                             MatOperation operation, Function* function) {
+  PetscFunctionBegin;
+  PetscCall(set(shell, operation, reinterpret_cast<Pointer>(function)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+}  // namespace
+}  // namespace prekond::petsc
+
+PetscErrorCode MatCreatePrekondProduct(Mat a, Mat* product) {
+  using namespace prekond::petsc;
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(a));
+  std::unique_ptr<Product> data;
+  std::string transport;
+  VecType vectors = nullptr;
+  PetscInt rows = 0, all = 0;
+  PetscBool is_known = PETSC_FALSE, is_symmetric = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(a, MAT_CLASSID, 1);
+  PetscCheck(product, comm, PETSC_ERR_ARG_NULL, "Prekond: no place for the product");
+  PetscCall(initialize_kokkos());
+  PetscCall(transport_of(a, &transport));
+  PetscCall(
+      guarded(comm, [&] { data = std::make_unique<Product>(a, prekond::mpi::transport_named(transport)); }));
+  PetscCall(MatGetLocalSize(a, &rows, nullptr));
+  PetscCall(MatGetSize(a, &all, nullptr));
+  PetscCall(MatCreateShell(comm, rows, rows, all, all, data.get(), product));
+  data.release();
+  PetscCall(set_operation(MatShellSetOperation, *product, MATOP_DESTROY, destroy));
+  PetscCall(set_operation(MatShellSetOperation, *product, MATOP_MULT, multiply));
+  PetscCall(set_operation(MatShellSetOperation, *product, MATOP_MULT_TRANSPOSE, multiply_transpose));
+  PetscCall(set_operation(MatShellSetOperation, *product, MATOP_GET_DIAGONAL, diagonal));
+  PetscCall(MatGetVecType(a, &vectors));
+  PetscCall(MatShellSetVecType(*product, vectors));
+  PetscCall(MatIsSymmetricKnown(a, &is_known, &is_symmetric));
+  if (is_known) PetscCall(MatSetOption(*product, MAT_SYMMETRIC, is_symmetric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// What methods make of an engine's matrix over the ranks of mpirun. All ranks call these functions.
+#include "testing/inverses_of_ranks.hpp"
+#include "testing/tool_events.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/distributed/split_operator.hpp>
+#include <prekond/matrix/spmv.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace prekond::testing {
+
+/// A rank's rows of `all`, or its columns.
+inline Entries part_of(const Entries& all, const std::vector<std::int64_t>& own, bool by_columns) {
+  const auto is_own = [&](std::int64_t i) { return std::find(own.begin(), own.end(), i) != own.end(); };
+  Entries part;
+  for (const auto& [i, row] : all)
+    for (const auto& [j, value] : row)
+      if (is_own(by_columns ? j : i)) part[i][j] = value;
+  return part;
+}
+
+/// The bits of one rank, entry by entry. \pre several ranks
+template <class Space>
+void expect_inverses_of_one_rank(const DistributedMatrix<double, Space>& a, const HostMatrix<double>& whole,
+                                 const std::vector<std::int64_t>& own) {
+  for (const Setup& setup : {Setup{"fsai", {{"power", "2"}}}, Setup{"adaptive_fsai", {}, 1000},
+                             Setup{"nonsymmetric_fsai", {}}, Setup{"spai", {}}, Setup{"isai", {}}}) {
+    SCOPED_TRACE(to_text(setup));
+    const auto m = across<Space>(setup);
+    m->numeric(Space(), a);
+    const bool by_columns = m->method().reach().by_columns;
+    Entries found;
+    add_rows<Space>(m->rows(), own, by_columns, found);
+    const Entries all = entries_of(serial_rows<Space>(*on_one_rank<Space>(setup, whole)));
+    expect_entries<Space>(found, part_of(all, own, by_columns));
+  }
+}
+
+/// The kernels of `work()`, called once before.
+template <class Work>
+std::vector<std::string> kernels_of(const Work& work) {
+  work();
+  const ToolEvents events;
+  work();
+  return events.kernels();
+}
+
+/// A rank multiplies what is its own between the start and the end of an exchange. \pre every rank sends
+/// entries to others, and needs some of theirs
+template <class Space>
+void expect_overlap(const DistributedMatrix<double, Space>& a) {
+  const Space space;
+  const std::vector<std::string> forward = {"import::pack", "spmv::apply", "import::unpack"},
+                                 reverse = {"import::pack_reverse", "spmv::apply", "import::add"};
+  const MultiVector<double, Space> x("x", a.num_rows(), 1), y("y", a.num_rows(), 1);
+  Kokkos::deep_copy(x, 1.0);
+  EXPECT_TRUE(are_in_order(kernels_of([&] { a.product().apply(space, x, y); }), forward));
+
+  const SplitOperator<double, Space> parts(
+      space, a, [](const auto& own) { return std::make_unique<CsrOperator<double, Space>>(own); });
+  EXPECT_TRUE(are_in_order(kernels_of([&] { parts.apply(space, x, y); }), forward));
+
+  std::vector<std::string> both = forward;
+  both.insert(both.end(), reverse.begin(), reverse.end());
+  const std::vector<std::pair<std::string, std::vector<std::string>>> methods = {
+      {"isai", forward}, {"spai", reverse}, {"fsai", both}, {"chebyshev", forward}};
+  for (const auto& [name, expected] : methods) {
+    const auto m = across<Space>({name, {}});
+    m->numeric(space, a);
+    const auto workspace = m->make_workspace(space, 1);
+    const auto kernels = kernels_of([&] { m->apply(space, x, y, *workspace); });
+    EXPECT_TRUE(are_in_order(kernels, expected)) << name << ": " << ::testing::PrintToString(kernels);
+  }
+}
+
+}  // namespace prekond::testing
