@@ -33,9 +33,9 @@
 ///
 /// Each time is that of the slowest rank, of one step, by as many as take some 50 ms together, begun together
 /// behind a barrier; medians of the repetitions. `processor_ms` is the processor's time, which other work on
-/// the machine changes less. `product` overlaps the exchange with the rank's own part;
-/// `product_in_turn` exchanges first, and its counter is its time over that of the other one right after it.
-/// Rank 0 prints; the context names the transport.
+/// the machine changes less. `product` overlaps the exchange with the rank's own part, and `engine_product`
+/// is that of the engine's matrix, by which CG multiplies; `product_in_turn` exchanges first, and its counter
+/// is its time over that of the other one right after it. Rank 0 prints; the context names the transport.
 namespace {
 
 using namespace prekond;
@@ -144,12 +144,12 @@ struct Problem {
     return m;
   }
 
-  SolveResult solve() const {
+  SolveResult solve(const CgOptions& options = {}) const {
     const Vector<double, Space> solution("prekond::perf::solution", a->num_rows());
     StoppingOptions stopping;
     stopping.rtol = 1e-6;
-    return Cg<double, Space>().solve(Space(), a->product(), preconditioner.get(), b, solution, stopping, {},
-                                     a->reducer());
+    return Cg<double, Space>(options).solve(Space(), a->product(), preconditioner.get(), b, solution,
+                                            stopping, {}, a->reducer());
   }
 
   Rows part(bool is_own) const {
@@ -212,6 +212,10 @@ void add_products(const std::string& name, int repetitions, const std::shared_pt
     remote();
   };
   add(name + "/product", repetitions, overlapped);
+  add(name + "/engine_product", repetitions, [=] {
+    p->a->product().apply(space, p->x, p->y);
+    space.fence();
+  });
   const int count = count_for(in_turn);
   perf::add(name + "/product_in_turn", repetitions, [=](benchmark::State& state) {
     const Seconds seconds = seconds_of(in_turn, count);
@@ -237,15 +241,23 @@ void add_solve(const std::string& name, const std::string& method, int repetitio
   });
   perf::add(name + "/setup_" + method, repetitions,
             [=](benchmark::State& state) { return noted(state, seconds_of([&] { p->set_up(); }, 1), 1); });
-  perf::add(name + "/cg_" + method, repetitions, [=](benchmark::State& state) {
-    SolveResult result;
-    const double seconds = noted(state, seconds_of([&] { result = p->solve(); }, 1), 1);
-    state.counters["iterations"] = static_cast<double>(result.iterations);
-    state.counters["ms_an_iteration"] =
-        1e3 * seconds / static_cast<double>(std::max<std::int64_t>(1, result.iterations));
-    state.counters["converged"] = result.converged ? 1 : 0;
-    return seconds;
-  });
+  const auto add_cg = [&](const std::string& kind, const CgOptions& options) {
+    perf::add(name + "/" + kind + "_" + method, repetitions, [=](benchmark::State& state) {
+      SolveResult result;
+      const double seconds = noted(state, seconds_of([&] { result = p->solve(options); }, 1), 1);
+      state.counters["iterations"] = static_cast<double>(result.iterations);
+      state.counters["ms_an_iteration"] =
+          1e3 * seconds / static_cast<double>(std::max<std::int64_t>(1, result.iterations));
+      state.counters["converged"] = result.converged ? 1 : 0;
+      return seconds;
+    });
+  };
+  CgOptions single_reduction, pipelined;
+  single_reduction.single_reduction = true;
+  pipelined.variant = CgVariant::pipelined;
+  add_cg("cg", {});
+  add_cg("single_reduction_cg", single_reduction);
+  add_cg("pipelined_cg", pipelined);
 }
 
 /// What the run is of, and what one rank has of it at most.

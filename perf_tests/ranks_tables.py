@@ -36,7 +36,7 @@ def measured(folder):
         for line in load(file)["benchmarks"]:
             steps[step_of(line["name"])] = line["real_time"]
             steps["in_turn"] = line.get("over_overlapped", steps.get("in_turn"))
-            if "ms_an_iteration" in line:
+            if step_of(line["name"]) == "cg":
                 steps["iterations"] = round(line["iterations"])
         found.setdefault((name[1], name[2]), {})[int(name[3])] = steps
     return found
