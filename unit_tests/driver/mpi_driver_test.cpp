@@ -563,16 +563,22 @@ TEST_F(MpiDriverTest, ErrorsOfSeveralRanksAreThatOfTheFirst) {
                {"rank 0 of 2: ", "--max-iters"});
 }
 
-/// A rank that is killed in the middle of a solve takes the job with it.
+/// A rank that is killed in the middle of a solve, or of a setup over ranks, takes the job with it.
 TEST_F(MpiDriverTest, ARankThatDiesEndsTheJob) {
-  const std::string solve =
-      std::string("\"") + PREKOND_DRIVER_PATH +
-      "\" solve --generate anisotropic2d:300,epsilon=1e-6 -q --rtol 1e-300 --max-iters 1000000";
-  const std::string dies = "sh -c 'echo $$ > pid; exec " + solve + "'";
-  for (const int victim : {0, 2}) {
+  const std::string driver = std::string("\"") + PREKOND_DRIVER_PATH + "\" solve -q ",
+                    long_solve =
+                        "--generate anisotropic2d:300,epsilon=1e-6 --rtol 1e-300 --max-iters 1000000",
+                    setups = "--generate elasticity3d:10 --precond spai --max-iters 1 --repeat 1000000";
+  for (const auto& [victim, arguments] :
+       {std::pair{0, long_solve}, std::pair{2, long_solve}, std::pair{1, setups}}) {
+    const std::string solve = driver + arguments;
+    const std::string dies = "sh -c 'echo $$ > pid; exec " + solve + "'";
     std::filesystem::remove(file("pid"));
     const std::string others = "-np 2 sh -c 'exec " + solve + "'";
-    const std::string job = victim == 0 ? "-np 1 " + dies + " : " + others : others + " : -np 1 " + dies;
+    const std::string one = "-np 1 sh -c 'exec " + solve + "'";
+    const std::string job = victim == 0   ? "-np 1 " + dies + " : " + others
+                            : victim == 1 ? one + " : -np 1 " + dies + " : " + one
+                                          : others + " : -np 1 " + dies;
     // It gets two seconds to start, and the job a minute to end.
     const std::string command =
         "cd '" + file("") + "' && { timeout 60 '" + PREKOND_MPIEXEC + "' " + PREKOND_MPIEXEC_FLAGS + " " +

@@ -4,6 +4,7 @@
 /// PETSc as the library behind a DistributedMatrix. Needs the target prekond::petsc.
 #include <prekond/adapters/impl/petsc_exchange.hpp>
 #include <prekond/adapters/petsc.hpp>
+#include <prekond/distributed/remote_part.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <functional>
@@ -30,7 +31,10 @@ class AijProduct : public Operator<PetscScalar, Space> {
         m_first(rows->rstart),
         m_own(space, parts.own),
         m_import(make_import<Space>(space, comm, rows, numbers, transport)) {
-    if (parts.others) m_others = AijRows<Space>(space, parts.others);
+    if (parts.others) {
+      m_others = AijRows<Space>(space, parts.others);
+      m_rows_with_others = RowsWithColumnsFrom<Space>(space, m_others.view(space), 0);
+    }
     MPI_Comm_size(comm, &m_size);
   }
 
@@ -61,7 +65,7 @@ class AijProduct : public Operator<PetscScalar, Space> {
     const auto remote = received(space, x.extent(1));
     m_import->finish(space, remote);
     if (m_others.nnz() > 0)
-      spmv<PetscScalar, Space>(space, alpha, m_others.view(space), remote, PetscScalar(1), y);
+      m_rows_with_others.template add_product<PetscScalar>(space, alpha, m_others.view(space), remote, y);
   }
 
  private:
@@ -78,6 +82,7 @@ class AijProduct : public Operator<PetscScalar, Space> {
   int m_size = 1;
   AijRows<Space> m_own;
   AijRows<Space> m_others;
+  RowsWithColumnsFrom<Space> m_rows_with_others;
   std::unique_ptr<const VectorImport<PetscScalar, Space>> m_import;
   mutable MultiVector<PetscScalar, Space> m_received;
 };
