@@ -6,7 +6,7 @@
     ranks_tables.py [--results FOLDER] [--plot FILE.svg]
 
 FOLDER (default: results/h200/ranks beside this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
-MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json and MATRIX_weak_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json and MATRIX_cg_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
 
@@ -29,7 +29,7 @@ def measured(folder):
     """By (matrix, kind) and number of GPUs the steps' milliseconds, and the iterations of CG."""
     found = {}
     for file in sorted(folder.glob("*_np*.json")):
-        name = re.fullmatch(r"(.+)_(strong|weak|mpi|adaptive_fsai)_np(\d+)", file.stem)
+        name = re.fullmatch(r"(.+)_(strong|weak|mpi|adaptive_fsai|cg)_np(\d+)", file.stem)
         if not name:
             continue
         steps = {}
@@ -38,6 +38,8 @@ def measured(folder):
             steps["in_turn"] = line.get("over_overlapped", steps.get("in_turn"))
             if step_of(line["name"]) == "cg":
                 steps["iterations"] = round(line["iterations"])
+            elif "ms_an_iteration" in line:
+                steps[f"iterations of {step_of(line['name'])}"] = round(line["iterations"])
         found.setdefault((name[1], name[2]), {})[int(name[3])] = steps
     return found
 
@@ -68,12 +70,24 @@ def print_transports(found):
     print("\n".join(lines(["matrix", "GPUs"] + shown, rows)))
 
 
+def print_variants(found):
+    """CG with two all-reduces a step, with one, and with one that hides behind a product."""
+    print("## CG, ms (iterations)\n")
+    variants = {"cg": "classic", "single_reduction_cg_fsai": "one all-reduce a step", "pipelined_cg_fsai": "pipelined"}
+    rows = []
+    for (matrix, kind), counts in found.items():
+        for gpus, steps in sorted(counts.items()) if kind == "cg" else []:
+            iterations = [steps["iterations"]] + [steps[f"iterations of {step}"] for step in variants if step != "cg"]
+            rows.append([matrix, gpus] + [f"{cell(steps[step])} ({count})" for step, count in zip(variants, iterations)])
+    print("\n".join(lines(["matrix", "GPUs"] + list(variants.values()), rows)))
+
+
 def print_speedups(found):
     print("## Times as fast as on one GPU\n")
     shown = ["product", "apply", "setup", "cg"]
     rows = []
     for (matrix, kind), counts in found.items():
-        if kind in ("weak", "mpi") or 1 not in counts:
+        if kind in ("weak", "mpi", "cg") or 1 not in counts:
             continue
         for gpus, steps in sorted(counts.items()):
             if gpus > 1:
@@ -135,6 +149,7 @@ def main():
     print_steps(found, "weak", "A matrix that grows with the GPUs")
     print_transports(found)
     print_speedups(found)
+    print_variants(found)
     print_ksp(options.results)
     if options.plot:
         plot(found, options.plot)

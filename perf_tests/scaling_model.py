@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Time of CG with FSAI on up to 10,000 GPUs, from what one GPU measured and an assumed network.
 
-    scaling_model.py [--results FOLDER] [--json FILE] [--plot FILE.svg]
+    scaling_model.py [--results FOLDER] [--json FILE] [--plot FILE.svg] [--check]
 
 The formula and its limits stand in docs/scaling_model.md. What was measured is read from FOLDER (default: results/h200 beside this
-script): the products with A, G and G^T, the iteration, the setup. What is assumed are the network's numbers, options below.
+script): the products with A, G and G^T, the iteration, the setup. What is assumed are the network's numbers, options below. --check
+compares the formula with what two and four GPUs of one host measured, by the exchange and the all-reduce that were measured there.
 """
 
 import argparse
@@ -90,6 +91,33 @@ def solve(total_rows, gpus, one, network, **form):
             "setup_s": one["setup"] * total_rows / gpus / one["rows"], "solve_s": count * sum(parts.values())}
 
 
+def steps_of_ranks(folder, matrix, kind, gpus):
+    """Milliseconds of perf_distributed's steps, and an iteration of CG with fsai."""
+    steps = {}
+    for line in json.loads((folder / f"{matrix}_{kind}_np{gpus}.json").read_text())["benchmarks"]:
+        step = line["name"].split("/")[1]
+        steps[step] = line["real_time"]
+        if step == "cg_fsai":
+            steps["iteration"] = line["ms_an_iteration"]
+    return steps
+
+
+def print_check(folder, network):
+    """The formula, with fsai's iteration on one GPU and the exchange and all-reduce of several, beside what these took."""
+    print("\n| matrix | GPUs | predicted, ms an iteration | measured | difference | setup: predicted, ms | measured |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for matrix, kind in (("elasticity3d_100", "strong"), ("elasticity3d_160", "strong"), ("elasticity3d_100", "weak")):
+        one = steps_of_ranks(folder, matrix, "strong", 1)
+        for gpus in (2, 4):
+            several = steps_of_ranks(folder, matrix, kind, gpus)
+            share = 1 / gpus if kind == "strong" else 1
+            products = [share * one["product"]] + 2 * [share * one["apply_fsai"] / 2]
+            messages = sum(max(0.0, several["exchange"] - product) for product in products)
+            predicted = share * one["iteration"] + 1e3 * EXTRA_LAUNCHES * network["launch"] + messages + 2 * several["all_reduce"]
+            print(f"| {matrix.replace('_', ':')}{', a GPU' if kind == 'weak' else ''} | {gpus} | {predicted:.3f} | {several['iteration']:.3f} | "
+                  f"{several['iteration'] - predicted:.3f} | {share * one['setup_fsai']:.0f} | {several['setup_fsai']:.0f} |")
+
+
 def curves(one, network):
     counts = [1, 2, 4, 8, 16, 64, 256, 1024, 4096, 10_000]
     forms = {"classic": {"reductions": 2, "hidden_reductions": False}, "pipelined": {"reductions": 1, "hidden_reductions": True}}
@@ -137,6 +165,7 @@ def main():
     parser.add_argument("--launch", type=float, default=5e-6, help="seconds of a kernel's launch, or of a host that waits for one (5e-6)")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--check", action="store_true", help="compare with the figures of FOLDER/ranks")
     options = parser.parse_args()
     one = measured(options.results)
     network = {name: getattr(options, name) for name in ("latency", "bandwidth", "staging", "launch")}
@@ -147,6 +176,8 @@ def main():
         options.json.write_text(json.dumps({"measured": one, "assumed": network, "curves": all_curves}, indent=1) + "\n")
     if options.plot:
         plot(all_curves, options.plot)
+    if options.check:
+        print_check(options.results / "ranks", network)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ OwnedMat product_with(Mat a) {
   return product;
 }
 
-/// y = A x, A^T x and A's diagonal, beside the sequential ones.
+/// y = A x and A^T x beside the sequential ones.
 void expect_products(Mat product, const HostMatrix<double>& whole, const NamedParts& parts) {
   const auto entry_of = [](PetscInt i) { return 1 + double((i * 37 + 13) % 29) / 8; };
   const OwnedVec x = make_vec(product, entry_of);
@@ -51,12 +51,6 @@ void expect_products(Mat product, const HostMatrix<double>& whole, const NamedPa
   }
   check(MatMultTranspose(product, x.get(), y.get()));
   expect_own(transposed_sums);
-  check(MatGetDiagonal(product, y.get()));
-  std::vector<double> diagonal(whole.num_rows);
-  for (std::int64_t i = 0; i < whole.num_rows; ++i)
-    for (std::size_t k = whole.row_ptrs[i]; k < whole.row_ptrs[i + 1]; ++k)
-      if (whole.col_idxs[k] == i) diagonal[i] = whole.values[k];
-  expect_own(diagonal);
 }
 
 TEST(PetscProduct, IsTheSequentialOne) {
@@ -68,6 +62,20 @@ TEST(PetscProduct, IsTheSequentialOne) {
         const OwnedMat a = assemble(whole, parts, type);
         expect_products(product_with(a.get()).get(), whole, parts);
       }
+}
+
+/// Not of matrices most of whose rows are empty: PETSc 3.26.1 reads beyond their row pointers on a GPU.
+TEST(PetscProduct, ItsDiagonalIsThatOfTheMatrix) {
+  const HostMatrix<double> whole = irregular_matrix(53);
+  for (const NamedParts& parts : all_parts(53)) {
+    const OwnedMat a = assemble(whole, parts), product = product_with(a.get());
+    OwnedVec found, expected;
+    check(MatCreateVecs(product.get(), found.receive(), expected.receive()));
+    check(VecSet(found.get(), std::nan("")));
+    check(MatGetDiagonal(product.get(), found.get()));
+    check(MatGetDiagonal(a.get(), expected.get()));
+    EXPECT_EQ(own_entries(found.get()), own_entries(expected.get())) << parts.name;
+  }
 }
 
 TEST(PetscProduct, SeesNewValuesAndPatterns) {
