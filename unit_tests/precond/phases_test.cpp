@@ -401,8 +401,8 @@ TYPED_TEST(PhasesTest, TheCountOfEveryAlgorithmIsWhatAToolSees) {
   const auto a = to_device<TypeParam>(random_spd(150, 0.1, 3));
   for_all<TypeParam>([&](MatrixPreconditioner<double, TypeParam>& m) {
     m.symbolic(space, a);
-    // par_ilut selects entries digit by digit, in each of its steps. Kokkos fences more often where it is built
-    // for a device.
+    // par_ilut selects entries digit by digit, in each of its steps. Kokkos fences more often where it is
+    // built for a device.
     const bool has_device = !is_host_space<Kokkos::DefaultExecutionSpace>;
     std::ptrdiff_t most = (m.name() == "par_ilut" ? 300 : 50) * (has_device ? 2 : 1);
     for (int i = 0; i < 2; ++i) {
