@@ -33,7 +33,12 @@ PetscErrorCode PCPrekondSetOption(PC pc, const char key[], const char value[]);
  *
  * A rank multiplies its own columns while messages bring the entries of others, by NCCL from device to device where this
  * build has it and each rank has a GPU of its own (-mat_prekond_transport auto|mpi|nccl, with A's prefix). Reads A's own
- * entries, new values and patterns too; keeps A. MatMultTranspose and MatGetDiagonal are A's. Collective. */
+ * entries where they are in memory that Prekond's device reaches, else a copy; new values and patterns are seen. Keeps A.
+ * MatMultTranspose and MatGetDiagonal are A's. The null spaces are those that A has in this call.
+ *
+ * Collective. Cost: a copy of the row pointers, a communicator, and the plan of the messages. An error on all ranks for a
+ * matrix that is no AIJ, not square, not assembled, or whose columns are distributed in another way than its rows, and for
+ * a transport that cannot be had. */
 PetscErrorCode MatCreatePrekondProduct(Mat a, Mat *product);
 
 /* What PETSc calls when it loads the library by -dll_append. */

@@ -6,7 +6,7 @@
     ranks_tables.py [--results FOLDER] [--plot FILE.svg]
 
 FOLDER (default: results/h200/ranks beside this script) has files MATRIX_strong_npN.json, MATRIX_mpi_npN.json (the same with messages by
-MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json and MATRIX_cg_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
+MPI from pinned host memory), MATRIX_adaptive_fsai_npN.json, MATRIX_weak_npN.json, and of peer_petsc_ksp ksp_MATRIX_npN.json, as run_gpu.sh
 names them.
 """
 
@@ -76,7 +76,9 @@ def print_variants(found):
     variants = {"cg": "classic", "single_reduction_cg_fsai": "one all-reduce a step", "pipelined_cg_fsai": "pipelined"}
     rows = []
     for (matrix, kind), counts in found.items():
-        for gpus, steps in sorted(counts.items()) if kind == "cg" else []:
+        for gpus, steps in sorted(counts.items()):
+            if kind not in ("cg", "strong") or not all(step in steps for step in variants):
+                continue
             iterations = [steps["iterations"]] + [steps[f"iterations of {step}"] for step in variants if step != "cg"]
             rows.append([matrix, gpus] + [f"{cell(steps[step])} ({count})" for step, count in zip(variants, iterations)])
     print("\n".join(lines(["matrix", "GPUs"] + list(variants.values()), rows)))

@@ -88,11 +88,20 @@ PetscErrorCode diagonal(Mat shell, Vec d) {
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode destroy(Mat shell) {
-  Product* data = nullptr;
+/// Of the last matrix that has it: MatDuplicate's copies share it. `Place` points to the pointer; it is void*
+/// in newer releases and void** in older ones.
+template <class Place>
+PetscErrorCode destroy(Place place) {
   PetscFunctionBegin;
-  PetscCall(data_of(shell, &data));
-  delete data;
+  void*& data = *static_cast<void**>(place);
+  delete static_cast<Product*>(data);
+  data = nullptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+template <class Place>
+PetscErrorCode set_destroy(PetscErrorCode (*set)(Mat, PetscErrorCode (*)(Place)), Mat shell) {
+  PetscFunctionBegin;
+  PetscCall(set(shell, destroy<Place>));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,30 +133,36 @@ PetscErrorCode set_operation(PetscErrorCode (*set)(Mat, MatOperation, Pointer), 
 
 PetscErrorCode MatCreatePrekondProduct(Mat a, Mat* product) {
   using namespace prekond::petsc;
-  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(a));
   std::unique_ptr<Product> data;
   std::string transport;
   VecType vectors = nullptr;
   PetscInt rows = 0, all = 0;
-  PetscBool is_known = PETSC_FALSE, is_symmetric = PETSC_FALSE;
+  MatNullSpace null_space = nullptr;
   PetscFunctionBegin;
   PetscValidHeaderSpecific(a, MAT_CLASSID, 1);
+  const MPI_Comm comm = PetscObjectComm(reinterpret_cast<PetscObject>(a));
   PetscCheck(product, comm, PETSC_ERR_ARG_NULL, "Prekond: no place for the product");
   PetscCall(initialize_kokkos());
   PetscCall(transport_of(a, &transport));
-  PetscCall(
-      guarded(comm, [&] { data = std::make_unique<Product>(a, prekond::mpi::transport_named(transport)); }));
+  PetscCall(guarded(comm, [&] {
+    prekond::mpi::Transport wanted{};
+    prekond::mpi::together(comm, [&] { wanted = prekond::mpi::transport_named(transport); });
+    data = std::make_unique<Product>(a, wanted);
+  }));
   PetscCall(MatGetLocalSize(a, &rows, nullptr));
   PetscCall(MatGetSize(a, &all, nullptr));
   PetscCall(MatCreateShell(comm, rows, rows, all, all, data.get(), product));
+  PetscCall(set_destroy(MatShellSetContextDestroy, *product));
   data.release();
-  PetscCall(set_operation(MatShellSetOperation, *product, MATOP_DESTROY, destroy));
   PetscCall(set_operation(MatShellSetOperation, *product, MATOP_MULT, multiply));
   PetscCall(set_operation(MatShellSetOperation, *product, MATOP_MULT_TRANSPOSE, multiply_transpose));
   PetscCall(set_operation(MatShellSetOperation, *product, MATOP_GET_DIAGONAL, diagonal));
   PetscCall(MatGetVecType(a, &vectors));
   PetscCall(MatShellSetVecType(*product, vectors));
-  PetscCall(MatIsSymmetricKnown(a, &is_known, &is_symmetric));
-  if (is_known) PetscCall(MatSetOption(*product, MAT_SYMMETRIC, is_symmetric));
+  PetscCall(MatSetBlockSizesFromMats(*product, a, a));
+  PetscCall(MatGetNullSpace(a, &null_space));
+  if (null_space) PetscCall(MatSetNullSpace(*product, null_space));
+  PetscCall(MatGetTransposeNullSpace(a, &null_space));
+  if (null_space) PetscCall(MatSetTransposeNullSpace(*product, null_space));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

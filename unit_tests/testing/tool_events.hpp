@@ -3,7 +3,6 @@
 #pragma once
 #include <Kokkos_Core.hpp>
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -58,15 +57,31 @@ class ToolEvents {
   static void kernel(const char* name, std::uint32_t, std::uint64_t*) { events().kernels.push_back(name); }
 };
 
-/// Are there kernels whose labels contain these names, each behind the one before?
-inline bool are_in_order(const std::vector<std::string>& kernels, const std::vector<std::string>& names) {
-  auto at = kernels.begin();
-  for (const std::string& name : names) {
-    at = std::find_if(at, kernels.end(),
-                      [&](const std::string& label) { return label.find(name) != std::string::npos; });
-    if (at++ == kernels.end()) return false;
+/// How many of the exchanges that `begins` to `ends` are have a product's kernel between the two; -1 where
+/// one has none.
+inline int overlapped_exchanges(const std::vector<std::string>& kernels, const std::string& begins,
+                                const std::string& ends) {
+  int count = 0;
+  bool is_under_way = false, has_product = false;
+  for (const std::string& label : kernels) {
+    if (label == begins) {
+      is_under_way = true;
+      has_product = false;
+    } else if (label.find("prekond::spmv::apply") != std::string::npos) {
+      has_product = true;
+    } else if (label == ends) {
+      if (!is_under_way || !has_product) return -1;
+      is_under_way = false;
+      ++count;
+    }
   }
-  return true;
+  return is_under_way ? -1 : count;
+}
+inline int overlapped_imports(const std::vector<std::string>& kernels) {
+  return overlapped_exchanges(kernels, "prekond::import::pack", "prekond::import::unpack");
+}
+inline int overlapped_sums(const std::vector<std::string>& kernels) {
+  return overlapped_exchanges(kernels, "prekond::import::pack_reverse", "prekond::import::add");
 }
 
 /// What expanded blocks, of the kernels and allocations.

@@ -59,10 +59,10 @@ class AijProduct : public Operator<PetscScalar, Space> {
              MultiVectorView<PetscScalar, Space> y, PetscScalar alpha = 1,
              PetscScalar beta = 0) const override {
     if (y.extent(1) == 0) return;
+    const auto remote = received(space, x.extent(1));
     if (m_size > 1) m_import->start(space, x);
     spmv<PetscScalar, Space>(space, alpha, m_own.view(space), x, beta, y);
     if (m_size == 1) return;
-    const auto remote = received(space, x.extent(1));
     m_import->finish(space, remote);
     if (m_others.nnz() > 0)
       m_rows_with_others.template add_product<PetscScalar>(space, alpha, m_others.view(space), remote, y);

@@ -184,12 +184,14 @@ class OperatorView : public Operator<Scalar, typename Node::execution_space> {
   Teuchos::RCP<const operator_type> m_a;
 };
 
-/// A Tpetra::CrsMatrix for Prekond's solvers. Where every rank's column map begins with its row map, Tpetra's
-/// own default, the messages are under way while the rank multiplies its own columns:
+/// A Tpetra::CrsMatrix for Prekond's solvers. Where every rank's column map begins with its row map, as the
+/// one that Tpetra makes does where each own column has an entry, the messages are under way while the rank
+/// multiplies its own columns:
 ///
 ///   start the exchange of x;  y = D x;  finish;  y = y + O x_remote,
 ///
-/// for its rows [D O], whose values are Tpetra's own and are not copied: D x is [D O] [x; 0], for which x is.
+/// for its rows [D O], whose values are Tpetra's own and are not copied: D x is [D O] [x; 0], for which x is
+/// (so values of O that are not finite make NaNs).
 /// With other column maps Tpetra imports x first. Several vectors travel in one message a neighbour. Keeps
 /// the matrix, sees its new values, and keeps as many vectors over the column map as it was applied to at
 /// once; not to be applied by two threads at once.
@@ -201,8 +203,9 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
   using Space = typename Node::execution_space;
   using matrix_type = Tpetra::CrsMatrix<Scalar, LocalOrdinal, GlobalOrdinal, Node>;
 
-  /// Cost: an all-reduce, a communicator, and a pass over the column indices. \pre collective
-  /// \throws InputError see check_distribution
+  /// Cost: that of check_distribution, an all-reduce, a communicator with its agreement on what sends
+  /// messages, and a pass over the column indices. Fences. \pre collective \throws InputError see
+  /// check_distribution; on all ranks as mpi::device_transport
   explicit MatrixOperator(Teuchos::RCP<const matrix_type> a) : m_a(std::move(a)) {
     check_distribution<Scalar, LocalOrdinal, GlobalOrdinal, Node>(*m_a);
     const auto importer = m_a->getGraph()->getImporter();
@@ -220,6 +223,7 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
     m_remote = RowsWithColumnsFrom<Space>(Space(), impl::view_of<Scalar, Space>(local),
                                           static_cast<int>(num_rows()));
     reserve(Space(), 1);
+    Space().fence("prekond::tpetra::matrix_operator::made");  // it may be applied on another instance
   }
 
   std::int64_t num_rows() const override { return static_cast<std::int64_t>(m_a->getLocalNumRows()); }
@@ -294,9 +298,11 @@ class MatrixOperator : public Operator<Scalar, typename Node::execution_space> {
 
 /// Collective. Solves A x = b on Tpetra's vectors by one of Prekond's solvers, from the x given.
 /// `preconditioner` acts on the rank's part of vectors, as LocalMatrix gives the rows, and may be null. The
-/// dot products that a step computes together travel in one all-reduce. What fails on one rank in the middle
+/// dot products that a step computes together travel in one all-reduce. Makes a MatrixOperator in each call;
+/// for many short solves keep one, and call the solver with it. What fails on one rank in the middle
 /// of the solve (memory that runs out) is thrown on that rank alone. \throws InputError on all ranks where b
-/// or x is not distributed as A's rows are, they share memory, or a rank's preconditioner has other rows
+/// or x is not distributed as A's rows are, they share memory, or a rank's preconditioner has other rows; as
+/// MatrixOperator
 template <class Scalar, class LocalOrdinal, class GlobalOrdinal, class Node,
           class Space = typename Node::execution_space>
 SolveResult solve(const Space& space, const Solver<Scalar, Space>& solver,

@@ -49,7 +49,7 @@ template <class Space>
 class RowsWithColumnsFrom {
  public:
   RowsWithColumnsFrom() = default;
-  /// Fences.
+  /// Fences to count the rows; their list is ready in the order of `space`.
   RowsWithColumnsFrom(const Space& space, const CsrGraphView<Space>& a, int first)
       : m_first(first),
         m_rows(impl::list_rows(space, "prekond::remote_part::rows", a.num_rows,
@@ -79,7 +79,7 @@ class RemotePart {
   using matrix_type = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
 
   RemotePart() = default;
-  /// Fences.
+  /// As RowsWithColumnsFrom.
   RemotePart(const Space& space, const matrix_type& a) : m_a(a), m_rows(space, a, 0) {}
 
   const matrix_type& matrix() const { return m_a; }
