@@ -6,9 +6,9 @@
 #include "adapters/petsc_inverse.hpp"
 #include "adapters/petsc_kokkos.hpp"
 #include "adapters/petsc_options.hpp"
-#include "adapters/petsc_vectors.hpp"
 
 #include <prekond_petsc.h>
+#include <prekond/adapters/impl/petsc_vectors.hpp>
 #include <prekond/core/left_out.hpp>
 #include <prekond/precond/registry.hpp>
 

@@ -4,9 +4,9 @@
 // Prekond's product with a matrix of PETSc's, as a MATSHELL.
 #include "adapters/petsc_errors.hpp"
 #include "adapters/petsc_kokkos.hpp"
-#include "adapters/petsc_vectors.hpp"
 
 #include <prekond_petsc.h>
+#include <prekond/adapters/impl/petsc_vectors.hpp>
 #include <prekond/adapters/petsc_distributed.hpp>
 #include <prekond/adapters/transport.hpp>
 

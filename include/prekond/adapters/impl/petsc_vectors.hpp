@@ -32,6 +32,13 @@ class ColumnsBuffer {
     copy_columns(space, copy, host_view<const PetscScalar>(x));
     return copy;
   }
+  /// To be read and written; then `finish` brings it to PETSc.
+  MultiVectorView<PetscScalar, Space> update(const Space& space, const Columns<PetscScalar>& y) {
+    if (impl::is_in_reach<Space>(y.type)) return view<PetscScalar, Space>(y);
+    const auto copy = memory(space, y.rows, y.count);
+    copy_columns(space, copy, host_view<PetscScalar>(y));
+    return copy;
+  }
   /// To be written; then `finish` brings it to PETSc.
   MultiVectorView<PetscScalar, Space> write(const Space& space, const Columns<PetscScalar>& y) {
     if (impl::is_in_reach<Space>(y.type)) return view<PetscScalar, Space>(y);
@@ -119,6 +126,9 @@ using ReadVec = TakenArray<Space, Vec, const PetscScalar, VecGetArrayRead, VecRe
 template <class Space>
 using WriteVec = TakenArray<Space, Vec, PetscScalar, VecGetArrayWrite, VecRestoreArrayWrite,
                             VecGetArrayWriteAndMemType, VecRestoreArrayWriteAndMemType>;
+template <class Space>
+using UpdateVec = TakenArray<Space, Vec, PetscScalar, VecGetArray, VecRestoreArray, VecGetArrayAndMemType,
+                             VecRestoreArrayAndMemType>;
 template <class Space>
 using ReadDense = TakenArray<Space, Mat, const PetscScalar, MatDenseGetArrayRead, MatDenseRestoreArrayRead,
                              MatDenseGetArrayReadAndMemType, MatDenseRestoreArrayReadAndMemType>;
