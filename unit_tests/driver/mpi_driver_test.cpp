@@ -565,10 +565,10 @@ TEST_F(MpiDriverTest, ErrorsOfSeveralRanksAreThatOfTheFirst) {
 
 /// A rank that is killed in the middle of a solve, or of a setup over ranks, takes the job with it.
 TEST_F(MpiDriverTest, ARankThatDiesEndsTheJob) {
-  const std::string driver = std::string("\"") + PREKOND_DRIVER_PATH + "\" solve -q ",
-                    long_solve =
-                        "--generate anisotropic2d:300,epsilon=1e-6 --rtol 1e-300 --max-iters 1000000",
-                    setups = "--generate elasticity3d:10 --precond spai --max-iters 1 --repeat 1000000";
+  const std::string
+      driver = std::string("\"") + PREKOND_DRIVER_PATH + "\" solve -q ",
+      long_solve = "--generate anisotropic2d:300,epsilon=1e-6 --rtol 1e-300 --max-iters 1000000",
+      setups = "--generate elasticity3d:10 --solver gmres --precond spai --max-iters 1 --repeat 1000000";
   for (const auto& [victim, arguments] :
        {std::pair{0, long_solve}, std::pair{2, long_solve}, std::pair{1, setups}}) {
     const std::string solve = driver + arguments;
