@@ -55,7 +55,7 @@ struct Report {
   double apply_flops = 0;  ///< floating-point operations of an application to one vector
   int fences = 0;          ///< host synchronisations of the last numeric phase: Kokkos's events of that kind
   std::int64_t foreign_columns = 0;  ///< columns of other ranks that a rank's setup left out
-  std::int64_t foreign_entries = 0;  ///< and the entries in them
+  std::int64_t foreign_entries = 0;  ///< and entries that it left out, in these or others, see left_out
   bool pattern_kept = false;         ///< the last numeric phase worked on the pattern found before
   Breakdowns breakdowns;
   std::vector<LevelReport> levels;    ///< of multigrid
