@@ -5,6 +5,7 @@
 #include "krylov_problem.hpp"
 #include "named_method.hpp"
 
+#include <prekond/core/complexity.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/impl/counter_hash.hpp>
@@ -118,14 +119,10 @@ double solve(benchmark::State& state, const perf::Problem& problem, const Source
   state.counters["solve"] = solve_seconds;
   state.counters["application"] = application / times;
   state.counters["again"] = perf::seconds(space, [&] { method->numeric(space, source); });
-  double rows = 0, entries = 0;
-  for (const LevelReport& level : method->report().levels) {
-    rows += double(level.num_rows);
-    entries += double(level.nnz);
-  }
-  state.counters["levels"] = double(method->report().levels.size());
-  state.counters["operator_complexity"] = entries / double(problem.a.nnz());
-  state.counters["grid_complexity"] = rows / double(problem.a.num_rows);
+  const auto& levels = method->report().levels;
+  state.counters["levels"] = double(levels.size());
+  state.counters["operator_complexity"] = operator_complexity(levels);
+  state.counters["grid_complexity"] = grid_complexity(levels);
   if (!result.converged) state.SkipWithError(("the solver ended by " + to_string(result.reason)).c_str());
   return setup + solve_seconds;
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "report.hpp"
 
+#include <prekond/core/complexity.hpp>
 #include <prekond/core/version.hpp>
 
 #include <cmath>
@@ -115,6 +116,11 @@ Json levels_json(const std::vector<LevelReport>& levels) {
   return result;
 }
 
+/// Null but of multigrid.
+Json complexity_json(double complexity) {
+  return complexity > 0 ? Json(complexity) : Json(nullptr);
+}
+
 /// Of a setup over several devices; else null.
 Json devices_json(const Measurements& outcome) {
   const auto& devices = outcome.setup.devices;
@@ -155,6 +161,8 @@ Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
           {"apply_seconds", number(outcome.apply_seconds)},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
           {"levels", levels_json(setup.levels)},
+          {"operator_complexity", complexity_json(operator_complexity(setup.levels))},
+          {"grid_complexity", complexity_json(grid_complexity(setup.levels))},
           {"devices", devices_json(outcome)},
           {"gather_seconds", number(setup.gather_seconds)},
           {"notes", setup.notes}};

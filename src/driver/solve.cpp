@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/complexity.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
 #include <algorithm>
@@ -58,17 +59,10 @@ void print_breakdowns(const Breakdowns& b) {
                                     b.first_pivot, b.action.empty() ? "" : ": ", b.action.c_str()));
 }
 
-/// Operator complexity: entries of all levels' matrices over those of the finest; grid complexity: rows.
 void print_levels(const std::vector<LevelReport>& levels) {
   if (levels.empty()) return;
-  double rows = 0, entries = 0;
-  for (const LevelReport& level : levels) {
-    rows += double(level.num_rows);
-    entries += double(level.nnz);
-  }
   print_line("  levels", format("%zu, operator complexity %.2f, grid complexity %.2f", levels.size(),
-                                entries / double(std::max<std::int64_t>(1, levels[0].nnz)),
-                                rows / double(std::max<std::int64_t>(1, levels[0].num_rows))));
+                                operator_complexity(levels), grid_complexity(levels)));
   for (std::size_t l = 0; l < levels.size(); ++l)
     print_line(format("    %zu", l),
                format("%lld rows, %lld entries, %s of %lld (damping %.3g), %s",

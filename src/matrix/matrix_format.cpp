@@ -3,6 +3,7 @@
 #include "matrix/format_layouts.hpp"
 
 #include <prekond/matrix/bcsr_matrix.hpp>
+#include <prekond/matrix/longest_row.hpp>
 
 #include "instantiate.hpp"
 
@@ -60,15 +61,6 @@ struct LongestRow {
   }
 };
 
-template <class Space>
-std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
-  std::int64_t longest = 0;
-  Kokkos::parallel_reduce("prekond::advise_format::longest_row",
-                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows), LongestRow<Space>{pattern},
-                          Kokkos::Max<std::int64_t>(longest));
-  return pattern.num_rows > 0 ? longest : 0;
-}
-
 std::string percent(double part, double whole) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f%%", whole > 0 ? 100 * part / whole : 100.0);
@@ -82,6 +74,16 @@ bool fits_threads(const FormatAdvice& advice) {
 }
 
 }  // namespace
+
+template <class Space>
+std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
+  std::int64_t longest = 0;
+  Kokkos::parallel_reduce(
+      "prekond::longest_row",
+      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows),
+      LongestRow<Space>{pattern}, Kokkos::Max<std::int64_t>(longest));
+  return pattern.num_rows > 0 ? longest : 0;
+}
 
 namespace impl::formats {
 
@@ -201,6 +203,7 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
 }
 
 #define PREKOND_ADVISE_FORMAT(Space)                                                                        \
+  template std::int64_t longest_row(const Space&, const CsrGraphView<Space>&);                              \
   template FormatAdvice advise_format(const Space&, const CsrGraphView<Space>&, std::size_t);               \
   template FormatAdvice impl::formats::advise_format(const Space&, const CsrGraphView<Space>&, std::size_t, \
                                                      impl::formats::Found<Space>&,                          \

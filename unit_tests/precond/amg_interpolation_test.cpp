@@ -194,13 +194,13 @@ TYPED_TEST(AmgInterpolationTest, AggressiveInterpolationIsDoneInTwoSteps) {
     const auto of_a = impl::amg::influences<double, TypeParam>(space, a, transfer.strong, {});
     InterpolationPatterns<TypeParam> one, two;
     const auto to_first = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.first}, options.max_interpolation, budget, one)));
+        space, of_a, {.points = transfer.first}, options.interpolation_limit(), budget, one)));
     const auto to_points = dense(to_host(interpolation<double, TypeParam>(
-        space, of_a, {.points = transfer.points}, options.max_interpolation, budget, two)));
+        space, of_a, {.points = transfer.points}, options.interpolation_limit(), budget, two)));
     DenseMatrix second;
     for (const int i : to_vector(transfer.first.coarse)) second.push_back(to_points[i]);
     ASSERT_LT(transfer.points.count, transfer.first.count);
-    expect_cut(dense_product(to_first, second, false), p, options.max_interpolation);
+    expect_cut(dense_product(to_first, second, false), p, options.interpolation_limit());
   }
 }
 

@@ -54,7 +54,7 @@ struct AmgOptions {
   double theta_decay = 0.5;
   double prolongator_damping = 1.3333;
   bool second_set = false;
-  int max_interpolation = 4;
+  std::optional<int> max_interpolation = std::nullopt;
   double max_row_sum = 0.9;
   int aggressive_levels = 0;
   int unknowns_per_node = 0;
@@ -79,6 +79,11 @@ struct AmgOptions {
   double strong_limit(bool is_system) const {
     if (coarsening == AmgCoarsening::classical) return theta.value_or(0.25);
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
+  }
+
+  /// Entries of a prolongator's row at most, of aggregation aggregates: `max_interpolation` or its default.
+  int interpolation_limit() const {
+    return max_interpolation.value_or(coarsening == AmgCoarsening::classical ? 4 : 6);
   }
 
   /// On a host a level with fewer entries stays in full: its doubles may stay in the caches.
@@ -108,6 +113,7 @@ struct AmgOptions {
   void resolve() {
     block_theta = strong_limit(true);
     theta = strong_limit(false);
+    max_interpolation = interpolation_limit();
     if (pre_sweeps + post_sweeps == 0)
       throw OptionError("amg: pre_sweeps and post_sweeps are both 0; a cycle needs a sweep");
     refuse_growing_pattern(name, reuse);
@@ -165,7 +171,8 @@ struct AmgOptions {
           "aggregates about a second independent set, among the nodes that are no neighbours of the first: "
           "smaller ones, fewer iterations, a larger hierarchy");
     visit("max_interpolation", max_interpolation, 1, 1000,
-          "of classical coarsening: entries of a prolongator's row at most, the largest");
+          "the largest entries of a prolongator's row that are kept, of aggregation aggregates of a node; "
+          "auto: 4 of classical coarsening, else 6");
     visit(
         "max_row_sum", max_row_sum, 0.0, 1.0,
         "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
@@ -175,7 +182,8 @@ struct AmgOptions {
         "of classical coarsening: on so many of the finest levels PMIS is done twice, for far fewer rows on "
         "the next level");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
-          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else 1; "
+          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else what the "
+          "pattern shows, see find_unknowns_per_node; "
           "classical coarsening couples rows of the same unknown alone");
     visit(
         "candidates", candidates, 0, 32,

@@ -61,7 +61,7 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> classical_prolongator(
     const Space& space, const CsrView<Scalar, Space>& a, const AmgOptions& options,
     ClassicalTransfer<Space>& transfer) {
-  const int most = options.max_interpolation;
+  const int most = options.interpolation_limit();
   const auto of_a = influences<Scalar, Space>(space, a, transfer.strong, transfer.unknown_of);
   InterpolationTarget<Space> target{transfer.points};
   if (!transfer.is_aggressive())

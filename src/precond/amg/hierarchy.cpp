@@ -7,6 +7,7 @@
 #include <prekond/krylov/lanczos.hpp>
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/impl/borrowed.hpp>
+#include <prekond/pattern/unknowns_per_node.hpp>
 #include <prekond/precond/polynomial_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 
@@ -121,6 +122,7 @@ Hierarchy<Scalar, Space>::Hierarchy(const Space& space, const AmgOptions& option
     : m_options(options) {
   m_levels.push_back(finest(space, source));
   measure(space, m_levels[0]);
+  find_unknowns(space, m_levels[0], before, report);
   MultiVector<Scalar, Space> near_null_space = near_null_space_of(space, source, before == nullptr, report);
   if (options.coarsening == AmgCoarsening::classical && source.near_null_space().extent(1) > 0)
     report.notes.push_back("classical coarsening does not read the near null space that was given");
@@ -175,6 +177,21 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::finest(const Space& space, const 
   }
   level.unknowns = unknowns_of(source);
   return level;
+}
+
+/// By the pattern, once, where nobody said how many a node has.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::find_unknowns(const Space& space, Level<Scalar, Space>& level,
+                                             const Hierarchy* before, Report& report) {
+  if (level.unknowns > 1 || m_options.unknowns_per_node > 0) return;
+  if (before)
+    m_found_unknowns = before->m_found_unknowns;
+  else if (level.num_rows() > m_options.coarse_size && !level.sums.is_diagonal())
+    m_found_unknowns = find_unknowns_per_node<Space>(space, level.matrix);
+  if (m_found_unknowns == 1) return;
+  level.unknowns = m_found_unknowns;
+  report.notes.push_back("by the pattern, nodes have " + std::to_string(m_found_unknowns) +
+                         " unknowns each (unknowns_per_node)");
 }
 
 /// The bound of the largest eigenvalue that costs nothing.
@@ -334,8 +351,8 @@ void Hierarchy<Scalar, Space>::set_coarsest(const Space& space, Level<Scalar, Sp
 template <class Scalar, class Space>
 std::int64_t Hierarchy<Scalar, Space>::kept_for_reuse(const Transfer<Scalar, Space>& transfer) const {
   if (m_options.reuse == Reuse::none) return 0;
-  return transfer.q.bytes() + transfer.filtered.bytes() + transfer.times_prolongator.bytes() +
-         transfer.coarse_nodes.bytes() + transfer.classical.bytes() +
+  return transfer.q.bytes() + transfer.filtered.bytes() + transfer.smoothed.bytes() +
+         transfer.times_prolongator.bytes() + transfer.coarse_nodes.bytes() + transfer.classical.bytes() +
          static_cast<std::int64_t>(transfer.near_null_space.span() * sizeof(Scalar));
 }
 
@@ -352,6 +369,7 @@ void Hierarchy<Scalar, Space>::release() {
     transfer.coarse.values = {};
     if (m_options.reuse == Reuse::none) {
       transfer.q = {};
+      transfer.smoothed = {};
       transfer.near_null_space = {};
       transfer.restriction = {};
       transfer.classical = {};

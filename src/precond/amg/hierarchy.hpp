@@ -29,6 +29,8 @@ struct Transfer {
   bool drops = false;                               ///< A_F is not A
   bool filtered_whole = false;                      ///< A_F has all entries of its blocks
   CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
+  CsrGraph<Space> smoothed;                         ///< P's before it is truncated, where it is; else 0 x 0
+  CsrGraph<Space> smoothed_nodes;                   ///< by nodes, until P's is found
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
@@ -115,6 +117,8 @@ class Hierarchy {
   MultiVector<Scalar, Space> near_null_space_of(const Space& space, const Source& source, bool is_wanted,
                                                 Report& report);
   int unknowns_of(const Source& source) const;
+  void find_unknowns(const Space& space, Level<Scalar, Space>& level, const Hierarchy* before,
+                     Report& report);
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
   bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -125,6 +129,10 @@ class Hierarchy {
   void store_transfer(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
   void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
                      const CsrGraph<Space>& members) const;
+  void find_patterns_with(const Space& space, Level<Scalar, Space>& level,
+                          const CsrGraph<Space>& prolongator) const;
+  Matrix<Scalar, Space> truncated(const Space& space, Level<Scalar, Space>& level,
+                                  const Matrix<Scalar, Space>& smoothed) const;
   void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
   void tell_polynomial(const Level<Scalar, Space>& level, const MethodChoice& choice) const;
   void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
@@ -152,6 +160,7 @@ class Hierarchy {
   }
 
   AmgOptions m_options;
+  int m_found_unknowns = 1;  ///< a node, where nobody said how many there are
   KSteps m_steps = m_options.is_for_spd() ? KSteps::conjugate_gradients : KSteps::minimal_residual;
   std::vector<Level<Scalar, Space>> m_levels;
 };

@@ -11,6 +11,7 @@
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "pattern/renumber_columns.hpp"
+#include "precond/amg/largest_entries.hpp"
 
 namespace prekond::impl::amg {
 namespace {
@@ -149,22 +150,6 @@ struct ExtendedValues {
     e.values(place) = divisor == 0 ? Scalar(0) : Scalar(a_ik / divisor);
     return divisor == 0 ? a_ik : a_ik * a_ki / divisor;
   }
-};
-
-template <class Scalar, class Space>
-struct IsLargest {
-  CsrView<Scalar, Space> w;
-  int most;
-
-  KOKKOS_FUNCTION bool operator()(std::int64_t i, std::size_t k) const {
-    const double own = size(k);
-    if (own == 0) return false;
-    int before = 0;
-    for (std::size_t l = w.row_ptrs(i); l < w.row_ptrs(i + 1) && before < most; ++l)
-      before += size(l) > own || (size(l) == own && l < k);
-    return before < most;
-  }
-  KOKKOS_FORCEINLINE_FUNCTION double size(std::size_t k) const { return Kokkos::abs(to_double(w.values(k))); }
 };
 
 template <class Scalar, class Space>

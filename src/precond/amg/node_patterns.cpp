@@ -10,6 +10,8 @@
 namespace prekond::impl::amg {
 namespace {
 
+constexpr std::int64_t any_size = std::int64_t(1) << 40;
+
 template <class Space>
 using Nodes = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
@@ -43,14 +45,17 @@ CsrGraph<Space> membership(const Space& space, const Aggregates<Space>& aggregat
 }
 
 template <class Space>
+CsrGraph<Space> prolongator_nodes(const Space& space, const CsrGraph<Space>& kept,
+                                  const CsrGraph<Space>& membership, std::int64_t slab_bytes) {
+  if (kept.num_rows == 0) return membership;
+  return product_pattern<Space>(space, kept, membership, any_size, slab_bytes);
+}
+
+template <class Space>
 NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>& nodes,
-                                  const CsrGraph<Space>& kept, const CsrGraph<Space>& membership,
-                                  std::int64_t slab_bytes) {
-  constexpr std::int64_t any_size = std::int64_t(1) << 40;
+                                  const CsrGraph<Space>& p, std::int64_t slab_bytes) {
   NodePatterns<Space> result;
-  result.prolongator =
-      kept.num_rows > 0 ? product_pattern<Space>(space, kept, membership, any_size, slab_bytes) : membership;
-  const CsrGraph<Space>& p = result.prolongator;
+  result.prolongator = p;
   result.times_prolongator = product_pattern<Space>(space, nodes, p, any_size, slab_bytes);
   result.restriction = transpose_graph<Space>(space, p, p.num_cols);
   result.coarse =
@@ -58,11 +63,12 @@ NodePatterns<Space> node_patterns(const Space& space, const CsrGraphView<Space>&
   return result;
 }
 
-#define PREKOND_AMG_NODE_PATTERNS(Space)                                                            \
-  template CsrGraph<Space> membership<Space>(const Space&, const Aggregates<Space>&);               \
-  template NodePatterns<Space> node_patterns<Space>(const Space&, const CsrGraphView<Space>&,       \
-                                                    const CsrGraph<Space>&, const CsrGraph<Space>&, \
-                                                    std::int64_t);
+#define PREKOND_AMG_NODE_PATTERNS(Space)                                                      \
+  template CsrGraph<Space> membership<Space>(const Space&, const Aggregates<Space>&);         \
+  template CsrGraph<Space> prolongator_nodes<Space>(const Space&, const CsrGraph<Space>&,     \
+                                                    const CsrGraph<Space>&, std::int64_t);    \
+  template NodePatterns<Space> node_patterns<Space>(const Space&, const CsrGraphView<Space>&, \
+                                                    const CsrGraph<Space>&, std::int64_t);
 PREKOND_INSTANTIATE_SPACES(PREKOND_AMG_NODE_PATTERNS)
 
 }  // namespace prekond::impl::amg

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// From a level to the next coarser one.
+#include <prekond/matrix/longest_row.hpp>
 #include <prekond/pattern/block_rows.hpp>
 #include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/spgemm.hpp>
@@ -12,6 +13,7 @@
 #include "precond/amg/hierarchy.hpp"
 #include "precond/amg/node_patterns.hpp"
 #include "precond/amg/prolongator.hpp"
+#include "precond/amg/truncation.hpp"
 #include "precond/common/stored_operator.hpp"
 
 #include <cmath>
@@ -73,6 +75,12 @@ Matrix<Scalar, Space> product(const Space& space, const CsrView<Scalar, Space>& 
   const Matrix<Scalar, Space> c = with_values<Scalar, Space>(space, pattern);
   spgemm_values<Scalar, Space>(space, a, b, c, blocks);
   return c;
+}
+
+/// A level's pattern by nodes.
+template <class Scalar, class Space>
+CsrGraphView<Space> nodes_of(const Level<Scalar, Space>& level) {
+  return level.unknowns == 1 ? CsrGraphView<Space>(level.matrix) : CsrGraphView<Space>(level.nodes);
 }
 
 template <class Space>
@@ -139,12 +147,10 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
                                              const CsrGraph<Space>& members) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
-  const CsrGraphView<Space> nodes =
-      unknowns == 1 ? CsrGraphView<Space>(level.matrix) : CsrGraphView<Space>(level.nodes);
   CsrGraph<Space> kept;
   if (m_options.prolongator == AmgProlongator::smoothed) {
     kept = strong.pattern;
-    transfer.drops = !equal_patterns<Space>(space, kept, nodes);
+    transfer.drops = !equal_patterns<Space>(space, kept, nodes_of(level));
     if (transfer.drops && strong.is_part) {
       const Matrix<Scalar, Space> rows = rows_of<Scalar, Space>(space, kept, unknowns, unknowns);
       transfer.filtered = {rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs};
@@ -155,7 +161,22 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
         level.whole && (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
-  const NodePatterns<Space> found = node_patterns<Space>(space, nodes, kept, members, m_options.slab_bytes);
+  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.slab_bytes);
+  if (longest_row<Space>(space, p) <= m_options.interpolation_limit())
+    return find_patterns_with(space, level, p);
+  transfer.smoothed_nodes = p;
+  const Matrix<Scalar, Space> rows = rows_of<Scalar, Space>(space, p, unknowns, vectors);
+  transfer.smoothed = {rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs};
+}
+
+/// Those that follow from P's, which is given by nodes.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scalar, Space>& level,
+                                                  const CsrGraph<Space>& prolongator) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
+  const NodePatterns<Space> found =
+      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.slab_bytes);
   transfer.coarse_nodes = found.coarse;
   if constexpr (products_by_blocks<Space>) {
     transfer.p_blocks = {found.prolongator, unknowns, vectors};
@@ -167,6 +188,29 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
   transfer.prolongator = m_options.prolongator == AmgProlongator::smoothed
                              ? rows_of<Scalar, Space>(space, found.prolongator, unknowns, vectors)
                              : transfer.q;
+}
+
+/// P of what it is before that, with the patterns that follow from which entries are kept where these are not
+/// known.
+template <class Scalar, class Space>
+Matrix<Scalar, Space> Hierarchy<Scalar, Space>::truncated(const Space& space, Level<Scalar, Space>& level,
+                                                          const Matrix<Scalar, Space>& smoothed) const {
+  Transfer<Scalar, Space>& transfer = level.transfer;
+  const bool by_nodes = transfer.smoothed_nodes.num_rows > 0;
+  if (transfer.prolongator.num_rows == 0) {
+    const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(
+        space, smoothed,
+        by_nodes ? CsrGraphView<Space>(transfer.smoothed_nodes) : CsrGraphView<Space>(transfer.smoothed),
+        transfer.q, m_options.interpolation_limit());
+    if (by_nodes)
+      find_patterns_with(space, level, kept);
+    else
+      transfer.prolongator = rows_of<Scalar, Space>(space, kept, 1, 1);
+    transfer.smoothed_nodes = {};
+  }
+  const Matrix<Scalar, Space> p = with_values<Scalar, Space>(space, transfer.prolongator);
+  truncate<Scalar, Space>(space, smoothed, transfer.q, transfer.near_null_space, p);
+  return p;
 }
 
 /// P.
@@ -188,11 +232,18 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   transfer.smoother_before = transfer.smoother_before || level.smoother;
   if (!transfer.smoother_before) level.lambda = lambda;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
-  transfer.prolongator = product<Scalar, Space>(
-      space, f, transfer.q, transfer.prolongator,
+  const bool is_known = transfer.prolongator.num_rows > 0;
+  const bool was_truncated = transfer.smoothed.num_rows > 0;
+  const Matrix<Scalar, Space> smoothed = product<Scalar, Space>(
+      space, f, transfer.q,
+      was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, 1, 1) : transfer.prolongator,
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
-                                               transfer.prolongator);
+                                               smoothed);
+  // Of single entries the pattern has just been found.
+  if (!is_known && !was_truncated && longest_row<Space>(space, smoothed) > m_options.interpolation_limit())
+    transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};
+  transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated(space, level, smoothed) : smoothed;
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
 }
 

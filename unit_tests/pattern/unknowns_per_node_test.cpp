@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/krylov_problems.hpp"
+#include "testing/reference_lu.hpp"
+#include "testing/spaces.hpp"
+
+#include <gtest/gtest.h>
+#include <prekond/pattern/unknowns_per_node.hpp>
+
+#include <set>
+
+namespace prekond::testing {
+namespace {
+
+using Columns = std::vector<std::set<int>>;
+
+HostMatrix<double> matrix_of(const Columns& rows) {
+  HostMatrix<double> a;
+  a.num_rows = a.num_cols = static_cast<std::int64_t>(rows.size());
+  for (const auto& row : rows) {
+    for (const int j : row) a.col_idxs.push_back(j);
+    a.values.resize(a.col_idxs.size(), 1.0);
+    a.row_ptrs.push_back(a.nnz());
+  }
+  return a;
+}
+
+/// Blocks of d x d for the entries of a matrix, without those that `left_out` says.
+template <class LeftOut>
+HostMatrix<double> blocks_of(const HostMatrix<double>& nodes, int d, const LeftOut& left_out) {
+  Columns rows(nodes.num_rows * d);
+  for (std::int64_t i = 0; i < nodes.num_rows; ++i)
+    for (std::size_t k = nodes.row_ptrs[i]; k < nodes.row_ptrs[i + 1]; ++k)
+      for (int r = 0; r < d; ++r)
+        for (int c = 0; c < d; ++c) {
+          const int row = static_cast<int>(i) * d + r, col = nodes.col_idxs[k] * d + c;
+          if (row == col || !left_out(row, col)) rows[row].insert(col);
+        }
+  return matrix_of(rows);
+}
+bool nothing(int, int) {
+  return false;
+}
+
+template <class Space>
+int found(const HostMatrix<double>& a) {
+  return find_unknowns_per_node<Space>(Space(), to_device<Space>(a));
+}
+
+template <class Space>
+class UnknownsPerNodeTest : public ::testing::Test {};
+TYPED_TEST_SUITE(UnknownsPerNodeTest, TestSpaces, SpaceNames);
+
+TYPED_TEST(UnknownsPerNodeTest, BlocksAreFound) {
+  for (const char* nodes : {"poisson2d:20", "poisson3d:7", "circuit:18", "tridiagonal:350"})
+    for (int d = 1; d <= 8; ++d) {
+      SCOPED_TRACE(std::string(nodes) + ", " + std::to_string(d));
+      EXPECT_EQ(found<TypeParam>(blocks_of(problem(nodes), d, nothing)), d);
+    }
+  EXPECT_EQ(found<TypeParam>(problem("elasticity3d:6")), 3);
+}
+
+TYPED_TEST(UnknownsPerNodeTest, OfMatricesThatAreLargerThanTheSample) {
+  for (const int d : {2, 3, 5})
+    EXPECT_EQ(found<TypeParam>(blocks_of(problem("poisson2d:90"), d, nothing)), d);
+  // Blocks in the first rows alone, which are less than a quarter.
+  const HostMatrix<double> system = blocks_of(problem("poisson2d:30"), 2, nothing);
+  const HostMatrix<double> scalar = problem("poisson2d:90");
+  HostMatrix<double> both = system;
+  both.num_rows = both.num_cols = system.num_rows + scalar.num_rows;
+  for (std::int64_t i = 0; i < scalar.num_rows; ++i)
+    both.row_ptrs.push_back(system.nnz() + scalar.row_ptrs[i + 1]);
+  for (const int j : scalar.col_idxs) both.col_idxs.push_back(static_cast<int>(system.num_rows) + j);
+  both.values.resize(both.col_idxs.size(), 1.0);
+  EXPECT_EQ(found<TypeParam>(both), 1);
+}
+
+TYPED_TEST(UnknownsPerNodeTest, BlocksNeedNotBeWhole) {
+  const HostMatrix<double> nodes = problem("poisson2d:17");
+  const auto every_fourth = [](int i, int j) { return (7 * std::min(i, j) + 3 * std::max(i, j)) % 11 < 2; };
+  for (const int d : {2, 3, 6}) EXPECT_EQ(found<TypeParam>(blocks_of(nodes, d, every_fourth)), d);
+  // Unknowns that are not coupled do not show.
+  const auto other_unknown = [](int i, int j) { return i % 3 != j % 3; };
+  EXPECT_EQ(found<TypeParam>(blocks_of(nodes, 3, other_unknown)), 1);
+}
+
+TYPED_TEST(UnknownsPerNodeTest, ScalarMatricesHaveOne) {
+  for (const char* spec : {"poisson2d:24", "poisson3d:12", "anisotropic2d:24,epsilon=0.1", "tridiagonal:840",
+                           "circuit:24", "convection_diffusion3d:12", "tridiagonal:1", "tridiagonal:2"})
+    EXPECT_EQ(found<TypeParam>(problem(spec)), 1) << spec;
+  EXPECT_EQ(found<TypeParam>(diagonal_matrix(std::vector<double>(840, 2.0))), 1);
+  EXPECT_EQ(found<TypeParam>(matrix_of(Columns(24))), 1) << "no entries at all";
+  // Rows that do not begin at multiples of d: a row before the blocks, and one behind.
+  HostMatrix<double> moved = blocks_of(problem("poisson2d:20"), 3, nothing);
+  Columns rows(moved.num_rows + 3);
+  rows[0] = {0};
+  for (std::int64_t i = 0; i < moved.num_rows; ++i)
+    for (std::size_t k = moved.row_ptrs[i]; k < moved.row_ptrs[i + 1]; ++k)
+      rows[i + 1].insert(moved.col_idxs[k] + 1);
+  for (int i : {1, 2}) rows[moved.num_rows + i] = {static_cast<int>(moved.num_rows) + i};
+  EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 1);
+}
+
+TYPED_TEST(UnknownsPerNodeTest, LongRowsAreComparedByTheirBeginnings) {
+  // Alike but for what is behind the 256th entry, of rows 2 k + 1.
+  Columns rows(600);
+  for (int i = 0; i < 600; ++i)
+    for (int j = 0; j < 256 + (i % 2) * 256; ++j) rows[i].insert((i / 2) % 80 + j);
+  EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 1) << "pairs are as alike as their neighbours";
+  for (int i = 0; i < 600; ++i) {
+    rows[i].clear();
+    for (int j = 0; j < 256; ++j) rows[i].insert((i / 2) % 2 * 256 + j);
+    if (i % 2 == 1)
+      for (int j = 512; j < 600; ++j) rows[i].insert(j);
+  }
+  EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 2);
+}
+
+}  // namespace
+}  // namespace prekond::testing
