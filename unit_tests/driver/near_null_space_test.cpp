@@ -82,6 +82,35 @@ TEST_F(NearNullSpaceTest, TheReportHasThem) {
   EXPECT_THAT(printed.out, HasSubstr("6 vectors of grid, 3 unknowns a node"));
 }
 
+TEST_F(NearNullSpaceTest, LevelsOfMultigridAreReported) {
+  const Json precond = report_of(solve({"-p", "coarse_size=10"}))["preconditioner"];
+  const Json& levels = precond["levels"];
+  ASSERT_GE(levels.size(), 2u);
+  double rows = 0, entries = 0;
+  for (const Json& level : levels) {
+    EXPECT_EQ(level["method"], &level == &levels.back() ? "dense" : "chebyshev");
+    for (const char* key : {"num_rows", "nnz", "method_nnz", "prolongator_nnz"})
+      EXPECT_TRUE(level[key].is_number_integer()) << key;
+    for (const char* key : {"damping", "setup_seconds"}) EXPECT_GT(level[key].get<double>(), 0) << key;
+    rows += level["num_rows"].get<double>();
+    entries += level["nnz"].get<double>();
+  }
+  EXPECT_EQ(levels[0]["num_rows"], 6 * 7 * 7 * 3) << "one face of the nodes is held";
+  EXPECT_EQ(precond["grid_complexity"], rows / levels[0]["num_rows"].get<double>());
+  EXPECT_EQ(precond["operator_complexity"], entries / levels[0]["nnz"].get<double>());
+  EXPECT_THAT(precond["notes"].dump(), HasSubstr("nodes have 3 unknowns each"));
+  const Result printed = run(solve({"-p", "coarse_size=10"}));
+  char complexity[64];
+  std::snprintf(complexity, sizeof complexity, "%zu, operator complexity %.2f, grid complexity %.2f",
+                levels.size(), precond["operator_complexity"].get<double>(),
+                precond["grid_complexity"].get<double>());
+  EXPECT_THAT(printed.out, HasSubstr(complexity));
+  EXPECT_THAT(printed.out, HasSubstr("    0         882 rows"));
+  const Json jacobi = report_of({"solve", "spd.mtx", "--precond", "jacobi"})["preconditioner"];
+  for (const char* key : {"levels", "operator_complexity", "grid_complexity"})
+    EXPECT_TRUE(jacobi[key].is_null()) << key;
+}
+
 TEST_F(NearNullSpaceTest, WhatDoesNotFitIsRefused) {
   const auto refused = [](const std::vector<std::string>& arguments, int code, const std::string& text) {
     const Result result = run(arguments);
