@@ -22,6 +22,7 @@
 /// [--preconds=jacobi,fsai] [--rigid_body=true: the rigid body modes of elasticity3d, else constants]
 /// [--storages=auto,full,single,half,bfloat16] [--rtol=1e-6] [--max_iters=100000] [--repetitions=5]
 /// [--coarsenings=aggregation,classical,aggressive: classical, with one aggressive level] [--theta=auto]
+/// [--variants=amg,amg:max_interpolation=4:second_set=true: with further options]
 /// [--prolongator=smoothed|unsmoothed: of aggregation] [--cycles=v,w,k: with FGMRES where it is a K-cycle]
 /// [--rhs=random; a_ones: b = A 1, whose solution prolongators nearly have in their range]
 /// [--kernels=true: prints the times of the kernels of a setup, of a later numeric phase and of an
@@ -139,6 +140,7 @@ void register_all(int& argc, char** argv) {
   const std::string prolongator = perf::take_flag(argc, argv, "prolongator", "smoothed");
   const auto coarsenings = perf::words(perf::take_flag(argc, argv, "coarsenings", "aggregation"));
   const auto cycles = perf::words(perf::take_flag(argc, argv, "cycles", "v"));
+  const auto variants = perf::words(perf::take_flag(argc, argv, "variants", "amg"));
   StoppingOptions stopping;
   stopping.rtol = std::stod(perf::take_flag(argc, argv, "rtol", "1e-6"));
   stopping.max_iters = std::stoll(perf::take_flag(argc, argv, "max_iters", "100000"));
@@ -160,22 +162,26 @@ void register_all(int& argc, char** argv) {
     perf::add("amg/" + spec + "/" + label, repetitions,
               [=](benchmark::State& state) { return solve(state, *problem, *source, of, stopping); });
   };
-  const auto add_cycle = [&](const std::string& coarsening, const std::string& smoother,
-                             const std::string& storage, const std::string& cycle) {
+  const auto add_cycle = [&](const std::string& variant, const std::string& coarsening,
+                             const std::string& smoother, const std::string& storage,
+                             const std::string& cycle) {
     OptionMap options = smoother_options(smoother);
+    for (const auto& [name, value] : perf::named_method(variant).options) options[name] = value;
     options["storage"] = storage;
     options["coarsening"] = coarsening == "aggressive" ? "classical" : coarsening;
     if (coarsening == "aggressive") options["aggressive_levels"] = std::int64_t(1);
     options["prolongator"] = prolongator;
     if (theta != "auto") options["theta"] = std::stod(theta);
     options["cycle"] = cycle;
-    add("amg:" + coarsening + ":" + smoother + "/" + storage + (cycle == "v" ? "" : "/" + cycle),
+    add(variant + ":" + coarsening + ":" + smoother + "/" + storage + (cycle == "v" ? "" : "/" + cycle),
         {"amg", options});
   };
   for (const std::string& coarsening : coarsenings)
     for (const std::string& smoother : smoothers)
       for (const std::string& storage : storages)
-        for (const std::string& cycle : cycles) add_cycle(coarsening, smoother, storage, cycle);
+        for (const std::string& cycle : cycles)
+          for (const std::string& variant : variants)
+            add_cycle(variant, coarsening, smoother, storage, cycle);
   for (const std::string& name : preconds) add(name, {name, {}});
 }
 

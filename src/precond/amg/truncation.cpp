@@ -54,6 +54,7 @@ struct TruncateRows {
   CsrView<Scalar, Space> w, q;
   MultiVectorView<const Scalar, Space> r;
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> p;
+  CsrGraphView<Space> of_p;  ///< p's pattern
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     Rows{p.num_rows}.for_each_row(team, [&](std::int64_t i) { do_row(team, i); });
@@ -92,9 +93,7 @@ struct TruncateRows {
     });
   }
 
-  KOKKOS_FUNCTION std::size_t place_in_p(std::int64_t i, int col) const {
-    return CsrGraphView<Space>(p).first_from(i, col);
-  }
+  KOKKOS_FUNCTION std::size_t place_in_p(std::int64_t i, int col) const { return of_p.first_from(i, col); }
   KOKKOS_FUNCTION bool is_kept(std::int64_t i, int col) const {
     const std::size_t place = place_in_p(i, col);
     return place < p.row_ptrs(i + 1) && p.col_idxs(place) == col;
@@ -122,7 +121,7 @@ void truncate(const Space& space, const CsrView<Scalar, Space>& w, const CsrView
               const std::type_identity_t<MultiVectorView<const Scalar, Space>>& r,
               const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& p) {
   Kokkos::parallel_for("prekond::amg::truncate", RowTeams<Space>::policy(space, w.num_rows, w.nnz()),
-                       TruncateRows<Scalar, Space>{w, q, r, p});
+                       TruncateRows<Scalar, Space>{w, q, r, p, p});
 }
 
 #define PREKOND_AMG_TRUNCATION(Scalar, Space)                                                             \
