@@ -166,13 +166,13 @@ void register_all(int& argc, char** argv) {
                              const std::string& smoother, const std::string& storage,
                              const std::string& cycle) {
     OptionMap options = smoother_options(smoother);
-    for (const auto& [name, value] : perf::named_method(variant).options) options[name] = value;
     options["storage"] = storage;
     options["coarsening"] = coarsening == "aggressive" ? "classical" : coarsening;
     if (coarsening == "aggressive") options["aggressive_levels"] = std::int64_t(1);
     options["prolongator"] = prolongator;
     if (theta != "auto") options["theta"] = std::stod(theta);
     options["cycle"] = cycle;
+    for (const auto& [name, value] : perf::named_method(variant).options) options[name] = value;
     add(variant + ":" + coarsening + ":" + smoother + "/" + storage + (cycle == "v" ? "" : "/" + cycle),
         {"amg", options});
   };

@@ -26,11 +26,11 @@ METHODS = {
 FSAI = [method for method in METHODS if method != "jacobi"]
 
 
-def parse_arguments():
-    parser = argparse.ArgumentParser(description=__doc__)
+def parse_arguments(description=__doc__, out=os.path.join(HERE, "results", "cpu")):
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--prekond", default=os.path.join(ROOT, "scripts", "prekond"), help="the command")
     parser.add_argument("--matrices", default=os.path.join(ROOT, "..", "shared", "matrices", "spd"), help="folder")
-    parser.add_argument("--out", default=os.path.join(HERE, "results", "cpu"), help="folder of the two files")
+    parser.add_argument("--out", default=out, help="folder of the two files")
     parser.add_argument("--only", default="", help="names of matrices, with commas; default: all")
     parser.add_argument("--rtol", default="1e-6")
     parser.add_argument("--max-iters", default="20000")
@@ -72,12 +72,12 @@ def call(command, seconds, threads):
         return None, process.communicate()[1]
 
 
-def run(arguments, path, method):
-    """What is kept of one run: exit code, error text, and the report where there is one."""
+def run(arguments, path, options):
+    """What is kept of one run of `prekond solve`: exit code, error text, and the report where there is one."""
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "report.json")
         command = [arguments.prekond, "solve", path, "--solver", "cg", "--rtol", arguments.rtol, "--max-iters",
-                   arguments.max_iters, "--quiet", "--report", file] + METHODS[method]
+                   arguments.max_iters, "--quiet", "--report", file] + options
         code, errors = call(command, arguments.timeout, arguments.threads)
         lines = [line for line in errors.splitlines() if line.startswith("prekond: error: ")]
         error = lines[-1][len("prekond: error: "):] if lines else errors.strip().splitlines()[-1:]
@@ -207,7 +207,7 @@ def main():
     jobs = [(name, path, method) for name, path in matrices for method in METHODS]
     all_results = {name: {} for name, _ in matrices}
     with concurrent.futures.ThreadPoolExecutor(arguments.processes) as pool:
-        outcomes = pool.map(lambda job: run(arguments, job[1], job[2]), jobs)
+        outcomes = pool.map(lambda job: run(arguments, job[1], METHODS[job[2]]), jobs)
         for (name, _, method), result in zip(jobs, outcomes):
             all_results[name][method] = result
             print(f"{name:24} {method:22} {reason(result)}", flush=True)

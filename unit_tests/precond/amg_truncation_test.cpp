@@ -256,7 +256,7 @@ TYPED_TEST(AmgTruncationTest, LongRowsDoNotFillTheLevels) {
     return operator_complexity(m->report().levels);
   };
   EXPECT_LT(complexity(3), 0.8 * complexity(1000));
-  EXPECT_EQ(AmgOptions().interpolation_limit(), 6);
+  EXPECT_EQ(AmgOptions().interpolation_limit(), 12);
 }
 
 TYPED_TEST(AmgTruncationTest, TheSameBitsForAnyNumberOfThreads) {

@@ -83,7 +83,7 @@ struct AmgOptions {
 
   /// Entries of a prolongator's row at most, of aggregation aggregates: `max_interpolation` or its default.
   int interpolation_limit() const {
-    return max_interpolation.value_or(coarsening == AmgCoarsening::classical ? 4 : 6);
+    return max_interpolation.value_or(coarsening == AmgCoarsening::classical ? 4 : 12);
   }
 
   /// On a host a level with fewer entries stays in full: its doubles may stay in the caches.
@@ -172,7 +172,7 @@ struct AmgOptions {
           "smaller ones, fewer iterations, a larger hierarchy");
     visit("max_interpolation", max_interpolation, 1, 1000,
           "the largest entries of a prolongator's row that are kept, of aggregation aggregates of a node; "
-          "auto: 4 of classical coarsening, else 6");
+          "auto: 4 of classical coarsening, else 12");
     visit(
         "max_row_sum", max_row_sum, 0.0, 1.0,
         "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
