@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Multigrid on the host, ours beside hypre's BoomerAMG, amgcl and PETSc's GAMG, each on two cores in the same minutes.
 
-    perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add]
+    perf_tests/multigrid_peers.py --build BUILD [--matrices DIR] [--smallest 10000] [--out results/cpu/multigrid_peers] [--add] [--only NAMES]
 
 Runs perf_amg, peer_hypre_boomeramg, peer_amgcl and peer_petsc_ksp (two ranks), as far as BUILD has them, on generated problems
 and on the symmetric positive definite matrices of DIR with as many rows, b random, to a relative residual of 1e-6. Writes
@@ -144,6 +144,7 @@ def main():
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--out", type=Path, default=here / "results/cpu/multigrid_peers")
     parser.add_argument("--add", action="store_true", help="to what OUT.json has")
+    parser.add_argument("--only", default="", help="names of matrices, with commas: others stay what OUT.json has of them, with --add")
     arguments = parser.parse_args()
     before = {}
     if arguments.add:
@@ -157,7 +158,8 @@ def main():
                 cases.append((path.name.split(".mtx")[0], str(path), 1, rows))
     for name, matrix, unknowns, rows in cases:
         print(name, file=sys.stderr)
-        results = measure(arguments.build.resolve(), matrix, unknowns, arguments.repetitions)
+        skipped = arguments.only and name not in arguments.only.split(",")
+        results = [] if skipped else measure(arguments.build.resolve(), matrix, unknowns, arguments.repetitions)
         kept = [row for row in before.get(name, []) if row["library"] not in {row["library"] for row in results}]
         table.append({"matrix": name, "rows": rows or "", "results": kept + results})
         arguments.out.with_suffix(".json").write_text(json.dumps(table, indent=1) + "\n", encoding="utf-8")

@@ -116,9 +116,10 @@ Json levels_json(const std::vector<LevelReport>& levels) {
   return result;
 }
 
-/// Null but of multigrid.
-Json complexity_json(double complexity) {
-  return complexity > 0 ? Json(complexity) : Json(nullptr);
+/// Null unless the method is multigrid.
+Json complexity_json(const std::vector<LevelReport>& levels,
+                     double (*complexity)(const std::vector<LevelReport>&)) {
+  return levels.empty() ? Json(nullptr) : Json(complexity(levels));
 }
 
 /// Of a setup over several devices; else null.
@@ -161,8 +162,8 @@ Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
           {"apply_seconds", number(outcome.apply_seconds)},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
           {"levels", levels_json(setup.levels)},
-          {"operator_complexity", complexity_json(operator_complexity(setup.levels))},
-          {"grid_complexity", complexity_json(grid_complexity(setup.levels))},
+          {"operator_complexity", complexity_json(setup.levels, operator_complexity)},
+          {"grid_complexity", complexity_json(setup.levels, grid_complexity)},
           {"devices", devices_json(outcome)},
           {"gather_seconds", number(setup.gather_seconds)},
           {"notes", setup.notes}};

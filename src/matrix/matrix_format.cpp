@@ -3,7 +3,7 @@
 #include "matrix/format_layouts.hpp"
 
 #include <prekond/matrix/bcsr_matrix.hpp>
-#include <prekond/matrix/longest_row.hpp>
+#include <prekond/matrix/longest_row_length.hpp>
 
 #include "instantiate.hpp"
 
@@ -52,15 +52,6 @@ struct AdviceTuning {
   static constexpr std::size_t entries_of_sample = 64;
 };
 
-template <class Space>
-struct LongestRow {
-  CsrGraphView<Space> pattern;
-  KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& longest) const {
-    const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i));
-    if (length > longest) longest = length;
-  }
-};
-
 std::string percent(double part, double whole) {
   char text[32];
   std::snprintf(text, sizeof text, "%.0f%%", whole > 0 ? 100 * part / whole : 100.0);
@@ -74,16 +65,6 @@ bool fits_threads(const FormatAdvice& advice) {
 }
 
 }  // namespace
-
-template <class Space>
-std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
-  std::int64_t longest = 0;
-  Kokkos::parallel_reduce(
-      "prekond::longest_row",
-      Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, pattern.num_rows),
-      LongestRow<Space>{pattern}, Kokkos::Max<std::int64_t>(longest));
-  return pattern.num_rows > 0 ? longest : 0;
-}
 
 namespace impl::formats {
 
@@ -165,7 +146,7 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
   const auto entry = static_cast<std::int64_t>(value_bytes);
   advice.csr_bytes = pattern.nnz() * (entry + 4) + 8 * pattern.num_rows;
   if (blocks == BlocksAre::refused && is_csr_at_a_glance<Space>(pattern, advice, entry)) return advice;
-  advice.longest_row = longest_row(space, pattern);
+  advice.longest_row = longest_row_length(space, pattern);
   found.diagonals = mark_diagonals(space, pattern);
   advice.num_diagonals = static_cast<std::int64_t>(found.diagonals->count);
   advice.dia_bytes = advice.num_diagonals * pattern.num_rows * entry;
@@ -203,7 +184,6 @@ FormatAdvice advise_format(const Space& space, const CsrGraphView<Space>& patter
 }
 
 #define PREKOND_ADVISE_FORMAT(Space)                                                                        \
-  template std::int64_t longest_row(const Space&, const CsrGraphView<Space>&);                              \
   template FormatAdvice advise_format(const Space&, const CsrGraphView<Space>&, std::size_t);               \
   template FormatAdvice impl::formats::advise_format(const Space&, const CsrGraphView<Space>&, std::size_t, \
                                                      impl::formats::Found<Space>&,                          \

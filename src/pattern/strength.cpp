@@ -9,6 +9,7 @@
 #include <prekond/pattern/symmetrize.hpp>
 #include <prekond/pattern/threshold.hpp>
 
+#include "core/frobenius_norm.hpp"
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "pattern/host_rows.hpp"
@@ -34,21 +35,6 @@ struct IsStrong {
     return Kokkos::abs(to_double(a.values(k))) > theta * geometric_mean(scale(i), scale(j));
   }
 };
-
-/// The square root of the sum of `count` squares.
-template <class Value>
-KOKKOS_FUNCTION double frobenius_norm(int count, const Value& value) {
-  double largest = 0;
-  for (int p = 0; p < count; ++p) largest = Kokkos::fmax(largest, Kokkos::abs(value(p)));
-  // Squares of ordinary numbers need no scaling.
-  const double unit = largest == 0 || (largest > 0x1p-400 && largest < 0x1p400) ? 1 : largest;
-  double sum = 0;
-  for (int p = 0; p < count; ++p) {
-    const double x = value(p) / unit;
-    sum = Kokkos::fma(x, x, sum);
-  }
-  return Kokkos::sqrt(sum) * unit;
-}
 
 /// ||A_IJ||_F of every block, by a thread each: the order of the sum, and with it its bits, are the same on
 /// every backend.

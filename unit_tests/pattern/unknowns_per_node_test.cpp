@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <prekond/pattern/unknowns_per_node.hpp>
 
+#include <cstdlib>
 #include <set>
 
 namespace prekond::testing {
@@ -101,18 +102,48 @@ TYPED_TEST(UnknownsPerNodeTest, ScalarMatricesHaveOne) {
   EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 1);
 }
 
-TYPED_TEST(UnknownsPerNodeTest, LongRowsAreComparedByTheirBeginnings) {
-  // Alike but for what is behind the 256th entry, of rows 2 k + 1.
-  Columns rows(600);
-  for (int i = 0; i < 600; ++i)
-    for (int j = 0; j < 256 + (i % 2) * 256; ++j) rows[i].insert((i / 2) % 80 + j);
-  EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 1) << "pairs are as alike as their neighbours";
-  for (int i = 0; i < 600; ++i) {
-    rows[i].clear();
-    for (int j = 0; j < 256; ++j) rows[i].insert((i / 2) % 2 * 256 + j);
-    if (i % 2 == 1)
-      for (int j = 512; j < 600; ++j) rows[i].insert(j);
+/// A stencil of all points that are at most `reach` away along each axis.
+HostMatrix<double> stencil(const std::vector<int>& sizes, int reach) {
+  int n = 1;
+  for (const int size : sizes) n *= size;
+  Columns rows(n);
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) {
+      bool near = true;
+      for (int k = 0, a = i, b = j; k < int(sizes.size()); a /= sizes[k], b /= sizes[k], ++k)
+        near = near && std::abs(a % sizes[k] - b % sizes[k]) <= reach;
+      if (near) rows[i].insert(j);
+    }
+  return matrix_of(rows);
+}
+
+TYPED_TEST(UnknownsPerNodeTest, PointsOfALineAreNoUnknowns) {
+  // Neighbours in a line are alike, and the ends of lines are not, which is a pattern of the line's length.
+  for (int n = 4; n <= 16; ++n) {
+    EXPECT_EQ(found<TypeParam>(stencil({n, 24}, 1)), 1) << "9 points, " << n;
+    if (n > 5) {
+      EXPECT_EQ(found<TypeParam>(stencil({n, 24}, 2)), 1) << "25 points, " << n;
+    }
+    EXPECT_EQ(found<TypeParam>(stencil({n, 6, 6}, 1)), 1) << "27 points, " << n;
   }
+  for (const int d : {2, 3})
+    EXPECT_EQ(found<TypeParam>(blocks_of(stencil({8, 8}, 1), d, nothing)), d) << "systems of 9 points";
+}
+
+TYPED_TEST(UnknownsPerNodeTest, LongRowsAreComparedByTheirBeginnings) {
+  // Rows are alike up to the 256th entry; behind that pairs are, and neighbouring pairs have nothing in
+  // common.
+  Columns rows(1200);
+  const auto fill = [&](int from, int in_common, int own) {
+    for (int i = 0; i < 1200; ++i) {
+      rows[i].clear();
+      for (int j = 0; j < in_common; ++j) rows[i].insert(j);
+      for (int j = 0; j < own; ++j) rows[i].insert(from + (i / 2) % 2 * own + j);
+    }
+  };
+  fill(256, 256, 400);
+  EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 1);
+  fill(0, 0, 400);
   EXPECT_EQ(found<TypeParam>(matrix_of(rows)), 2);
 }
 

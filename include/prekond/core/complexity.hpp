@@ -7,8 +7,8 @@
 
 namespace prekond {
 
-/// sum_l nnz(A_l) / nnz(A_0): what the matrices of a hierarchy's levels take, in those of the finest. 0 of no
-/// levels, and where A_0 has no entries.
+/// sum_l nnz(A_l) / nnz(A_0): the entries of all levels' matrices over those of the finest. 0 of no levels,
+/// and where A_0 has no entries.
 inline double operator_complexity(const std::vector<LevelReport>& levels) {
   double entries = 0;
   for (const LevelReport& level : levels) entries += static_cast<double>(level.nnz);

@@ -81,7 +81,7 @@ struct AmgOptions {
     return is_system ? block_theta.value_or(theta.value_or(0.02)) : theta.value_or(0.05);
   }
 
-  /// Entries of a prolongator's row at most, of aggregation aggregates: `max_interpolation` or its default.
+  /// Most entries of a prolongator's row, of aggregation aggregates: `max_interpolation` or its default.
   int interpolation_limit() const {
     return max_interpolation.value_or(coarsening == AmgCoarsening::classical ? 4 : 12);
   }
@@ -170,9 +170,10 @@ struct AmgOptions {
     visit("second_set", second_set,
           "aggregates about a second independent set, among the nodes that are no neighbours of the first: "
           "smaller ones, fewer iterations, a larger hierarchy");
-    visit("max_interpolation", max_interpolation, 1, 1000,
-          "the largest entries of a prolongator's row that are kept, of aggregation aggregates of a node; "
-          "auto: 4 of classical coarsening, else 12");
+    visit(
+        "max_interpolation", max_interpolation, 1, 1000,
+        "most entries that a row of the prolongator keeps, of aggregation most aggregates of a node; auto: 4 "
+        "with classical coarsening, else 12");
     visit(
         "max_row_sum", max_row_sum, 0.0, 1.0,
         "of classical coarsening: rows with |sum_j a_ij| > max_row_sum |a_ii| have no strong influences; 1: "
@@ -182,8 +183,8 @@ struct AmgOptions {
         "of classical coarsening: on so many of the finest levels PMIS is done twice, for far fewer rows on "
         "the next level");
     visit("unknowns_per_node", unknowns_per_node, 0, 32,
-          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, else what the "
-          "pattern shows, see find_unknowns_per_node; "
+          "rows d k .. d k + d - 1 are the unknowns of node k; 0: what the matrix's user said, where "
+          "that is more than 1, else what the pattern shows (a note tells); 1: rows are nodes; "
           "classical coarsening couples rows of the same unknown alone");
     visit(
         "candidates", candidates, 0, 32,
@@ -254,7 +255,10 @@ struct AmgOptions {
 /// 4. P = (I - omega_P D^-1 A_F) Q, where A_F is A without entries between nodes that are not strongly
 ///    coupled, which are added to its diagonal, and omega_P = prolongator_damping / lambda, lambda a bound of
 ///    D^-1 A's eigenvalues: of dominant rows their largest sum, else 1.1 times what ten Lanczos steps find.
-///    Or P = Q. Jacobi's damping and Chebyshev's lambda_max are of this lambda, unless options are given;
+///    Or P = Q. Jacobi's damping and Chebyshev's lambda_max are of this lambda, unless options are given. Of
+///    a node's rows the blocks of the max_interpolation aggregates with the largest ones are kept, its own
+///    among them; what is left out is added to its own one's, p_iJ + sum_K p_iK R_K R_J^-1, so that P R stays
+///    what it was where R_J is regular;
 /// 5. A_c = P^T (A P), two sparse products, see spgemm. Patterns are found by nodes, so that those of A P and
 ///    A_c have whole blocks.
 /// By classical coarsening:
@@ -272,6 +276,10 @@ struct AmgOptions {
 /// of its unknown) is 0. It is made for M-matrices: nothing is interpolated along entries of the diagonal's
 /// sign.
 ///
+/// Unknowns of a node are those of the options, or of the source where it says more than one, or what
+/// find_unknowns_per_node sees in the pattern, which a note tells; unknowns_per_node = 1 in the options makes
+/// rows nodes.
+///
 /// Until a level has coarse_size rows, nothing is coarsened any more,
 /// or max_levels is reached: where the last level is larger than coarse_size, its smoother solves it, and a
 /// note says so. For the dense inverse the diagonal is made 16 n epsilon times larger: what is singular but
@@ -284,7 +292,7 @@ struct AmgOptions {
 ///
 /// Symmetric positive definite where A is, the smoother is symmetric with omega M^-1 < 2 A^-1, and there are
 /// as many pre as post sweeps. A later numeric phase with reuse = pattern keeps the aggregates and
-/// tentative prolongators, or the coarse rows and which entries of P are kept, and all patterns, and makes
+/// tentative prolongators, or the coarse rows, and which entries of P are kept, and all patterns, and makes
 /// the values anew.
 ///
 /// A and P of all levels are kept in `storage`, each row scaled by a power of two; by default in single

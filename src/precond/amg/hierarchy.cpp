@@ -13,6 +13,7 @@
 
 #include "instantiate.hpp"
 #include "precond/amg/candidates.hpp"
+#include "precond/amg/truncation.hpp"
 #include "precond/common/stored_operator.hpp"
 
 #include <algorithm>
@@ -155,6 +156,9 @@ MultiVector<Scalar, Space> Hierarchy<Scalar, Space>::near_null_space_of(const Sp
   if (!is_wanted || m_options.coarsening == AmgCoarsening::classical) return {};
   Level<Scalar, Space>& level = m_levels[0];
   const auto& given = source.near_null_space();
+  if (given.extent(1) > most_vectors)
+    throw InputError("amg: the near null space has " + std::to_string(given.extent(1)) +
+                     " vectors; there may be " + std::to_string(most_vectors));
   if (given.extent(1) > 0) return copy_vectors<Scalar, Space>(space, given);
   if (m_options.candidates == 0 || level.num_rows() <= m_options.coarse_size)
     return constant_vectors<Scalar, Space>(space, level.num_rows(), level.unknowns);
@@ -182,16 +186,15 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::finest(const Space& space, const 
 /// By the pattern, once, where nobody said how many a node has.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::find_unknowns(const Space& space, Level<Scalar, Space>& level,
-                                             const Hierarchy* before, Report& report) {
+                                             const Hierarchy* before, Report& report) const {
   if (level.unknowns > 1 || m_options.unknowns_per_node > 0) return;
   if (before)
-    m_found_unknowns = before->m_found_unknowns;
+    level.unknowns = before->m_levels[0].unknowns;
   else if (level.num_rows() > m_options.coarse_size && !level.sums.is_diagonal())
-    m_found_unknowns = find_unknowns_per_node<Space>(space, level.matrix);
-  if (m_found_unknowns == 1) return;
-  level.unknowns = m_found_unknowns;
-  report.notes.push_back("by the pattern, nodes have " + std::to_string(m_found_unknowns) +
-                         " unknowns each (unknowns_per_node)");
+    level.unknowns = find_unknowns_per_node<Space>(space, level.matrix);
+  if (level.unknowns > 1)
+    report.notes.push_back("by the pattern, nodes have " + std::to_string(level.unknowns) +
+                           " unknowns each (unknowns_per_node)");
 }
 
 /// The bound of the largest eigenvalue that costs nothing.
@@ -369,7 +372,6 @@ void Hierarchy<Scalar, Space>::release() {
     transfer.coarse.values = {};
     if (m_options.reuse == Reuse::none) {
       transfer.q = {};
-      transfer.smoothed = {};
       transfer.near_null_space = {};
       transfer.restriction = {};
       transfer.classical = {};

@@ -23,14 +23,13 @@ inline constexpr bool products_by_blocks = !is_host_space<Space>;
 /// What a level has of the way to the next coarser one, and what a later numeric phase keeps of it.
 template <class Scalar, class Space>
 struct Transfer {
-  Matrix<Scalar, Space> q;                          ///< the tentative prolongator
-  MultiVector<Scalar, Space> near_null_space;       ///< of the coarser level
-  bool smoother_before = false;                     ///< it was set up before the prolongator
-  bool drops = false;                               ///< A_F is not A
-  bool filtered_whole = false;                      ///< A_F has all entries of its blocks
-  CsrGraph<Space> filtered;                         ///< A_F's pattern, where it is another one than A's
-  CsrGraph<Space> smoothed;                         ///< P's before it is truncated, where it is; else 0 x 0
-  CsrGraph<Space> smoothed_nodes;                   ///< by nodes, until P's is found
+  Matrix<Scalar, Space> q;                     ///< the tentative prolongator
+  MultiVector<Scalar, Space> near_null_space;  ///< of the coarser level
+  bool smoother_before = false;                ///< it was set up before the prolongator
+  bool drops = false;                          ///< A_F is not A
+  bool filtered_whole = false;                 ///< A_F has all entries of its blocks
+  CsrGraph<Space> filtered;                    ///< A_F's pattern, where it is another one than A's
+  CsrGraph<Space> smoothed;  ///< by nodes, P's pattern before truncation; 0 x 0 where it is not truncated
   ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
   Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
   Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
@@ -118,7 +117,7 @@ class Hierarchy {
                                                 Report& report);
   int unknowns_of(const Source& source) const;
   void find_unknowns(const Space& space, Level<Scalar, Space>& level, const Hierarchy* before,
-                     Report& report);
+                     Report& report) const;
   bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
   bool find_classical_transfer(const Space& space, std::size_t l);
   Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
@@ -160,7 +159,6 @@ class Hierarchy {
   }
 
   AmgOptions m_options;
-  int m_found_unknowns = 1;  ///< a node, where nobody said how many there are
   KSteps m_steps = m_options.is_for_spd() ? KSteps::conjugate_gradients : KSteps::minimal_residual;
   std::vector<Level<Scalar, Space>> m_levels;
 };

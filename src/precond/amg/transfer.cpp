@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// From a level to the next coarser one.
-#include <prekond/matrix/longest_row.hpp>
+#include <prekond/matrix/longest_row_length.hpp>
 #include <prekond/pattern/block_rows.hpp>
 #include <prekond/pattern/fingerprint.hpp>
 #include <prekond/pattern/spgemm.hpp>
@@ -139,8 +139,8 @@ bool Hierarchy<Scalar, Space>::find_transfer(const Space& space, std::size_t l,
   return true;
 }
 
-/// The pattern of A_F and, of blocks, those of P, A P and A_c: of single entries they are found with the
-/// products' values.
+/// The pattern of A_F and, of blocks, those of P, A P and A_c, or of P before truncation where its rows are
+/// too long: of single entries they are found with the products' values.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, Space>& level,
                                              const StrongRows<Space>& strong,
@@ -162,11 +162,10 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
   }
   if (unknowns == 1 && vectors == 1) return;
   const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.slab_bytes);
-  if (longest_row<Space>(space, p) <= m_options.interpolation_limit())
-    return find_patterns_with(space, level, p);
-  transfer.smoothed_nodes = p;
-  const Matrix<Scalar, Space> rows = rows_of<Scalar, Space>(space, p, unknowns, vectors);
-  transfer.smoothed = {rows.num_rows, rows.num_cols, rows.row_ptrs, rows.col_idxs};
+  if (longest_row_length<Space>(space, p) <= m_options.interpolation_limit())
+    find_patterns_with(space, level, p);
+  else
+    transfer.smoothed = p;
 }
 
 /// Those that follow from P's, which is given by nodes.
@@ -190,23 +189,19 @@ void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scal
                              : transfer.q;
 }
 
-/// P of what it is before that, with the patterns that follow from which entries are kept where these are not
-/// known.
+/// P of the smoothed prolongator. In a first numeric phase chooses what is kept, and of blocks finds the
+/// patterns of P^T, A P and A_c.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> Hierarchy<Scalar, Space>::truncated(const Space& space, Level<Scalar, Space>& level,
                                                           const Matrix<Scalar, Space>& smoothed) const {
   Transfer<Scalar, Space>& transfer = level.transfer;
-  const bool by_nodes = transfer.smoothed_nodes.num_rows > 0;
   if (transfer.prolongator.num_rows == 0) {
     const CsrGraph<Space> kept = largest_aggregates<Scalar, Space>(
-        space, smoothed,
-        by_nodes ? CsrGraphView<Space>(transfer.smoothed_nodes) : CsrGraphView<Space>(transfer.smoothed),
-        transfer.q, m_options.interpolation_limit());
-    if (by_nodes)
-      find_patterns_with(space, level, kept);
-    else
+        space, smoothed, transfer.smoothed, transfer.q, m_options.interpolation_limit());
+    if (level.unknowns == 1 && transfer.near_null_space.extent(1) == 1)
       transfer.prolongator = rows_of<Scalar, Space>(space, kept, 1, 1);
-    transfer.smoothed_nodes = {};
+    else
+      find_patterns_with(space, level, kept);
   }
   const Matrix<Scalar, Space> p = with_values<Scalar, Space>(space, transfer.prolongator);
   truncate<Scalar, Space>(space, smoothed, transfer.q, transfer.near_null_space, p);
@@ -236,12 +231,14 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
   const bool was_truncated = transfer.smoothed.num_rows > 0;
   const Matrix<Scalar, Space> smoothed = product<Scalar, Space>(
       space, f, transfer.q,
-      was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, 1, 1) : transfer.prolongator,
+      was_truncated ? rows_of<Scalar, Space>(space, transfer.smoothed, unknowns, vectors)
+                    : transfer.prolongator,
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                smoothed);
   // Of single entries the pattern has just been found.
-  if (!is_known && !was_truncated && longest_row<Space>(space, smoothed) > m_options.interpolation_limit())
+  if (!is_known && !was_truncated &&
+      longest_row_length<Space>(space, smoothed) > m_options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};
   transfer.prolongator = transfer.smoothed.num_rows > 0 ? truncated(space, level, smoothed) : smoothed;
   space.fence("prekond::amg::smooth_prolongator");  // A_F goes away
@@ -304,6 +301,7 @@ Level<Scalar, Space> Hierarchy<Scalar, Space>::coarser(const Space& space, Level
     transfer.times_prolongator = {};
     transfer.coarse = {};
     transfer.filtered = {};
+    transfer.smoothed = {};
     transfer.coarse_nodes = {};
   } else {  // of A P the pattern is kept, and not its values
     transfer.times_prolongator.values = {};

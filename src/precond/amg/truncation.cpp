@@ -5,6 +5,7 @@
 #include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/find_entry.hpp>
 
+#include "core/frobenius_norm.hpp"
 #include "core/row_teams.hpp"
 #include "instantiate.hpp"
 #include "precond/amg/largest_entries.hpp"
@@ -12,7 +13,8 @@
 namespace prekond::impl::amg {
 namespace {
 
-constexpr int most_vectors = 32;
+/// r_cc over the length of its column, above which R_J is taken as regular.
+constexpr double least_pivot = 1e-3;
 
 /// Norms of W's blocks; infinite of a node's own aggregate.
 template <class Scalar, class Space>
@@ -33,16 +35,17 @@ struct BlockNorms {
           q.row_ptrs(first) < q.row_ptrs(first + 1) ? q.col_idxs(q.row_ptrs(first)) / vectors : -1;
       Kokkos::parallel_for(
           Kokkos::ThreadVectorRange(team, begin, nodes.row_ptrs(node + 1)), [&](std::size_t k) {
-            double sum = 0;
-            for (std::int64_t i = first; i < first + unknowns; ++i) {
-              const std::size_t block = w.row_ptrs(i) + (k - begin) * vectors;
-              for (int c = 0; c < vectors; ++c)
-                sum += double(w.values(block + c)) * double(w.values(block + c));
-            }
-            norms(k) =
-                nodes.col_idxs(k) == own ? Kokkos::Experimental::infinity_v<double> : Kokkos::sqrt(sum);
+            norms(k) = nodes.col_idxs(k) == own ? Kokkos::Experimental::infinity_v<double>
+                                                : norm_of(first, unknowns, k - begin, vectors);
           });
     });
+  }
+  /// Finite, for any block but the own one.
+  KOKKOS_FUNCTION double norm_of(std::int64_t first, int unknowns, std::size_t block, int vectors) const {
+    const double norm = frobenius_norm(unknowns * vectors, [&](int p) {
+      return double(w.values(w.row_ptrs(first + p / vectors) + block * vectors + p % vectors));
+    });
+    return Kokkos::isfinite(norm) ? norm : 0;
   }
 };
 
@@ -85,7 +88,8 @@ struct TruncateRows {
           rest);
       for (int b = 0; b < c; ++b) rest -= x[b] * double(r(first + b, c));
       const double pivot = r(first + c, c);
-      x[c] = pivot == 0 ? 0 : rest / pivot;
+      const double length = frobenius_norm(c + 1, [&](int b) { return double(r(first + b, c)); });
+      x[c] = Kokkos::abs(pivot) > least_pivot * length ? rest / pivot : 0;
     }
     Kokkos::single(Kokkos::PerThread(team), [&] {
       const std::size_t block = place_in_p(i, first);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
@@ -9,8 +10,12 @@
 
 namespace prekond::impl::amg {
 
+/// Vectors of a near null space at most.
+inline constexpr int most_vectors = 32;
+
 /// Of the smoothed prolongator W the aggregates that a node's rows keep: the `most` with the largest blocks
-/// in Frobenius' norm, of equal ones the first, its own among them whatever its block is. A pattern by nodes.
+/// in the Frobenius norm, of equal ones the first, its own among them whatever its block is; no zero blocks,
+/// nor such that are not finite. A pattern by nodes.
 ///
 /// `nodes`: W's by nodes; the rows of a node and the columns of an aggregate are whole blocks. `q`: the
 /// tentative prolongator, whose columns say which aggregate is a node's own. Cost: a reading of W, and of the
@@ -20,13 +25,15 @@ CsrGraph<Space> largest_aggregates(const Space& space, const CsrView<Scalar, Spa
                                    const std::type_identity_t<CsrGraphView<Space>>& nodes,
                                    const CsrView<Scalar, Space>& q, int most);
 
-/// P: W without the blocks that P's pattern has not, which are added to those of the own aggregates,
+/// P: W without the blocks that P's pattern does not have, which are added to those of the own aggregates,
 ///
 ///   p_iJ = w_iJ + sum_{K not in P's row} w_iK R_K R_J^-1,  J the aggregate of row i's node,
 ///
-/// with R the coarser level's near null space: P R = W R, where R_J is not singular. Of a column of R_J whose
-/// diagonal is zero, which Q is zero in, nothing is added. R_J are upper triangles, as tentative_prolongator
-/// makes them. Cost: a reading of W for each column of R. The same bits whatever the threads.
+/// with R the coarser level's near null space: P R = W R, where R_J is regular. To a column nothing is added
+/// where R_J's diagonal entry is at most 1e-3 of the length of R_J's column: the vectors nearly depend on
+/// each other in that aggregate, and 1 / r_cc would make large entries of rounding. R_J are upper triangles,
+/// as tentative_prolongator makes them, of at most 32 vectors. Cost: a reading of W for each column of R. The
+/// same bits whatever the threads. Does not fence: the arguments have to outlive the kernel.
 ///
 /// The same as leaving weak couplings out of A_F by adding them to the diagonal (Vanek, Mandel, Brezina,
 /// Computing 56 (1996)), but by P's entries.

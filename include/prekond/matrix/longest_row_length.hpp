@@ -10,6 +10,6 @@ namespace prekond {
 /// The entries of a pattern's longest row; 0 where it has no rows. Cost: a reading of the row pointers.
 /// Fences.
 template <class Space>
-std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern);
+std::int64_t longest_row_length(const Space& space, const CsrGraphView<Space>& pattern);
 
 }  // namespace prekond
