@@ -14,6 +14,7 @@
 #include <prekond/precond/rigid_body_modes.hpp>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 /// Multigrid to a solution, beside methods of one level: perf_amg --matrix=elasticity3d:30
@@ -172,7 +173,10 @@ void register_all(int& argc, char** argv) {
     options["prolongator"] = prolongator;
     if (theta != "auto") options["theta"] = std::stod(theta);
     options["cycle"] = cycle;
-    for (const auto& [name, value] : perf::named_method(variant).options) options[name] = value;
+    const perf::NamedMethod further = perf::named_method(variant);
+    if (further.name != "amg")
+      throw std::runtime_error("--variants takes amg:OPTION=VALUE..., not " + variant);
+    for (const auto& [name, value] : further.options) options[name] = value;
     add(variant + ":" + coarsening + ":" + smoother + "/" + storage + (cycle == "v" ? "" : "/" + cycle),
         {"amg", options});
   };

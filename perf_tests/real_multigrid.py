@@ -7,6 +7,7 @@ iterations, levels, operator complexity, seconds, and why each run ended."""
 import concurrent.futures
 import json
 import os
+import re
 import statistics
 
 from real_matrices import HERE, find_matrices, parse_arguments, reason, run
@@ -28,9 +29,9 @@ def kept_of(result):
             "relative_residual": solver.get("true_relative_residual"), "seconds": report.get("total_seconds")}
     if precond.get("levels"):
         kept.update(levels=len(precond["levels"]), operator_complexity=round(precond["operator_complexity"], 3))
-    notes = [note for note in precond.get("notes", []) if "unknowns" in note]
-    if notes:
-        kept["notes"] = notes
+    found = re.search(r"nodes have (\d+) unknowns", " ".join(precond.get("notes", [])))
+    if found:
+        kept["unknowns_per_node"] = int(found.group(1))
     return kept
 
 
@@ -43,7 +44,7 @@ def summary(results, side):
         pairs = [(of[side]["jacobi"], of[side][method]) for of in results.values()]
         lost = [name for name, of in results.items() if of[side]["jacobi"]["converged"] and not of[side][method]["converged"]]
         both = [(jacobi, amg) for jacobi, amg in pairs if jacobi["converged"] and amg["converged"]]
-        ratio = statistics.median(amg["iterations"] / jacobi["iterations"] for jacobi, amg in both)
+        ratio = statistics.median([amg["iterations"] / jacobi["iterations"] for jacobi, amg in both] or [float("nan")])
         more = sum(amg["iterations"] > jacobi["iterations"] for jacobi, amg in both)
         faster = sum(amg["seconds"] < jacobi["seconds"] for jacobi, amg in both)
         lines.append(f"- {method}: {sum(amg['converged'] for _, amg in pairs)}; not where Jacobi does: {', '.join(lost) or 'none'}; where both do, "
@@ -82,11 +83,12 @@ def main():
     for side in SIDES:
         lines += summary(results, side) + [""]
     head = [f"{method}, b = {side}" for side in SIDES for method in METHODS]
-    lines += ["| matrix | rows | entries | " + " | ".join(head) + " |", "|---|---|---|" + "---|" * len(head)]
+    lines += ["| matrix | rows | entries | unknowns a node, found | " + " | ".join(head) + " |", "|---|---|---|---|" + "---|" * len(head)]
     for name, of in results.items():
         size = sizes.get(name, {})
         row = [cell for side in SIDES for cell in cells(of[side])]
-        lines.append(f"| {name} | {size.get('rows', '')} | {size.get('nnz', '')} | " + " | ".join(row) + " |")
+        unknowns = next((kept["unknowns_per_node"] for side in of.values() for kept in side.values() if "unknowns_per_node" in kept), "")
+        lines.append(f"| {name} | {size.get('rows', '')} | {size.get('nnz', '')} | {unknowns} | " + " | ".join(row) + " |")
     os.makedirs(arguments.out, exist_ok=True)
     with open(os.path.join(arguments.out, "real_spd.json"), "w", encoding="utf-8") as file:
         text = ",\n".join(f"{json.dumps(name)}: {json.dumps(of)}" for name, of in results.items())

@@ -16,6 +16,8 @@ class CusparseProduct {
   using View = CsrMatrix<const double, const int, const std::size_t, Kokkos::CudaSpace,
                          Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
+  using RowPtrs = Kokkos::View<int*, Kokkos::CudaSpace>;
+
   CusparseProduct(const Kokkos::Cuda& space, const View& a, const View& b)
       : m_rows(a.num_rows), m_cols(b.num_cols) {
     check(cusparseCreate(&m_handle));
@@ -55,6 +57,7 @@ class CusparseProduct {
     const auto of_products = step(cusparseSpGEMM_compute);
     std::int64_t rows = 0, cols = 0, nnz = 0;
     check(cusparseSpMatGetSize(c, &rows, &cols, &nnz));
+    if (nnz >= (std::int64_t(1) << 31)) throw std::runtime_error("cuSPARSE: more than 2^31 entries");
     const Kokkos::View<int*, Kokkos::CudaSpace> col_idxs(
         Kokkos::view_alloc(space, Kokkos::WithoutInitializing, "col_idxs"), nnz);
     const Kokkos::View<double*, Kokkos::CudaSpace> values(
@@ -68,9 +71,13 @@ class CusparseProduct {
     return nnz;
   }
 
- private:
-  using RowPtrs = Kokkos::View<int*, Kokkos::CudaSpace>;
+  struct Shorten {
+    decltype(View::row_ptrs) from;
+    RowPtrs to;
+    KOKKOS_FUNCTION void operator()(int i) const { to(i) = static_cast<int>(from(i)); }
+  };
 
+ private:
   static cusparseSpMatDescr_t describe(const Kokkos::Cuda& space, const View& a, RowPtrs& row_ptrs) {
     if (a.nnz() >= (std::int64_t(1) << 31)) throw std::runtime_error("cuSPARSE: more than 2^31 entries");
     row_ptrs = RowPtrs("row_ptrs", a.num_rows + 1);
@@ -84,12 +91,6 @@ class CusparseProduct {
                             CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, CUDA_R_64F));
     return result;
   }
-  struct Shorten {
-    decltype(View::row_ptrs) from;
-    RowPtrs to;
-    KOKKOS_FUNCTION void operator()(int i) const { to(i) = static_cast<int>(from(i)); }
-  };
-
   std::int64_t m_rows, m_cols;
   cusparseHandle_t m_handle{};
   std::array<RowPtrs, 2> m_row_ptrs;

@@ -3,7 +3,6 @@
 #include <prekond/core/complexity.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 
-#include <algorithm>
 #include <optional>
 
 #include "commands.hpp"
