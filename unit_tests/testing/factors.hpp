@@ -38,6 +38,7 @@ std::vector<Factors<Scalar>> awkward_factors() {
           {"sparse", random(1023, 517, 0.01, 9), random(517, 771, 0.01, 10)},
           {"longer than a table", random(7, 200, 0.5, 11), random(200, 5003, 0.1, 12)},
           {"tall", random(2049, 65, 0.02, 13), random(65, 33, 0.2, 14)},
+          {"rows of ten entries", random(301, 401, 0.03, 15), random(401, 450, 0.022, 16)},
           {"zeros", zeros, zeros}};
 }
 
