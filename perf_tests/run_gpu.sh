@@ -166,7 +166,7 @@ part_perf() {
 }
 
 part_amg() {
-  local matrix rhs name options program limit
+  local matrix rhs name options program limit variants
   say 'multigrid to a solution'
   program=$(program peer_hypre_boomeramg)
   for matrix in ${AMG_MATRICES:-poisson3d:50 poisson3d:100 poisson3d:160 poisson3d:200 elasticity3d:50 elasticity3d:100 \
@@ -199,9 +199,9 @@ part_amg() {
         --smoothers=chebyshev,jacobi,fsai,adaptive_fsai,adaptive_fsai:max_steps=3 --preconds= --repetitions=3
     done
   done
-  options=amg
-  for limit in 1000 16 8 4 3 2; do options+=",amg:max_interpolation=$limit"; done
-  measure truncation_circuit_500 perf_amg --matrix=circuit:500 --smoothers=chebyshev,jacobi "--variants=$options" --preconds= --repetitions=3
+  variants=amg
+  for limit in 1000 16 8 4 3 2; do variants+=",amg:max_interpolation=$limit"; done
+  measure truncation_circuit_500 perf_amg --matrix=circuit:500 --smoothers=chebyshev,jacobi "--variants=$variants" --preconds= --repetitions=3
   for matrix in poisson3d:160 elasticity3d:60; do measure "spgemm_${matrix//[:,=]/_}" perf_spgemm "--matrix=$matrix" --repetitions=3; done
   measure spgemm_circuit_500 perf_spgemm --matrix=circuit:500 --products=A_P,R_AP --repetitions=3
 }
