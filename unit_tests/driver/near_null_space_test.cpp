@@ -105,7 +105,8 @@ TEST_F(NearNullSpaceTest, LevelsOfMultigridAreReported) {
                 levels.size(), precond["operator_complexity"].get<double>(),
                 precond["grid_complexity"].get<double>());
   EXPECT_THAT(printed.out, HasSubstr(complexity));
-  EXPECT_THAT(printed.out, ::testing::ContainsRegex("\n    0 +882 rows, 30816 entries, chebyshev of [0-9]+ "));
+  EXPECT_THAT(printed.out,
+              ::testing::ContainsRegex("\n    0 +882 rows, 30816 entries, chebyshev of [0-9]+ "));
   const Json jacobi = report_of({"solve", "spd.mtx", "--precond", "jacobi"})["preconditioner"];
   for (const char* key : {"levels", "operator_complexity", "grid_complexity"})
     EXPECT_TRUE(jacobi[key].is_null()) << key;
