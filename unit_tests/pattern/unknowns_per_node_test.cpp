@@ -64,9 +64,9 @@ TYPED_TEST(UnknownsPerNodeTest, BlocksAreFound) {
 TYPED_TEST(UnknownsPerNodeTest, OfMatricesThatAreLargerThanTheSample) {
   for (const int d : {2, 3, 5})
     EXPECT_EQ(found<TypeParam>(blocks_of(problem("poisson2d:90"), d, nothing)), d);
-  // Blocks in the first rows alone, which are less than a quarter.
-  const HostMatrix<double> system = blocks_of(problem("poisson2d:30"), 2, nothing);
-  const HostMatrix<double> scalar = problem("poisson2d:90");
+  // Blocks in the first rows alone, of which there are more than are looked at, but less than a quarter.
+  const HostMatrix<double> system = blocks_of(problem("poisson2d:60"), 2, nothing);
+  const HostMatrix<double> scalar = problem("poisson2d:180");
   HostMatrix<double> both = system;
   both.num_rows = both.num_cols = system.num_rows + scalar.num_rows;
   for (std::int64_t i = 0; i < scalar.num_rows; ++i)
@@ -80,6 +80,9 @@ TYPED_TEST(UnknownsPerNodeTest, BlocksNeedNotBeWhole) {
   const HostMatrix<double> nodes = problem("poisson2d:17");
   const auto every_fourth = [](int i, int j) { return (7 * std::min(i, j) + 3 * std::max(i, j)) % 11 < 2; };
   for (const int d : {2, 3, 6}) EXPECT_EQ(found<TypeParam>(blocks_of(nodes, d, every_fourth)), d);
+  // Blocks that are full to 0.7, by rows that have little in common.
+  const auto every_third = [](int i, int j) { return (35 * i + 17 * j) % 10 < 3; };
+  EXPECT_EQ(found<TypeParam>(blocks_of(nodes, 4, every_third)), 1);
   // Unknowns that are not coupled do not show.
   const auto other_unknown = [](int i, int j) { return i % 3 != j % 3; };
   EXPECT_EQ(found<TypeParam>(blocks_of(nodes, 3, other_unknown)), 1);
