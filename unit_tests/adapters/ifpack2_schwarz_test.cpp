@@ -162,7 +162,7 @@ TEST(Ifpack2Solve, InBelos) {
   const auto matrix = distribute(a, map);
   for (const auto& line : registry()) {
     SCOPED_TRACE(line.name);
-    const auto m = computed(line.name, matrix);
+    const auto m = computed(line.name, matrix, options_of(line.name));
     const BelosResult gmres = solved_by_belos(Krylov::gmres, matrix, m);
     EXPECT_TRUE(gmres.converged);
     EXPECT_LE(gmres.relative_residual, 1e-5);
