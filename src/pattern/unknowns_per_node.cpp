@@ -85,7 +85,8 @@ struct CountBlocks {
     const std::int64_t first = sample.row(node * d);
     for (std::int64_t i = first; i < first + d; ++i) {
       int before = -1;
-      for (std::size_t k = pattern.row_ptrs(i); k < end_of(pattern, i); ++k) {
+      const std::size_t end = end_of(pattern, i);
+      for (std::size_t k = pattern.row_ptrs(i); k < end; ++k) {
         const int block = pattern.col_idxs(k) / d;
         ++entries;
         if (block != before && !is_above(first, i, block)) places += d * d;
