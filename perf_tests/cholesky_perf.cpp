@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
-#include "precond/fsai/setup.hpp"
+#include "precond/approximate_inverse/fsai/setup.hpp"
 
 #include <algorithm>
 #include <cstdint>

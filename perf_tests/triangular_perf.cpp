@@ -3,11 +3,11 @@
 #include "benchmark_main.hpp"
 #include "peers/cusparse_triangular.hpp"
 
-#include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/triangular_solver.hpp>
+#include "matrix/filter_entries.hpp"
 
 #include <filesystem>
 #include <memory>

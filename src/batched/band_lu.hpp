@@ -6,7 +6,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 

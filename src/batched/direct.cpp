@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/direct.hpp>
-#include <prekond/core/concurrency.hpp>
+#include "core/concurrency.hpp"
 
 #include "batched/check.hpp"
 #include "batched/direct_kernel.hpp"
 #include "batched/results.hpp"
-#include "batched/units.hpp"
+#include "batched/units/dispatch.hpp"
+#include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
-#include "instantiate.hpp"
 
 #include <algorithm>
 

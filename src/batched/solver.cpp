@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/solver.hpp>
-#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
+#include "core/concurrency.hpp"
 
 #include "batched/check.hpp"
 #include "batched/inverses/list.hpp"
 #include "batched/methods/list.hpp"
 #include "batched/results.hpp"
 #include "batched/tasks.hpp"
+#include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
-#include "instantiate.hpp"
 
 #include <algorithm>
 #include <limits>

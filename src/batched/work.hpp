@@ -13,7 +13,7 @@
 #include <prekond/batched/options.hpp>
 
 #include "batched/course.hpp"
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 #include "batched/placement.hpp"
 
 #include <algorithm>

@@ -3,9 +3,9 @@
 #include "near_null_space.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
+#include "matrix/elasticity3d_coordinates.hpp"
 
 #include "table.hpp"
 

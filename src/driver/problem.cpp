@@ -3,11 +3,11 @@
 #include "problem.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/core/norm.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "core/norm.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "problem_matrix.hpp"
 
-#include <prekond/distributed/one_rank_matrix.hpp>
 #include <prekond/distributed/split_operator.hpp>
+#include "distributed/one_rank_matrix.hpp"
 
 #include "spmv_choice.hpp"
 

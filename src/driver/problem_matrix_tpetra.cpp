@@ -3,8 +3,8 @@
 
 // The rows of a matrix handed out to Tpetra. A process that is alone has them all, as in a build without it.
 #include <prekond/adapters/tpetra_distributed.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <Teuchos_CommHelpers.hpp>
 #include <Teuchos_DefaultMpiComm.hpp>

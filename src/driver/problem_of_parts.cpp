@@ -4,9 +4,9 @@
 
 #include <sys/stat.h>
 #include <prekond/core/error.hpp>
-#include <prekond/core/norm.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/generate.hpp>
+#include "core/norm.hpp"
+#include "distributed/row_partition.hpp"
 
 #include <cmath>
 #include <utility>

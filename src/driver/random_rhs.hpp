@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <cstdint>
 

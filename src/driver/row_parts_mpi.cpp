@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "row_parts_mpi.hpp"
 
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/pattern/partition.hpp>
 #include <prekond/pattern/symmetrize.hpp>
+#include "distributed/row_partition.hpp"
 
 #include "messages_mpi.hpp"
 #include "session.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "symmetry_of_parts.hpp"
 
-#include <prekond/matrix/find_entry.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "matrix/find_entry.hpp"
 
 #include <algorithm>
 #include <cmath>

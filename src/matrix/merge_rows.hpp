@@ -3,8 +3,8 @@
 #pragma once
 /// The rows of block rows, merged: what counts a matrix's blocks, and fills them.
 #include <prekond/core/error.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
+#include "core/lane_group.hpp"
 
 #include <string>
 

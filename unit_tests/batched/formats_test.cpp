@@ -5,10 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
+#include "core/concurrency.hpp"
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::testing {
 namespace {

@@ -4,9 +4,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include <cstring>
 #include <limits>

@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
-#include <prekond/dense/inverse_factor.hpp>
-#include <prekond/dense/panel_cholesky.hpp>
+#include "core/lane_group.hpp"
+#include "dense/inverse_factor.hpp"
+#include "dense/panel_cholesky.hpp"
 
 #include <cmath>
 

@@ -4,9 +4,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/inverse_factor.hpp>
+#include "core/lane_group.hpp"
+#include "dense/inverse_factor.hpp"
 
 #include <cmath>
 #include <set>

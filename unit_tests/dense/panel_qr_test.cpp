@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/panel_qr.hpp>
+#include "core/lane_group.hpp"
+#include "dense/panel_qr.hpp"
 
 #include <cmath>
 #include <limits>

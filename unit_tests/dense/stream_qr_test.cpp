@@ -4,7 +4,7 @@
 #include "testing/reference_qr.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/dense/stream_qr.hpp>
+#include "dense/stream_qr.hpp"
 
 #include <limits>
 #include <string>

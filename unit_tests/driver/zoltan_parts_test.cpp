@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Parts of rows that the ranks find together by Zoltan.
-#include <prekond/distributed/row_partition.hpp>
+#include "distributed/row_partition.hpp"
 
 #include "driver/row_parts_mpi.hpp"
 #include "driver/zoltan_parts.hpp"

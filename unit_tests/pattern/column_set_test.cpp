@@ -4,8 +4,8 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
-#include <prekond/pattern/column_set.hpp>
+#include "core/lane_group.hpp"
+#include "sparse_product/column_set.hpp"
 
 #include <algorithm>
 #include <map>

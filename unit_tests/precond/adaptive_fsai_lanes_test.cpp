@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/adaptive_fsai/kernel.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/kernel.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/spaces.hpp"

@@ -8,9 +8,9 @@
 #include <prekond/pattern/fill.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
-#include "precond/block_ilu/factor_row.hpp"
-#include "precond/block_triangular/solve_row.hpp"
-#include "precond/common/source_blocks.hpp"
+#include "precond/factorization/block_ilu/factor_row.hpp"
+#include "precond/setup/source_blocks.hpp"
+#include "precond/triangular/blocks/solve_row.hpp"
 
 #include <cstring>
 #include <thread>

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/ilu/kernels.hpp"
+#include "precond/factorization/ilu/kernels.hpp"
 
 #include <cstring>
 #include <thread>

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/ilut/kernels.hpp"
+#include "precond/factorization/ilut/kernels.hpp"
 
 #include <cstring>
 #include <vector>

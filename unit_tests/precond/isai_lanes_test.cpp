@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/isai/general_row.hpp"
-#include "precond/isai/triangular_row.hpp"
+#include "precond/approximate_inverse/isai/general_row.hpp"
+#include "precond/approximate_inverse/isai/triangular_row.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_isai.hpp"

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/par_ilu/sweep_kernels.hpp"
+#include "precond/factorization/par_ilu/sweep_kernels.hpp"
 
 #include <cstring>
 #include <utility>

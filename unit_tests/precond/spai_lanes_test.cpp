@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/spai/stream.hpp"
+#include "precond/approximate_inverse/spai/stream.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_spai.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <prekond/precond/amg.hpp>
 
-#include "precond/amg/hierarchy.hpp"
+#include "precond/multigrid/hierarchy.hpp"
 
 #include <vector>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <Kokkos_Core.hpp>
-#include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/views.hpp>
+#include "core/host_thread_group.hpp"
 
 #include "testing/one_thread.hpp"
 

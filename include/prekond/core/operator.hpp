@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/block_reduce.hpp>
-#include <prekond/core/row_numbers.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
+#include <prekond/core/impl/row_numbers.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/scalar.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 #include <cstdint>
 

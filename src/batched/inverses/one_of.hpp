@@ -4,7 +4,7 @@
 /// Lists of preconditioners, and one of a list that is chosen when a kernel is launched.
 #include <prekond/batched/options.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 #include <algorithm>
 #include <cstddef>

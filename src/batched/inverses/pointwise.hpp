@@ -23,7 +23,7 @@
 #include <prekond/batched/options.hpp>
 
 #include "batched/analysis.hpp"
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 

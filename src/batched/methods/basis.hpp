@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 

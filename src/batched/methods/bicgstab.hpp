@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/batched/options.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "batched/work.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "batched/kernel.hpp"
 #include "batched/methods/basis.hpp"

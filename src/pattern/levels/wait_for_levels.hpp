@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The levels of a triangle in one launch, each row waiting for those of the rows that it needs.
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/pattern/level_schedule.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"

@@ -7,9 +7,9 @@
 
 #include "core/row_teams.hpp"
 #include "matrix/block_sizes.hpp"
-#include "precond/block_ilu/invert_block.hpp"
-#include "precond/common/breakdown_counter.hpp"
-#include "precond/common/source_blocks.hpp"
+#include "precond/factorization/block_ilu/invert_block.hpp"
+#include "precond/setup/breakdown_counter.hpp"
+#include "precond/setup/source_blocks.hpp"
 
 namespace prekond::impl::block_gs {
 

@@ -3,11 +3,11 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 
-#include "instantiate.hpp"
-#include "precond/common/diagonal.hpp"
-#include "precond/ilu/row_breakdowns.hpp"
-#include "precond/relaxation/color_sweeps.hpp"
+#include "core/instantiate.hpp"
+#include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/factor_color.hpp"
+#include "precond/scaling/diagonal.hpp"
+#include "precond/triangular/color_sweeps.hpp"
 
 #include <string>
 

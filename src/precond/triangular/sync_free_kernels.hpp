@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/core/workspace.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include "core/load_once.hpp"
 #include "core/missing_value.hpp"
