@@ -13,7 +13,7 @@
 #include <memory>
 #include <sstream>
 
-/// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
+/// LaneGroup schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
 /// divided by twice the sum of their sizes:
 /// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
 /// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--vectors=4]

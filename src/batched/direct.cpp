@@ -133,7 +133,7 @@ class DirectSolution {
 
   Plan plan(const Space& space, std::vector<std::int64_t> pieces) const {
     constexpr int reserve =
-        16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
+        16 + SystemTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     BatchedOptions common;
     common.scratch = options.scratch;

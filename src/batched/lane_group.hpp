@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The levels that a system may be worked on: a vector level (core/levels.hpp), or a team with sums. And what
-/// methods do on a level with vectors of n elements, element i by the same lane each time.
+/// methods do on a lane group with vectors of n elements, element i by the same lane each time.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "core/lane_group.hpp"
 
 #include <type_traits>
 
-/// A function of kernels that is compiled once for all its callers. It has its level by value, so that the
-/// caller's stays in registers, and ends its sums with a barrier, as the caller's next sum may go to the same
-/// places.
+/// A function of kernels that is compiled once for all its callers. It has its lane group by value, so that
+/// the caller's stays in registers, and ends its sums with a barrier, as the caller's next sum may go to the
+/// same places.
 #define PREKOND_OUT_OF_LINE KOKKOS_FUNCTION __attribute__((noinline))
 
 namespace prekond::impl::batched {
@@ -28,14 +28,14 @@ struct LevelTuning {
 };
 
 template <class Space, class Member>
-using TeamBase =
-    std::conditional_t<has_register_levels<Space>, RegisterTeamLevel<Space, Member, LevelTuning::team_lanes>,
-                       TeamLevel<Member, LevelTuning::team_lanes>>;
+using TeamBase = std::conditional_t<has_register_levels<Space>,
+                                    RegisterTeamLaneGroup<Space, Member, LevelTuning::team_lanes>,
+                                    TeamLaneGroup<Member, LevelTuning::team_lanes>>;
 
 /// All lanes of a team, with sums: of each vector by its own means, then of the vectors in their order, which
 /// every lane adds up for itself. One barrier a sum: two sets of places take turns.
 template <class Space, class Member>
-class SystemTeamLevel : public TeamBase<Space, Member> {
+class SystemTeamLaneGroup : public TeamBase<Space, Member> {
   static constexpr int lanes = LevelTuning::team_lanes;
   static constexpr int most_vectors = LevelTuning::most_threads / lanes;
   static constexpr bool by_vectors = has_register_levels<Space>;
@@ -44,7 +44,7 @@ class SystemTeamLevel : public TeamBase<Space, Member> {
   /// Scratch memory of level 0, in bytes
   static constexpr int bytes = by_vectors ? 2 * most_vectors * LevelTuning::most_sums * 16 : 0;
 
-  KOKKOS_FUNCTION SystemTeamLevel(const Member& member, void* places)
+  KOKKOS_FUNCTION SystemTeamLaneGroup(const Member& member, void* places)
       : TeamBase<Space, Member>(member), m_places(static_cast<char*>(places)) {}
 
   template <class T, class F>
@@ -92,15 +92,15 @@ class SystemTeamLevel : public TeamBase<Space, Member> {
   mutable int m_turn = 0;
 };
 
-/// Does the level's `sums` run its function once? Else: in a step of its own what has effects.
-template <class Level, class T>
-inline constexpr bool can_fuse = Level::width == 1 || (Level::keeps_registers && !is_complex<T>);
+/// Does the lane group's `sums` run its function once? Else: in a step of its own what has effects.
+template <class LaneGroup, class T>
+inline constexpr bool can_fuse = LaneGroup::width == 1 || (LaneGroup::keeps_registers && !is_complex<T>);
 
 /// f(i) for all i < n
-template <class Level, class F>
-KOKKOS_FORCEINLINE_FUNCTION void for_elements(const Level& level, int n, const F& f) {
-  level.region([&](int lane) {
-    for (int i = lane; i < n; i += level.size()) f(i);
+template <class LaneGroup, class F>
+KOKKOS_FORCEINLINE_FUNCTION void for_elements(const LaneGroup& lane_group, int n, const F& f) {
+  lane_group.region([&](int lane) {
+    for (int i = lane; i < n; i += lane_group.size()) f(i);
   });
 }
 
@@ -129,32 +129,35 @@ KOKKOS_FORCEINLINE_FUNCTION void use_loaded(int lane, int stride, int n, const L
 }
 
 /// And for all lanes.
-template <class Level, class Load, class Use>
-KOKKOS_FORCEINLINE_FUNCTION void for_loaded(const Level& level, int n, const Load& load, const Use& use) {
-  level.region([&](int lane) { use_loaded<Level::width != 1>(lane, level.size(), n, load, use); });
+template <class LaneGroup, class Load, class Use>
+KOKKOS_FORCEINLINE_FUNCTION void for_loaded(const LaneGroup& lane_group, int n, const Load& load,
+                                            const Use& use) {
+  lane_group.region(
+      [&](int lane) { use_loaded<LaneGroup::width != 1>(lane, lane_group.size(), n, load, use); });
 }
 
 /// The sum of f(i), i < n, which may have effects.
-template <class T, class Level, class F>
-KOKKOS_FORCEINLINE_FUNCTION T sum_elements(const Level& level, int n, const F& f) {
-  return level.template sum<T>([&](int lane) {
+template <class T, class LaneGroup, class F>
+KOKKOS_FORCEINLINE_FUNCTION T sum_elements(const LaneGroup& lane_group, int n, const F& f) {
+  return lane_group.template sum<T>([&](int lane) {
     T sum = 0;
-    for (int i = lane; i < n; i += level.size()) sum += f(i);
+    for (int i = lane; i < n; i += lane_group.size()) sum += f(i);
     return sum;
   });
 }
 
 /// The sums of what add(i, sums) adds to N of them, which has no effects.
-template <class T, int N, class Level, class Add>
-KOKKOS_FORCEINLINE_FUNCTION void several_sums(const Level& level, int n, T (&result)[N], const Add& add) {
-  if constexpr (can_fuse<Level, T>) {
-    level.template sums<T, N>(result, [&](int lane, T* mine) {
+template <class T, int N, class LaneGroup, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void several_sums(const LaneGroup& lane_group, int n, T (&result)[N],
+                                              const Add& add) {
+  if constexpr (can_fuse<LaneGroup, T>) {
+    lane_group.template sums<T, N>(result, [&](int lane, T* mine) {
       for (int k = 0; k < N; ++k) mine[k] = T(0);
-      for (int i = lane; i < n; i += level.size()) add(i, mine);
+      for (int i = lane; i < n; i += lane_group.size()) add(i, mine);
     });
   } else {
     for (int k = 0; k < N; ++k)
-      result[k] = sum_elements<T>(level, n, [&](int i) {
+      result[k] = sum_elements<T>(lane_group, n, [&](int i) {
         T all[N] = {};
         add(i, all);
         return all[k];
@@ -163,21 +166,21 @@ KOKKOS_FORCEINLINE_FUNCTION void several_sums(const Level& level, int n, T (&res
 }
 
 /// update(i), and the two sums of what add(i, sums) adds, which has no effects.
-template <class T, class Level, class Update, class Add>
-KOKKOS_FORCEINLINE_FUNCTION void update_and_sum(const Level& level, int n, T (&result)[2],
+template <class T, class LaneGroup, class Update, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void update_and_sum(const LaneGroup& lane_group, int n, T (&result)[2],
                                                 const Update& update, const Add& add) {
-  if constexpr (can_fuse<Level, T>) {
-    level.template sums<T, 2>(result, [&](int lane, T* mine) {
+  if constexpr (can_fuse<LaneGroup, T>) {
+    lane_group.template sums<T, 2>(result, [&](int lane, T* mine) {
       mine[0] = mine[1] = T(0);
-      for (int i = lane; i < n; i += level.size()) {
+      for (int i = lane; i < n; i += lane_group.size()) {
         update(i);
         add(i, mine);
       }
     });
   } else {
-    for_elements(level, n, update);
+    for_elements(lane_group, n, update);
     for (int k = 0; k < 2; ++k)
-      result[k] = sum_elements<T>(level, n, [&](int i) {
+      result[k] = sum_elements<T>(lane_group, n, [&](int i) {
         T both[2] = {T(0), T(0)};
         add(i, both);
         return both[k];
@@ -187,21 +190,21 @@ KOKKOS_FORCEINLINE_FUNCTION void update_and_sum(const Level& level, int n, T (&r
 
 /// update(i, load(i)), as `for_loaded`, and the two sums of what add(i, load(i), sums) adds, which has no
 /// effects.
-template <class T, class Level, class Load, class Update, class Add>
-KOKKOS_FORCEINLINE_FUNCTION void load_and_sum(const Level& level, int n, T (&result)[2], const Load& load,
-                                              const Update& update, const Add& add) {
-  if constexpr (can_fuse<Level, T>) {
-    level.template sums<T, 2>(result, [&](int lane, T* mine) {
+template <class T, class LaneGroup, class Load, class Update, class Add>
+KOKKOS_FORCEINLINE_FUNCTION void load_and_sum(const LaneGroup& lane_group, int n, T (&result)[2],
+                                              const Load& load, const Update& update, const Add& add) {
+  if constexpr (can_fuse<LaneGroup, T>) {
+    lane_group.template sums<T, 2>(result, [&](int lane, T* mine) {
       mine[0] = mine[1] = T(0);
-      use_loaded<Level::width != 1>(lane, level.size(), n, load, [&](int i, const auto& loaded) {
+      use_loaded<LaneGroup::width != 1>(lane, lane_group.size(), n, load, [&](int i, const auto& loaded) {
         update(i, loaded);
         add(i, loaded, mine);
       });
     });
   } else {
-    for_loaded(level, n, load, update);
+    for_loaded(lane_group, n, load, update);
     for (int k = 0; k < 2; ++k)
-      result[k] = sum_elements<T>(level, n, [&](int i) {
+      result[k] = sum_elements<T>(lane_group, n, [&](int i) {
         T both[2] = {T(0), T(0)};
         add(i, load(i), both);
         return both[k];
@@ -210,38 +213,39 @@ KOKKOS_FORCEINLINE_FUNCTION void load_and_sum(const Level& level, int n, T (&res
 }
 
 /// y = A x. A barrier before it is the caller's.
-template <class Scalar, class Level, class System>
-KOKKOS_FORCEINLINE_FUNCTION void multiply(const Level& level, const System& a, const Scalar* x, Scalar* y) {
-  if constexpr (requires { a.template row_product<Scalar>(level.vector(), 0, x); }) {
-    if (a.rows_are_long() && Level::width != 1) {
-      const auto& vector = level.vector();
-      for (int i = level.group(); i < a.num_rows; i += level.num_groups()) {
+template <class Scalar, class LaneGroup, class System>
+KOKKOS_FORCEINLINE_FUNCTION void multiply(const LaneGroup& lane_group, const System& a, const Scalar* x,
+                                          Scalar* y) {
+  if constexpr (requires { a.template row_product<Scalar>(lane_group.vector(), 0, x); }) {
+    if (a.rows_are_long() && LaneGroup::width != 1) {
+      const auto& vector = lane_group.vector();
+      for (int i = lane_group.group(); i < a.num_rows; i += lane_group.num_groups()) {
         const Scalar product = a.template row_product<Scalar>(vector, i, x);
         vector.once([&] { y[i] = product; });
       }
-      return level.join();
+      return lane_group.join();
     }
   }
-  for_elements(level, a.num_rows, [&](int i) { y[i] = a.template row_product<Scalar>(i, x); });
+  for_elements(lane_group, a.num_rows, [&](int i) { y[i] = a.template row_product<Scalar>(i, x); });
 }
 
 /// r = b - A x
-template <class Scalar, class Level, class System>
-PREKOND_OUT_OF_LINE void make_residual(const Level level, const System a, const Scalar* b, const Scalar* x,
-                                       Scalar* r) {
-  multiply(level, a, x, r);
-  for_elements(level, a.num_rows, [&](int i) { r[i] = b[i] - r[i]; });
+template <class Scalar, class LaneGroup, class System>
+PREKOND_OUT_OF_LINE void make_residual(const LaneGroup lane_group, const System a, const Scalar* b,
+                                       const Scalar* x, Scalar* r) {
+  multiply(lane_group, a, x, r);
+  for_elements(lane_group, a.num_rows, [&](int i) { r[i] = b[i] - r[i]; });
 }
 
 /// y = A x and the sum of f(i, y(i)), which may have effects.
-template <class T, class Scalar, class Level, class System, class F>
-KOKKOS_FORCEINLINE_FUNCTION T multiply_and_sum(const Level& level, const System& a, const Scalar* x,
+template <class T, class Scalar, class LaneGroup, class System, class F>
+KOKKOS_FORCEINLINE_FUNCTION T multiply_and_sum(const LaneGroup& lane_group, const System& a, const Scalar* x,
                                                Scalar* y, const F& f) {
   if (a.rows_are_long()) {
-    multiply(level, a, x, y);
-    return sum_elements<T>(level, a.num_rows, [&](int i) { return f(i, y[i]); });
+    multiply(lane_group, a, x, y);
+    return sum_elements<T>(lane_group, a.num_rows, [&](int i) { return f(i, y[i]); });
   }
-  return sum_elements<T>(level, a.num_rows, [&](int i) {
+  return sum_elements<T>(lane_group, a.num_rows, [&](int i) {
     const Scalar product = a.template row_product<Scalar>(i, x);
     y[i] = product;
     return f(i, product);
@@ -259,13 +263,13 @@ KOKKOS_FORCEINLINE_FUNCTION double double_abs2(const Kokkos::complex<T>& x) {
 }
 
 /// ||b - A x||, not finite where x is not; A x goes to `spare`.
-template <class Scalar, class Level, class System>
-PREKOND_OUT_OF_LINE double residual_norm(const Level level, const System a, const Scalar* b, const Scalar* x,
-                                         Scalar* spare) {
-  const double square = multiply_and_sum<double>(level, a, x, spare, [&](int i, const Scalar& product) {
+template <class Scalar, class LaneGroup, class System>
+PREKOND_OUT_OF_LINE double residual_norm(const LaneGroup lane_group, const System a, const Scalar* b,
+                                         const Scalar* x, Scalar* spare) {
+  const double square = multiply_and_sum<double>(lane_group, a, x, spare, [&](int i, const Scalar& product) {
     return is_finite(x[i]) ? double_abs2(b[i] - product) : Kokkos::Experimental::infinity_v<double>;
   });
-  level.join();
+  lane_group.join();
   return Kokkos::sqrt(square);
 }
 

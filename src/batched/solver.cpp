@@ -90,7 +90,7 @@ class Solution {
     const int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
     // Without what sums of a team take, and what an alignment does
     constexpr int reserve =
-        16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
+        16 + SystemTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     auto pieces = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
     pieces.push_back(a.num_rows);  // x

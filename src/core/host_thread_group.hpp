@@ -20,13 +20,13 @@ struct CallByIndex {
 /// `for_each_by_vectors` becomes a launch whose tasks the threads share, everything else is done by the
 /// calling thread. A task does the same whoever does it: the bits do not depend on the number of threads.
 template <class Space>
-class HostThreadsLevel : public HostVectorLevel<Space> {
+class HostThreadGroup : public HostLaneGroup<Space> {
  public:
   static constexpr bool shares_loops = true;
 
   /// `label` is the launches'.
-  HostThreadsLevel(const Space& space, const char* label)
-      : HostVectorLevel<Space>(space), m_space(space), m_label(label) {}
+  HostThreadGroup(const Space& space, const char* label)
+      : HostLaneGroup<Space>(space), m_space(space), m_label(label) {}
 
   /// Calls f(k) for 0 <= k < n, in any order, and waits for all of them.
   template <class F>
@@ -45,33 +45,33 @@ class HostThreadsLevel : public HostVectorLevel<Space> {
   const char* m_label;
 };
 
-/// Whether a level's loops are shared by threads (HostThreadsLevel).
-template <class Level>
+/// Whether a lane group's loops are shared by threads (HostThreadGroup).
+template <class LaneGroup>
 inline constexpr bool shares_loops = requires {
-  Level::shares_loops;
+  LaneGroup::shares_loops;
 };
 
-/// Calls f(k) for 0 <= k < n: by the level's lanes in turns, or by its threads. Ends with a barrier.
-template <class Level, class Index, class F>
-KOKKOS_FORCEINLINE_FUNCTION void for_each(const Level& level, Index n, const F& f) {
-  if constexpr (shares_loops<Level>) {
-    level.for_each(n, [&](std::int64_t k) { f(static_cast<Index>(k)); });
+/// Calls f(k) for 0 <= k < n: by the lane group's lanes in turns, or by its threads. Ends with a barrier.
+template <class LaneGroup, class Index, class F>
+KOKKOS_FORCEINLINE_FUNCTION void for_each(const LaneGroup& lane_group, Index n, const F& f) {
+  if constexpr (shares_loops<LaneGroup>) {
+    lane_group.for_each(n, [&](std::int64_t k) { f(static_cast<Index>(k)); });
   } else {
-    level.region([&](int lane) {
-      for (Index k = lane; k < n; k += level.size()) f(k);
+    lane_group.region([&](int lane) {
+      for (Index k = lane; k < n; k += lane_group.size()) f(k);
     });
   }
 }
 
-/// Calls f(vector, k) for 0 <= k < n, each by a vector of the level's: by its vectors in turns, or by its
-/// threads. Ends with a barrier.
-template <class Level, class F>
-KOKKOS_FORCEINLINE_FUNCTION void for_each_by_vectors(const Level& level, int n, const F& f) {
-  if constexpr (shares_loops<Level>) {
-    level.for_each(n, [&](std::int64_t k) { f(level.vector(), static_cast<int>(k)); });
+/// Calls f(vector, k) for 0 <= k < n, each by a vector of the lane group's: by its vectors in turns, or by
+/// its threads. Ends with a barrier.
+template <class LaneGroup, class F>
+KOKKOS_FORCEINLINE_FUNCTION void for_each_by_vectors(const LaneGroup& lane_group, int n, const F& f) {
+  if constexpr (shares_loops<LaneGroup>) {
+    lane_group.for_each(n, [&](std::int64_t k) { f(lane_group.vector(), static_cast<int>(k)); });
   } else {
-    for (int k = level.group(); k < n; k += level.num_groups()) f(level.vector(), k);
-    level.join();
+    for (int k = lane_group.group(); k < n; k += lane_group.num_groups()) f(lane_group.vector(), k);
+    lane_group.join();
   }
 }
 

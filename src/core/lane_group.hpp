@@ -16,12 +16,12 @@
 /// thread is in number `group()`, with the level `vector()`; `join()` is the barrier of all of them. A vector
 /// level is one group.
 ///
-/// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeVectorLevel` is
+/// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeLaneGroup` is
 /// lane-strided code with an explicit vector barrier (CUDA; on the host, one lane and no barrier).
-/// `PortableVectorLevel` says the same by ThreadVectorRange and serves every other backend; it costs about 30
-/// % on an H200. `TeamLevel` takes all threads of a team, with their vector lanes, as lanes; it has `region`
-/// and `once` only, and its `width` is 0: known at run time. `RegisterTeamLevel` is one whose lanes keep
-/// registers, where a backend has that.
+/// `PortableLaneGroup` says the same by ThreadVectorRange and serves every other backend; it costs about 30
+/// % on an H200. `TeamLaneGroup` takes all threads of a team, with their vector lanes, as lanes; it has
+/// `region` and `once` only, and its `width` is 0: known at run time. `RegisterTeamLaneGroup` is one whose
+/// lanes keep registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
 /// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `broadcast(value, lane)` and
@@ -45,11 +45,11 @@ KOKKOS_FORCEINLINE_FUNCTION T smaller(T a, T b) {
 
 /// Lanes by ThreadVectorRange, for every backend; on the host they run one after the other.
 template <class Member, int Width>
-class PortableVectorLevel {
+class PortableLaneGroup {
  public:
   static constexpr int width = Width;
   static constexpr bool keeps_registers = false;
-  KOKKOS_FUNCTION explicit PortableVectorLevel(const Member& member) : m_member(member) {}
+  KOKKOS_FUNCTION explicit PortableLaneGroup(const Member& member) : m_member(member) {}
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   template <class F>
@@ -96,7 +96,7 @@ class PortableVectorLevel {
 
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION const PortableVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION const PortableLaneGroup& vector() const { return *this; }
   KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 
  private:
@@ -106,11 +106,11 @@ class PortableVectorLevel {
 /// One lane: a host thread. `width == 1` tells dense kernels to offer inner loops that the compiler can
 /// vectorise.
 template <class Member>
-class HostVectorLevel {
+class HostLaneGroup {
  public:
   static constexpr int width = 1;
   static constexpr bool keeps_registers = false;
-  KOKKOS_FUNCTION explicit HostVectorLevel(const Member&) {}
+  KOKKOS_FUNCTION explicit HostLaneGroup(const Member&) {}
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   template <class F>
@@ -140,18 +140,18 @@ class HostVectorLevel {
 
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int num_groups() { return 1; }
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() { return 0; }
-  KOKKOS_FORCEINLINE_FUNCTION const HostVectorLevel& vector() const { return *this; }
+  KOKKOS_FORCEINLINE_FUNCTION const HostLaneGroup& vector() const { return *this; }
   KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 };
 
 #ifdef KOKKOS_ENABLE_CUDA
 /// Lanes of a CUDA warp: `Width` is a power of two up to 32, and the vector length of the team policy.
 template <class Member, int Width>
-class CudaVectorLevel {
+class CudaLaneGroup {
  public:
   static constexpr int width = Width;
   static constexpr bool keeps_registers = true;
-  KOKKOS_FUNCTION explicit CudaVectorLevel(const Member&) {}
+  KOKKOS_FUNCTION explicit CudaLaneGroup(const Member&) {}
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int size() { return width; }
 
   KOKKOS_FORCEINLINE_FUNCTION static int lane() {
@@ -239,7 +239,7 @@ class CudaVectorLevel {
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int group() {
     return 0;
   }
-  KOKKOS_FORCEINLINE_FUNCTION const CudaVectorLevel& vector() const {
+  KOKKOS_FORCEINLINE_FUNCTION const CudaLaneGroup& vector() const {
     return *this;
   }
   KOKKOS_FORCEINLINE_FUNCTION void join() const {}
@@ -338,32 +338,32 @@ class CudaVectorLevel {
 namespace impl {
 template <class Space, class Member, int Width>
 struct vector_level {
-  using type = PortableVectorLevel<Member, Width>;
+  using type = PortableLaneGroup<Member, Width>;
 };
 template <class Space, class Member, int Width>
 requires(bool(Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible)) struct vector_level<
     Space, Member, Width> {
-  using type = HostVectorLevel<Member>;
+  using type = HostLaneGroup<Member>;
 };
 #ifdef KOKKOS_ENABLE_CUDA
 template <class Member, int Width>
 struct vector_level<Kokkos::Cuda, Member, Width> {
-  using type = CudaVectorLevel<Member, Width>;
+  using type = CudaLaneGroup<Member, Width>;
 };
 #endif
 }  // namespace impl
 
 /// The best level of `Width` lanes that a backend has (one lane on the host).
 template <class Space, class Member, int Width>
-using NativeVectorLevel = typename impl::vector_level<Space, Member, Width>::type;
+using NativeLaneGroup = typename impl::vector_level<Space, Member, Width>::type;
 
 /// All threads of a team of `VectorLength` lanes each, for rows too long for one vector.
 template <class Member, int VectorLength>
-class TeamLevel {
+class TeamLaneGroup {
  public:
   static constexpr int width = 0;
   static constexpr bool keeps_registers = false;
-  KOKKOS_FUNCTION explicit TeamLevel(const Member& member) : m_member(member) {}
+  KOKKOS_FUNCTION explicit TeamLaneGroup(const Member& member) : m_member(member) {}
   KOKKOS_FORCEINLINE_FUNCTION int size() const { return m_member.team_size() * VectorLength; }
 
   template <class F>
@@ -380,7 +380,7 @@ class TeamLevel {
   KOKKOS_FORCEINLINE_FUNCTION int num_groups() const { return m_member.team_size(); }
   KOKKOS_FORCEINLINE_FUNCTION int group() const { return m_member.team_rank(); }
   KOKKOS_FORCEINLINE_FUNCTION auto vector() const {
-    return NativeVectorLevel<typename Member::execution_space, Member, VectorLength>(m_member);
+    return NativeLaneGroup<typename Member::execution_space, Member, VectorLength>(m_member);
   }
   KOKKOS_FORCEINLINE_FUNCTION void join() const { m_member.team_barrier(); }
 
@@ -391,18 +391,18 @@ class TeamLevel {
 #ifdef KOKKOS_ENABLE_CUDA
 /// A CUDA block of warps, each of which is a vector of the team: a lane runs on through the block's barriers.
 template <class Member, int VectorLength>
-class CudaTeamLevel : public TeamLevel<Member, VectorLength> {
+class CudaTeamLaneGroup : public TeamLaneGroup<Member, VectorLength> {
  public:
   static constexpr bool keeps_registers = true;
-  using TeamLevel<Member, VectorLength>::TeamLevel;
+  using TeamLaneGroup<Member, VectorLength>::TeamLaneGroup;
 
   KOKKOS_FORCEINLINE_FUNCTION int lane() const {
-    return this->m_member.team_rank() * VectorLength + CudaVectorLevel<Member, VectorLength>::lane();
+    return this->m_member.team_rank() * VectorLength + CudaLaneGroup<Member, VectorLength>::lane();
   }
   KOKKOS_FORCEINLINE_FUNCTION void barrier() const { this->m_member.team_barrier(); }
   KOKKOS_FORCEINLINE_FUNCTION static unsigned atomic_compare_exchange(unsigned* word, unsigned expected,
                                                                       unsigned desired) {
-    return CudaVectorLevel<Member, VectorLength>::atomic_compare_exchange(word, expected, desired);
+    return CudaLaneGroup<Member, VectorLength>::atomic_compare_exchange(word, expected, desired);
   }
 };
 #endif
@@ -415,18 +415,18 @@ struct register_team_level {
 #ifdef KOKKOS_ENABLE_CUDA
 template <class Member, int VectorLength>
 struct register_team_level<Kokkos::Cuda, Member, VectorLength> {
-  using type = CudaTeamLevel<Member, VectorLength>;
+  using type = CudaTeamLaneGroup<Member, VectorLength>;
 };
 #endif
 }  // namespace impl
 
 /// A team level that keeps registers; void where a backend has none.
 template <class Space, class Member, int VectorLength>
-using RegisterTeamLevel = typename impl::register_team_level<Space, Member, VectorLength>::type;
+using RegisterTeamLaneGroup = typename impl::register_team_level<Space, Member, VectorLength>::type;
 
 /// Whether vectors and teams of a backend can keep registers.
 template <class Space>
 inline constexpr bool has_register_levels =
-    !std::is_void_v<RegisterTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, 32>>;
+    !std::is_void_v<RegisterTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, 32>>;
 
 }  // namespace prekond

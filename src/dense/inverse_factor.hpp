@@ -19,20 +19,21 @@ struct InverseFactor {
   static constexpr std::size_t size(std::size_t m) { return m * (m + 1) / 2; }
 
   /// l = W a, for the leading m rows. \returns l^H l
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION Real multiply(const Level& level, int m, const Scalar* a, Scalar* l) const {
-    return level.template sum<Real>([&](int lane) {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION Real multiply(const LaneGroup& lane_group, int m, const Scalar* a,
+                                            Scalar* l) const {
+    return lane_group.template sum<Real>([&](int lane) {
       Real square = 0;
-      if constexpr (Level::width == 1) {
+      if constexpr (LaneGroup::width == 1) {
         for (int p = 0; p < m; ++p) {
           l[p] = dot(w + row(p), a, p + 1);
           square += abs2(l[p]);
         }
       } else {
         // Lanes stay together, four columns at a time, to the end of the last lane's row.
-        for (int first = 0; first < m; first += Level::width) {
+        for (int first = 0; first < m; first += LaneGroup::width) {
           const int p = first + lane;
-          const int last = first + Level::width < m ? first + Level::width : m;
+          const int last = first + LaneGroup::width < m ? first + LaneGroup::width : m;
           const int end = p < m ? p : -1;
           const Scalar* in = w + row(p);
           Scalar sum = 0;
@@ -51,10 +52,11 @@ struct InverseFactor {
   }
 
   /// Row m of W = (-scale W^T l, scale), with scale = 1 / lambda.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void append(const Level& level, int m, const Scalar* l, Real scale) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void append(const LaneGroup& lane_group, int m, const Scalar* l,
+                                          Real scale) const {
     Scalar* out = w + row(m);
-    if constexpr (Level::width == 1) {
+    if constexpr (LaneGroup::width == 1) {
       for (int q = 0; q <= m; ++q) out[q] = 0;
       int p = 0;
       for (; p < m - 3; p += 4) add_four(l, -scale, p, out);
@@ -65,8 +67,8 @@ struct InverseFactor {
       }
       out[m] = scale;
     } else {
-      level.region([&](int lane) {
-        for (int first = 0; first < m; first += Level::width) {
+      lane_group.region([&](int lane) {
+        for (int first = 0; first < m; first += LaneGroup::width) {
           const int q = first + lane;
           const unsigned height = q < m ? unsigned(m - q) : 0u;
           int place = row(first) + q;

@@ -15,7 +15,7 @@ struct DroppedPivots {
   Real pivot;  ///< its pivot
 };
 
-/// Cholesky factorisation of a dense SPD matrix of order m by a level, S = L L^T, in panels of 8 columns
+/// Cholesky factorisation of a dense SPD matrix of order m by a lane group, S = L L^T, in panels of 8 columns
 /// (left-looking); of a Hermitian one where `Scalar` is complex, S = L L^H with real pivots. (The imaginary
 /// parts of its diagonal are not looked at.)
 ///
@@ -29,7 +29,7 @@ struct DroppedPivots {
 /// solves for its rows. A pivot that is not above `floor` drops its index from the system, as if row and
 /// column were not there (its reciprocal is stored as 0).
 ///
-/// The threads of a HostThreadsLevel share the rows, and update 8 panels at a time by those on their left,
+/// The threads of a HostThreadGroup share the rows, and update 8 panels at a time by those on their left,
 /// which are then read once for all of them.
 ///
 /// Cost: m^3 / 3 operations, and 8^3 / 3 a lane and panel. Memory: size(m) numbers and as many reciprocals as
@@ -58,51 +58,51 @@ struct PanelCholesky {
   }
 
   /// S = 0, with ones on the diagonal behind row m; nothing is dropped yet.
-  template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level, int m) const {
-    if constexpr (shares_loops<Level>) {
-      level.for_each(order / panel, [&](std::int64_t p) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group, int m) const {
+    if constexpr (shares_loops<LaneGroup>) {
+      lane_group.for_each(order / panel, [&](std::int64_t p) {
         const std::size_t end = panel_begin(order, static_cast<int>(p) + 1);
         for (std::size_t k = panel_begin(order, static_cast<int>(p)); k < end; ++k) entries[k] = 0;
       });
     } else {
       const std::size_t n = panel_begin(order, order / panel);
-      level.region([&](int lane) {
-        for (std::size_t k = lane; k < n; k += level.size()) entries[k] = 0;
+      lane_group.region([&](int lane) {
+        for (std::size_t k = lane; k < n; k += lane_group.size()) entries[k] = 0;
       });
     }
-    level.region([&](int lane) {
-      for (int j = m + lane; j < order; j += level.size()) (*this)(j, j) = 1;
+    lane_group.region([&](int lane) {
+      for (int j = m + lane; j < order; j += lane_group.size()) (*this)(j, j) = 1;
       if (lane == 0) dropped->count = 0;
     });
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor(const Level& level, Real floor) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor(const LaneGroup& lane_group, Real floor) const {
     const int panels = order / panel;
-    constexpr int at_once = shares_loops<Level> ? panels_at_once : 1;
+    constexpr int at_once = shares_loops<LaneGroup> ? panels_at_once : 1;
     for (int first = 0; first < panels; first += at_once) {
       const int end = first + at_once < panels ? first + at_once : panels;
-      if constexpr (at_once > 1) update_panels(level, first, end);
+      if constexpr (at_once > 1) update_panels(lane_group, first, end);
       for (int p = first; p < end; ++p) {
         const int from = at_once > 1 ? first : 0;
-        if (p > from) update_panel(level, p, from);
-        factor_panel(level, p, floor);
+        if (p > from) update_panel(lane_group, p, from);
+        factor_panel(lane_group, p, floor);
       }
     }
   }
 
   /// x = L^-H e_last, for 0 <= last < order. `y` is working memory of the padded order, as is x.
-  template <class Level>
-  KOKKOS_FUNCTION void solve_transposed(const Level& level, int last, Scalar* y, Scalar* x) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int last, Scalar* y, Scalar* x) const {
     const int end = last / panel * panel + panel;  // the panels behind it have zeros
-    level.region([&](int lane) {
-      for (int j = lane; j < order; j += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < order; j += lane_group.size()) {
         y[j] = j == last ? Scalar(1) : Scalar(0);
         if (j >= end) x[j] = 0;
       }
     });
-    for (int p = last / panel; p >= 0; --p) solve_block(level, p, y, x);
+    for (int p = last / panel; p >= 0; --p) solve_block(lane_group, p, y, x);
   }
 
  private:
@@ -127,25 +127,25 @@ struct PanelCholesky {
   static constexpr int host_vector = host_vector_bytes / int(sizeof(Scalar));
   /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold a panel's
   /// sums.
-  template <class Level>
-  static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
+  template <class LaneGroup>
+  static constexpr int rows_at_once = LaneGroup::width == 1 ? host_vector : 1;
 
-  /// Panels that a HostThreadsLevel updates at a time.
+  /// Panels that a HostThreadGroup updates at a time.
   static constexpr int panels_at_once = 8;
 
   /// S[j0:, J] -= L[j0:, K] L[J, K]^H for the panel's columns J = j0 .. j0 + 7, with K those of the panels
   /// from `from` on.
-  template <class Level>
-  KOKKOS_FUNCTION void update_panel(const Level& level, int p, int from) const {
-    constexpr int R = rows_at_once<Level>;
-    for_each(level, (order - p * panel) / R, [&](int chunk) { update_rows<R>(p, chunk * R, from, p); });
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void update_panel(const LaneGroup& lane_group, int p, int from) const {
+    constexpr int R = rows_at_once<LaneGroup>;
+    for_each(lane_group, (order - p * panel) / R, [&](int chunk) { update_rows<R>(p, chunk * R, from, p); });
   }
 
   /// The same for the panels [first, end), with those before the first, a thread's rows in all of them.
-  template <class Level>
-  KOKKOS_FUNCTION void update_panels(const Level& level, int first, int end) const {
-    constexpr int R = rows_at_once<Level>;
-    for_each(level, (order - first * panel) / R, [&](int chunk) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void update_panels(const LaneGroup& lane_group, int first, int end) const {
+    constexpr int R = rows_at_once<LaneGroup>;
+    for_each(lane_group, (order - first * panel) / R, [&](int chunk) {
       for (int p = first; p < end && (p - first) * panel <= chunk * R; ++p)
         update_rows<R>(p, chunk * R - (p - first) * panel, 0, first);
     });
@@ -207,21 +207,21 @@ struct PanelCholesky {
   }
 
   /// L[i, J] = S[i, J] L[J, J]^-H for the rows below the diagonal block, and the block's own factor.
-  template <class Level>
-  KOKKOS_FUNCTION void factor_panel(const Level& level, int p, Real floor) const {
-    constexpr int R = rows_at_once<Level>;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_panel(const LaneGroup& lane_group, int p, Real floor) const {
+    constexpr int R = rows_at_once<LaneGroup>;
     const int rows = order - p * panel;
-    if constexpr (shares_loops<Level>) {
+    if constexpr (shares_loops<LaneGroup>) {
       const Block block = factor_block(p, floor);
-      level.for_each((rows - panel) / R, [&](std::int64_t chunk) {
+      lane_group.for_each((rows - panel) / R, [&](std::int64_t chunk) {
         solve_rows<R>(p, panel + static_cast<int>(chunk) * R, block);
       });
       keep_block(p, block);
     } else {
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         if (lane > 0 && panel + lane * R >= rows) return;
         const Block block = factor_block(p, floor);
-        for (int i = panel + lane * R; i < rows; i += level.size() * R) solve_rows<R>(p, i, block);
+        for (int i = panel + lane * R; i < rows; i += lane_group.size() * R) solve_rows<R>(p, i, block);
         if (lane == 0) keep_block(p, block);
       });
     }
@@ -255,10 +255,10 @@ struct PanelCholesky {
   }
 
   /// x_J = L[J, J]^-H y_J, by every lane for itself; then y_j -= L[J, j]^H x_J for the columns on the left.
-  template <class Level>
-  KOKKOS_FUNCTION void solve_block(const Level& level, int p, Scalar* y, Scalar* x) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve_block(const LaneGroup& lane_group, int p, Scalar* y, Scalar* x) const {
     const int j0 = p * panel;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane > 0 && lane >= j0) return;
       Scalar solution[panel];
 #pragma unroll
@@ -268,7 +268,7 @@ struct PanelCholesky {
         for (int r = c + 1; r < panel; ++r) sum -= conjugate(column(p, r)[c]) * solution[r];
         solution[c] = sum * reciprocals[j0 + c];
       }
-      for (int j = lane; j < j0; j += level.size()) {
+      for (int j = lane; j < j0; j += lane_group.size()) {
         const int q = j / panel;
         Scalar row[panel];
         load_panel(column(q, j - q * panel) + (j0 - q * panel), row);

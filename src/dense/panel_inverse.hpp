@@ -12,7 +12,7 @@
 
 namespace prekond {
 
-/// The inverse of a dense matrix B of order m in its own place, by a level: Gauss-Jordan elimination in
+/// The inverse of a dense matrix B of order m in its own place, by a lane group: Gauss-Jordan elimination in
 /// panels of `Panel` columns.
 ///
 /// A panel's columns are eliminated among themselves first. They then are the columns T of the transformation
@@ -63,24 +63,24 @@ class PanelInverse {
   KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
 
   /// B = 0
-  template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group) const {
     const std::size_t n = static_cast<std::size_t>(m_order) * m_order;
-    level.region([&](int lane) {
-      for (std::size_t k = lane; k < n; k += level.size()) m_entries[k] = 0;
+    lane_group.region([&](int lane) {
+      for (std::size_t k = lane; k < n; k += lane_group.size()) m_entries[k] = 0;
     });
   }
 
   /// Is |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries?
-  template <class Level>
-  KOKKOS_FUNCTION bool is_symmetric(const Level& level, Real tolerance) const {
-    level.once([&] { m_state[0] = 0; });
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size())
+  template <class LaneGroup>
+  KOKKOS_FUNCTION bool is_symmetric(const LaneGroup& lane_group, Real tolerance) const {
+    lane_group.once([&] { m_state[0] = 0; });
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size())
         if (!symmetric_column(j, tolerance)) Kokkos::atomic_inc(m_state);
     });
     const bool result = m_state[0] == 0;
-    level.region([](int) {});
+    lane_group.region([](int) {});
     return result;
   }
 
@@ -88,33 +88,33 @@ class PanelInverse {
   /// column's, nonzero entries have the mean 0, rounded down: sweeps over rows and columns in turn, as many
   /// as bring any scales close to it. 2^k B gets the same entries. Exact, but for what is 2^-1000 of its row
   /// and its column. Cost: 2 `sweeps` m^2 operations, 2 `sweeps` barriers.
-  template <class Level>
-  KOKKOS_FUNCTION void equilibrate(const Level& level) const {
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size()) m_row_scale[j] = m_column_scale[j] = 0;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void equilibrate(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size()) m_row_scale[j] = m_column_scale[j] = 0;
     });
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      level.region([&](int lane) {
-        for (int i = lane; i < m_order; i += level.size())
+      lane_group.region([&](int lane) {
+        for (int i = lane; i < m_order; i += lane_group.size())
           m_row_scale[i] = -mean_exponent([&](int j) { return (*this)(i, j); }, m_column_scale);
       });
-      level.region([&](int lane) {
-        for (int j = lane; j < m_order; j += level.size())
+      lane_group.region([&](int lane) {
+        for (int j = lane; j < m_order; j += lane_group.size())
           m_column_scale[j] = -mean_exponent([&](int i) { return (*this)(i, j); }, m_row_scale);
       });
     }
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size())
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size())
         for (int i = 0; i < m_order; ++i)
           (*this)(i, j) = scaled((*this)(i, j), m_row_scale[i] + m_column_scale[j]);
     });
   }
 
   /// B^-1 of the B before `equilibrate`. \pre `invert` returned -1
-  template <class Level>
-  KOKKOS_FUNCTION void undo_scales(const Level& level) const {
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size())
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void undo_scales(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size())
         for (int i = 0; i < m_order; ++i)
           (*this)(i, j) = scaled((*this)(i, j), m_column_scale[i] + m_row_scale[j]);
     });
@@ -126,15 +126,15 @@ class PanelInverse {
   /// Report RAL-TR-2001-034); of others rows first, then columns. 2^k B has the same c. Zero rows and columns
   /// have what they had. \returns floor(log2) of the largest entry. Cost: 2 m^2 operations, up to 12 m^2 of a
   /// symmetric indefinite B. \pre entries are finite; `largest` is what `largest()` returned
-  template <class Level>
-  KOKKOS_FUNCTION int find_scales(const Level& level, Real largest, bool symmetric) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int find_scales(const LaneGroup& lane_group, Real largest, bool symmetric) const {
     const int top = exponent_of(largest);
     if (symmetric)
-      find_symmetric_scales(level, top);
+      find_symmetric_scales(lane_group, top);
     else
-      find_general_scales(level, top);
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size()) {
+      find_general_scales(lane_group, top);
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size()) {
         m_exchanges[i] = most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, lowest);
         if (m_exchanges[i] > lowest) m_exchanges[i] += m_row_scale[i];
       }
@@ -142,7 +142,7 @@ class PanelInverse {
     int most = lowest;
     for (int i = 0; i < m_order; ++i)
       if (m_exchanges[i] > most) most = m_exchanges[i];
-    level.region([](int) {});
+    lane_group.region([](int) {});
     return most > lowest ? most : 0;
   }
   KOKKOS_FORCEINLINE_FUNCTION int row_scale(int i) const { return m_row_scale[i]; }
@@ -166,21 +166,21 @@ class PanelInverse {
   }
 
   /// \returns -1, or the index whose pivot was too small, where B is lost; see `pivot()`
-  template <class Level>
-  KOKKOS_FUNCTION int invert(const Level& level, Real floor, Pivoting pivoting) const {
-    measure_columns(level, pivoting);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int invert(const LaneGroup& lane_group, Real floor, Pivoting pivoting) const {
+    measure_columns(lane_group, pivoting);
     for (int j0 = 0; j0 < m_order; j0 += Panel) {
       const int columns = m_order - j0 < Panel ? m_order - j0 : Panel;
       for (int c = 0; c < columns; ++c) {
-        take_pivot(level, j0, columns, j0 + c, floor, pivoting);
+        take_pivot(lane_group, j0, columns, j0 + c, floor, pivoting);
         if (m_state[0] >= 0) return m_state[0];
-        eliminate(level, j0, columns, j0 + c);
+        eliminate(lane_group, j0, columns, j0 + c);
       }
       if (columns == m_order) break;
-      exchange_rows(level, j0, columns);
-      update_rest(level, j0, columns);
+      exchange_rows(lane_group, j0, columns);
+      update_rest(lane_group, j0, columns);
     }
-    if (pivoting == Pivoting::rows) exchange_columns(level);
+    if (pivoting == Pivoting::rows) exchange_columns(lane_group);
     return -1;
   }
 
@@ -188,21 +188,21 @@ class PanelInverse {
   KOKKOS_FORCEINLINE_FUNCTION float pivot() const { return static_cast<float>(m_found[0]); }
 
   /// (B + B^T) / 2
-  template <class Level>
-  KOKKOS_FUNCTION void symmetrize(const Level& level) const {
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size())
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void symmetrize(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size())
         for (int i = j + 1; i < m_order; ++i)
           (*this)(i, j) = (*this)(j, i) = ((*this)(i, j) + (*this)(j, i)) / 2;
     });
   }
 
   /// The largest magnitude of all entries; not finite where one of them is not. The same for all lanes.
-  template <class Level>
-  KOKKOS_FUNCTION Real largest(const Level& level) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION Real largest(const LaneGroup& lane_group) const {
     const std::size_t n = static_cast<std::size_t>(m_order) * m_order;
-    const int searchers = num_searchers(level);
-    level.region([&](int lane) {
+    const int searchers = num_searchers(lane_group);
+    lane_group.region([&](int lane) {
       if (lane >= searchers) return;
       Real most = 0;
       for (std::size_t k = lane; k < n; k += searchers) {
@@ -218,7 +218,7 @@ class PanelInverse {
         most = m_found[k];
         if (!Kokkos::isfinite(most)) break;
       }
-    level.region([](int) {});
+    lane_group.region([](int) {});
     return most;
   }
 
@@ -271,34 +271,34 @@ class PanelInverse {
     return most > lowest ? most : none;
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void find_general_scales(const Level& level, int top) const {
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size()) m_column_scale[j] = 0;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void find_general_scales(const LaneGroup& lane_group, int top) const {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size()) m_column_scale[j] = 0;
     });
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size())
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size())
         m_row_scale[i] = -most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, top);
     });
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size())
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size())
         m_column_scale[j] = -most_exponent([&](int i) { return (*this)(i, j); }, m_row_scale, 0);
     });
   }
 
   /// Those of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
-  template <class Level>
-  KOKKOS_FUNCTION void find_symmetric_scales(const Level& level, int top) const {
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size()) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void find_symmetric_scales(const LaneGroup& lane_group, int top) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size()) {
         const Real diagonal = (*this)(i, i);
         m_column_scale[i] = diagonal == 0 ? 0 : -floor_of(exponent_of(diagonal) - top, 2);
       }
     });
     for (int sweep = 0; sweep < symmetric_sweeps; ++sweep) {
-      level.once([&] { m_state[1] = 0; });
-      level.region([&](int lane) {
-        for (int i = lane; i < m_order; i += level.size()) {
+      lane_group.once([&] { m_state[1] = 0; });
+      lane_group.region([&](int lane) {
+        for (int i = lane; i < m_order; i += lane_group.size()) {
           const int own = m_column_scale[i];
           const int most =
               most_exponent([&](int j) { return (*this)(i, j); }, m_column_scale, top - own) - top + own;
@@ -307,13 +307,13 @@ class PanelInverse {
         }
       });
       const bool changes = m_state[1] != 0;
-      level.region([&](int lane) {
-        for (int i = lane; i < m_order; i += level.size()) m_column_scale[i] = m_row_scale[i];
+      lane_group.region([&](int lane) {
+        for (int i = lane; i < m_order; i += lane_group.size()) m_column_scale[i] = m_row_scale[i];
       });
       if (!changes) break;
     }
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size()) m_row_scale[i] -= top;
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size()) m_row_scale[i] -= top;
     });
   }
 
@@ -328,9 +328,9 @@ class PanelInverse {
     return m_entries + static_cast<std::size_t>(j) * m_order;
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const Level& level) {
-    return level.size() < max_searchers ? level.size() : max_searchers;
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const LaneGroup& lane_group) {
+    return lane_group.size() < max_searchers ? lane_group.size() : max_searchers;
   }
 
   KOKKOS_FUNCTION bool symmetric_column(int j, Real tolerance) const {
@@ -346,11 +346,11 @@ class PanelInverse {
   }
 
   /// What pivots are compared with.
-  template <class Level>
-  KOKKOS_FUNCTION void measure_columns(const Level& level, Pivoting pivoting) const {
-    level.region([&](int lane) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void measure_columns(const LaneGroup& lane_group, Pivoting pivoting) const {
+    lane_group.region([&](int lane) {
       if (lane == 0) m_state[0] = -1;
-      for (int j = lane; j < m_order; j += level.size()) {
+      for (int j = lane; j < m_order; j += lane_group.size()) {
         Real most = 0;
         for (int i = 0; i < m_order; ++i) most = Kokkos::fmax(most, Kokkos::abs(column(j)[i]));
         m_largest[j] = pivoting == Pivoting::none ? Kokkos::abs(column(j)[j]) : most;
@@ -359,15 +359,15 @@ class PanelInverse {
   }
 
   /// Finds the pivot of column j and brings it to the diagonal, within the panel.
-  template <class Level>
-  KOKKOS_FUNCTION void take_pivot(const Level& level, int j0, int columns, int j, Real floor,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void take_pivot(const LaneGroup& lane_group, int j0, int columns, int j, Real floor,
                                   Pivoting pivoting) const {
-    const int searchers = pivoting == Pivoting::rows ? num_searchers(level) : 0;
+    const int searchers = pivoting == Pivoting::rows ? num_searchers(lane_group) : 0;
     if (searchers > 0)
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         if (lane < searchers) search(lane, searchers, j);
       });
-    level.once([&] {
+    lane_group.once([&] {
       const int row = searchers > 0 ? best_of(searchers, j) : j;
       const Real pivot = column(j)[row], size = pivoting == Pivoting::rows ? Kokkos::abs(pivot) : pivot;
       m_exchanges[j] = row;
@@ -412,30 +412,31 @@ class PanelInverse {
   }
 
   /// The pivot's step in the panel's columns: first those beside it, then its own, which they read.
-  template <class Level>
-  KOKKOS_FUNCTION void eliminate(const Level& level, int j0, int columns, int j) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void eliminate(const LaneGroup& lane_group, int j0, int columns, int j) const {
     Real* const own = column(j);
     const Real reciprocal = 1 / own[j];
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size()) {
         if (i == j) continue;
         const Real multiplier = own[i] * reciprocal;
         for (int k = j0; k < j0 + columns; ++k)
           if (k != j) column(k)[i] -= multiplier * column(k)[j];
       }
     });
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size()) own[i] = i == j ? reciprocal : -own[i] * reciprocal;
-      for (int k = j0 + lane; k < j0 + columns; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size())
+        own[i] = i == j ? reciprocal : -own[i] * reciprocal;
+      for (int k = j0 + lane; k < j0 + columns; k += lane_group.size())
         if (k != j) column(k)[j] *= reciprocal;
     });
   }
 
   /// The panel's exchanges in the other columns, and a copy of the panel's rows, which the update overwrites.
-  template <class Level>
-  KOKKOS_FUNCTION void exchange_rows(const Level& level, int j0, int columns) const {
-    level.region([&](int lane) {
-      for (int k = lane; k < m_order; k += level.size()) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void exchange_rows(const LaneGroup& lane_group, int j0, int columns) const {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_order; k += lane_group.size()) {
         if (k >= j0 && k < j0 + columns) continue;
         Real* const entries = column(k);
         for (int j = j0; j < j0 + columns; ++j) {
@@ -457,15 +458,15 @@ class PanelInverse {
   static constexpr int columns_at_once = 8;
 
   /// B[:, k] += T B[J, k] for the columns k beside the panel.
-  template <class Level>
-  KOKKOS_FUNCTION void update_rest(const Level& level, int j0, int columns) const {
-    if constexpr (Level::width == 1) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0, int columns) const {
+    if constexpr (LaneGroup::width == 1) {
       for (int k = 0; k < m_order; ++k)
         if (k < j0 || k >= j0 + columns) update_column(j0, columns, k);
     } else {
       const int groups = (m_order + columns_at_once - 1) / columns_at_once;
-      level.region([&](int lane) {
-        for (int t = lane; t < groups * m_order; t += level.size())
+      lane_group.region([&](int lane) {
+        for (int t = lane; t < groups * m_order; t += lane_group.size())
           update_row(j0, columns, t % m_order, t / m_order * columns_at_once);
       });
     }
@@ -505,10 +506,10 @@ class PanelInverse {
   }
 
   /// B^-1 = X P for the X that the elimination ends with.
-  template <class Level>
-  KOKKOS_FUNCTION void exchange_columns(const Level& level) const {
-    level.region([&](int lane) {
-      for (int i = lane; i < m_order; i += level.size())
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void exchange_columns(const LaneGroup& lane_group) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m_order; i += lane_group.size())
         for (int j = m_order - 1; j >= 0; --j) {
           const int other = m_exchanges[j];
           if (other == j) continue;

@@ -13,8 +13,8 @@ enum class Pivoting {
          ///< there
 };
 
-/// LU factorisation of a dense general matrix of order m by a level, P B = L U with unit lower triangular L,
-/// in panels of 8 columns (right-looking), and the solves for rows and columns of B^-1.
+/// LU factorisation of a dense general matrix of order m by a lane group, P B = L U with unit lower
+/// triangular L, in panels of 8 columns (right-looking), and the solves for rows and columns of B^-1.
 ///
 /// Storage: all of B, column-major, of the order padded to a multiple of 8 by a unit diagonal. The leading
 /// dimension is 4 more than the padded order, an odd multiple of 4: columns begin at 16-byte boundaries, and
@@ -29,7 +29,7 @@ enum class Pivoting {
 /// above 2^-100 (2^-960 in double). With Pivoting::rows that says that B is singular to working precision, or
 /// out of its range.
 ///
-/// With a HostThreadsLevel one thread factors a panel, and the threads share the other columns: each takes 8
+/// With a HostThreadGroup one thread factors a panel, and the threads share the other columns: each takes 8
 /// of them through 8 panels while they are in its caches.
 ///
 /// Cost: 2 m^3 / 3 operations and, for the solves, 2 m^2 to 3 m^2. Memory: bytes(m).
@@ -63,20 +63,20 @@ class PanelLu {
   KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
 
   /// B = 0, with ones on the diagonal behind row m; nothing is dropped yet.
-  template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level) const {
-    if constexpr (shares_loops<Level>) {
-      level.for_each(m_order, [&](std::int64_t j) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group) const {
+    if constexpr (shares_loops<LaneGroup>) {
+      lane_group.for_each(m_order, [&](std::int64_t j) {
         for (int i = 0; i < m_order + 4; ++i) column(static_cast<int>(j))[i] = 0;
       });
     } else {
       const std::size_t n = static_cast<std::size_t>(m_order) * (m_order + 4);
-      level.region([&](int lane) {
-        for (std::size_t k = lane; k < n; k += level.size()) m_entries[k] = 0;
+      lane_group.region([&](int lane) {
+        for (std::size_t k = lane; k < n; k += lane_group.size()) m_entries[k] = 0;
       });
     }
-    level.region([&](int lane) {
-      for (int j = lane; j < m_order; j += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < m_order; j += lane_group.size()) {
         m_permutation[j] = j;
         m_reciprocals[j] = 1;
         if (j >= m_length) (*this)(j, j) = 1;
@@ -85,18 +85,18 @@ class PanelLu {
     });
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor(const Level& level, Real floor, Pivoting pivoting) const {
-    find_largest(level);
-    if constexpr (shares_loops<Level>) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor(const LaneGroup& lane_group, Real floor, Pivoting pivoting) const {
+    find_largest(lane_group);
+    if constexpr (shares_loops<LaneGroup>) {
       for (int begin = 0; begin < m_order; begin += columns_at_once)
-        factor_columns(level, begin, floor, pivoting);
+        factor_columns(lane_group, begin, floor, pivoting);
     } else {
       for (int j0 = 0; j0 < m_order; j0 += panel) {
-        factor_panel(level, j0, floor, pivoting);
+        factor_panel(lane_group, j0, floor, pivoting);
         if (m_order == panel) return;
-        finish_panel(level, j0);
-        if (j0 + panel < m_order) update_rest(level, j0);
+        finish_panel(lane_group, j0);
+        if (j0 + panel < m_order) update_rest(lane_group, j0);
       }
     }
   }
@@ -105,42 +105,45 @@ class PanelLu {
   /// e_last; c is the last pivot. `left`, `right` and `work` have the padded order.
   ///
   /// Indices that were dropped have zeros. \pre the last pivot of Pivoting::none was not dropped
-  template <class Level>
-  KOKKOS_FUNCTION void solve_last(const Level& level, Real* left, Real* right, Real* work) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve_last(const LaneGroup& lane_group, Real* left, Real* right, Real* work) const {
     const int last = m_length - 1;
-    level.region([&](int lane) {
-      for (int k = lane; k < m_order; k += level.size()) right[k] = k == last ? Real(1) : Real(0);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_order; k += lane_group.size()) right[k] = k == last ? Real(1) : Real(0);
     });
     for (int j0 = m_order - panel; j0 >= 0; j0 -= panel)
-      solve_block<Part::lower_transposed>(level, j0, right, work);
-    level.region([&](int lane) {
-      for (int k = lane; k < m_order; k += level.size()) {
+      solve_block<Part::lower_transposed>(lane_group, j0, right, work);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_order; k += lane_group.size()) {
         const int row = m_permutation[k];
         left[row] = work[k];
         right[k] = row == last ? Real(1) : Real(0);
       }
     });
-    for (int j0 = 0; j0 < m_order; j0 += panel) solve_block<Part::lower>(level, j0, right, work);
-    for (int j0 = m_order - panel; j0 >= 0; j0 -= panel) solve_block<Part::upper>(level, j0, work, right);
+    for (int j0 = 0; j0 < m_order; j0 += panel) solve_block<Part::lower>(lane_group, j0, right, work);
+    for (int j0 = m_order - panel; j0 >= 0; j0 -= panel)
+      solve_block<Part::upper>(lane_group, j0, work, right);
   }
 
   /// Row `index` of B^-1, the solution of B^T x = e_index. `x`, `y` and `work` have the padded order.
   ///
   /// Indices that were dropped have zeros; where `index` was, all is zero.
-  template <class Level>
-  KOKKOS_FUNCTION void solve_transposed(const Level& level, int index, Real* x, Real* y, Real* work) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int index, Real* x, Real* y,
+                                        Real* work) const {
     const int first = index / panel * panel;  // what is before it is zero
-    level.region([&](int lane) {
-      for (int k = lane; k < m_order; k += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_order; k += lane_group.size()) {
         y[k] = k == index ? Real(1) : Real(0);
         if (k < first) work[k] = 0;
       }
     });
-    for (int j0 = first; j0 < m_order; j0 += panel) solve_block<Part::upper_transposed>(level, j0, y, work);
+    for (int j0 = first; j0 < m_order; j0 += panel)
+      solve_block<Part::upper_transposed>(lane_group, j0, y, work);
     for (int j0 = m_order - panel; j0 >= 0; j0 -= panel)
-      solve_block<Part::lower_transposed>(level, j0, work, y);
-    level.region([&](int lane) {
-      for (int k = lane; k < m_order; k += level.size()) x[m_permutation[k]] = y[k];
+      solve_block<Part::lower_transposed>(lane_group, j0, work, y);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_order; k += lane_group.size()) x[m_permutation[k]] = y[k];
     });
   }
 
@@ -175,8 +178,8 @@ class PanelLu {
 
   static constexpr int host_vector = host_vector_bytes / int(sizeof(Real));
   /// Rows that a lane takes at a time: on the host those of a vector register, of which 8 hold L's panel.
-  template <class Level>
-  static constexpr int rows_at_once = Level::width == 1 ? host_vector : 1;
+  template <class LaneGroup>
+  static constexpr int rows_at_once = LaneGroup::width == 1 ? host_vector : 1;
 
   /// Below it a pivot's reciprocal, or what rounding does to it, is out of range.
   static constexpr Real tiny = sizeof(Real) == 4 ? Real(0x1p-100f) : Real(0x1p-960);
@@ -192,9 +195,9 @@ class PanelLu {
     return m_entries + static_cast<std::size_t>(j) * (m_order + 4);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void find_largest(const Level& level) const {
-    for_each(level, m_order, [&](int j) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void find_largest(const LaneGroup& lane_group) const {
+    for_each(lane_group, m_order, [&](int j) {
       Real largest = 0;
       for (int i = 0; i < m_length; ++i) {
         const Real size = Kokkos::abs(column(j)[i]);
@@ -209,33 +212,35 @@ class PanelLu {
     return m_length - j0 < panel ? m_length - j0 : panel;
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor_panel(const Level& level, int j0, Real floor, Pivoting pivoting) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_panel(const LaneGroup& lane_group, int j0, Real floor,
+                                    Pivoting pivoting) const {
     const int columns = columns_of(j0);
     for (int c = 0; c < columns; ++c) {
-      if (pivoting == Pivoting::rows) search(level, j0 + c);
-      exchange(level, j0, c, floor, pivoting);
-      eliminate(level, j0, c);
+      if (pivoting == Pivoting::rows) search(lane_group, j0 + c);
+      exchange(lane_group, j0, c, floor, pivoting);
+      eliminate(lane_group, j0, c);
     }
   }
 
-  /// Columns whose panels a HostThreadsLevel applies to the others at a time.
+  /// Columns whose panels a HostThreadGroup applies to the others at a time.
   static constexpr int columns_at_once = 8 * panel;
 
   /// Factors the columns from `begin` on, as many as are done at a time, and applies them to all others.
-  template <class Level>
-  KOKKOS_FUNCTION void factor_columns(const Level& level, int begin, Real floor, Pivoting pivoting) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_columns(const LaneGroup& lane_group, int begin, Real floor,
+                                      Pivoting pivoting) const {
     const int end = begin + columns_at_once < m_order ? begin + columns_at_once : m_order;
     int exchanges[columns_at_once];
     for (int j0 = begin; j0 < end; j0 += panel) {
-      factor_panel(level.vector(), j0, floor, pivoting);
+      factor_panel(lane_group.vector(), j0, floor, pivoting);
       for (int c = 0; c < columns_of(j0); ++c) exchanges[j0 - begin + c] = m_exchanges[c];
-      for_each(level, (end - begin) / panel, [&](int k) {
+      for_each(lane_group, (end - begin) / panel, [&](int k) {
         const int j = begin + k * panel;
         if (j != j0) apply_panels(j0, j0 + panel, exchanges + (j0 - begin), j);
       });
     }
-    for_each(level, (m_order - (end - begin)) / panel, [&](int k) {
+    for_each(lane_group, (m_order - (end - begin)) / panel, [&](int k) {
       const int j = k * panel < begin ? k * panel : k * panel + (end - begin);
       apply_panels(begin, end, exchanges, j);
     });
@@ -254,16 +259,16 @@ class PanelLu {
     }
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const Level& level) {
-    return level.size() < max_searchers ? level.size() : max_searchers;
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION static int num_searchers(const LaneGroup& lane_group) {
+    return lane_group.size() < max_searchers ? lane_group.size() : max_searchers;
   }
 
   /// A searcher's largest entry of column j on or below the diagonal.
-  template <class Level>
-  KOKKOS_FUNCTION void search(const Level& level, int j) const {
-    const int searchers = num_searchers(level);
-    level.region([&](int lane) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void search(const LaneGroup& lane_group, int j) const {
+    const int searchers = num_searchers(lane_group);
+    lane_group.region([&](int lane) {
       if (lane >= searchers) return;
       Real best = -1;  // what is not a number is never taken
       int row = m_length;
@@ -291,14 +296,15 @@ class PanelLu {
   }
 
   /// Brings the pivot of column j0 + c to its place, within the panel.
-  template <class Level>
-  KOKKOS_FUNCTION void exchange(const Level& level, int j0, int c, Real floor, Pivoting pivoting) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void exchange(const LaneGroup& lane_group, int j0, int c, Real floor,
+                                Pivoting pivoting) const {
     const int j = j0 + c;
-    const int searchers = num_searchers(level);
-    level.region([&](int lane) {
+    const int searchers = num_searchers(lane_group);
+    lane_group.region([&](int lane) {
       if (lane >= panel) return;
       const int row = pivoting == Pivoting::rows ? best_of(searchers, j) : j;
-      for (int d = lane; d < panel; d += level.size()) {
+      for (int d = lane; d < panel; d += lane_group.size()) {
         Real* entries = column(j0 + d);
         const Real pivot = entries[row];
         entries[row] = entries[j];
@@ -323,26 +329,27 @@ class PanelLu {
     }
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void eliminate(const Level& level, int j0, int c) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void eliminate(const LaneGroup& lane_group, int j0, int c) const {
     const int j = j0 + c;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       Real* const multipliers = column(j);
       const Real reciprocal = m_reciprocals[j];
-      for (int i = j + 1 + lane; i < m_length; i += level.size())
+      for (int i = j + 1 + lane; i < m_length; i += lane_group.size())
         multipliers[i] = reciprocal == 0 ? Real(0) : multipliers[i] * reciprocal;
       for (int d = j + 1; d < j0 + panel; ++d) {
         Real* const entries = column(d);
         const Real pivot_row = entries[j];
-        for (int i = j + 1 + lane; i < m_length; i += level.size()) entries[i] -= multipliers[i] * pivot_row;
+        for (int i = j + 1 + lane; i < m_length; i += lane_group.size())
+          entries[i] -= multipliers[i] * pivot_row;
       }
     });
   }
 
   /// The exchanges in the other columns, and U[J, j] = L[J, J]^-1 B[J, j] in those on the right.
-  template <class Level>
-  KOKKOS_FUNCTION void finish_panel(const Level& level, int j0) const {
-    for_each(level, m_order, [&](int j) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void finish_panel(const LaneGroup& lane_group, int j0) const {
+    for_each(lane_group, m_order, [&](int j) {
       if (j >= j0 && j < j0 + panel) return;
       exchange_column(j0, m_exchanges, j);
       if (j > j0) solve_column(j0, j);
@@ -375,14 +382,14 @@ class PanelLu {
   }
 
   /// B[I, K] -= L[I, J] U[J, K] for the rows and columns behind the panel.
-  template <class Level>
-  KOKKOS_FUNCTION void update_rest(const Level& level, int j0) const {
-    constexpr int R = rows_at_once<Level>;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0) const {
+    constexpr int R = rows_at_once<LaneGroup>;
     const int first = j0 + panel;
     const int chunks = (m_order - first) / R;
     const int tasks = chunks * ((m_order - first) / panel);
-    level.region([&](int lane) {
-      for (int t = lane; t < tasks; t += level.size())
+    lane_group.region([&](int lane) {
+      for (int t = lane; t < tasks; t += lane_group.size())
         update_rows<R>(j0, first + t % chunks * R, first + t / chunks * panel);
     });
   }
@@ -414,11 +421,11 @@ class PanelLu {
   }
 
   /// x_J = T[J, J]^-1 y_J, by every lane for itself; then y_I -= T[I, J] x_J for the rows still to be solved.
-  template <Part part, class Level>
-  KOKKOS_FUNCTION void solve_block(const Level& level, int j0, Real* y, Real* x) const {
+  template <Part part, class LaneGroup>
+  KOKKOS_FUNCTION void solve_block(const LaneGroup& lane_group, int j0, Real* y, Real* x) const {
     const int begin = is_forward<part> ? j0 + panel : 0;
     const int end = is_forward<part> ? m_order : j0;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane > 0 && begin + lane >= end) return;
       Real solution[panel];
 #pragma unroll
@@ -432,7 +439,7 @@ class PanelLu {
         }
         solution[r] = has_pivots<part> ? scaled(sum, j0 + r) : sum;
       }
-      for (int i = begin + lane; i < end; i += level.size()) {
+      for (int i = begin + lane; i < end; i += lane_group.size()) {
         Real row[panel];
         if constexpr (is_transposed<part>) {
           load_panel(column(i) + j0, row);

@@ -6,8 +6,9 @@
 
 namespace prekond {
 
-/// Householder QR of a dense n1 x n2 matrix B with an appended right-hand side c by a level, in panels of up
-/// to 8 columns (right-looking): the least-squares problem min ||B x - c||_2, for any n1 and n2, of any rank.
+/// Householder QR of a dense n1 x n2 matrix B with an appended right-hand side c by a lane group, in panels
+/// of up to 8 columns (right-looking): the least-squares problem min ||B x - c||_2, for any n1 and n2, of any
+/// rank.
 ///
 /// Storage: B and c, column-major, lanes running along the rows. The reflectors H = I - tau v v^T are kept as
 /// v = x - beta e, so that a column becomes its own reflector; of a panel of them V, the product is applied
@@ -16,9 +17,9 @@ namespace prekond {
 /// own (in scratch, where B is not); then V lives no longer than the panel.
 ///
 /// One vector of lanes factors a panel, with three barriers of its own and one pass over the panel for the
-/// products and one for the update a column; the vectors of a level share the columns behind the panel, each
-/// two at a time (one on the host), in two passes a panel: two barriers of the level a panel. With a
-/// HostThreadsLevel one thread factors a panel, and the threads share the other columns: each takes two of
+/// products and one for the update a column; the vectors of a lane group share the columns behind the panel,
+/// each two at a time (one on the host), in two passes a panel: two barriers of the lane group a panel. With
+/// a HostThreadGroup one thread factors a panel, and the threads share the other columns: each takes two of
 /// them through 8 panels while they are in its caches.
 ///
 /// Rank: column j is dropped, and x_j is zero, where what the columns before leave of it is not above `floor`
@@ -90,73 +91,73 @@ class PanelQr {
   KOKKOS_FORCEINLINE_FUNCTION Real& rhs(int i) const { return column(m_rhs)[i]; }
 
   /// The columns [begin, end) are zero, and where begin is 0 so is c, and nothing is dropped yet.
-  template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level, int begin, int end) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group, int begin, int end) const {
     const std::size_t n = static_cast<std::size_t>(end - begin) * m_leading;
     Real* const first = column(begin);
-    if constexpr (shares_loops<Level>) {
-      level.for_each(end - begin, [&](std::int64_t j) {
+    if constexpr (shares_loops<LaneGroup>) {
+      lane_group.for_each(end - begin, [&](std::int64_t j) {
         for (std::size_t k = 0; k < m_leading; ++k) first[static_cast<std::size_t>(j) * m_leading + k] = 0;
       });
     }
-    level.region([&](int lane) {
-      if constexpr (!shares_loops<Level>)
-        for (std::size_t k = lane; k < n; k += level.size()) first[k] = 0;
+    lane_group.region([&](int lane) {
+      if constexpr (!shares_loops<LaneGroup>)
+        for (std::size_t k = lane; k < n; k += lane_group.size()) first[k] = 0;
       if (begin > 0) return;
-      for (std::size_t k = lane; k < m_leading; k += level.size()) column(m_rhs)[k] = 0;
+      for (std::size_t k = lane; k < m_leading; k += lane_group.size()) column(m_rhs)[k] = 0;
       if (lane == 0) m_dropped->count = 0;
     });
   }
 
   /// Factors all columns and applies Q^T to c. \returns the rank
-  template <class Level>
-  KOKKOS_FUNCTION int factor(const Level& level, Real floor) const {
-    measure(level, 0, m_rhs);
-    return append_panels(level, 0, 0, m_rhs, 0, floor);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int factor(const LaneGroup& lane_group, Real floor) const {
+    measure(lane_group, 0, m_rhs);
+    return append_panels(lane_group, 0, 0, m_rhs, 0, floor);
   }
 
   /// Factors the columns [begin, end), behind which there are none yet, as the panels from `first_panel` on,
   /// after those before, and applies them to c. `rank` is that of the columns before. \returns the rank \pre
   /// the shape keeps V
-  template <class Level>
-  KOKKOS_FUNCTION int append(const Level& level, int first_panel, int begin, int end, int rank,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int append(const LaneGroup& lane_group, int first_panel, int begin, int end, int rank,
                              Real floor) const {
-    measure(level, begin, end);
-    for_each_by_vectors(level, end - begin, [&](const auto& vector, int j) {
+    measure(lane_group, begin, end);
+    for_each_by_vectors(lane_group, end - begin, [&](const auto& vector, int j) {
       for (int k = 0; k < first_panel; ++k) {
         Real* const target[1] = {column(begin + j)};
         apply_panel<1, false>(vector, k, target);
       }
     });
-    return append_panels(level, first_panel, begin, end, rank, floor);
+    return append_panels(lane_group, first_panel, begin, end, rank, floor);
   }
 
   /// c := Q c, for the panels [0, panels) of a shape that keeps V.
-  template <class Level>
-  KOKKOS_FUNCTION void apply_q(const Level& level, int panels, Real* c) const {
-    if (level.group() == 0)
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void apply_q(const LaneGroup& lane_group, int panels, Real* c) const {
+    if (lane_group.group() == 0)
       for (int k = panels; k-- > 0;) {
         Real* const target[1] = {c};
-        apply_panel<1, true>(level.vector(), k, target);
+        apply_panel<1, true>(lane_group.vector(), k, target);
       }
-    level.join();
+    lane_group.join();
   }
 
   /// x with R x = Q^T c for the panels [0, panels), zeros in dropped columns. `work` has room for the rank.
-  template <class Level>
-  KOKKOS_FUNCTION void solve(const Level& level, int panels, int rank, Real* x, Real* work) const {
-    if (level.group() == 0) {
-      const auto& vector = level.vector();
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, int panels, int rank, Real* x, Real* work) const {
+    if (lane_group.group() == 0) {
+      const auto& vector = lane_group.vector();
       vector.region([&](int lane) {
         for (int i = lane; i < rank; i += vector.size()) work[i] = column(m_rhs)[i];
       });
       for (int k = panels; k-- > 0;) solve_panel(vector, k, x, work);
     }
-    level.join();
+    lane_group.join();
   }
-  template <class Level>
-  KOKKOS_FUNCTION void solve(const Level& level, int rank, Real* x, Real* work) const {
-    solve(level, (m_rhs + panel - 1) / panel, rank, x, work);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, int rank, Real* x, Real* work) const {
+    solve(lane_group, (m_rhs + panel - 1) / panel, rank, x, work);
   }
 
   /// Columns that were dropped; the pivot is relative to the norm of its column.
@@ -176,8 +177,8 @@ class PanelQr {
 
   /// Below it a norm's reciprocal, or what rounding does to it, is out of range.
   static constexpr Real tiny = sizeof(Real) == 4 ? Real(0x1p-60f) : Real(0x1p-500);
-  template <class Level>
-  static constexpr int columns_at_once = Level::width == 1 ? 1 : 2;
+  template <class LaneGroup>
+  static constexpr int columns_at_once = LaneGroup::width == 1 ? 1 : 2;
 
   KOKKOS_FORCEINLINE_FUNCTION static int smaller(int a, int b) { return a < b ? a : b; }
   /// A lane's last rows may be behind the end, where there are zeros.
@@ -215,9 +216,9 @@ class PanelQr {
   KOKKOS_FORCEINLINE_FUNCTION bool keeps_grams() const { return Rows > 1 || m_keeps; }
 
   /// The norms of the columns [begin, end).
-  template <class Level>
-  KOKKOS_FUNCTION void measure(const Level& level, int begin, int end) const {
-    for_each_by_vectors(level, (end - begin + panel - 1) / panel, [&](const auto& vector, int p) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void measure(const LaneGroup& lane_group, int begin, int end) const {
+    for_each_by_vectors(lane_group, (end - begin + panel - 1) / panel, [&](const auto& vector, int p) {
       const int j = begin + p * panel;
       const int count = smaller(panel, end - j);
       Real squares[panel];
@@ -250,35 +251,35 @@ class PanelQr {
   }
 
   /// Factors the columns [begin, end) as the panels from `first_panel` on. \returns the rank with them
-  template <class Level>
-  KOKKOS_FUNCTION int append_panels(const Level& level, int first_panel, int begin, int end, int rank,
-                                    Real floor) const {
-    if constexpr (shares_loops<Level>) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int append_panels(const LaneGroup& lane_group, int first_panel, int begin, int end,
+                                    int rank, Real floor) const {
+    if constexpr (shares_loops<LaneGroup>) {
       for (int j = begin, k = first_panel; !m_buffer && j < end; j += panels_at_once * panel) {
-        rank = append_columns(level, k, j, end, rank, floor);
+        rank = append_columns(lane_group, k, j, end, rank, floor);
         k += panels_at_once;
       }
       if (!m_buffer) return rank;
     }
     for (int j = begin, k = first_panel; j < end; j += panel, ++k)
-      rank = append_panel(level, k, j, smaller(panel, end - j), end, rank, floor);
+      rank = append_panel(lane_group, k, j, smaller(panel, end - j), end, rank, floor);
     return rank;
   }
 
-  /// Panels that a HostThreadsLevel applies to the others at a time.
+  /// Panels that a HostThreadGroup applies to the others at a time.
   static constexpr int panels_at_once = 8;
 
   /// Factors as many of the columns [begin, end) as are done at a time, and applies them to those behind.
-  template <class Level>
-  KOKKOS_FUNCTION int append_columns(const Level& level, int first_panel, int begin, int end, int rank,
-                                     Real floor) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int append_columns(const LaneGroup& lane_group, int first_panel, int begin, int end,
+                                     int rank, Real floor) const {
     static_assert(Rows > 1, "the panels' products have to be kept");
     const int own_end = smaller(begin + panels_at_once * panel, end);
     int last_panel = first_panel;
     for (int j = begin; j < own_end; j += panel, ++last_panel)
-      rank = append_panel(level, last_panel, j, smaller(panel, own_end - j), own_end, rank, floor);
+      rank = append_panel(lane_group, last_panel, j, smaller(panel, own_end - j), own_end, rank, floor);
     const int behind = end - own_end;
-    for_each_by_vectors(level, (behind + 1) / 2, [&](const auto& vector, int pair) {
+    for_each_by_vectors(lane_group, (behind + 1) / 2, [&](const auto& vector, int pair) {
       Real* const first = column(own_end + 2 * pair);
       if (2 * pair + 1 < behind) {
         Real* const targets[2] = {first, first + m_leading};
@@ -299,28 +300,28 @@ class PanelQr {
   }
 
   /// \returns the rank with the panel's columns
-  template <class Level>
-  KOKKOS_FUNCTION int append_panel(const Level& level, int k, int begin, int count, int end, int rank,
-                                   Real floor) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int append_panel(const LaneGroup& lane_group, int k, int begin, int count, int end,
+                                   int rank, Real floor) const {
     const Panel p{begin, count, rank, 0};
-    if (m_buffer) load_panel(level, p);
-    if (level.group() == 0) factor_panel(level.vector(), k, p, floor);
-    level.join();
+    if (m_buffer) load_panel(lane_group, p);
+    if (lane_group.group() == 0) factor_panel(lane_group.vector(), k, p, floor);
+    lane_group.join();
     const int pivots = m_panels[k].pivots;
     if (pivots > 0)
-      update_rest(level, k, begin + count, end);
+      update_rest(lane_group, k, begin + count, end);
     else
-      level.join();
+      lane_group.join();
     return rank + pivots;
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void load_panel(const Level& level, const Panel& p) const {
-    level.region([&](int lane) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void load_panel(const LaneGroup& lane_group, const Panel& p) const {
+    lane_group.region([&](int lane) {
       for (int c = 0; c < p.count; ++c) {
         const Real* const from = column(p.begin + c);
         Real* const to = panel_column(p, c);
-        for (std::size_t i = p.row + lane; i < m_leading; i += level.size()) to[i] = from[i];
+        for (std::size_t i = p.row + lane; i < m_leading; i += lane_group.size()) to[i] = from[i];
       }
     });
   }
@@ -426,12 +427,12 @@ class PanelQr {
   }
 
   /// Q^T of the panel for the columns [from, to) and c.
-  template <class Level>
-  KOKKOS_FUNCTION void update_rest(const Level& level, int k, int from, int to) const {
-    constexpr int C = columns_at_once<std::remove_cvref_t<decltype(level.vector())>>;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int k, int from, int to) const {
+    constexpr int C = columns_at_once<std::remove_cvref_t<decltype(lane_group.vector())>>;
     const int total = to - from + 1;
     const auto target_of = [&](int t) { return column(t < to - from ? from + t : m_rhs); };
-    for_each_by_vectors(level, (total + C - 1) / C, [&](const auto& vector, int group) {
+    for_each_by_vectors(lane_group, (total + C - 1) / C, [&](const auto& vector, int group) {
       const int t = C * group;
       if constexpr (C == 2) {
         if (t + 1 < total) {

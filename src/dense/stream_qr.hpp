@@ -47,11 +47,11 @@ struct StreamLayout {
 /// Van Loan, Matrix Computations, sections 5.1 and 6.5.3 (appending rows); Demmel, Grigori, Hoemmen, Langou,
 /// SIAM J. Sci. Comput. 34 (2012), of which it is the sequential TSQR with the blocks' order as the tree.
 ///
-/// `Level` keeps registers (levels.hpp), and has at least (n2 + 1) / Sets lanes.
-template <class Real, int Rows, int Sets, class Level, bool Far = false>
+/// `LaneGroup` keeps registers (levels.hpp), and has at least (n2 + 1) / Sets lanes.
+template <class Real, int Rows, int Sets, class LaneGroup, bool Far = false>
 class StreamQr {
  public:
-  static_assert(Level::keeps_registers);
+  static_assert(LaneGroup::keeps_registers);
   static constexpr int rows = Rows, sets = Sets;
   /// A smaller norm's reciprocal, or what rounding does to it, is out of range: such a column is as good as
   /// zero.
@@ -66,8 +66,8 @@ class StreamQr {
   using Layout = StreamLayout<Real, Rows>;
 
   /// \pre the bases are aligned to 16 bytes
-  KOKKOS_FUNCTION StreamQr(const Level& level, char* shown, char* r, int n2)
-      : m_level(level),
+  KOKKOS_FUNCTION StreamQr(const LaneGroup& lane_group, char* shown, char* r, int n2)
+      : m_lane_group(lane_group),
         m_n2(n2),
         m_shown(reinterpret_cast<typename Layout::Shown*>(shown)),
         m_r(reinterpret_cast<Real*>(r)) {}
@@ -75,8 +75,8 @@ class StreamQr {
   /// R = 0 and Q^T c = 0.
   KOKKOS_FUNCTION void clear() const {
     const std::size_t n = static_cast<std::size_t>(m_n2) * (m_n2 + 3) / 2;
-    for (std::size_t k = m_level.lane(); k < n; k += m_level.size()) m_r[k] = 0;
-    m_level.barrier();
+    for (std::size_t k = m_lane_group.lane(); k < n; k += m_lane_group.size()) m_r[k] = 0;
+    m_lane_group.barrier();
   }
 
   /// Appends the block, of which the columns before `first` are zero. The block is destroyed.
@@ -85,7 +85,7 @@ class StreamQr {
     Real* const row = m_r + row_begin(first);
     Real tops[Sets] = {};
     if constexpr (Far) read_row(row, first, tops);
-    m_level.barrier();
+    m_lane_group.barrier();
     eliminate_from<0>(block, first, row, tops);
   }
 
@@ -107,13 +107,13 @@ class StreamQr {
 #pragma unroll
       for (int s = 0; s < Sets; ++s)
         if (column(s) == j) *shown = x[s] = rest[s] * reciprocals[s];
-      m_level.barrier();
+      m_lane_group.barrier();
       const Real known = *shown;
 #pragma unroll
       for (int s = 0; s < Sets; ++s)
         if (column(s) < j) rest[s] -= (*this)(column(s), j) * known;
     }
-    m_level.barrier();
+    m_lane_group.barrier();
   }
 
  private:
@@ -122,7 +122,7 @@ class StreamQr {
   static constexpr int in_pack = Layout::in_pack;
 
   KOKKOS_FORCEINLINE_FUNCTION int column(int s) const {
-    return m_level.lane() + s * m_level.size();
+    return m_lane_group.lane() + s * m_lane_group.size();
   }
   /// Of row j, less j: its first entry is R_jj.
   KOKKOS_FORCEINLINE_FUNCTION std::size_t row_begin(int j) const {
@@ -156,7 +156,7 @@ class StreamQr {
   /// The columns from j on; those of the sets before `Set` are done with.
   template <int Set>
   KOKKOS_FORCEINLINE_FUNCTION void eliminate_from(Block& block, int j, Real* row, Real (&tops)[Sets]) const {
-    const int behind = (Set + 1) * m_level.size(), end = behind < m_n2 ? behind : m_n2;
+    const int behind = (Set + 1) * m_lane_group.size(), end = behind < m_n2 ? behind : m_n2;
     for (; j < end; ++j) {
       eliminate<Set>(block, j, row, tops);
       row += m_n2 - j;
@@ -179,7 +179,7 @@ class StreamQr {
       shown.square = dots[Set];
       shown.diagonal = tops[Set];
     }
-    m_level.barrier();
+    m_lane_group.barrier();
     const Real square = shown.square, alpha = shown.diagonal;
     const Real whole = alpha * alpha + square;
     // Not a number goes on, and is found in R.
@@ -204,7 +204,7 @@ class StreamQr {
 #pragma unroll
       for (int s = 0; s < Sets; ++s) tops[s] = next[s];
     }
-    m_level.barrier();
+    m_lane_group.barrier();
   }
 
   /// x^T y for the lane's columns y.
@@ -237,7 +237,7 @@ class StreamQr {
     }
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   int m_n2;
   Shown* m_shown;
   Real* m_r;

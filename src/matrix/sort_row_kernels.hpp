@@ -66,7 +66,7 @@ struct RankRows {
   using Value = typename Entries::value_type;
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Width>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Width>;
   template <class T>
   using Scratch =
       Kokkos::View<T*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -96,28 +96,28 @@ struct RankRows {
     const auto length = entries.length(row);
     if (length < 2 || length > capacity) return;
     const int n = static_cast<int>(length);
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const Scratch<Ordinal> cols(team.thread_scratch(0), capacity);
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       for (int k = lane; k < n; k += Width) cols(k) = entries.cols[begin + k];
     });
-    const unsigned disorder = level.template max<unsigned>([&](int lane) {
+    const unsigned disorder = lane_group.template max<unsigned>([&](int lane) {
       unsigned found = 0;
       for (int k = lane; k + 1 < n; k += Width) found |= cols(k) > cols(k + 1);
       return found;
     });
-    if (disorder) place_by_rank(team, level, cols, begin, n);
+    if (disorder) place_by_rank(team, lane_group, cols, begin, n);
   }
 
   template <class Offset>
-  KOKKOS_FUNCTION void place_by_rank(const Member& team, const Level& level, const Scratch<Ordinal>& cols,
-                                     Offset begin, int n) const {
+  KOKKOS_FUNCTION void place_by_rank(const Member& team, const LaneGroup& lane_group,
+                                     const Scratch<Ordinal>& cols, Offset begin, int n) const {
     if constexpr (Entries::has_values) {
       const Scratch<Value> values(team.thread_scratch(0), capacity);
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         for (int k = lane; k < n; k += Width) values(k) = entries.values[begin + k];
       });
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         for (int k = lane; k < n; k += Width) {
           const int rank = rank_of(k, n, cols);
           entries.cols[begin + rank] = cols(k);
@@ -125,7 +125,7 @@ struct RankRows {
         }
       });
     } else {
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         for (int k = lane; k < n; k += Width) entries.cols[begin + rank_of(k, n, cols)] = cols(k);
       });
     }

@@ -61,17 +61,17 @@ class HashedColumnSet : public impl::ColumnList {
     for (std::size_t size = table_size; size > 1; size /= 2) --m_shift;
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level& level) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const LaneGroup& lane_group) const {
     unsigned* words = reinterpret_cast<unsigned*>(m_buckets);
     const unsigned num_words = static_cast<unsigned>((m_mask + 1) * sizeof(Bucket) / sizeof(unsigned));
-    level.region([&](int lane) {
-      for (unsigned w = lane; w < num_words; w += Level::width) words[w] = ~0u;
+    lane_group.region([&](int lane) {
+      for (unsigned w = lane; w < num_words; w += LaneGroup::width) words[w] = ~0u;
       if (lane == 0) *count = 0;
     });
   }
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {}
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const LaneGroup&) const {}
 
   KOKKOS_FORCEINLINE_FUNCTION ColumnPlace find(int col) const {
     for (unsigned b = hash(col);; b = (b + 1) & m_mask) {
@@ -174,13 +174,13 @@ class MarkerColumnSet : public impl::MarkedColumnList {
   KOKKOS_FUNCTION MarkerColumnSet(const impl::ColumnList& list, int* array)
       : impl::MarkedColumnList(list, array) {}
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level&) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const LaneGroup&) const {
     *count = 0;
   }
   /// Leaves the markers as they were found.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const LaneGroup&) const {
     const int used = *count < capacity ? *count : capacity;
     for (int slot = 0; slot < used; ++slot) erase(slot);
   }
@@ -232,16 +232,16 @@ class SharedMarkerColumnSet : public impl::MarkedColumnList {
   KOKKOS_FUNCTION SharedMarkerColumnSet(const impl::ColumnList& list, int* array)
       : impl::MarkedColumnList(list, array) {}
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void clear(const Level& level) const {
-    level.once([&] { *count = 0; });
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void clear(const LaneGroup& lane_group) const {
+    lane_group.once([&] { *count = 0; });
   }
   /// Leaves the markers of the first `used` slots as they were found. (Callers that take slots from the list
   /// know how many they took; `count` does not.)
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level& level, int used) const {
-    level.region([&](int lane) {
-      for (int slot = lane; slot < used; slot += Level::width) erase(slot);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const LaneGroup& lane_group, int used) const {
+    lane_group.region([&](int lane) {
+      for (int slot = lane; slot < used; slot += LaneGroup::width) erase(slot);
     });
   }
 

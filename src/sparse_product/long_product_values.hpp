@@ -94,15 +94,15 @@ struct SumEntries {
 };
 
 /// An entry by a vector of lanes: each looks one up, and one of them adds what all have found, in order.
-template <class Level, class Scalar, class Space>
-KOKKOS_FUNCTION void sum_entry(const Level& level, const Entries<Scalar, Space>& entries, std::int64_t number,
-                               Scalar* scratch) {
+template <class LaneGroup, class Scalar, class Space>
+KOKKOS_FUNCTION void sum_entry(const LaneGroup& lane_group, const Entries<Scalar, Space>& entries,
+                               std::int64_t number, Scalar* scratch) {
   const auto entry = entries(number);
   const auto &few = entry.few, &many = entry.many;
-  Scalar* const other = scratch + Level::width;
+  Scalar* const other = scratch + LaneGroup::width;
   Scalar sum = 0;
-  for (std::size_t e = 0; e < few.length; e += Level::width) {
-    level.region([&](int lane) {
+  for (std::size_t e = 0; e < few.length; e += LaneGroup::width) {
+    lane_group.region([&](int lane) {
       const std::size_t mine = e + static_cast<std::size_t>(lane);
       const int col = mine < few.length ? few.cols[mine] : 0;
       const std::size_t at = mine < few.length ? many.first_from(0, col) : many.length;
@@ -110,11 +110,11 @@ KOKKOS_FUNCTION void sum_entry(const Level& level, const Entries<Scalar, Space>&
       scratch[lane] = is_there ? few.values[mine] : Scalar(0);
       other[lane] = is_there ? many.values[at] : Scalar(0);
     });
-    level.once([&] {
-      for (int lane = 0; lane < Level::width; ++lane) sum += scratch[lane] * other[lane];
+    lane_group.once([&] {
+      for (int lane = 0; lane < LaneGroup::width; ++lane) sum += scratch[lane] * other[lane];
     });
   }
-  level.once([&] { entries.product.c.values(entry.place) = sum; });
+  lane_group.once([&] { entries.product.c.values(entry.place) = sum; });
 }
 
 template <class Scalar, class Space>
@@ -122,18 +122,18 @@ struct SumEntriesByVector {
   static constexpr int lanes = 32, team_lanes = 128;
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, is_host_space<Space> ? 1 : lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, is_host_space<Space> ? 1 : lanes>;
 
   Entries<Scalar, Space> entries;
   VectorView<const std::int64_t, Space> list;
 
-  static constexpr std::size_t bytes = 2 * Level::width * sizeof(Scalar) + 16;
+  static constexpr std::size_t bytes = 2 * LaneGroup::width * sizeof(Scalar) + 16;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t k = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
     if (k >= static_cast<std::int64_t>(list.extent(0))) return;
     void* const scratch = team.thread_scratch(0).get_shmem_aligned(bytes - 16, 16);
-    sum_entry(Level(team), entries, list(k), static_cast<Scalar*>(scratch));
+    sum_entry(LaneGroup(team), entries, list(k), static_cast<Scalar*>(scratch));
   }
 };
 
@@ -156,9 +156,9 @@ void sum_long_rows(const Space& space, const Product<Scalar, Space>& product,
                                             IsOfAVector<Scalar, Space>{entries});
   if (const auto listed = static_cast<std::int64_t>(list.extent(0)); listed > 0) {
     using Kernel = SumEntriesByVector<Scalar, Space>;
-    const int team = is_host_space<Space> ? 1 : Kernel::team_lanes / Kernel::Level::width;
+    const int team = is_host_space<Space> ? 1 : Kernel::team_lanes / Kernel::LaneGroup::width;
     typename Kernel::Policy policy(space, static_cast<int>((listed + team - 1) / team), team,
-                                   Kernel::Level::width);
+                                   Kernel::LaneGroup::width);
     policy.set_scratch_size(0, Kokkos::PerThread(static_cast<int>(Kernel::bytes)));
     Kokkos::parallel_for("prekond::spgemm::sum_entries_by_vectors", policy, Kernel{entries, list});
   }

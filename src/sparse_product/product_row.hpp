@@ -78,33 +78,33 @@ class PatternRow {
         m_capacity(capacity) {}
 
   /// Finds the columns. \returns how many there are, or -1 for more than `capacity`
-  template <class Level>
-  KOKKOS_FUNCTION int search(const Level& level, int i) const {
-    level.region([&](int lane) {
-      for (int k = lane; k < m_table.size(); k += Level::width) m_table.clear(k);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int search(const LaneGroup& lane_group, int i) const {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m_table.size(); k += LaneGroup::width) m_table.clear(k);
       if (lane == 0) *m_count = 0;
     });
     const std::size_t begin = m_a.row_ptrs(i), end = m_a.row_ptrs(i + 1);
-    const bool by_entries = 2 * (end - begin) >= static_cast<std::size_t>(Level::width);
-    level.region([&](int lane) {
-      const std::size_t step = by_entries ? Level::width : 1;
+    const bool by_entries = 2 * (end - begin) >= static_cast<std::size_t>(LaneGroup::width);
+    lane_group.region([&](int lane) {
+      const std::size_t step = by_entries ? LaneGroup::width : 1;
       for (std::size_t e = begin + (by_entries ? lane : 0); e < end && !is_full(); e += step) {
         const int k = m_a.col_idxs(e);
-        const std::size_t last = m_b.row_ptrs(k + 1), wide = by_entries ? 1 : Level::width;
+        const std::size_t last = m_b.row_ptrs(k + 1), wide = by_entries ? 1 : LaneGroup::width;
         for (std::size_t q = m_b.row_ptrs(k) + (by_entries ? 0 : lane); q < last && !is_full(); q += wide)
           insert(m_b.col_idxs(q));
       }
     });
     const int count = *m_count;
-    level.region([](int) {});  // all have read it before the next row begins
+    lane_group.region([](int) {});  // all have read it before the next row begins
     return count > m_capacity ? -1 : count;
   }
 
   /// The columns found, ascending. \pre search was not negative
-  template <class Level>
-  KOKKOS_FUNCTION void write(const Level& level, int count, int* cols) const {
-    level.region([&](int lane) {
-      for (int p = lane; p < count; p += Level::width) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void write(const LaneGroup& lane_group, int count, int* cols) const {
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < count; p += LaneGroup::width) {
         const int col = m_list[p];
         int rank = 0;
         for (int q = 0; q < count; ++q) rank += m_list[q] < col ? 1 : 0;

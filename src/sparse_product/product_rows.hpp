@@ -84,7 +84,7 @@ template <class Space, int Lanes>
 struct PatternByVector {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
   ProductPattern<Space> pattern;
   VectorView<const int, Space> rows;
   int capacity;
@@ -93,14 +93,14 @@ struct PatternByVector {
     const std::int64_t r = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
     if (r >= static_cast<std::int64_t>(rows.extent(0))) return;
     using Row = PatternRow<Space>;
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const Row row(pattern.a, pattern.b, team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity), 16),
                   capacity);
     const int i = rows(r);
-    const int count = row.search(level, i);
-    level.once([&] { pattern.length(i) = count; });
+    const int count = row.search(lane_group, i);
+    lane_group.once([&] { pattern.length(i) = count; });
     if (pattern.col_idxs.extent(0) > 0 && count > 0)
-      row.write(level, count, pattern.col_idxs.data() + pattern.row_ptrs(i));
+      row.write(lane_group, count, pattern.col_idxs.data() + pattern.row_ptrs(i));
   }
 };
 

@@ -57,7 +57,7 @@ template <class Space, int Lanes>
 struct SearchRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
   using Set = std::conditional_t<is_host_space<Space>, MarkerColumnSet, HashedColumnSet<unsigned>>;
 
   CsrGraphView<Space> s;
@@ -77,7 +77,7 @@ struct SearchRows {
   KOKKOS_FUNCTION std::int64_t num_columns() const { return part == Part::product ? s.num_cols : s.num_rows; }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const std::size_t unit =
         static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
     int* base = workspaces.data() + layout.ints * unit;
@@ -91,7 +91,7 @@ struct SearchRows {
           r);
       if (r >= rows) break;
       for (const unsigned end = r + group; r < end && r < rows; ++r) {
-        do_row(level, set, base, list.extent(0) > 0 ? list(r) : static_cast<int>(r));
+        do_row(lane_group, set, base, list.extent(0) > 0 ? list(r) : static_cast<int>(r));
       }
     }
   }
@@ -105,22 +105,22 @@ struct SearchRows {
     }
   }
 
-  KOKKOS_FUNCTION void do_row(const Level& level, const Set& set, int* base, int i) const {
-    if (!search(level, set, base + Layout::fresh, i)) {
-      level.once([&] { length(i) = -1; });
+  KOKKOS_FUNCTION void do_row(const LaneGroup& lane_group, const Set& set, int* base, int i) const {
+    if (!search(lane_group, set, base + Layout::fresh, i)) {
+      lane_group.once([&] { length(i) = -1; });
     } else if (col_idxs.extent(0) == 0) {
-      count(level, set, i);
+      count(lane_group, set, i);
     } else {
-      write(level, set, base + Layout::written, i);
+      write(lane_group, set, base + Layout::written, i);
     }
-    set.release(level);
+    set.release(lane_group);
   }
 
   /// Fills the set with the columns that k steps reach; false where there are more than it holds.
-  KOKKOS_FUNCTION bool search(const Level& level, const Set& set, int* fresh, int i) const {
-    set.clear(level);
-    if (part == Part::product) return search_product(level, set, fresh, i);
-    level.once([&] { set.insert(i); });
+  KOKKOS_FUNCTION bool search(const LaneGroup& lane_group, const Set& set, int* fresh, int i) const {
+    set.clear(lane_group);
+    if (part == Part::product) return search_product(lane_group, set, fresh, i);
+    lane_group.once([&] { set.insert(i); });
     // The set's list is in the order of insertion: what one step added is the next one's frontier.
     int begin = 0;
     int end = 1;
@@ -131,7 +131,8 @@ struct SearchRows {
       for (int slot = begin; slot < end; ++slot) {
         const int j = set.cols[slot];
         if (part == Part::fill && j > i) continue;
-        if (!visit(level, set, fresh, j, step == k && part == Part::fill ? i + 1 : 0, limit)) return false;
+        if (!visit(lane_group, set, fresh, j, step == k && part == Part::fill ? i + 1 : 0, limit))
+          return false;
       }
       begin = end;
       end = set.size();
@@ -139,25 +140,25 @@ struct SearchRows {
     return true;
   }
 
-  KOKKOS_FUNCTION bool search_product(const Level& level, const Set& set, int* fresh, int i) const {
+  KOKKOS_FUNCTION bool search_product(const LaneGroup& lane_group, const Set& set, int* fresh, int i) const {
     const int limit = static_cast<int>(s.num_cols);
     for (std::size_t entry = first.row_ptrs(i); entry < first.row_ptrs(i + 1); ++entry)
-      if (!visit(level, set, fresh, first.col_idxs(entry), 0, limit)) return false;
+      if (!visit(lane_group, set, fresh, first.col_idxs(entry), 0, limit)) return false;
     return true;
   }
 
   /// Adds the columns of row j from `begin` on below `limit`. They are distinct: once all lanes have looked
   /// theirs up, all insert.
-  KOKKOS_FUNCTION bool visit(const Level& level, const Set& set, int* fresh, int j, int begin,
+  KOKKOS_FUNCTION bool visit(const LaneGroup& lane_group, const Set& set, int* fresh, int j, int begin,
                              int limit) const {
     const std::size_t end = s.row_ptrs(j + 1);
     for (std::size_t from = begin > 0 ? s.first_from(j, begin) : s.row_ptrs(j);
-         from < end && s.col_idxs(from) < limit; from += Level::width) {
-      level.region([&](int lane) {
+         from < end && s.col_idxs(from) < limit; from += LaneGroup::width) {
+      lane_group.region([&](int lane) {
         const int col = from + lane < end ? s.col_idxs(from + lane) : limit;
         fresh[lane] = col < limit && set.find(col).slot < 0 ? col : -1;
       });
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         if (fresh[lane] >= 0) set.insert(fresh[lane]);
       });
       if (set.overflowed()) return false;
@@ -170,23 +171,23 @@ struct SearchRows {
     return part == Part::lower ? col <= i : col > i;
   }
 
-  KOKKOS_FUNCTION void count(const Level& level, const Set& set, int i) const {
-    const int wanted = level.template sum<int>([&](int lane) {
+  KOKKOS_FUNCTION void count(const LaneGroup& lane_group, const Set& set, int i) const {
+    const int wanted = lane_group.template sum<int>([&](int lane) {
       int mine = 0;
-      for (int slot = lane; slot < set.size(); slot += Level::width) mine += has(set.cols[slot], i);
+      for (int slot = lane; slot < set.size(); slot += LaneGroup::width) mine += has(set.cols[slot], i);
       return mine;
     });
-    level.once([&] { length(i) = wanted; });
+    lane_group.once([&] { length(i) = wanted; });
   }
 
-  KOKKOS_FUNCTION void write(const Level& level, const Set& set, int* written, int i) const {
+  KOKKOS_FUNCTION void write(const LaneGroup& lane_group, const Set& set, int* written, int i) const {
     const std::size_t begin = row_ptrs(i);
-    level.once([&] {
+    lane_group.once([&] {
       *written = 0;
       length(i) = 0;
     });
-    level.region([&](int lane) {
-      for (int slot = lane; slot < set.size(); slot += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int slot = lane; slot < set.size(); slot += LaneGroup::width) {
         if (!has(set.cols[slot], i)) continue;
         int place = 0;
         if constexpr (Set::shared_insertion) {

@@ -94,22 +94,22 @@ class SumBlockRow {
         m_table(reinterpret_cast<int*>(m_lengths + batch), ColumnTable::num_buckets(capacity)),
         m_slots(reinterpret_cast<std::uint16_t*>(m_table.end())) {}
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t block_row) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t block_row) const {
     const auto& c = m_product.c;
     const int rows = m_product.blocks.rows;
     const std::int64_t i = block_row * rows;
     const std::size_t begin = c.row_ptrs(i), of_a = m_product.a.row_ptrs(i);
     const int length = static_cast<int>(c.row_ptrs(i + 1) - begin);
     const int length_of_a = static_cast<int>(m_product.a.row_ptrs(i + 1) - of_a);
-    load(level, begin, length);
+    load(lane_group, begin, length);
     for (int e = 0; e < length_of_a; e += batch * inner()) {
       const int left = (length_of_a - e) / inner(), count = left < batch ? left : batch;
-      stage(level, of_a + e, length_of_a, count);
-      add(level, count, length);
+      stage(lane_group, of_a + e, length_of_a, count);
+      add(lane_group, count, length);
     }
-    level.region([&](int lane) {
-      for (int p = lane; p < length * rows; p += Level::width) c.values(begin + p) = m_sums[p];
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < length * rows; p += LaneGroup::width) c.values(begin + p) = m_sums[p];
     });
   }
 
@@ -133,14 +133,14 @@ class SumBlockRow {
   KOKKOS_FORCEINLINE_FUNCTION int cols() const { return Cols > 0 ? Cols : m_product.blocks.cols; }
 
   /// The blocks of C's row, each with the number of its place in the row; and sums of zero.
-  template <class Level>
-  KOKKOS_FUNCTION void load(const Level& level, std::size_t begin, int length) const {
-    level.region([&](int lane) {
-      for (int b = lane; b < m_table.size(); b += Level::width) m_table.clear(b);
-      for (int p = lane; p < length * m_product.blocks.rows; p += Level::width) m_sums[p] = Scalar(0);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void load(const LaneGroup& lane_group, std::size_t begin, int length) const {
+    lane_group.region([&](int lane) {
+      for (int b = lane; b < m_table.size(); b += LaneGroup::width) m_table.clear(b);
+      for (int p = lane; p < length * m_product.blocks.rows; p += LaneGroup::width) m_sums[p] = Scalar(0);
     });
-    level.region([&](int lane) {
-      for (int p = lane; p * cols() < length; p += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int p = lane; p * cols() < length; p += LaneGroup::width) {
         unsigned bucket = 0;
         m_table.insert(m_product.c.col_idxs(begin + p * cols()), bucket);
         m_slots[bucket] = static_cast<std::uint16_t>(p);
@@ -149,18 +149,19 @@ class SumBlockRow {
   }
 
   /// The `count` blocks of A from `entry` on, of rows of `length_of_a` entries, and where B's rows are.
-  template <class Level>
-  KOKKOS_FUNCTION void stage(const Level& level, std::size_t entry, int length_of_a, int count) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void stage(const LaneGroup& lane_group, std::size_t entry, int length_of_a,
+                             int count) const {
     const auto& b = m_product.b;
     const Scalar* const a = m_product.a.values.data() + entry;
-    level.region([&](int lane) {
-      for (int t = lane; t < count; t += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int t = lane; t < count; t += LaneGroup::width) {
         const int k = m_product.a.col_idxs(entry + t * inner());
         m_begins[t] = b.row_ptrs(k);
         m_lengths[t] = static_cast<unsigned>(b.row_ptrs(k + 1) - m_begins[t]);
       }
       for (int r = 0; r < m_product.blocks.rows; ++r)
-        for (int p = lane; p < count * inner(); p += Level::width)
+        for (int p = lane; p < count * inner(); p += LaneGroup::width)
           m_staged[r * batch * inner() + p] = a[r * length_of_a + p];
     });
   }
@@ -168,17 +169,17 @@ class SumBlockRow {
   /// The staged blocks times B's block rows, one after the other: several rows under way where each lane has
   /// one column of them at most, else several parts of a row. The columns of a row are distinct, so that no
   /// two lanes add to one sum; a barrier stands between rows.
-  template <class Level>
-  KOKKOS_FUNCTION void add(const Level& level, int count, int length) const {
-    constexpr bool runs_on = Level::keeps_registers || Level::width == 1;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void add(const LaneGroup& lane_group, int count, int length) const {
+    constexpr bool runs_on = LaneGroup::keeps_registers || LaneGroup::width == 1;
     constexpr int ahead = !runs_on || Inner == 0 ? 1 : Inner > 3 ? 2 : 4;
-    constexpr unsigned width = Level::width;
+    constexpr unsigned width = LaneGroup::width;
     for (int t = 0; t < count;) {
       bool are_short = true;
       for (int u = t; u < t + ahead && u < count; ++u) are_short = are_short && m_lengths[u] <= width;
       const unsigned end = are_short ? width : m_lengths[t], step = are_short ? 0 : width;
       for (unsigned from = 0; from < end; from += ahead * width)
-        level.region([&](int lane) {
+        lane_group.region([&](int lane) {
           Entry entries[ahead];
           for (int u = 0; u < ahead; ++u) {
             const int block = are_short ? t + u : t;
@@ -187,8 +188,8 @@ class SumBlockRow {
           for (int u = 0; u < ahead; ++u)
             if (entries[u].col >= 0) entries[u].shift += m_slots[m_table.find(entries[u].col)] * cols();
           for (int u = 0; u < ahead; ++u) {
-            if constexpr (Level::keeps_registers)
-              if (u > 0) level.barrier();
+            if constexpr (LaneGroup::keeps_registers)
+              if (u > 0) lane_group.barrier();
             if (entries[u].col >= 0) multiply(entries[u], m_sums + entries[u].shift, length);
           }
         });

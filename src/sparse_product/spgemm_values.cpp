@@ -98,7 +98,7 @@ template <class Scalar, class Space, int Lanes, int Inner, int Cols>
 struct SumBlockRowsByVector {
   using Policy = impl::KernelPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
 
   Product<Scalar, Space> product;
   VectorView<const int, Space> rows;
@@ -109,7 +109,7 @@ struct SumBlockRowsByVector {
     if (r >= static_cast<std::int64_t>(rows.extent(0)) || product.leaves_out(rows(r))) return;
     using Row = SumBlockRow<Scalar, Space, Inner, Cols>;
     void* scratch = team.thread_scratch(0).get_shmem_aligned(Row::bytes(capacity, product.blocks), 16);
-    Row(product, scratch, capacity)(Level(team), rows(r));
+    Row(product, scratch, capacity)(LaneGroup(team), rows(r));
   }
 };
 

@@ -353,7 +353,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, AreChosenByName) {
       HasSubstr("merge"));
 }
 
-TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

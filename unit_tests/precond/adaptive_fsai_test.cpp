@@ -207,7 +207,7 @@ TYPED_TEST(AdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
   }
 }
 
-TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(AdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

@@ -315,7 +315,7 @@ TYPED_TEST(BlockAdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
 }
 
 // On the host the portable form has 32 lanes too, one after the other: what devices run.
-TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

@@ -339,7 +339,7 @@ TYPED_TEST(ComplexFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(ComplexFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<Complex> a = random_hermitian(203, 0.08, 31);

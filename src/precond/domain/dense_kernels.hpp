@@ -90,7 +90,7 @@ constexpr int top_exponent() {
   return exponent;
 }
 
-/// Inverts a block, over a level.
+/// Inverts a block, over a lane group.
 template <class Scalar, class Space, int Panel>
 struct InvertBlock {
   CsrGraphView<Space> pattern;
@@ -109,36 +109,36 @@ struct InvertBlock {
   static constexpr Scalar floor = 16 * (sizeof(Scalar) == 4 ? Scalar(0x1p-23) : Scalar(0x1p-52));
   static constexpr Scalar tolerance = sizeof(Scalar) == 4 ? Scalar(1e-5) : Scalar(1e-10);
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, int d, char* base) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, int d, char* base) const {
     const int begin = ptrs(d);
     const Block block(base, ptrs(d + 1) - begin);
-    gather(level, block, begin);
-    const bool symmetric = block.is_symmetric(level, tolerance);
-    int failed = block.invert(level, floor, symmetric ? Pivoting::none : Pivoting::rows);
-    Scalar largest = failed < 0 ? block.largest(level) : Scalar(0);
+    gather(lane_group, block, begin);
+    const bool symmetric = block.is_symmetric(lane_group, tolerance);
+    int failed = block.invert(lane_group, floor, symmetric ? Pivoting::none : Pivoting::rows);
+    Scalar largest = failed < 0 ? block.largest(lane_group) : Scalar(0);
     bool sound = failed < 0 && Kokkos::isfinite(largest);
     if (!sound) {  // not positive definite, or rows of very different scales, or singular
-      gather(level, block, begin);
-      block.equilibrate(level);
-      failed = block.invert(level, floor, Pivoting::rows);
-      if (failed < 0) block.undo_scales(level);
-      largest = failed < 0 ? block.largest(level) : Scalar(0);
+      gather(lane_group, block, begin);
+      block.equilibrate(lane_group);
+      failed = block.invert(lane_group, floor, Pivoting::rows);
+      if (failed < 0) block.undo_scales(lane_group);
+      largest = failed < 0 ? block.largest(lane_group) : Scalar(0);
       sound = failed < 0 && Kokkos::isfinite(largest);
     }
     const float pivot = failed >= 0 ? block.pivot() : 0.0f;
-    level.region([](int) {});
-    level.once([&] {
+    lane_group.region([](int) {});
+    lane_group.once([&] {
       if (!symmetric) Kokkos::atomic_inc(&blocks(0));
       if (!sound) count_singular(block.order(), rows(begin + (failed > 0 ? failed : 0)), pivot);
     });
     if (!sound) {
-      take_diagonal(level, block, begin);
-      largest = block.largest(level);
+      take_diagonal(lane_group, block, begin);
+      largest = block.largest(lane_group);
     } else if (symmetric) {
-      block.symmetrize(level);
+      block.symmetrize(lane_group);
     }
-    store(level, block, begin, largest, symmetric || !sound);
+    store(lane_group, block, begin, largest, symmetric || !sound);
   }
 
   /// All its rows fall back.
@@ -148,22 +148,22 @@ struct InvertBlock {
     BreakdownCounter::note_first(outcome(0), row, pivot);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void gather(const Level& level, const Block& block, int begin) const {
-    block.clear(level);
-    level.region([&](int lane) {
-      for (int i = lane; i < block.order(); i += level.size())
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void gather(const LaneGroup& lane_group, const Block& block, int begin) const {
+    block.clear(lane_group);
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.order(); i += lane_group.size())
         for (std::size_t k = pattern.row_ptrs(begin + i); k < pattern.row_ptrs(begin + i + 1); ++k)
           block(i, pattern.col_idxs(k) - begin) = a(source(k));
     });
   }
 
   /// B^-1 = the inverse of A's diagonal, with ones where that is not finite.
-  template <class Level>
-  KOKKOS_FUNCTION void take_diagonal(const Level& level, const Block& block, int begin) const {
-    block.clear(level);
-    level.region([&](int lane) {
-      for (int i = lane; i < block.order(); i += level.size()) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void take_diagonal(const LaneGroup& lane_group, const Block& block, int begin) const {
+    block.clear(lane_group);
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.order(); i += lane_group.size()) {
         const std::size_t k = pattern.first_from(begin + i, begin + i);
         const bool found = k < pattern.row_ptrs(begin + i + 1) && pattern.col_idxs(k) == begin + i;
         const Scalar diagonal = found ? a(source(k)) : Scalar(0), inverse = 1 / diagonal;
@@ -172,31 +172,31 @@ struct InvertBlock {
     });
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void store(const Level& level, const Block& block, int begin, Scalar largest,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void store(const LaneGroup& lane_group, const Block& block, int begin, Scalar largest,
                              bool symmetric) const {
     if (storage == Storage::full)
-      store_as<Scalar>(level, block, begin, [&](int i, int j) { return block(i, j); });
+      store_as<Scalar>(lane_group, block, begin, [&](int i, int j) { return block(i, j); });
     else if (storage == Storage::single_precision)
-      store_scaled<float>(level, block, begin, largest, symmetric);
+      store_scaled<float>(lane_group, block, begin, largest, symmetric);
     else if (storage == Storage::half)
-      store_scaled<Half>(level, block, begin, largest, symmetric);
+      store_scaled<Half>(lane_group, block, begin, largest, symmetric);
     else
-      store_scaled<BFloat16>(level, block, begin, largest, symmetric);
+      store_scaled<BFloat16>(lane_group, block, begin, largest, symmetric);
   }
 
   /// A diagonal entry that is not zero does not become zero: a diagonal inverse would be singular.
-  template <class Value, class Level>
-  KOKKOS_FUNCTION void store_scaled(const Level& level, const Block& block, int begin, Scalar largest,
-                                    bool symmetric) const {
-    const int found = block.find_scales(level, largest, symmetric);
+  template <class Value, class LaneGroup>
+  KOKKOS_FUNCTION void store_scaled(const LaneGroup& lane_group, const Block& block, int begin,
+                                    Scalar largest, bool symmetric) const {
+    const int found = block.find_scales(lane_group, largest, symmetric);
     constexpr int target = top_exponent<Value>();
     const int most = target - found;
-    level.region([&](int lane) {
-      for (int i = lane; i < block.order(); i += level.size())
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.order(); i += lane_group.size())
         exponents(begin + i) = {within(-block.row_scale(i) - most), within(-block.column_scale(i))};
     });
-    store_as<Value>(level, block, begin, [&](int i, int j) {
+    store_as<Value>(lane_group, block, begin, [&](int i, int j) {
       const Scalar entry = block(i, j);
       const int exponent = exponents(begin + i).row + exponents(begin + j).column;
       return rounded<Value, Scalar>(Block::scaled(entry, -exponent), i == j && entry != 0);
@@ -209,12 +209,13 @@ struct InvertBlock {
                                   : (k < Block::least_exponent ? Block::least_exponent : k));
   }
 
-  template <class Value, class Level, class Entry>
-  KOKKOS_FUNCTION void store_as(const Level& level, const Block& block, int begin, const Entry& entry) const {
+  template <class Value, class LaneGroup, class Entry>
+  KOKKOS_FUNCTION void store_as(const LaneGroup& lane_group, const Block& block, int begin,
+                                const Entry& entry) const {
     Value* const to = static_cast<Value*>(values);
     const int m = block.order();
-    level.region([&](int lane) {
-      for (int i = lane; i < m; i += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < m; i += lane_group.size()) {
         const std::size_t place = slices.begin(begin + i);
         for (int j = 0; j < m; ++j)
           to[place + static_cast<std::size_t>(j) * SlicedRows<Space>::height] = entry(i, j);
@@ -243,7 +244,7 @@ struct InvertByVectors {
     char* const base = static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes * in_team, 16));
     const int d = team.league_rank() * team.team_size() + team.team_rank();
     if (d < count)
-      invert(NativeVectorLevel<Space, Member, Width>(team), d,
+      invert(NativeLaneGroup<Space, Member, Width>(team), d,
              base + bytes * static_cast<std::size_t>(team.team_rank()));
   }
 };
@@ -255,7 +256,7 @@ struct InvertByTeams {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr bool host = is_host_space<Space>;
-  using Level = std::conditional_t<host, HostVectorLevel<Member>, TeamLevel<Member, host ? 1 : 32>>;
+  using LaneGroup = std::conditional_t<host, HostLaneGroup<Member>, TeamLaneGroup<Member, host ? 1 : 32>>;
   InvertBlock<Scalar, Space, Panel> invert;
   int count;
   std::size_t bytes;
@@ -269,7 +270,7 @@ struct InvertByTeams {
   }
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     if (slab.extent(0) == 0)
-      return invert(Level(team), team.league_rank(),
+      return invert(LaneGroup(team), team.league_rank(),
                     static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes, 16)));
     char* const base = slab.data() + bytes * static_cast<std::size_t>(team.league_rank());
     while (true) {
@@ -277,7 +278,7 @@ struct InvertByTeams {
       Kokkos::single(
           Kokkos::PerTeam(team), [&](int& mine) { mine = Kokkos::atomic_fetch_add(&next(0), 1); }, d);
       if (d >= count) return;
-      invert(Level(team), d, base);
+      invert(LaneGroup(team), d, base);
     }
   }
 };

@@ -65,10 +65,10 @@ struct IlutBlock {
   VectorView<BreakdownCounter, Space> outcome;
   double drop_tolerance;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, int d) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, int d) const {
     const int begin = room.ptrs(d), end = room.ptrs(d + 1);
-    for (int k = begin; k < end; ++k) factor_row(level, d, k, begin, end);
+    for (int k = begin; k < end; ++k) factor_row(lane_group, d, k, begin, end);
   }
 
  private:
@@ -78,26 +78,27 @@ struct IlutBlock {
     Scalar diagonal;
   };
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor_row(const Level& level, int d, int row, int begin, int end) const {
-    const Row own = scatter(level, row);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_row(const LaneGroup& lane_group, int d, int row, int begin, int end) const {
+    const Row own = scatter(lane_group, row);
     const Scalar tau = static_cast<Scalar>(drop_tolerance) * own.norm;
-    for (int k = next_nonzero(level, begin, row); k < row; k = next_nonzero(level, k + 1, row))
-      subtract(level, k, tau);
+    for (int k = next_nonzero(lane_group, begin, row); k < row; k = next_nonzero(lane_group, k + 1, row))
+      subtract(lane_group, k, tau);
     const Scalar pivot = work(row);
-    const int bad = level.template sum<int>([&](int lane) {
+    const int bad = lane_group.template sum<int>([&](int lane) {
       int count = 0;
-      for (int k = begin + lane; k < end; k += level.size()) count += !Kokkos::isfinite(work(k));
+      for (int k = begin + lane; k < end; k += lane_group.size()) count += !Kokkos::isfinite(work(k));
       return count;
     });
     const bool sound =
         bad == 0 && Kokkos::abs(pivot) > pivot_floor<Scalar> * own.largest && Kokkos::isfinite(1 / pivot);
     const auto limits = room.limits(row);
     const std::size_t to = factors.begin(row);
-    const int lower = sound ? keep(level, d, begin, row, Scalar(0), limits.lower, to) : 0;
+    const int lower = sound ? keep(lane_group, d, begin, row, Scalar(0), limits.lower, to) : 0;
     const int upper =
-        sound ? keep(level, d, row + 1, end, tau, limits.upper, to + static_cast<std::size_t>(lower)) : 0;
-    level.once([&] {
+        sound ? keep(lane_group, d, row + 1, end, tau, limits.upper, to + static_cast<std::size_t>(lower))
+              : 0;
+    lane_group.once([&] {
       factors.lower_length(row) = lower;
       factors.length(row) = lower + upper;
       const Scalar alone = 1 / own.diagonal;
@@ -107,18 +108,18 @@ struct IlutBlock {
                                 own.largest > 0 ? static_cast<float>(pivot / own.largest) : 0.0f);
       factors.pivots(row) = sound ? 1 / pivot : (usable ? alone : Scalar(1));
     });
-    level.region([&](int lane) {
-      for (int k = begin + lane; k < end; k += level.size()) work(k) = 0;
+    lane_group.region([&](int lane) {
+      for (int k = begin + lane; k < end; k += lane_group.size()) work(k) = 0;
     });
   }
 
   /// The working row gets A's row.
-  template <class Level>
-  KOKKOS_FUNCTION Row scatter(const Level& level, int row) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION Row scatter(const LaneGroup& lane_group, int row) const {
     const std::size_t first = room.pattern.row_ptrs(row), behind = room.pattern.row_ptrs(row + 1);
-    const Scalar largest = level.template max<Scalar>([&](int lane) {
+    const Scalar largest = lane_group.template max<Scalar>([&](int lane) {
       Scalar most = 0;
-      for (std::size_t e = first + lane; e < behind; e += level.size()) {
+      for (std::size_t e = first + lane; e < behind; e += lane_group.size()) {
         const Scalar value = a(source(e));
         work(room.pattern.col_idxs(e)) = value;
         most = Kokkos::fmax(most, Kokkos::abs(value));
@@ -127,9 +128,9 @@ struct IlutBlock {
     });
     // Relative to the largest one: squares of tiny or huge entries leave the range.
     const Scalar unit = largest > 0 && Kokkos::isfinite(largest) ? largest : Scalar(1);
-    const Scalar square = level.template sum<Scalar>([&](int lane) {
+    const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar sum = 0;
-      for (std::size_t e = first + lane; e < behind; e += level.size()) {
+      for (std::size_t e = first + lane; e < behind; e += lane_group.size()) {
         const Scalar value = a(source(e)) / unit;
         sum += value * value;
       }
@@ -139,14 +140,14 @@ struct IlutBlock {
   }
 
   /// The first place from `from` on with an entry, or `end`.
-  template <class Level>
-  KOKKOS_FUNCTION int next_nonzero(const Level& level, int from, int end) const {
-    if constexpr (Level::width == 1) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int next_nonzero(const LaneGroup& lane_group, int from, int end) const {
+    if constexpr (LaneGroup::width == 1) {
       while (from < end && work(from) == 0) ++from;
       return from < end ? from : end;
     } else {
-      for (int first = from; first < end; first += level.size()) {
-        const int found = level.template min<int>([&](int lane) {
+      for (int first = from; first < end; first += lane_group.size()) {
+        const int found = lane_group.template min<int>([&](int lane) {
           const int k = first + lane;
           return k < end && work(k) != 0 ? k : end;
         });
@@ -157,18 +158,18 @@ struct IlutBlock {
   }
 
   /// row -= l_k U's row k, where l_k is not dropped.
-  template <class Level>
-  KOKKOS_FUNCTION void subtract(const Level& level, int k, Scalar tau) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void subtract(const LaneGroup& lane_group, int k, Scalar tau) const {
     // Before it is divided by the pivot, as U's entries are: neither depends on the scales of rows.
     const Scalar multiplier = work(k) * factors.pivots(k);
     const bool dropped = Kokkos::abs(work(k)) < tau;
-    level.region([](int) {});
-    level.region([&](int lane) {
+    lane_group.region([](int) {});
+    lane_group.region([&](int lane) {
       if (lane == 0) work(k) = dropped ? Scalar(0) : multiplier;
       if (dropped) return;
       const std::size_t first = factors.begin(k) + static_cast<std::size_t>(factors.lower_length(k));
       const std::size_t behind = factors.begin(k) + static_cast<std::size_t>(factors.length(k));
-      for (std::size_t e = first + lane; e < behind; e += level.size())
+      for (std::size_t e = first + lane; e < behind; e += lane_group.size())
         work(factors.col_idxs(e)) -= multiplier * factors.values(e);
     });
   }
@@ -177,17 +178,17 @@ struct IlutBlock {
 
   /// Writes the largest entries of the working row's part [from, end), at most `most` and none below tau, to
   /// `to` and behind it, ascending; of equal ones the first. \returns their number
-  template <class Level>
-  KOKKOS_FUNCTION int keep(const Level& level, int d, int from, int end, Scalar tau, int most,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int keep(const LaneGroup& lane_group, int d, int from, int end, Scalar tau, int most,
                            std::size_t to) const {
     const int found = compact(
-        level, d, from, end,
+        lane_group, d, from, end,
         [&](int k) { return work(k) != 0 && !(Kokkos::abs(work(k)) < tau) ? above : none; }, 0,
         [&](int place, int k) { list(from + place) = k; });
     Key least = 0;
-    if (found > most) least = largest_key(level, from, found, most);
+    if (found > most) least = largest_key(lane_group, from, found, most);
     return compact(
-        level, d, 0, found,
+        lane_group, d, 0, found,
         [&](int i) {
           const Key key = key_of(list(from + i));
           return key > least ? above : (key == least ? equal : none);
@@ -201,15 +202,15 @@ struct IlutBlock {
   }
 
   /// The key of the most-th largest entry of a list, bit by bit; all ones for none.
-  template <class Level>
-  KOKKOS_FUNCTION Key largest_key(const Level& level, int from, int found, int most) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION Key largest_key(const LaneGroup& lane_group, int from, int found, int most) const {
     if (most == 0) return ~Key(0);
     Key key = 0;
     for (int bit = 8 * int(sizeof(Key)) - 2; bit >= 0; --bit) {  // none is negative
       const Key higher = key | Key(1) << bit;
-      const int count = level.template sum<int>([&](int lane) {
+      const int count = lane_group.template sum<int>([&](int lane) {
         int sum = 0;
-        for (int i = lane; i < found; i += level.size()) sum += key_of(list(from + i)) >= higher;
+        for (int i = lane; i < found; i += lane_group.size()) sum += key_of(list(from + i)) >= higher;
         return sum;
       });
       if (count >= most) key = higher;
@@ -222,13 +223,13 @@ struct IlutBlock {
   /// Calls put(place, i) for the i of [from, end) that are `above`, and for the first `equal` ones as long as
   /// there are no more than `most` in all; places ascend with i. Each lane has a run of them. With most < 0
   /// there is no limit.
-  template <class Level, class ClassOf, class Put>
-  KOKKOS_FUNCTION int compact(const Level& level, int d, int from, int end, const ClassOf& class_of, int most,
-                              const Put& put) const {
-    const int lanes = level.size(), run = (end - from + lanes - 1) / lanes;
+  template <class LaneGroup, class ClassOf, class Put>
+  KOKKOS_FUNCTION int compact(const LaneGroup& lane_group, int d, int from, int end, const ClassOf& class_of,
+                              int most, const Put& put) const {
+    const int lanes = lane_group.size(), run = (end - from + lanes - 1) / lanes;
     int* const above_of = counts.data() + std::size_t(2 * max_lanes) * static_cast<std::size_t>(d);
     int* const equal_of = above_of + max_lanes;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       int all_above = 0, all_equal = 0;
       for (int i = from + lane * run; i < from + (lane + 1) * run && i < end; ++i) {
         const Class own = class_of(i);
@@ -244,7 +245,7 @@ struct IlutBlock {
       all_equal += equal_of[lane];
     }
     const int allowed = most < 0 ? all_equal : (most > all_above ? most - all_above : 0);
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       int place = 0, equals = 0;
       for (int before = 0; before < lane; ++before) {
         place += above_of[before];

@@ -67,38 +67,38 @@ struct Ilu0Block {
   VectorView<const int, Space> rows;
   VectorView<BreakdownCounter, Space> outcome;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, int d) const {
-    for (int k = ptrs(d); k < ptrs(d + 1); ++k) factor_row(level, k);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, int d) const {
+    for (int k = ptrs(d); k < ptrs(d + 1); ++k) factor_row(lane_group, k);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor_row(const Level& level, int row) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_row(const LaneGroup& lane_group, int row) const {
     const std::size_t begin = factors.row_ptrs(row), middle = factors.middle(row);
     const std::size_t upper = factors.upper(row), end = factors.row_ptrs(row + 1);
     const Scalar diagonal = upper > middle ? factors.values(middle) : Scalar(0);
-    const Scalar largest = level.template max<Scalar>([&](int lane) {
+    const Scalar largest = lane_group.template max<Scalar>([&](int lane) {
       Scalar most = 0;
-      for (std::size_t k = begin + lane; k < end; k += level.size())
+      for (std::size_t k = begin + lane; k < end; k += lane_group.size())
         most = Kokkos::fmax(most, Kokkos::abs(factors.values(k)));
       return most;
     });
     // The pivot grows where its reciprocal will be: there is room also where A has no diagonal entry.
-    level.once([&] { factors.pivots(row) = diagonal; });
-    for (std::size_t k = begin; k < middle; ++k) subtract(level, row, k, middle, upper, end);
-    finish(level, row, diagonal, largest);
+    lane_group.once([&] { factors.pivots(row) = diagonal; });
+    for (std::size_t k = begin; k < middle; ++k) subtract(lane_group, row, k, middle, upper, end);
+    finish(lane_group, row, diagonal, largest);
   }
 
   /// row -= l_rk U's row k, on the row's pattern. L's entries stay undivided until the row is done: what
   /// divides them is known to all lanes.
-  template <class Level>
-  KOKKOS_FUNCTION void subtract(const Level& level, int row, std::size_t k, std::size_t middle,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void subtract(const LaneGroup& lane_group, int row, std::size_t k, std::size_t middle,
                                 std::size_t upper, std::size_t end) const {
     const int other = factors.col_idxs(k);
     const Scalar multiplier = factors.values(k) * factors.pivots(other);
     const std::size_t first = factors.upper(other), behind = factors.row_ptrs(other + 1);
-    level.region([&](int lane) {
-      for (std::size_t e = first + lane; e < behind; e += level.size()) {
+    lane_group.region([&](int lane) {
+      for (std::size_t e = first + lane; e < behind; e += lane_group.size()) {
         const int col = factors.col_idxs(e);
         const Scalar product = multiplier * factors.values(e);
         if (col == row) {
@@ -112,14 +112,14 @@ struct Ilu0Block {
     });
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void finish(const Level& level, int row, Scalar diagonal, Scalar largest) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void finish(const LaneGroup& lane_group, int row, Scalar diagonal, Scalar largest) const {
     const std::size_t begin = factors.row_ptrs(row), middle = factors.middle(row);
     const std::size_t upper = factors.upper(row), end = factors.row_ptrs(row + 1);
     const Scalar pivot = factors.pivots(row);
-    const int bad = level.template sum<int>([&](int lane) {
+    const int bad = lane_group.template sum<int>([&](int lane) {
       int count = 0;
-      for (std::size_t k = begin + lane; k < end; k += level.size()) {
+      for (std::size_t k = begin + lane; k < end; k += lane_group.size()) {
         if (k >= middle && k < upper) continue;
         if (k < middle) factors.values(k) *= factors.pivots(factors.col_idxs(k));
         count += !Kokkos::isfinite(factors.values(k));
@@ -128,7 +128,7 @@ struct Ilu0Block {
     });
     const bool sound = bad == 0 && Kokkos::abs(pivot) > pivot_floor<Scalar> * largest &&
                        Kokkos::isfinite(1 / pivot) && Kokkos::isfinite(pivot);
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane == 0) {
         const Scalar alone = 1 / diagonal;
         const bool usable = Kokkos::isfinite(diagonal) && Kokkos::isfinite(alone);
@@ -138,7 +138,7 @@ struct Ilu0Block {
         factors.pivots(row) = sound ? 1 / pivot : (usable ? alone : Scalar(1));
       }
       if (sound) return;
-      for (std::size_t k = begin + lane; k < end; k += level.size()) factors.values(k) = 0;
+      for (std::size_t k = begin + lane; k < end; k += lane_group.size()) factors.values(k) = 0;
     });
   }
 };
@@ -151,47 +151,47 @@ struct Ic0Block {
   VectorView<const int, Space> rows;
   VectorView<BreakdownCounter, Space> outcome;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, int d) const {
-    for (int k = ptrs(d); k < ptrs(d + 1); ++k) factor_row(level, k);
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, int d) const {
+    for (int k = ptrs(d); k < ptrs(d + 1); ++k) factor_row(lane_group, k);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void factor_row(const Level& level, int row) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void factor_row(const LaneGroup& lane_group, int row) const {
     const std::size_t begin = factors.row_ptrs(row), middle = factors.middle(row);
     for (std::size_t k = begin; k < middle; ++k) {
       const int other = factors.col_idxs(k);
-      const Scalar sum = common(level, begin, k, factors.row_ptrs(other), factors.middle(other));
-      level.once([&] { factors.values(k) = (factors.values(k) - sum) * factors.pivots(other); });
+      const Scalar sum = common(lane_group, begin, k, factors.row_ptrs(other), factors.middle(other));
+      lane_group.once([&] { factors.values(k) = (factors.values(k) - sum) * factors.pivots(other); });
     }
-    const Scalar square = level.template sum<Scalar>([&](int lane) {
+    const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar sum = 0;
-      for (std::size_t k = begin + lane; k < middle; k += level.size())
+      for (std::size_t k = begin + lane; k < middle; k += lane_group.size())
         sum += factors.values(k) * factors.values(k);
       return sum;
     });
     const Scalar diagonal = factors.values(middle);  // which is there, and positive
     const Scalar pivot = diagonal - square;
     const bool sound = pivot > pivot_floor<Scalar> * diagonal;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane == 0) {
         if (!sound)
           BreakdownCounter::count(outcome(0), rows(row), true, static_cast<float>(pivot / diagonal));
         factors.pivots(row) = 1 / Kokkos::sqrt(sound ? pivot : diagonal);
       }
       if (sound) return;
-      for (std::size_t k = begin + lane; k < middle; k += level.size()) factors.values(k) = 0;
+      for (std::size_t k = begin + lane; k < middle; k += lane_group.size()) factors.values(k) = 0;
     });
   }
 
   /// sum_j l_rj l_kj, for the row's entries [begin, end) and those of the other row.
-  template <class Level>
-  KOKKOS_FUNCTION Scalar common(const Level& level, std::size_t begin, std::size_t end,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION Scalar common(const LaneGroup& lane_group, std::size_t begin, std::size_t end,
                                 std::size_t other_begin, std::size_t other_end) const {
-    return level.template sum<Scalar>([&](int lane) {
+    return lane_group.template sum<Scalar>([&](int lane) {
       Scalar sum = 0;
       std::size_t from = begin;
-      for (std::size_t e = other_begin + lane; e < other_end && from < end; e += level.size()) {
+      for (std::size_t e = other_begin + lane; e < other_end && from < end; e += lane_group.size()) {
         const int col = factors.col_idxs(e);
         from = place_from<Space>(factors.col_idxs, from, end, col);
         if (from < end && factors.col_idxs(from) == col) sum += factors.values(from) * factors.values(e);
@@ -217,7 +217,7 @@ struct ForBlocks {
   }
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int d = team.league_rank() * team.team_size() + team.team_rank();
-    if (d < count) body(NativeVectorLevel<Space, Member, width>(team), d);
+    if (d < count) body(NativeLaneGroup<Space, Member, width>(team), d);
   }
 };
 
@@ -228,7 +228,7 @@ struct SolveBlocks {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_host_space<Space> ? 1 : Width;
-  using Level = NativeVectorLevel<Space, Member, width>;
+  using LaneGroup = NativeLaneGroup<Space, Member, width>;
 
   Factors<const Scalar, Space> factors;
   VectorView<const int, Space> ptrs;
@@ -267,18 +267,18 @@ struct SolveBlocks {
     if (d >= count) return;
     const int begin = ptrs(d), m = ptrs(d + 1) - begin;
     if (work.extent(0) > 0) part = work.data() + begin;
-    const Level level(team);
+    const LaneGroup lane_group(team);
     for (std::size_t v = 0; v < x.extent(1); ++v) {
-      level.region([&](int lane) {
-        for (int i = lane; i < m; i += level.size()) part[i] = x(transfer.source(begin + i), v);
+      lane_group.region([&](int lane) {
+        for (int i = lane; i < m; i += lane_group.size()) part[i] = x(transfer.source(begin + i), v);
       });
-      solve_lower(level, begin, m, part);
+      solve_lower(lane_group, begin, m, part);
       if constexpr (Symmetric)
-        solve_transposed(level, begin, m, part);
+        solve_transposed(lane_group, begin, m, part);
       else
-        solve_upper(level, begin, m, part);
-      level.region([&](int lane) {
-        for (int i = lane; i < m; i += level.size()) {
+        solve_upper(lane_group, begin, m, part);
+      lane_group.region([&](int lane) {
+        for (int i = lane; i < m; i += lane_group.size()) {
           const int row = transfer.target(begin + i);
           if (row >= 0) y(row, v) = part[i];
         }
@@ -286,37 +286,37 @@ struct SolveBlocks {
     }
   }
 
-  KOKKOS_FUNCTION Scalar product(const Level& level, std::size_t from, std::size_t to, int begin,
+  KOKKOS_FUNCTION Scalar product(const LaneGroup& lane_group, std::size_t from, std::size_t to, int begin,
                                  const Scalar* part) const {
-    return level.template sum<Scalar>([&](int lane) {
+    return lane_group.template sum<Scalar>([&](int lane) {
       Scalar sum = 0;
-      for (std::size_t k = from + lane; k < to; k += level.size())
+      for (std::size_t k = from + lane; k < to; k += lane_group.size())
         sum += factors.values(k) * part[factors.col_idxs(k) - begin];
       return sum;
     });
   }
-  KOKKOS_FUNCTION void solve_lower(const Level& level, int begin, int m, Scalar* part) const {
+  KOKKOS_FUNCTION void solve_lower(const LaneGroup& lane_group, int begin, int m, Scalar* part) const {
     for (int i = 0; i < m; ++i) {
       const int k = begin + i;
-      const Scalar sum = product(level, factors.row_ptrs(k), factors.middle(k), begin, part);
-      level.once([&] { part[i] = Symmetric ? (part[i] - sum) * factors.pivots(k) : part[i] - sum; });
+      const Scalar sum = product(lane_group, factors.row_ptrs(k), factors.middle(k), begin, part);
+      lane_group.once([&] { part[i] = Symmetric ? (part[i] - sum) * factors.pivots(k) : part[i] - sum; });
     }
   }
-  KOKKOS_FUNCTION void solve_upper(const Level& level, int begin, int m, Scalar* part) const {
+  KOKKOS_FUNCTION void solve_upper(const LaneGroup& lane_group, int begin, int m, Scalar* part) const {
     for (int i = m - 1; i >= 0; --i) {
       const int k = begin + i;
-      const Scalar sum = product(level, factors.upper(k), factors.row_ptrs(k + 1), begin, part);
-      level.once([&] { part[i] = (part[i] - sum) * factors.pivots(k); });
+      const Scalar sum = product(lane_group, factors.upper(k), factors.row_ptrs(k + 1), begin, part);
+      lane_group.once([&] { part[i] = (part[i] - sum) * factors.pivots(k); });
     }
   }
   /// L^T by L's rows: what is known of the solution is subtracted from what is left.
-  KOKKOS_FUNCTION void solve_transposed(const Level& level, int begin, int m, Scalar* part) const {
+  KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int begin, int m, Scalar* part) const {
     for (int i = m - 1; i >= 0; --i) {
       const int k = begin + i;
-      level.once([&] { part[i] *= factors.pivots(k); });
-      level.region([&](int lane) {
+      lane_group.once([&] { part[i] *= factors.pivots(k); });
+      lane_group.region([&](int lane) {
         const Scalar known = part[i];
-        for (std::size_t e = factors.row_ptrs(k) + lane; e < factors.middle(k); e += level.size())
+        for (std::size_t e = factors.row_ptrs(k) + lane; e < factors.middle(k); e += lane_group.size())
           part[factors.col_idxs(e) - begin] -= factors.values(e) * known;
       });
     }

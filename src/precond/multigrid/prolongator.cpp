@@ -62,12 +62,12 @@ struct FilterValues {
     f.values(diagonal) += dropped;
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void do_row(const LaneGroup& lane_group, std::int64_t i) const {
     if constexpr (is_host_space<Space>)
       merge_row(i);
     else
-      look_up_row(level, i);
+      look_up_row(lane_group, i);
   }
 
   /// That of A's k-th entry in row i of F, or the row's end: it has its place from the beginning where
@@ -82,15 +82,15 @@ struct FilterValues {
     return place < end && f.col_idxs(place) == col ? place : end;
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void look_up_row(const Level& level, std::int64_t i) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void look_up_row(const LaneGroup& lane_group, std::int64_t i) const {
     const std::size_t end = a.row_ptrs(i + 1), end_f = f.row_ptrs(i + 1);
-    level.region([&](int lane) {
-      for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += Level::width) f.values(k) = Scalar(0);
+    lane_group.region([&](int lane) {
+      for (std::size_t k = f.row_ptrs(i) + lane; k < end_f; k += LaneGroup::width) f.values(k) = Scalar(0);
     });
-    const Scalar dropped = level.template sum<Scalar>([&](int lane) {
+    const Scalar dropped = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (std::size_t k = a.row_ptrs(i) + lane; k < end; k += Level::width) {
+      for (std::size_t k = a.row_ptrs(i) + lane; k < end; k += LaneGroup::width) {
         if (a.col_idxs(k) >= a.num_rows) continue;
         const std::size_t place = place_in_f(i, k);
         if (place < end_f)
@@ -100,7 +100,7 @@ struct FilterValues {
       }
       return mine;
     });
-    level.once([&] { f.values(of_f.first_from(i, i)) += dropped; });
+    lane_group.once([&] { f.values(of_f.first_from(i, i)) += dropped; });
   }
 };
 
@@ -111,11 +111,11 @@ struct TransposeRows {
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> r;
   CsrGraphView<Space> of_p;
 
-  template <class Level>
-  KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t j) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void do_row(const LaneGroup& lane_group, std::int64_t j) const {
     const std::size_t end = r.row_ptrs(j + 1);
-    level.region([&](int lane) {
-      for (std::size_t k = r.row_ptrs(j) + lane; k < end; k += Level::width)
+    lane_group.region([&](int lane) {
+      for (std::size_t k = r.row_ptrs(j) + lane; k < end; k += LaneGroup::width)
         r.values(k) = p.values(of_p.first_from(r.col_idxs(k), j));
     });
   }
@@ -164,12 +164,12 @@ struct SmoothRows {
   CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> p;
   double omega;
 
-  template <class Level>
-  KOKKOS_FUNCTION void do_row(const Level& level, std::int64_t i) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void do_row(const LaneGroup& lane_group, std::int64_t i) const {
     const std::size_t end = f.row_ptrs(i + 1), end_p = p.row_ptrs(i + 1);
-    const double diagonal = level.template sum<double>([&](int lane) {
+    const double diagonal = lane_group.template sum<double>([&](int lane) {
       double mine = 0;
-      for (std::size_t k = f.row_ptrs(i) + lane; k < end; k += Level::width)
+      for (std::size_t k = f.row_ptrs(i) + lane; k < end; k += LaneGroup::width)
         if (f.col_idxs(k) == i) mine = f.values(k);
       return mine;
     });
@@ -178,8 +178,8 @@ struct SmoothRows {
     const std::size_t of_q = q.row_ptrs(i);
     const auto length = static_cast<int>(q.row_ptrs(i + 1) - of_q);
     const int first = length > 0 ? q.col_idxs(of_q) : 0;
-    level.region([&](int lane) {
-      for (std::size_t k = p.row_ptrs(i) + lane; k < end_p; k += Level::width) {
+    lane_group.region([&](int lane) {
+      for (std::size_t k = p.row_ptrs(i) + lane; k < end_p; k += LaneGroup::width) {
         const int place = p.col_idxs(k) - first;
         const double own = place >= 0 && place < length ? double(q.values(of_q + place)) : 0;
         p.values(k) = Scalar(usable ? own - factor * double(p.values(k)) : own);
@@ -196,7 +196,7 @@ template <class Row, class Space, int Lanes>
 struct EachRow {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
   static constexpr int rows_per_team = is_host_space<Space> ? 256 : 128 / Lanes;
 
   Row row;
@@ -206,7 +206,7 @@ struct EachRow {
     const std::int64_t begin = std::int64_t(team.league_rank()) * rows_per_team;
     const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
     for (std::int64_t i = begin + team.team_rank(); i < end; i += team.team_size())
-      row.do_row(Level(team), i);
+      row.do_row(LaneGroup(team), i);
   }
 };
 

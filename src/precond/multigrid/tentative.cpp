@@ -30,7 +30,7 @@ template <class Scalar, class Space, int Lanes>
 struct Orthonormalize {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
 
   CsrGraphView<Space> members;  ///< row g: the nodes of aggregate g
   int unknowns;
@@ -41,7 +41,7 @@ struct Orthonormalize {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const std::int64_t g = std::int64_t(team.league_rank()) * team.team_size() + team.team_rank();
-    if (g < members.num_rows) factor(Level(team), g);
+    if (g < members.num_rows) factor(LaneGroup(team), g);
   }
 
   KOKKOS_FUNCTION int vectors() const { return static_cast<int>(b.extent(1)); }
@@ -54,11 +54,11 @@ struct Orthonormalize {
   }
   KOKKOS_FUNCTION Scalar& entry(std::int64_t row, int c) const { return q.values(q.row_ptrs(row) + c); }
 
-  KOKKOS_FUNCTION Scalar dot(const Level& level, std::int64_t g, int c, int d) const {
+  KOKKOS_FUNCTION Scalar dot(const LaneGroup& lane_group, std::int64_t g, int c, int d) const {
     const int rows = rows_of(g);
-    return level.template sum<Scalar>([&](int lane) {
+    return lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (int k = lane; k < rows; k += Level::width) {
+      for (int k = lane; k < rows; k += LaneGroup::width) {
         const std::int64_t i = row(g, k);
         mine += entry(i, c) * entry(i, d);
       }
@@ -67,40 +67,40 @@ struct Orthonormalize {
   }
 
   template <class F>
-  KOKKOS_FUNCTION void for_rows(const Level& level, std::int64_t g, const F& f) const {
+  KOKKOS_FUNCTION void for_rows(const LaneGroup& lane_group, std::int64_t g, const F& f) const {
     const int rows = rows_of(g);
-    level.region([&](int lane) {
-      for (int k = lane; k < rows; k += Level::width) f(row(g, k));
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < rows; k += LaneGroup::width) f(row(g, k));
     });
   }
 
-  KOKKOS_FUNCTION void factor(const Level& level, std::int64_t g) const {
+  KOKKOS_FUNCTION void factor(const LaneGroup& lane_group, std::int64_t g) const {
     const int m = vectors();
-    for_rows(level, g, [&](std::int64_t i) {
+    for_rows(lane_group, g, [&](std::int64_t i) {
       for (int c = 0; c < m; ++c) {
         entry(i, c) = b(i, c);
         q.col_idxs(q.row_ptrs(i) + c) = static_cast<int>(g * m + c);
       }
     });
-    level.once([&] {
+    lane_group.once([&] {
       for (int c = 0; c < m; ++c)
         for (int d = 0; d < m; ++d) r(g * m + c, d) = Scalar(0);
     });
-    for (int d = 0; d < m; ++d) column(level, g, d);
+    for (int d = 0; d < m; ++d) column(lane_group, g, d);
   }
 
-  KOKKOS_FUNCTION void column(const Level& level, std::int64_t g, int d) const {
-    const Scalar before = Kokkos::sqrt(dot(level, g, d, d));
+  KOKKOS_FUNCTION void column(const LaneGroup& lane_group, std::int64_t g, int d) const {
+    const Scalar before = Kokkos::sqrt(dot(lane_group, g, d, d));
     for (int pass = 0; pass < 2; ++pass)
       for (int c = 0; c < d; ++c) {
-        const Scalar along = dot(level, g, c, d);
-        for_rows(level, g, [&](std::int64_t i) { entry(i, d) -= along * entry(i, c); });
-        level.once([&] { r(g * vectors() + c, d) += along; });
+        const Scalar along = dot(lane_group, g, c, d);
+        for_rows(lane_group, g, [&](std::int64_t i) { entry(i, d) -= along * entry(i, c); });
+        lane_group.once([&] { r(g * vectors() + c, d) += along; });
       }
-    const Scalar after = Kokkos::sqrt(dot(level, g, d, d));
+    const Scalar after = Kokkos::sqrt(dot(lane_group, g, d, d));
     const bool depends = !(after > least * before);
-    for_rows(level, g, [&](std::int64_t i) { entry(i, d) = depends ? Scalar(0) : entry(i, d) / after; });
-    level.once([&] { r(g * vectors() + d, d) = depends ? Scalar(0) : after; });
+    for_rows(lane_group, g, [&](std::int64_t i) { entry(i, d) = depends ? Scalar(0) : entry(i, d) / after; });
+    lane_group.once([&] { r(g * vectors() + d, d) = depends ? Scalar(0) : after; });
   }
 };
 

@@ -86,7 +86,7 @@ template <class Value, class Scalar, class Space>
 struct RelaxSmallColors {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   static constexpr int lanes = is_host_space<Space> ? 1 : SweepTuning::merged_lanes;
-  using Level = NativeVectorLevel<Space, Member, lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
 
   Triangle<Value, Space> lower, upper;
   typename RelaxUpdate<Scalar, Space>::Packed update;
@@ -98,17 +98,17 @@ struct RelaxSmallColors {
     for (int k = 0; k < last - first; ++k) {
       const int color = forward ? first + k : last - 1 - k;
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, color_ptrs(color), color_ptrs(color + 1)),
-                           [&](int i) { relax(Level(team), i); });
+                           [&](int i) { relax(LaneGroup(team), i); });
       team.team_barrier();
     }
   }
 
-  KOKKOS_FUNCTION void relax(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void relax(const LaneGroup& lane_group, std::int64_t i) const {
     for (int v = 0; v < update.num_columns; ++v) {
       const Scalar* xv = update.x.column(v);
       const Scalar sum = level.template sum<Scalar>(
           [&](int lane) { return lane_sum(lane, lower, i, xv) + lane_sum(lane, upper, i, xv); });
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         if (lane == 0) update(i, v, sum);
       });
     }

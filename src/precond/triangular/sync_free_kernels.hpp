@@ -113,11 +113,11 @@ struct SolveRow {
     if constexpr (lanes == 1)
       solve(OneLane(), i, place);
     else
-      solve(NativeVectorLevel<Space, Member, lanes>(team), i, place);
+      solve(NativeLaneGroup<Space, Member, lanes>(team), i, place);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i, std::int64_t place) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, std::int64_t i, std::int64_t place) const {
     const std::size_t first = row_ptrs(i);
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
@@ -125,8 +125,8 @@ struct SolveRow {
       const Scalar source = factor * b(i, v);  // on its way while the row waits
       const Word* known = x.column(v);
       const Scalar sum = level.template sum<Scalar>(
-          [&](int lane) { return lane_sum<Level::width>(lane, first, length, known); });
-      level.region([&](int lane) {
+          [&](int lane) { return lane_sum<LaneGroup::width>(lane, first, length, known); });
+      lane_group.region([&](int lane) {
         if (lane == 0) keep(i, place, v, source - sum);
       });
     }

@@ -39,14 +39,14 @@ KOKKOS_FORCEINLINE_FUNCTION unsigned long long magnitude(const Kokkos::complex<d
 /// lets pass; ties go to the smaller key. -1 where there is none, or all are zero. Single precision packs
 /// magnitude and key into one number; double needs two sweeps. (Finding the candidate again by its key costs
 /// less than the registers that would carry it along: 50 against 53 ms at k_max 10.)
-template <class Real, class Level, class Size, class Key, class Accept>
-KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& size_of, const Key& key_of,
-                                        const Accept& accept) {
+template <class Real, class LaneGroup, class Size, class Key, class Accept>
+KOKKOS_FORCEINLINE_FUNCTION int arg_max(const LaneGroup& lane_group, int n, const Size& size_of,
+                                        const Key& key_of, const Accept& accept) {
   using Bits = unsigned long long;
   if constexpr (sizeof(Real) == 4) {
-    const Bits best = level.template max<Bits>([&](int lane) {
+    const Bits best = lane_group.template max<Bits>([&](int lane) {
       Bits mine = 0;
-      each_of_lane<Level::width>(n, lane, [&](int s) {
+      each_of_lane<LaneGroup::width>(n, lane, [&](int s) {
         const Bits packed = Bits(size_of(s)) << 32 | (0xffffffffu - unsigned(key_of(s)));
         if (packed > mine && accept(s)) mine = packed;
       });
@@ -54,18 +54,18 @@ KOKKOS_FORCEINLINE_FUNCTION int arg_max(const Level& level, int n, const Size& s
     });
     return (best >> 32) == 0 ? -1 : int(0xffffffffu - unsigned(best));
   } else {
-    const Bits best = level.template max<Bits>([&](int lane) {
+    const Bits best = lane_group.template max<Bits>([&](int lane) {
       Bits mine = 0;
-      each_of_lane<Level::width>(n, lane, [&](int s) {
+      each_of_lane<LaneGroup::width>(n, lane, [&](int s) {
         const Bits size = size_of(s);
         if (size > mine && accept(s)) mine = size;
       });
       return mine;
     });
     if (best == 0) return -1;
-    return int(level.template min<unsigned>([&](int lane) {
+    return int(lane_group.template min<unsigned>([&](int lane) {
       unsigned mine = ~0u;
-      each_of_lane<Level::width>(n, lane, [&](int s) {
+      each_of_lane<LaneGroup::width>(n, lane, [&](int s) {
         const unsigned key = unsigned(key_of(s));
         if (key < mine && size_of(s) == best && accept(s)) mine = key;
       });

@@ -8,18 +8,19 @@
 namespace prekond::impl::adaptive_fsai {
 
 /// One block. Its pattern grows in the base (see there for S and C).
-template <class Scalar, class Real, class Set, class Slot, class Level>
-class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
-  using Growth = BlockGrowth<Scalar, Real, Set, Slot, Level>;
+template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
+class Block : public BlockGrowth<Scalar, Real, Set, Slot, LaneGroup> {
+  using Growth = BlockGrowth<Scalar, Real, Set, Slot, LaneGroup>;
 
  public:
   using Growth::member_column;
   using Growth::width;
   using typename Growth::Layout;
 
-  KOKKOS_FUNCTION Block(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                        const Layout& layout, const Set& set, char* base, int first, int size)
-      : Growth(level, a, parameters, layout, set, base, first, size),
+  KOKKOS_FUNCTION Block(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
+                        const Parameters& parameters, const Layout& layout, const Set& set, char* base,
+                        int first, int size)
+      : Growth(lane_group, a, parameters, layout, set, base, first, size),
         m_psi(at<double>(base, layout.psi)),
         m_c{at<Real>(base, layout.c)} {}
 
@@ -66,7 +67,7 @@ class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
   KOKKOS_FUNCTION double diagonal(int r) const { return double(m_a.original[find_diagonal(r)]); }
 
  private:
-  using Growth::m_level, Growth::m_a, Growth::m_p, Growth::m_first, Growth::m_size, Growth::m_stride,
+  using Growth::m_lane_group, Growth::m_a, Growth::m_p, Growth::m_first, Growth::m_size, Growth::m_stride,
       Growth::m_rows, Growth::m_slots, Growth::m_r, Growth::m_w, Growth::m_y, Growth::m_step, Growth::m_l,
       Growth::m_s, Growth::m_scale, Growth::m_start_psi, Growth::m_member_slots, Growth::m_members,
       Growth::m_pivot;
@@ -77,9 +78,9 @@ class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
   /// over the root of its pivot. Where that is under the floor, later rows go without column r.
   KOKKOS_FUNCTION void couple(int r) {
     Real* s = m_s + m_c.row(r);
-    m_c.multiply(m_level, r, s, m_l);
+    m_c.multiply(m_lane_group, r, s, m_l);
     const Real pivot = s[r] - this->square(r);
-    m_c.append(m_level, r, m_l, Real(1));
+    m_c.append(m_lane_group, r, m_l, Real(1));
     const bool sound = pivot > Real(m_p.pivot_floor) * m_start_psi[r];
     const Real scale = sound ? 1 / Kokkos::sqrt(pivot) : Real(0);
     Real* c = m_c.w + m_c.row(r);
@@ -100,14 +101,14 @@ class Block : public BlockGrowth<Scalar, Real, Set, Slot, Level> {
       with_stride([&](auto stride) { find_psi_on_host<decltype(stride)::value>(); });
     } else {
       for (int r = 0; r < m_size; ++r) {
-        const double sum = m_level.template sum<double>([&](int lane) {
+        const double sum = m_lane_group.template sum<double>([&](int lane) {
           double total = 0;
           for (int p = 0; p < m_members; ++p) total += value(r, p) * row_product(p, lane, r);
           for (int q = 0; q <= r; ++q) total += 2 * own_value(r, q) * row_product(own_row(q), lane, r);
           each_of_lane<width>(r + 1, lane, [&](int q) { total += own_value(r, q) * own_product(q, r); });
           return total;
         });
-        m_level.once([&] { m_psi[r] = sum; });
+        m_lane_group.once([&] { m_psi[r] = sum; });
       }
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Algorithm 1 of Bernaschi et al. (2019) for a block of rows that grow one set of columns, over a level.
+/// Algorithm 1 of Bernaschi et al. (2019) for a block of rows that grow one set of columns, over a lane
+/// group.
 ///
 /// Rows B = {i0, ..., i0 + b - 1} have the columns P, all smaller than i0, and B's up to their own. With P
 /// first, the rows of G on [P, B] are (-C A[B, P] A[P, P]^-1, C), C = L^-1 of the Schur complement's Cholesky
@@ -31,14 +32,14 @@ namespace prekond::impl::adaptive_fsai {
 /// The growth of a block's columns (a GrowingPattern, whose candidates are slots). Gradients and solutions
 /// are stored with a block's values side by side. Column r is scaled by a power of two, so that a_rr is in
 /// [1, 4).
-template <class Scalar, class Real, class Set, class Slot, class Level>
+template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
 class BlockGrowth {
  public:
   using Layout = BlockLayout<Real, Slot, Set>;
-  static constexpr int width = Level::width;
+  static constexpr int width = LaneGroup::width;
 
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const int* start, int n, bool) {
-    m_set.clear(m_level);
+    m_set.clear(m_lane_group);
     for_each(n, [&](int k) { insert(start[k]); });
     return begin_block();
   }
@@ -69,13 +70,13 @@ class BlockGrowth {
     }
     const int j = m_set.cols[slot];
     for_each(m, [&](int p) { m_column[p] = 0; });
-    m_level.once([&] { m_set.make_member(slot, m); });
+    m_lane_group.once([&] { m_set.make_member(slot, m); });
     if (!remember_row(j, m)) return RowStatus::overflow;
-    m_w.multiply(m_level, m, m_column, m_l);
+    m_w.multiply(m_lane_group, m, m_column, m_l);
     const Real scale =
-        border(m_level, m_w, m, m_l, square(m), m_a.diagonal[j], Real(m_p.pivot_floor), m_pivot);
+        border(m_lane_group, m_w, m, m_l, square(m), m_a.diagonal[j], Real(m_p.pivot_floor), m_pivot);
     if (scale == 0) {
-      m_level.once([&] { m_set.undo_member(slot, m); });
+      m_lane_group.once([&] { m_set.undo_member(slot, m); });
       return RowStatus::pivot;
     }
     for_each(b, [&](int r) {
@@ -86,7 +87,7 @@ class BlockGrowth {
     });
     const Real* y = m_y + m * b;
     const Real* w = m_w.w + m_w.row(m);
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       each_of_lane<width>(b, lane, [&](int r) {
         for (int q = 0; q <= r; ++q) m_s[row_of_s(r) + q] -= y[r] * y[q];
       });
@@ -102,7 +103,7 @@ class BlockGrowth {
 
   /// The geometric mean of S_rr / a_rr. Sets what a row's gradient counts for in the next choice, 1 / S_rr.
   KOKKOS_FUNCTION Real psi() {
-    const Real sum = m_level.template sum<Real>([&](int lane) {
+    const Real sum = m_lane_group.template sum<Real>([&](int lane) {
       Real logarithms = 0;
       each_of_lane<width>(m_size, lane, [&](int r) {
         const Real least = Real(m_p.pivot_floor) * m_start_psi[r];
@@ -153,7 +154,7 @@ class BlockGrowth {
 
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(int n, const F& f) const {
-    adaptive_fsai::for_each(m_level, n, f);
+    adaptive_fsai::for_each(m_lane_group, n, f);
   }
   /// f(k, r) for k < n and the block's rows r, with r running fastest over the lanes.
   template <class F>
@@ -163,7 +164,7 @@ class BlockGrowth {
       for (int k = 0; k < n; ++k)
         for (int r = 0; r < b; ++r) f(k, r);
     } else {
-      m_level.region([&](int lane) {
+      m_lane_group.region([&](int lane) {
         // Quotients by the reciprocal: a half is far enough from any rounding, and a division would cost as
         // much as a row's entries do.
         int k = static_cast<int>((static_cast<float>(lane) + 0.5f) * m_inverse);
@@ -197,16 +198,17 @@ class BlockGrowth {
 
   /// l . l
   KOKKOS_FUNCTION Real square(int n) const {
-    return m_level.template sum<Real>([&](int lane) {
+    return m_lane_group.template sum<Real>([&](int lane) {
       Real sum = 0;
       each_of_lane<width>(n, lane, [&](int p) { sum += m_l[p] * m_l[p]; });
       return sum;
     });
   }
 
-  KOKKOS_FUNCTION BlockGrowth(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                              const Layout& layout, const Set& set, char* base, int first, int size)
-      : m_level(level),
+  KOKKOS_FUNCTION BlockGrowth(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
+                              const Parameters& parameters, const Layout& layout, const Set& set, char* base,
+                              int first, int size)
+      : m_lane_group(lane_group),
         m_a(a),
         m_p(parameters),
         m_layout(layout),
@@ -275,7 +277,7 @@ class BlockGrowth {
       m_shortage = Shortage::pool;
       return false;
     }
-    m_level.once([&] { m_rows[position] = {begin, length, m_next}; });
+    m_lane_group.once([&] { m_rows[position] = {begin, length, m_next}; });
     m_next += length;
     if (m_set.overflowed()) m_shortage = Shortage::capacity;
     return !m_set.overflowed();
@@ -283,7 +285,7 @@ class BlockGrowth {
 
   /// Looks up all entries, then adds what was missing. \returns the number of entries left of the block
   KOKKOS_FUNCTION int find_slots(const int* cols, const Real* values, int full, Slot* slots, int room) {
-    const int length = m_level.template sum<int>([&](int lane) {
+    const int length = m_lane_group.template sum<int>([&](int lane) {
       int seen = 0;
       for (int e = lane; e < full; e += width) {
         const int col = cols[e];
@@ -346,7 +348,8 @@ class BlockGrowth {
     int col = -1;
     const auto choose = [&](auto stride) {
       col = arg_max<Real>(
-          m_level, slots_filled(), [this](int s) { return magnitude(strength<decltype(stride)::value>(s)); },
+          m_lane_group, slots_filled(),
+          [this](int s) { return magnitude(strength<decltype(stride)::value>(s)); },
           [this](int s) { return m_set.cols[s]; }, filter);
     };
     if constexpr (width == 1)
@@ -392,7 +395,7 @@ class BlockGrowth {
   }
 
  protected:
-  Level m_level;
+  LaneGroup m_lane_group;
   const Matrix<Scalar, Real>& m_a;
   const Parameters& m_p;
   const Layout& m_layout;

@@ -26,9 +26,9 @@ struct GrowBlocks {
   using Member = typename Policy::member_type;
   // The portable form has lanes on the host too, one after the other: tests run there what devices run.
   static constexpr int width = is_host_space<Space> && !Portable ? 1 : Tuning::vector_length;
-  using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>,
-                                   NativeVectorLevel<Space, Member, width>>;
-  using BlockType = Block<Scalar, Real, Set, Slot, Level>;
+  using LaneGroup =
+      std::conditional_t<Portable, PortableLaneGroup<Member, width>, NativeLaneGroup<Space, Member, width>>;
+  using BlockType = Block<Scalar, Real, Set, Slot, LaneGroup>;
   using Layout = BlockLayout<Real, Slot, Set>;
   static constexpr bool uses_markers = Set::uses_markers;
 
@@ -78,10 +78,10 @@ struct GrowBlocks {
   }
 
   KOKKOS_FUNCTION void do_block(const Member& team, char* base, std::int64_t k, int unit) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int number = rows.row(k), first = begins(number), size = begins(number + 1) - first;
     const Set set = make_set(base, unit);
-    BlockType block(level, a, parameters, layout, set, base, first, size);
+    BlockType block(lane_group, a, parameters, layout, set, base, first, size);
     RowStatus grown;  // by two calls, each compiled with the steps that it has, as in GrowRows
     if (start.row_ptrs.extent(0) > 0) {
       const std::size_t begin = start.row_ptrs(first);  // the first row has the common columns and its own
@@ -92,37 +92,37 @@ struct GrowBlocks {
     }
     const bool sample = slab.first < 0;
     const bool overflow = grown == RowStatus::overflow;
-    level.once([&] {
+    lane_group.once([&] {
       status(sample ? k : number - first_block) = overflow ? -static_cast<int>(block.shortage()) : 0;
     });
     if (!overflow) {
       block.complete();
       const std::int64_t place = sample ? k * layout.block : first - slab.first;
-      for (int r = 0; r < size; ++r) write_row(level, block, grown, first, r, place + r);
+      for (int r = 0; r < size; ++r) write_row(lane_group, block, grown, first, r, place + r);
     }
     if (usage.columns.extent(0) > 0) {
-      level.once([&] {
+      lane_group.once([&] {
         usage.columns(k) = overflow ? layout.capacity + 1 : block.slots_used();
         usage.entries(k) = overflow ? layout.pool + 1 : block.entries_used();
         usage.members(k) = block.members();
       });
     }
-    set.release(level);
+    set.release(lane_group);
   }
 
-  KOKKOS_FUNCTION void write_row(const Level& level, const BlockType& block, RowStatus grown, int first,
-                                 int r, std::int64_t place) const {
+  KOKKOS_FUNCTION void write_row(const LaneGroup& lane_group, const BlockType& block, RowStatus grown,
+                                 int first, int r, std::int64_t place) const {
     const double psi = block.row_psi(r);
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : block.diagonal(r));
     const int m = sound ? block.members() : 0, own = sound ? r + 1 : 1;
     const std::int64_t begin = place * slab.width;
-    level.region([&](int lane) {
-      for (int p = lane; p < m; p += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < m; p += LaneGroup::width) {
         slab.cols(begin + block.rank(p)) = block.member_column(p);
         slab.values(begin + block.rank(p)) = static_cast<Scalar>(block.value(r, p) * scale);
       }
-      for (int q = lane; q < own; q += Level::width) {
+      for (int q = lane; q < own; q += LaneGroup::width) {
         slab.cols(begin + m + q) = sound ? first + q : first + r;
         slab.values(begin + m + q) = static_cast<Scalar>(sound ? block.own_value(r, q) * scale : scale);
       }
@@ -133,7 +133,8 @@ struct GrowBlocks {
     // The rows are found in units of their own.
     const double unit = block.own_value(r, r);
     const double pivot = sound ? double(block.pivot()) : psi / (block.diagonal(r) * unit * unit);
-    level.once([&] { BreakdownCounter::count(outcome(0), first + r, !sound, static_cast<float>(pivot)); });
+    lane_group.once(
+        [&] { BreakdownCounter::count(outcome(0), first + r, !sound, static_cast<float>(pivot)); });
   }
 };
 

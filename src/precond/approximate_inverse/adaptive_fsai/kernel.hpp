@@ -52,14 +52,14 @@ struct Usage {
 };
 
 /// What grows a row, and the layout of its workspace.
-template <class Scalar, class Real, class Set, class Slot, class Level>
+template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
 struct RowOf {
-  using type = Row<Scalar, Real, Set, Slot, Level>;
+  using type = Row<Scalar, Real, Set, Slot, LaneGroup>;
   using layout = Layout<in_precision_t<Scalar, Real>, Slot, Set>;
 };
-template <class Scalar, class Real, class Slot, class Level>
-struct RowOf<Scalar, Real, NoColumnSet, Slot, Level> {
-  using type = MergedRow<Scalar, Real, Level>;
+template <class Scalar, class Real, class Slot, class LaneGroup>
+struct RowOf<Scalar, Real, NoColumnSet, Slot, LaneGroup> {
+  using type = MergedRow<Scalar, Real, LaneGroup>;
   using layout = MergeLayout<in_precision_t<Scalar, Real>>;
 };
 
@@ -73,10 +73,10 @@ struct GrowRows {
   using Policy = KernelPolicy<Space>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_host_space<Space> ? 1 : Tuning::vector_length;
-  using Level = std::conditional_t<Portable, PortableVectorLevel<Member, width>,
-                                   NativeVectorLevel<Space, Member, width>>;
-  using RowType = typename RowOf<Scalar, Real, Set, Slot, Level>::type;
-  using RowLayout = typename RowOf<Scalar, Real, Set, Slot, Level>::layout;
+  using LaneGroup =
+      std::conditional_t<Portable, PortableLaneGroup<Member, width>, NativeLaneGroup<Space, Member, width>>;
+  using RowType = typename RowOf<Scalar, Real, Set, Slot, LaneGroup>::type;
+  using RowLayout = typename RowOf<Scalar, Real, Set, Slot, LaneGroup>::layout;
   static constexpr bool uses_markers = Set::uses_markers;
   static constexpr bool fetches = !InScratch || uses_markers;
 
@@ -145,10 +145,10 @@ struct GrowRows {
   }
 
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, char* pool, std::int64_t k, int unit) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int i = rows.row(k);
     const Set set = make_set(base, unit);
-    RowType row(level, a, parameters, layout, set, base, pool, i);
+    RowType row(lane_group, a, parameters, layout, set, base, pool, i);
     const bool kept = g_values.extent(0) > 0;
     // Three calls, so that each is compiled with the steps that it has: with one call for all a device took 3
     // to 14 % longer.
@@ -165,48 +165,48 @@ struct GrowRows {
       status = grow_pattern(row, parameters, nullptr, 0, false);
     }
     if (status == RowStatus::overflow) {
-      level.once([&] { slab.length(slab.place(i, k)) = -static_cast<int>(row.shortage()); });
+      lane_group.once([&] { slab.length(slab.place(i, k)) = -static_cast<int>(row.shortage()); });
     } else {
-      finish(level, row, i, slab.place(i, k), status, kept);
+      finish(lane_group, row, i, slab.place(i, k), status, kept);
     }
     if (usage.columns.extent(0) > 0) {
-      level.once([&] {
+      lane_group.once([&] {
         usage.columns(k) = status == RowStatus::overflow ? layout.capacity + 1 : row.slots_used();
         usage.entries(k) = status == RowStatus::overflow ? layout.pool + 1 : row.entries_used();
       });
     }
     if constexpr (Set::shared_insertion && uses_markers) {
-      set.release(level, row.slots_used());
+      set.release(lane_group, row.slots_used());
     } else {
-      set.release(level);
+      set.release(lane_group);
     }
   }
 
-  KOKKOS_FUNCTION void finish(const Level& level, RowType& row, int i, std::int64_t place, RowStatus status,
-                              bool kept) const {
+  KOKKOS_FUNCTION void finish(const LaneGroup& lane_group, RowType& row, int i, std::int64_t place,
+                              RowStatus status, bool kept) const {
     const double psi = row.exact_psi();
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double a_ii = static_cast<double>(real_part(a.original[row.diagonal_entry()]));
     const double scale = 1 / Kokkos::sqrt(sound ? psi : a_ii);
     if (!sound) status = RowStatus::diagonal;
     if (kept) {
-      write_kept(level, row, i, place, scale, sound);
+      write_kept(lane_group, row, i, place, scale, sound);
     } else {
-      write_new(level, row, i, place, scale, sound);
+      write_new(lane_group, row, i, place, scale, sound);
     }
     if (status != RowStatus::done && outcome.extent(0) > 0) {
       const float pivot = static_cast<float>(sound ? double(row.pivot()) : psi / a_ii);
-      level.once([&] { BreakdownCounter::count(outcome(0), i, status != RowStatus::pivot, pivot); });
+      lane_group.once([&] { BreakdownCounter::count(outcome(0), i, status != RowStatus::pivot, pivot); });
     }
   }
 
   /// Sorted by rank: a row has few entries, and each lane counts how many lie before its own.
-  KOKKOS_FUNCTION void write_new(const Level& level, const RowType& row, int i, std::int64_t place,
+  KOKKOS_FUNCTION void write_new(const LaneGroup& lane_group, const RowType& row, int i, std::int64_t place,
                                  double scale, bool sound) const {
     const int m = sound ? row.members() : 0;
     const std::int64_t begin = place * slab.width;
-    level.region([&](int lane) {
-      for (int p = lane; p < m; p += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < m; p += LaneGroup::width) {
         const int col = row.member_column(p);
         int rank = 0;
         for (int q = 0; q < m; ++q) rank += row.member_column(q) < col;
@@ -222,20 +222,20 @@ struct GrowRows {
   }
 
   /// The pattern's columns are the members in their order, less those that were left out.
-  KOKKOS_FUNCTION void write_kept(const Level& level, const RowType& row, int i, std::int64_t place,
+  KOKKOS_FUNCTION void write_kept(const LaneGroup& lane_group, const RowType& row, int i, std::int64_t place,
                                   double scale, bool sound) const {
     const std::size_t begin = pattern.row_ptrs(i);
     const int n = static_cast<int>(pattern.row_ptrs(i + 1) - begin) - 1;
     const int m = sound ? row.members() : 0;
-    level.region([&](int lane) {
-      for (int k = lane; k < n; k += Level::width) g_values(begin + k) = 0;
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < n; k += LaneGroup::width) g_values(begin + k) = 0;
       if (lane == 0) {
         g_values(begin + n) = static_cast<Scalar>(scale);
         slab.length(place) = n + 1;
       }
     });
-    level.region([&](int lane) {
-      for (int p = lane; p < m; p += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < m; p += LaneGroup::width) {
         int k = p;
         while (pattern.col_idxs(begin + k) != row.member_column(p)) ++k;
         g_values(begin + k) = static_cast<Scalar>(to_double(row.value(p)) * scale);

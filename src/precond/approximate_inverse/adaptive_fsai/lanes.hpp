@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Loops over the lanes of a level, and the search in a sorted row.
+/// Loops over the lanes of a lane group, and the search in a sorted row.
 #include <Kokkos_Core.hpp>
 
 namespace prekond::impl::adaptive_fsai {
@@ -15,9 +15,9 @@ KOKKOS_FORCEINLINE_FUNCTION void each_of_lane(int n, int lane, const F& f) {
 }
 
 /// f(0), ..., f(n - 1), each by one lane.
-template <class Level, class F>
-KOKKOS_FORCEINLINE_FUNCTION void for_each(const Level& level, int n, const F& f) {
-  level.region([&](int lane) { each_of_lane<Level::width>(n, lane, f); });
+template <class LaneGroup, class F>
+KOKKOS_FORCEINLINE_FUNCTION void for_each(const LaneGroup& lane_group, int n, const F& f) {
+  lane_group.region([&](int lane) { each_of_lane<LaneGroup::width>(n, lane, f); });
 }
 
 /// The first of n ascending columns that is not below `col`; n: none.

@@ -130,8 +130,8 @@ struct Layout {
 struct NoColumnSet {
   static constexpr bool shared_insertion = false;
   static constexpr bool uses_markers = false;
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void release(const Level&) const {}
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void release(const LaneGroup&) const {}
 };
 
 /// The part of a row of A left of column i.

@@ -15,18 +15,19 @@ namespace prekond::impl::adaptive_fsai {
 
 /// One row's growth, with the interface of Row; candidates are places in the gradient's list. Member p is at
 /// place p + 1 of what is merged, row i itself at place 0.
-template <class Scalar, class Real, class Level>
-class MergedRow : public RowState<Scalar, Real, Level> {
-  using State = RowState<Scalar, Real, Level>;
+template <class Scalar, class Real, class LaneGroup>
+class MergedRow : public RowState<Scalar, Real, LaneGroup> {
+  using State = RowState<Scalar, Real, LaneGroup>;
 
  public:
   using typename State::Number;
   using RowLayout = MergeLayout<Number>;
   using State::width;
 
-  KOKKOS_FUNCTION MergedRow(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                            const RowLayout& layout, const NoColumnSet&, char* base, char*, int i)
-      : State(level, a, parameters, layout, base, i),
+  KOKKOS_FUNCTION MergedRow(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
+                            const Parameters& parameters, const RowLayout& layout, const NoColumnSet&,
+                            char* base, char*, int i)
+      : State(lane_group, a, parameters, layout, base, i),
         m_layout(layout),
         m_sources(at<MergeSource>(base, layout.sources)),
         m_factors(at<Number>(base, layout.own_g)),
@@ -38,7 +39,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
   /// psi = g~ A g~^T (g~ A g~^H) in double, from the matrix's own values: those of the rows of P above the
   /// diagonal are read from below.
   KOKKOS_FUNCTION double exact_psi() const {
-    return m_level.template sum<double>([&](int lane) {
+    return m_lane_group.template sum<double>([&](int lane) {
       double total = 0;
       for (int k = lane; k <= m_members; k += width) {
         const int col = column_at(k);
@@ -63,7 +64,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
 
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const int*, int, bool) {
     begin_at_diagonal();
-    m_level.once([&] {
+    m_lane_group.once([&] {
       add_source(0, m_i);
       m_factors[0] = 1;
     });
@@ -72,7 +73,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
 
   /// A column of the start: the only entry of a gradient, row i's own.
   KOKKOS_FORCEINLINE_FUNCTION int candidate(int col) const {
-    m_level.once([&] {
+    m_lane_group.once([&] {
       m_cols[0] = col;
       m_r[0] = m_scale * entry(m_a.values, m_i, col);
     });
@@ -81,7 +82,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
 
   /// r = A g~ over the columns that the rows have left of i, ascending; zero in those of the pattern.
   KOKKOS_FORCEINLINE_FUNCTION bool begin_step(bool) {
-    if constexpr (Level::keeps_registers && width == 32) {
+    if constexpr (LaneGroup::keeps_registers && width == 32) {
       m_used = m_members < width ? merge_in_registers() : merge();
     } else {
       m_used = merge();
@@ -91,7 +92,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
       m_shortage = Shortage::capacity;
       return false;
     }
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       for (int p = lane; p < m_members; p += width) {
         const int slot = first_from(m_cols, m_used, m_member_cols[p]);
         if (slot < m_used && m_cols[slot] == m_member_cols[p]) m_r[slot] = 0;
@@ -117,7 +118,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
     }
     const int j = m_cols[slot];
     const Number r_j = m_r[slot];
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       for (int p = lane; p < m; p += width)
         m_column[p] = m_scale * conjugate(entry(m_a.values, j, m_member_cols[p]));
     });
@@ -125,7 +126,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
     if (scale == 0) return RowStatus::pivot;
     const Number y = step_length(r_j, first, scale);
     const Number* w = m_w.w + m_w.row(m);
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       for (int p = lane; p <= m; p += width) m_g[p] = p == m ? y * w[p] : m_g[p] + y * w[p];
       if (lane == 0) {
         m_y[m - first] = y;
@@ -143,7 +144,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
   static constexpr unsigned none = ~0u;  ///< the head of a row that is used up
 
   using State::above_floor, State::begin_at_diagonal, State::border, State::step_length;
-  using State::m_level, State::m_a, State::m_p, State::m_i, State::m_column, State::m_l, State::m_g,
+  using State::m_lane_group, State::m_a, State::m_p, State::m_i, State::m_column, State::m_l, State::m_g,
       State::m_y, State::m_w, State::m_members, State::m_shortage, State::m_scale, State::m_psi;
 
   KOKKOS_FORCEINLINE_FUNCTION int column_at(int place) const {
@@ -169,7 +170,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
   /// Lanes own rows. Again and again they find the smallest column among the heads, and sum what stands
   /// there. \returns the number of columns
   KOKKOS_FUNCTION int merge() {
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       for (int k = lane; k <= m_members; k += width) {
         m_sources[k].next = 0;
         m_heads[k] = m_sources[k].length > 0 ? unsigned(m_a.col_idxs[m_sources[k].begin]) : none;
@@ -177,14 +178,14 @@ class MergedRow : public RowState<Scalar, Real, Level> {
     });
     int count = 0;
     while (true) {
-      const unsigned col = m_level.template min<unsigned>([&](int lane) {
+      const unsigned col = m_lane_group.template min<unsigned>([&](int lane) {
         unsigned least = none;
         for (int k = lane; k <= m_members; k += width) least = m_heads[k] < least ? m_heads[k] : least;
         return least;
       });
       if (col == none) return count;
-      const Number r = m_level.template sum<Number>([&](int lane) { return sum_heads(lane, col); });
-      m_level.once([&] {
+      const Number r = m_lane_group.template sum<Number>([&](int lane) { return sum_heads(lane, col); });
+      m_lane_group.once([&] {
         if (count >= m_layout.capacity) return;
         m_cols[count] = static_cast<int>(col);
         m_r[count] = r;
@@ -218,7 +219,7 @@ class MergedRow : public RowState<Scalar, Real, Level> {
 
   /// The same with at most one row a lane and its head in registers, the entry behind it under way.
   KOKKOS_FUNCTION int merge_in_registers() {
-    const int lane = m_level.lane();
+    const int lane = m_lane_group.lane();
     MergeSource source{0, 0, 0};
     Number d = 0;
     if (lane <= m_members) {
@@ -228,10 +229,11 @@ class MergedRow : public RowState<Scalar, Real, Level> {
     Head head = load(source, 0), after = load(source, 1);
     int e = 1, count = 0;
     while (true) {
-      const unsigned col = m_level.template min<unsigned>([&](int) { return head.col; });
+      const unsigned col = m_lane_group.template min<unsigned>([&](int) { return head.col; });
       if (col == none) break;
       const bool hit = head.col == col;
-      const Number r = m_level.template sum<Number>([&](int) { return hit ? d * head.value : Number(0); });
+      const Number r =
+          m_lane_group.template sum<Number>([&](int) { return hit ? d * head.value : Number(0); });
       if (hit) {
         head = after;
         after = load(source, ++e);
@@ -242,14 +244,14 @@ class MergedRow : public RowState<Scalar, Real, Level> {
       }
       ++count;
     }
-    m_level.barrier();
+    m_lane_group.barrier();
     return count;
   }
 
   template <class Filter>
   KOKKOS_FORCEINLINE_FUNCTION int largest(const Filter& filter) const {
     return arg_max<Real>(
-        m_level, m_used, [this](int s) { return magnitude(m_r[s]); }, [](int s) { return s; }, filter);
+        m_lane_group, m_used, [this](int s) { return magnitude(m_r[s]); }, [](int s) { return s; }, filter);
   }
 
   const RowLayout& m_layout;

@@ -12,9 +12,9 @@ namespace prekond::impl::adaptive_fsai {
 
 /// The part of a row that knows columns: `Set` finds them, `Slot` is how slots are remembered. The gradient
 /// is kept by slot; a new column's is zero.
-template <class Scalar, class Real, class Set, class Slot, class Level>
-class RememberedRows : public RowState<Scalar, Real, Level> {
-  using State = RowState<Scalar, Real, Level>;
+template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
+class RememberedRows : public RowState<Scalar, Real, LaneGroup> {
+  using State = RowState<Scalar, Real, LaneGroup>;
 
  public:
   using typename State::Number;
@@ -38,7 +38,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
 
  protected:
   /// Entries are looked up with lanes in step and their data in registers.
-  static constexpr bool in_step = Level::keeps_registers && Set::shared_insertion && width == 32;
+  static constexpr bool in_step = LaneGroup::keeps_registers && Set::shared_insertion && width == 32;
   /// One lane looks columns up without branches: what is no member's goes behind the last member's.
   static constexpr bool without_branches = width == 1 && Set::uses_markers && !Set::shared_insertion;
   static constexpr Slot missing = static_cast<Slot>(~Slot(0));
@@ -51,13 +51,13 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
     Number first, second;
   };
 
-  using State::for_each, State::m_level, State::m_a, State::m_i, State::m_column, State::m_members,
+  using State::for_each, State::m_lane_group, State::m_a, State::m_i, State::m_column, State::m_members,
       State::m_scale, State::m_shortage;
 
-  KOKKOS_FUNCTION RememberedRows(const Level& level, const Matrix<Scalar, Real>& a,
+  KOKKOS_FUNCTION RememberedRows(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
                                  const Parameters& parameters, const RowLayout& layout, const Set& set,
                                  char* base, char* pool, int i)
-      : State(level, a, parameters, layout, base, i),
+      : State(lane_group, a, parameters, layout, base, i),
         m_layout(layout),
         m_set(set),
         m_rows(at<RememberedRow>(base, layout.rows)),
@@ -98,14 +98,14 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
   /// Gives the columns of a start their slots; those that row i of A has not have no gradient yet.
   KOKKOS_FUNCTION void add_start(const int* cols, int n) {
     if constexpr (in_step) {
-      const int lane = m_level.lane();
+      const int lane = m_lane_group.lane();
       for (int first = 0; first < n; first += width) {
         const int k = first + lane;
         ColumnPlace place;
         if (k < n) place = m_set.find(cols[k]);
-        m_level.barrier();
+        m_lane_group.barrier();
         if (k < n) claim_slot(cols[k], k, place);
-        m_level.barrier();
+        m_lane_group.barrier();
       }
       m_filled = n;
     } else {
@@ -179,7 +179,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
       m_shortage = Shortage::pool;
       return false;
     }
-    m_level.once([&] {
+    m_lane_group.once([&] {
       m_rows[position] = {begin, length, m_next};
       m_representatives[position] = representative;
     });
@@ -191,7 +191,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
 
   /// Where a row with the same columns is remembered; -1: nowhere. (Unknowns of one node have equal columns.)
   KOKKOS_FUNCTION int remembered_like(int representative) const {
-    const unsigned position = m_level.template min<unsigned>([&](int lane) {
+    const unsigned position = m_lane_group.template min<unsigned>([&](int lane) {
       unsigned mine = lane == 0 && m_representatives[own_row()] == representative ? unsigned(own_row()) : ~0u;
       each_of_lane<width>(m_members, lane, [&](int p) {
         if (m_representatives[p] == representative) mine = unsigned(p);
@@ -214,7 +214,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
       for (int e = 0; e < row.length; ++e)
         column[Set::position_of(cols[slot_of(slots[e])], nobody)] = scale * conjugate(values[e]);
     }
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       if constexpr (!without_branches) {
         each_of_lane<width>(row.length, lane, [&](int e) {
           const int slot = slot_of(slots[e]);
@@ -232,7 +232,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
 
   /// Looks up all entries, then adds what was missing. \returns the number of entries left of column i
   KOKKOS_FUNCTION int find_slots(const int* cols, const Number* values, int full, Slot* slots, int room) {
-    const int length = m_level.template sum<int>([&](int lane) {
+    const int length = m_lane_group.template sum<int>([&](int lane) {
       int seen = 0;
       for (int e = lane; e < full; e += width) {
         const int col = cols[e];
@@ -311,7 +311,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
   /// get the next slots in the order of the lanes.
   KOKKOS_FUNCTION int find_slots_in_step(const int* cols, const Number* values, int full, Slot* slots,
                                          int room) {
-    const int lane = m_level.lane();
+    const int lane = m_lane_group.lane();
     int length = 0;
     int next = lane < full ? cols[lane] : m_i;
     for (int first = 0; first < full; first += width) {
@@ -326,16 +326,16 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
         slot = place.slot;
         if (place.position >= 0) m_column[place.position] = m_scale * conjugate(values[e]);
       }
-      const unsigned lefts = m_level.vote(left);
-      const unsigned news = m_frozen ? 0u : m_level.vote(slot < 0);
-      m_level.barrier();
+      const unsigned lefts = m_lane_group.vote(left);
+      const unsigned news = m_frozen ? 0u : m_lane_group.vote(slot < 0);
+      m_lane_group.barrier();
       if (slot < 0)
         slot = m_frozen ? unused_slot()
                         : claim_slot(col, m_filled + Kokkos::popcount(news & ((1u << lane) - 1u)), place);
       m_filled += Kokkos::popcount(news);
       if (left && e < room) slots[e] = place_of(slot);
       length += Kokkos::popcount(lefts);
-      m_level.barrier();
+      m_lane_group.barrier();
       if (lefts != ~0u) break;
     }
     return length;
@@ -345,7 +345,7 @@ class RememberedRows : public RowState<Scalar, Real, Level> {
     if (slot >= m_layout.capacity) return unused_slot();
     set_gradient(slot, 0);
     m_set.file(col, slot, ended, [](unsigned* word, unsigned expected, unsigned desired) {
-      return Level::atomic_compare_exchange(word, expected, desired);
+      return LaneGroup::atomic_compare_exchange(word, expected, desired);
     });
     return slot;
   }

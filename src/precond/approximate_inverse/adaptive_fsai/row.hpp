@@ -15,9 +15,9 @@
 namespace prekond::impl::adaptive_fsai {
 
 /// One row's growth (a GrowingPattern, whose candidates are slots).
-template <class Scalar, class Real, class Set, class Slot, class Level>
-class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
-  using Rows = RememberedRows<Scalar, Real, Set, Slot, Level>;
+template <class Scalar, class Real, class Set, class Slot, class LaneGroup>
+class Row : public RememberedRows<Scalar, Real, Set, Slot, LaneGroup> {
+  using Rows = RememberedRows<Scalar, Real, Set, Slot, LaneGroup>;
 
  public:
   using Rows::slots_used;
@@ -25,16 +25,17 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
   using typename Rows::Number;
   using typename Rows::RowLayout;
 
-  KOKKOS_FUNCTION Row(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                      const RowLayout& layout, const Set& set, char* base, char* pool, int i)
-      : Rows(level, a, parameters, layout, set, base, pool, i), m_step(at<Number>(base, layout.step)) {}
+  KOKKOS_FUNCTION Row(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
+                      const Parameters& parameters, const RowLayout& layout, const Set& set, char* base,
+                      char* pool, int i)
+      : Rows(lane_group, a, parameters, layout, set, base, pool, i), m_step(at<Number>(base, layout.step)) {}
 
   /// psi = g~ A g~^T in double, from the matrix's own values. Uses up the gradient.
   KOKKOS_FUNCTION double exact_psi() {
     zero_gradient();
     for_each(m_members,
              [&](int p) { m_r[parts * m_set.find(m_set.member_cols[p]).slot] = conjugate(m_g[p]); });
-    const double sum = m_level.template sum<double>([&](int lane) {
+    const double sum = m_lane_group.template sum<double>([&](int lane) {
       double total = 2 * real_part(row_product(own_row(), lane));
       for (int p = 0; p < m_members; ++p) total += real_of_product(to_double(m_g[p]), row_product(p, lane));
       return total;
@@ -44,7 +45,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
 
   /// r = the row's own entries; those of a start that it has not are zero.
   KOKKOS_FORCEINLINE_FUNCTION bool begin(const int* start, int n, bool kept) {
-    m_set.clear(m_level);
+    m_set.clear(m_lane_group);
     if constexpr (without_branches) m_set.cols[unused_slot()] = 0;  // no member
     m_frozen = kept;
     if (n > 0) add_start(start, n);
@@ -97,16 +98,16 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
     const int j = m_set.cols[slot];
     const Number r_j = gradient(slot);
     for_each(m, [&](int p) { m_column[p] = 0; });
-    m_level.once([&] { m_set.make_member(slot, m); });  // all lanes have read cols[slot]
+    m_lane_group.once([&] { m_set.make_member(slot, m); });  // all lanes have read cols[slot]
     if (!remember_row(j, m)) return RowStatus::overflow;
     const Real scale = border(j);
     if (scale == 0) {
-      m_level.once([&] { m_set.undo_member(slot, m); });
+      m_lane_group.once([&] { m_set.undo_member(slot, m); });
       return RowStatus::pivot;
     }
     const Number y = step_length(r_j, first, scale);
     const Number* w = m_w.w + m_w.row(m);
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       each_of_lane<width>(m + 1, lane, [&](int p) {
         const Number d = y * w[p], step = d * m_scale;
         m_step[p] = m == first || p == m ? step : m_step[p] + step;
@@ -122,7 +123,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
  private:
   using Rows::for_each, Rows::begin_at_diagonal, Rows::above_floor, Rows::border, Rows::step_length;
   using Rows::in_step, Rows::without_branches, Rows::parts, Rows::stride, Rows::slots_deferred;
-  using Rows::m_level, Rows::m_a, Rows::m_p, Rows::m_layout, Rows::m_set, Rows::m_i, Rows::m_rows,
+  using Rows::m_lane_group, Rows::m_a, Rows::m_p, Rows::m_layout, Rows::m_set, Rows::m_i, Rows::m_rows,
       Rows::m_slots, Rows::m_r, Rows::m_column, Rows::m_l, Rows::m_g, Rows::m_y, Rows::m_w, Rows::m_members,
       Rows::m_longest, Rows::m_shortage, Rows::m_scale, Rows::m_psi, Rows::m_frozen;
   using Rows::own_row, Rows::slots_filled, Rows::unused_slot, Rows::slot_of, Rows::gradient_at,
@@ -130,7 +131,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
 
   KOKKOS_FUNCTION void zero_gradient() {
     for_each(slots_used(), [&](int s) { m_r[parts * s] = 0; });
-    m_level.once([&] { m_r[parts * unused_slot()] = 0; });
+    m_lane_group.once([&] { m_r[parts * unused_slot()] = 0; });
   }
 
   /// Without a filter, by one lane: two sweeps without branches, which compilers turn into vector
@@ -158,7 +159,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
   template <class Filter>
   KOKKOS_FORCEINLINE_FUNCTION int largest(const Filter& filter) const {
     const int col = arg_max<Real>(
-        m_level, slots_used(), [this](int s) { return magnitude(gradient(s)); },
+        m_lane_group, slots_used(), [this](int s) { return magnitude(gradient(s)); },
         [this](int s) { return m_set.cols[s]; }, [&](int s) { return m_set.cols[s] >= 0 && filter(s); });
     return col < 0 ? -1 : m_set.find(col).slot;
   }
@@ -168,7 +169,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
   /// half after the other. No two lanes write to one place, and every place's sum has one
   /// order.
   KOKKOS_FUNCTION void update_gradient() {
-    if constexpr (Level::keeps_registers && width == 32) {
+    if constexpr (LaneGroup::keeps_registers && width == 32) {
       if (m_longest <= entries_of_lane * half_width) {
         update_gradient_by_halves();
       } else {
@@ -185,7 +186,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
       const Slot* slots = m_slots + row.slots;
       const Number* values = m_a.values + row.begin;
       const Number d = m_step[p];
-      m_level.region([&](int lane) {
+      m_lane_group.region([&](int lane) {
         for (int e = lane; e < row.length; e += width) gradient_at(slots[e]) += d * values[e];
       });
     }
@@ -193,7 +194,7 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
 
   /// The loads of the next two rows are under way while two are added.
   KOKKOS_FUNCTION void update_gradient_by_halves() {
-    const int lane = m_level.lane();
+    const int lane = m_lane_group.lane();
     const int half = lane / half_width, first = lane % half_width;
     LaneEntries now = fetch_entries(half, half, first);
 #pragma unroll 2
@@ -203,10 +204,10 @@ class Row : public RememberedRows<Scalar, Real, Set, Slot, Level> {
         add_entries(now);
       } else {
         if (half == 0) add_entries(now);
-        m_level.barrier();
+        m_lane_group.barrier();
         if (half == 1) add_entries(now);
       }
-      m_level.barrier();
+      m_lane_group.barrier();
       now = next;
     }
   }

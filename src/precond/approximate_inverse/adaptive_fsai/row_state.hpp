@@ -21,8 +21,8 @@ KOKKOS_FORCEINLINE_FUNCTION T* at(char* base, std::size_t offset) {
 /// Borders W = L^-1, A[P, P] = L L^H with m columns, by a column j of which l = W A[P, j] is known: lambda^2
 /// = a_jj - l^H l. \returns 1 / lambda; 0 where lambda^2 is not above `floor` a_jj: then W is as it was, and
 /// `pivot` is lambda^2 / a_jj
-template <class Level, class Number, class Real>
-KOKKOS_FORCEINLINE_FUNCTION Real border(const Level& level, const InverseFactor<Number>& w, int m,
+template <class LaneGroup, class Number, class Real>
+KOKKOS_FORCEINLINE_FUNCTION Real border(const LaneGroup& lane_group, const InverseFactor<Number>& w, int m,
                                         const Number* l, Real square, Real a_jj, Real floor, Real& pivot) {
   const Real lambda_2 = a_jj - square;
   if (!(lambda_2 > floor * a_jj)) {
@@ -30,7 +30,7 @@ KOKKOS_FORCEINLINE_FUNCTION Real border(const Level& level, const InverseFactor<
     return 0;
   }
   const Real scale = Real(1) / Kokkos::sqrt(lambda_2);
-  w.append(level, m, l, scale);
+  w.append(lane_group, m, l, scale);
   return scale;
 }
 
@@ -39,11 +39,11 @@ KOKKOS_FORCEINLINE_FUNCTION Real border(const Level& level, const InverseFactor<
 ///
 /// In complex numbers, psi = g~ A g~^H, r = g~ A (a row: it is made of A's rows as they are), A[P, P] = L L^H
 /// with W = L^-1, and a step's direction is a row of W.
-template <class Scalar, class Real, class Level>
+template <class Scalar, class Real, class LaneGroup>
 class RowState {
  public:
   using Number = in_precision_t<Scalar, Real>;
-  static constexpr int width = Level::width;
+  static constexpr int width = LaneGroup::width;
 
   KOKKOS_FUNCTION int members() const { return m_members; }
   KOKKOS_FUNCTION int growth_limit() const { return m_p.limit_of(m_i); }
@@ -55,9 +55,9 @@ class RowState {
 
  protected:
   template <class RowLayout>
-  KOKKOS_FUNCTION RowState(const Level& level, const Matrix<Scalar, Real>& a, const Parameters& parameters,
-                           const RowLayout& layout, char* base, int i)
-      : m_level(level),
+  KOKKOS_FUNCTION RowState(const LaneGroup& lane_group, const Matrix<Scalar, Real>& a,
+                           const Parameters& parameters, const RowLayout& layout, char* base, int i)
+      : m_lane_group(lane_group),
         m_a(a),
         m_p(parameters),
         m_i(i),
@@ -69,7 +69,7 @@ class RowState {
 
   template <class F>
   KOKKOS_FORCEINLINE_FUNCTION void for_each(int n, const F& f) const {
-    adaptive_fsai::for_each(m_level, n, f);
+    adaptive_fsai::for_each(m_lane_group, n, f);
   }
 
   /// g~ = e_i and psi = a_ii, in units of the row's own.
@@ -88,8 +88,9 @@ class RowState {
   /// floor
   KOKKOS_FORCEINLINE_FUNCTION Real border(int j) {
     const Real a_jj = m_scale * m_a.diagonal[j];
-    const Real square = m_w.multiply(m_level, m_members, m_column, m_l);
-    return adaptive_fsai::border(m_level, m_w, m_members, m_l, square, a_jj, Real(m_p.pivot_floor), m_pivot);
+    const Real square = m_w.multiply(m_lane_group, m_members, m_column, m_l);
+    return adaptive_fsai::border(m_lane_group, m_w, m_members, m_l, square, a_jj, Real(m_p.pivot_floor),
+                                 m_pivot);
   }
 
   /// How far g~ goes along the new row of W, with that row's scale 1 / lambda. r_j knows of the members
@@ -99,7 +100,7 @@ class RowState {
     return -r_j * scale;
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const Matrix<Scalar, Real>& m_a;
   const Parameters& m_p;
   int m_i;

@@ -7,15 +7,15 @@
 
 namespace prekond::impl::fsai {
 
-template <class Scalar, class Space, class Level>
-class RowColumns<Scalar, Space, Level, BlockEntries<Scalar, Space>> {
+template <class Scalar, class Space, class LaneGroup>
+class RowColumns<Scalar, Space, LaneGroup, BlockEntries<Scalar, Space>> {
  public:
   using Matrix = BlockEntries<Scalar, Space>;
 
   /// The arrays have `length` elements each, of which as many as P has blocks are used.
-  KOKKOS_FUNCTION RowColumns(const Level& level, const Matrix& a, int length, std::size_t* begins,
+  KOKKOS_FUNCTION RowColumns(const LaneGroup& lane_group, const Matrix& a, int length, std::size_t* begins,
                              int* lengths, int* cols)
-      : m_level(level),
+      : m_lane_group(lane_group),
         m_a(a),
         m_size(a.block_size),
         m_length(length),
@@ -27,9 +27,9 @@ class RowColumns<Scalar, Space, Level, BlockEntries<Scalar, Space>> {
   /// P = cols[0 .. length), ascending, all columns of its blocks. Calls visit(k, P[k]) for each.
   template <class Visit>
   KOKKOS_FUNCTION void read(const int* cols, const Visit& visit) const {
-    m_level.region([&](int lane) {
-      for (int k = lane; k < m_length; k += m_level.size()) visit(k, cols[k]);
-      for (int k = lane; k < m_count; k += m_level.size()) {
+    m_lane_group.region([&](int lane) {
+      for (int k = lane; k < m_length; k += m_lane_group.size()) visit(k, cols[k]);
+      for (int k = lane; k < m_count; k += m_lane_group.size()) {
         const int col = cols[k * m_size] / m_size;
         const std::size_t begin = m_a.row_ptrs(col);
         m_cols[k] = col;
@@ -45,15 +45,15 @@ class RowColumns<Scalar, Space, Level, BlockEntries<Scalar, Space>> {
   /// not fall
   template <class Count, class Set>
   KOKKOS_FUNCTION void gather(const Count& count, const Set& set) const {
-    if constexpr (Level::width == 1) {
-      for_each(m_level, m_count, [&](int k) { gather_blocks(k, count, set); });
+    if constexpr (LaneGroup::width == 1) {
+      for_each(m_lane_group, m_count, [&](int k) { gather_blocks(k, count, set); });
     } else {
-      const int group = m_level.size() < 32 ? m_level.size() : 32;
+      const int group = m_lane_group.size() < 32 ? m_lane_group.size() : 32;
       int share = 1;  // lanes of a block
       while (share < group && share < m_size * m_size) share *= 2;
-      m_level.region([&](int lane) {
+      m_lane_group.region([&](int lane) {
         const int part = lane % share, first = lane % group / share, step = group / share;
-        for (int k = lane / group; k < m_count; k += m_level.size() / group) {
+        for (int k = lane / group; k < m_count; k += m_lane_group.size() / group) {
           const int blocks = blocks_of(k, count);
           if (is_much_longer(m_lengths[k], blocks)) {
             for (int j = first; j < blocks; j += step) {
@@ -163,7 +163,7 @@ class RowColumns<Scalar, Space, Level, BlockEntries<Scalar, Space>> {
     }
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const Matrix& m_a;
   int m_size;  ///< of a block
   int m_length;

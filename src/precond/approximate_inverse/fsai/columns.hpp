@@ -10,19 +10,24 @@
 namespace prekond::impl::fsai {
 
 /// \see block_columns.hpp for a matrix by blocks
-template <class Scalar, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
+template <class Scalar, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class RowColumns {
  public:
   /// The arrays have `length` elements each.
-  KOKKOS_FUNCTION RowColumns(const Level& level, const Matrix& a, int length, std::size_t* begins,
+  KOKKOS_FUNCTION RowColumns(const LaneGroup& lane_group, const Matrix& a, int length, std::size_t* begins,
                              int* lengths, int* cols)
-      : m_level(level), m_a(a), m_length(length), m_begins(begins), m_lengths(lengths), m_cols(cols) {}
+      : m_lane_group(lane_group),
+        m_a(a),
+        m_length(length),
+        m_begins(begins),
+        m_lengths(lengths),
+        m_cols(cols) {}
 
   /// P = cols[0 .. length), ascending. Calls visit(k, P[k]) for each.
   template <class Visit>
   KOKKOS_FUNCTION void read(const int* cols, const Visit& visit) const {
-    m_level.region([&](int lane) {
-      for (int k = lane; k < m_length; k += m_level.size()) {
+    m_lane_group.region([&](int lane) {
+      for (int k = lane; k < m_length; k += m_lane_group.size()) {
         const int col = cols[k];
         const std::size_t begin = m_a.row_ptrs(col);
         m_cols[k] = col;
@@ -38,12 +43,12 @@ class RowColumns {
   /// Calls set(k, j, entry) where row P[k] of A has an entry in column P[j], j < count(k).
   template <class Count, class Set>
   KOKKOS_FUNCTION void gather(const Count& count, const Set& set) const {
-    if constexpr (Level::width == 1) {
-      for_each(m_level, m_length, [&](int k) { gather_row(k, count(k), set); });
+    if constexpr (LaneGroup::width == 1) {
+      for_each(m_lane_group, m_length, [&](int k) { gather_row(k, count(k), set); });
     } else {
-      const int group = m_level.size() < 32 ? m_level.size() : 32;
-      m_level.region([&](int lane) {
-        for (int k = lane / group; k < m_length; k += m_level.size() / group) {
+      const int group = m_lane_group.size() < 32 ? m_lane_group.size() : 32;
+      m_lane_group.region([&](int lane) {
+        for (int k = lane / group; k < m_length; k += m_lane_group.size() / group) {
           if (is_much_longer(m_lengths[k], count(k)))
             search_columns(k, count(k), lane % group, group, set);
           else
@@ -125,7 +130,7 @@ class RowColumns {
     }
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const Matrix& m_a;
   int m_length;
   std::size_t* m_begins;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// One row of the static FSAI, or a block of rows, over a level: gather A[P, P], factor it, solve for the
-/// unit vector of each row.
+/// One row of the static FSAI, or a block of rows, over a lane group: gather A[P, P], factor it, solve for
+/// the unit vector of each row.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "dense/panel_cholesky.hpp"
@@ -55,16 +55,16 @@ struct RowResult {
 /// of that row's, with one factor. The system is scaled by powers of two, D A[P, P] D with a diagonal in [1,
 /// 4), so that single precision holds any range of values, and the pivots' floor is absolute. In complex
 /// numbers the row g minimises g A g^H, so that it is the conjugate of the system's solution.
-template <class Scalar, class Real, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
+template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class Row {
  public:
   using Number = in_precision_t<Scalar, Real>;
   using Wide = in_precision_t<Scalar, double>;
 
-  KOKKOS_FUNCTION Row(const Level& level, const Matrix& a,
+  KOKKOS_FUNCTION Row(const LaneGroup& lane_group, const Matrix& a,
                       VectorView<const real_type_t<Scalar>, Space> diagonal, const Layout<Number>& layout,
                       char* base, int length)
-      : m_level(level),
+      : m_lane_group(lane_group),
         m_a(a),
         m_diagonal(diagonal),
         m_length(length),
@@ -73,22 +73,22 @@ class Row {
         m_y(at<Number>(base, layout.y)),
         m_x(at<Number>(base, layout.x)),
         m_scale(at<double>(base, layout.scale)),
-        m_cols(level, a, length, at<std::size_t>(base, layout.begins), at<int>(base, layout.lengths),
+        m_cols(lane_group, a, length, at<std::size_t>(base, layout.begins), at<int>(base, layout.lengths),
                at<int>(base, layout.cols)) {}
 
   /// Factors the system of the columns cols[0 .. length), ascending. \returns whether columns were dropped
   KOKKOS_FUNCTION bool factor(const int* cols, Real floor) {
     read_columns(cols);
-    m_system.clear(m_level, m_length);
+    m_system.clear(m_lane_group, m_length);
     gather();
-    m_system.factor(m_level, floor);
+    m_system.factor(m_lane_group, floor);
     return m_system.dropped->count > 0;
   }
 
   /// Solves for the row that ends with column `last` of the factored ones.
   KOKKOS_FUNCTION RowResult solve(int last) {
     m_last = last;
-    m_system.solve_transposed(m_level, last, m_y, m_x);
+    m_system.solve_transposed(m_lane_group, last, m_y, m_x);
     return result();
   }
 
@@ -126,7 +126,7 @@ class Row {
     return {true, m_system.reciprocals[m_last] == 0, static_cast<float>(double(dropped.pivot) / diagonal)};
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const Matrix& m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   int m_length;
@@ -135,7 +135,7 @@ class Row {
   Number* m_y;
   Number* m_x;
   double* m_scale;
-  RowColumns<Scalar, Space, Level, Matrix> m_cols;
+  RowColumns<Scalar, Space, LaneGroup, Matrix> m_cols;
 };
 
 }  // namespace prekond::impl::fsai

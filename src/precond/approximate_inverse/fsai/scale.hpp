@@ -87,24 +87,24 @@ struct VectorRows {
   static constexpr bool host = is_host_space<Space>;
   static constexpr int width = host ? 1 : Width;
   static constexpr int rows_per_team = host ? 256 : 256 / width;
-  using Level = NativeVectorLevel<Space, Member, width>;
+  using LaneGroup = NativeLaneGroup<Space, Member, width>;
 
   static Policy policy(const Space& space, std::int64_t num_rows) {
     const int teams = static_cast<int>((num_rows + rows_per_team - 1) / rows_per_team);
     return Policy(space, teams, host ? 1 : rows_per_team, width);
   }
 
-  /// Calls do_row(level, i) for this team's rows i < num_rows.
+  /// Calls do_row(lane group, i) for this team's rows i < num_rows.
   template <class DoRow>
   KOKKOS_FORCEINLINE_FUNCTION static void for_rows(const Member& team, std::int64_t num_rows,
                                                    const DoRow& do_row) {
     const std::int64_t first = std::int64_t(team.league_rank()) * rows_per_team;
     if constexpr (host) {
       for (std::int64_t i = first; i < first + rows_per_team && i < num_rows; ++i)
-        do_row(Level(team), static_cast<int>(i));
+        do_row(LaneGroup(team), static_cast<int>(i));
     } else {
       const std::int64_t i = first + team.team_rank();
-      if (i < num_rows) do_row(Level(team), static_cast<int>(i));
+      if (i < num_rows) do_row(LaneGroup(team), static_cast<int>(i));
     }
   }
 
@@ -128,7 +128,7 @@ struct VectorRows {
 template <class Scalar, class Space, int Width, class Matrix = CsrView<Scalar, Space>>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;
-  using typename VectorRows<Space, Width>::Level;
+  using typename VectorRows<Space, Width>::LaneGroup;
   using VectorRows<Space, Width>::width;
 
   Matrix a;
@@ -138,12 +138,12 @@ struct ScaleRows : VectorRows<Space, Width> {
   VectorView<BreakdownCounter, Space> outcome;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_rows(team, a.num_rows, [&](const Level& level, int i) { scale_row(level, i); });
+    this->for_rows(team, a.num_rows, [&](const LaneGroup& lane_group, int i) { scale_row(lane_group, i); });
   }
 
-  KOKKOS_FUNCTION void scale_row(const Level& level, int i) const {
+  KOKKOS_FUNCTION void scale_row(const LaneGroup& lane_group, int i) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
-    finish_row(level, i, level.template sum<double>([&](int lane) {
+    finish_row(lane_group, i, lane_group.template sum<double>([&](int lane) {
       double sum = 0;
       for (std::size_t j = begin; j < end; ++j)
         sum += real_of_product(to_double(values(j)), row_product(begin, j, lane));
@@ -151,17 +151,17 @@ struct ScaleRows : VectorRows<Space, Width> {
     }));
   }
 
-  KOKKOS_FUNCTION void finish_row(const Level& level, int i, double psi) const {
+  KOKKOS_FUNCTION void finish_row(const LaneGroup& lane_group, int i, double psi) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
     const bool sound = psi > 0 && Kokkos::isfinite(psi);
     const double scale = 1 / Kokkos::sqrt(sound ? psi : double(diagonal(i)));
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width)
         values(k) =
             sound ? static_cast<Scalar>(to_double(values(k)) * scale) : Scalar(k + 1 == end ? scale : 0);
     });
     if (!sound)
-      level.once([&] {
+      lane_group.once([&] {
         BreakdownCounter::count(outcome(0), i, true, static_cast<float>(psi / double(diagonal(i))));
       });
   }

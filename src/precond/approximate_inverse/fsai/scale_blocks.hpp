@@ -12,16 +12,16 @@ template <class Scalar, class Space, int Width>
 struct ScaleBlockRows : ScaleRows<Scalar, Space, Width, BlockEntries<Scalar, Space>> {
   using Base = ScaleRows<Scalar, Space, Width, BlockEntries<Scalar, Space>>;
   using Base::a, Base::pattern, Base::values, Base::width;
-  using typename Base::Level;
+  using typename Base::LaneGroup;
   using typename Base::Member;
   using Wide = in_precision_t<Scalar, double>;
   static constexpr int largest = largest_block_size;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_rows(team, a.num_rows, [&](const Level& level, int i) {
+    this->for_rows(team, a.num_rows, [&](const LaneGroup& lane_group, int i) {
       const std::size_t begin = pattern.row_ptrs(i);
       const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
-      this->finish_row(level, i, level.template sum<double>([&](int lane) {
+      this->finish_row(lane_group, i, lane_group.template sum<double>([&](int lane) {
         double sum = 0;
         for (int j = 0; j * a.block_size < length; ++j) sum += product(begin, length, j, lane);
         return sum;

@@ -58,8 +58,8 @@ struct RowKernel {
   static constexpr int width =
       host ? 1 : (unit == Unit::short_vector ? Tuning::short_vector : Tuning::vector_length);
   static constexpr bool of_team = !host && (unit == Unit::team || unit == Unit::slab);
-  using Level =
-      std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+  using LaneGroup =
+      std::conditional_t<of_team, TeamLaneGroup<Member, width>, NativeLaneGroup<Space, Member, width>>;
 
   /// Calls do_row(base, k) for the units' rows k < count.
   template <class DoRow>
@@ -87,8 +87,8 @@ struct RowKernel {
 
 /// A kernel whose rows may be done by all threads of a host.
 template <class Kernel, class Space>
-concept DoneByThreads = requires(const Kernel& kernel, const HostThreadsLevel<Space>& level, char* base) {
-  kernel.do_row(level, base, 0);
+concept DoneByThreads = requires(const Kernel& kernel, const HostThreadGroup<Space>& lane_group, char* base) {
+  kernel.do_row(lane_group, base, 0);
 };
 
 /// The rows of a kernel one after another, each by all threads of a host. `label` is the kernel's.
@@ -98,8 +98,8 @@ void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, st
   const auto workspace = allocate<Vector<char, Space>>(space, std::string(label) + "::workspace", bytes);
   meter.pass(MemoryMeter::bytes_of(workspace));
   space.fence(std::string(label) + "::share_rows");
-  const HostThreadsLevel<Space> level(space, label);
-  for (std::int64_t k = 0; k < count; ++k) kernel.do_row(level, workspace.data(), kernel.rows(k));
+  const HostThreadGroup<Space> lane_group(space, label);
+  for (std::int64_t k = 0; k < count; ++k) kernel.do_row(lane_group, workspace.data(), kernel.rows(k));
 }
 
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
@@ -199,7 +199,7 @@ struct BlockOrder {
 template <class Scalar, class Real, class Space, Unit unit, class Matrix = CsrView<Scalar, Space>>
 struct SolveRows : RowKernel<Space, unit> {
   using typename RowKernel<Space, unit>::Member;
-  using typename RowKernel<Space, unit>::Level;
+  using typename RowKernel<Space, unit>::LaneGroup;
 
   Matrix a;
   VectorView<const real_type_t<Scalar>, Space> diagonal;
@@ -217,35 +217,36 @@ struct SolveRows : RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), layout.bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(LaneGroup(team), base, rows(k)); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int k) const {
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_row(const AnyLaneGroup& lane_group, char* base, int k) const {
     const int last = groups.last(k);
     const std::size_t begin = pattern.row_ptrs(last);
     const int length = static_cast<int>(pattern.row_ptrs(last + 1) - begin);
-    Row<Scalar, Real, Space, AnyLevel, Matrix> row(level, a, diagonal, layout, base, length);
+    Row<Scalar, Real, Space, AnyLaneGroup, Matrix> row(lane_group, a, diagonal, layout, base, length);
     const bool dropped = row.factor(pattern.col_idxs.data() + begin, floor);
     if (dropped && again.extent(0) > 0) {
-      level.once([&] { again(k) = 1; });
+      lane_group.once([&] { again(k) = 1; });
       return;
     }
-    for (int i = groups.first(k); i <= last; ++i) write_row(level, row, i, length - (last - i));
+    for (int i = groups.first(k); i <= last; ++i) write_row(lane_group, row, i, length - (last - i));
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void write_row(const AnyLevel& level, Row<Scalar, Real, Space, AnyLevel, Matrix>& row,
-                                 int i, int length) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void write_row(const AnyLaneGroup& lane_group,
+                                 Row<Scalar, Real, Space, AnyLaneGroup, Matrix>& row, int i,
+                                 int length) const {
     const RowResult result = row.solve(length - 1);
     const std::size_t begin = pattern.row_ptrs(i);
-    level.region([&](int lane) {
-      for (int k = lane; k < length; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length; k += lane_group.size())
         values(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.value(k));
     });
     if (result.dropped)
-      level.once([&] { BreakdownCounter::count(outcome(0), i, result.last, result.pivot); });
+      lane_group.once([&] { BreakdownCounter::count(outcome(0), i, result.last, result.pivot); });
   }
 };
 

@@ -7,10 +7,10 @@
 namespace prekond::impl::isai {
 
 /// Counts the values that are not finite as `Scalar`. \pre *counter is 0
-template <class Scalar, class Level, class Value>
-KOKKOS_FUNCTION bool all_finite(const Level& level, int length, int* counter, const Value& value) {
-  level.region([&](int lane) {
-    for (int k = lane; k < length; k += level.size())
+template <class Scalar, class LaneGroup, class Value>
+KOKKOS_FUNCTION bool all_finite(const LaneGroup& lane_group, int length, int* counter, const Value& value) {
+  lane_group.region([&](int lane) {
+    for (int k = lane; k < length; k += lane_group.size())
       if (!Kokkos::isfinite(static_cast<Scalar>(value(k)))) Kokkos::atomic_inc(counter);
   });
   return *counter == 0;

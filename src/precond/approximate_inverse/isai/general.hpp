@@ -21,8 +21,8 @@ using lu::Status;
 template <class Scalar, class Real, class Space, Unit unit>
 struct SolveGeneral : fsai::RowKernel<Space, unit> {
   using typename fsai::RowKernel<Space, unit>::Member;
-  using typename fsai::RowKernel<Space, unit>::Level;
-  using SolvedRow = GeneralRow<Scalar, Real, Space, Level>;
+  using typename fsai::RowKernel<Space, unit>::LaneGroup;
+  using SolvedRow = GeneralRow<Scalar, Real, Space, LaneGroup>;
 
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> row_scale;
@@ -38,19 +38,20 @@ struct SolveGeneral : fsai::RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(LaneGroup(team), base, rows(k)); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int i) const {
-    const GeneralRow<Scalar, Real, Space, AnyLevel> row(level, a, row_scale, base, inverse.length(i));
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_row(const AnyLaneGroup& lane_group, char* base, int i) const {
+    const GeneralRow<Scalar, Real, Space, AnyLaneGroup> row(lane_group, a, row_scale, base,
+                                                            inverse.length(i));
     const int own = static_cast<int>(inverse.pattern.first_from(i, i) - inverse.begin(i));
     const RowResult result = row.solve(inverse.cols(i), own, floor, pivoting);
     const bool last_try = pivoting == Pivoting::none;
-    level.once([&] { status(i) = Status::of(result, last_try); });
+    lane_group.once([&] { status(i) = Status::of(result, last_try); });
     if (result.dropped && !last_try) return;
-    inverse.write(level, i, own, row, result, diagonal(i) == 0 ? 1.0 : 1 / double(diagonal(i)));
+    inverse.write(lane_group, i, own, row, result, diagonal(i) == 0 ? 1.0 : 1 / double(diagonal(i)));
   }
 };
 

@@ -14,9 +14,9 @@ namespace prekond::impl::isai {
 template <class Scalar, class Real, class Space, Unit unit>
 struct SolveBlockRows : fsai::RowKernel<Space, unit> {
   using typename fsai::RowKernel<Space, unit>::Member;
-  using typename fsai::RowKernel<Space, unit>::Level;
+  using typename fsai::RowKernel<Space, unit>::LaneGroup;
   using Matrix = BlockEntries<Scalar, Space>;
-  using SolvedRow = GeneralRow<Scalar, Real, Space, Level, Matrix>;
+  using SolvedRow = GeneralRow<Scalar, Real, Space, LaneGroup, Matrix>;
 
   Matrix a;
   VectorView<const double, Space> row_scale;
@@ -33,37 +33,37 @@ struct SolveBlockRows : fsai::RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(LaneGroup(team), base, rows(k)); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int k) const {
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_row(const AnyLaneGroup& lane_group, char* base, int k) const {
     const int first = k * a.block_size, length = inverse.length(first);
-    const GeneralRow<Scalar, Real, Space, AnyLevel, Matrix> row(level, a, row_scale, base, length);
+    const GeneralRow<Scalar, Real, Space, AnyLaneGroup, Matrix> row(lane_group, a, row_scale, base, length);
     const int own = static_cast<int>(inverse.pattern.first_from(first, first) - inverse.begin(first));
     row.factor(inverse.cols(first), floor, pivoting);
     bool is_solved = true;
     for (int r = 0; r < a.block_size; ++r) {
       if (again && status(first + r) != lu::Status::again) continue;
-      is_solved = solve(level, row, first + r, own + r) && is_solved;
+      is_solved = solve(lane_group, row, first + r, own + r) && is_solved;
     }
-    level.once([&] {
+    lane_group.once([&] {
       status_of_blocks(k) = static_cast<unsigned char>(is_solved ? lu::Status::solved : lu::Status::again);
     });
   }
 
   /// \returns whether row i is done with
-  template <class AnyLevel>
-  KOKKOS_FUNCTION bool solve(const AnyLevel& level,
-                             const GeneralRow<Scalar, Real, Space, AnyLevel, Matrix>& row, int i,
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION bool solve(const AnyLaneGroup& lane_group,
+                             const GeneralRow<Scalar, Real, Space, AnyLaneGroup, Matrix>& row, int i,
                              int own) const {
     const bool last_try = pivoting == Pivoting::none;
     row.forget_solution();
     const RowResult result = row.solve_factored(own, pivoting);
-    level.once([&] { status(i) = lu::Status::of(result, last_try); });
+    lane_group.once([&] { status(i) = lu::Status::of(result, last_try); });
     if (result.dropped && !last_try) return false;
-    inverse.write(level, i, own, row, result, diagonal(i) == 0 ? 1.0 : 1 / double(diagonal(i)));
+    inverse.write(lane_group, i, own, row, result, diagonal(i) == 0 ? 1.0 : 1 / double(diagonal(i)));
     return true;
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A row of the ISAI of a general matrix, over a level: by LU.
+/// A row of the ISAI of a general matrix, over a lane group: by LU.
 #include "precond/approximate_inverse/isai/all_finite.hpp"
 #include "precond/approximate_inverse/row_lu/lu_system.hpp"
 
@@ -10,18 +10,18 @@ namespace prekond::impl::isai {
 using fsai::RowResult;
 
 /// The row of index `own` of A[P, P]^-1: x^T R A[P, P] = e_own^T and m = R x.
-template <class Scalar, class Real, class Space, class Level, class Matrix = CsrView<Scalar, Space>>
+template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class GeneralRow {
  public:
   /// Of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
-  KOKKOS_FUNCTION GeneralRow(const Level& level, const Matrix& a, VectorView<const double, Space> row_scale,
-                             char* base, int length)
-      : m_level(level),
+  KOKKOS_FUNCTION GeneralRow(const LaneGroup& lane_group, const Matrix& a,
+                             VectorView<const double, Space> row_scale, char* base, int length)
+      : m_lane_group(lane_group),
         m_length(length),
         m_arrays(base, length),
-        m_system(level, a, row_scale, base, length) {}
+        m_system(lane_group, a, row_scale, base, length) {}
 
   /// Solves on the columns cols[0 .. length), ascending, for the row of column cols[own].
   KOKKOS_FUNCTION RowResult solve(const int* cols, int own, Real floor, Pivoting pivoting) const {
@@ -37,9 +37,9 @@ class GeneralRow {
     const PanelLu<Real>& lu = m_system.lu();
     const bool dropped = lu.dropped().count > 0;
     if (dropped && (pivoting == Pivoting::rows || lu.is_dropped(own))) return m_system.dropped(own);
-    lu.solve_transposed(m_level, own, m_arrays.x, m_arrays.y, m_system.work());
+    lu.solve_transposed(m_lane_group, own, m_arrays.x, m_arrays.y, m_system.work());
     const bool finite =
-        all_finite<Scalar>(m_level, m_length, m_system.counter(), [&](int k) { return value(k); });
+        all_finite<Scalar>(m_lane_group, m_length, m_system.counter(), [&](int k) { return value(k); });
     RowResult result = dropped ? m_system.dropped(own) : RowResult{!finite, false, 0};
     result.last = !finite;
     return result;
@@ -47,7 +47,7 @@ class GeneralRow {
 
   /// Before the next row.
   KOKKOS_FUNCTION void forget_solution() const {
-    m_level.once([&] { *m_system.counter() = 0; });
+    m_lane_group.once([&] { *m_system.counter() = 0; });
   }
 
   /// Entry k of the row. \pre the solve did not end with `last`
@@ -61,17 +61,17 @@ class GeneralRow {
 
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
-      std::size_t end = lu::System<Scalar, Real, Space, Level, Matrix>::bytes(length);
+      std::size_t end = lu::System<Scalar, Real, Space, LaneGroup, Matrix>::bytes(length);
       x = lu::place<Real>(base, end, order);
       y = lu::place<Real>(base, end, order);
       bytes = end;
     }
   };
 
-  Level m_level;
+  LaneGroup m_lane_group;
   int m_length;
   Arrays m_arrays;
-  lu::System<Scalar, Real, Space, Level, Matrix> m_system;
+  lu::System<Scalar, Real, Space, LaneGroup, Matrix> m_system;
 };
 
 }  // namespace prekond::impl::isai

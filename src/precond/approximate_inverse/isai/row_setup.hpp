@@ -26,14 +26,14 @@ struct InverseRows {
   KOKKOS_FORCEINLINE_FUNCTION const int* cols(int i) const { return pattern.col_idxs.data() + begin(i); }
 
   /// Row i as it was solved or, where its result is `last`, the diagonal alone, at the place `own`.
-  template <class Level, class SolvedRow>
-  KOKKOS_FUNCTION void write(const Level& level, int i, int own, const SolvedRow& row,
+  template <class LaneGroup, class SolvedRow>
+  KOKKOS_FUNCTION void write(const LaneGroup& lane_group, int i, int own, const SolvedRow& row,
                              const RowResult& result, double diagonal) const {
     const Scalar alone = static_cast<Scalar>(diagonal);
     const std::size_t first = begin(i);
     const int n = length(i);
-    level.region([&](int lane) {
-      for (int k = lane; k < n; k += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < n; k += lane_group.size()) {
         if (!result.last)
           values(first + k) = static_cast<Scalar>(row.value(k));
         else
@@ -41,7 +41,7 @@ struct InverseRows {
       }
     });
     if (result.dropped)
-      level.once([&] { BreakdownCounter::count(outcome(0), i, result.last, result.pivot); });
+      lane_group.once([&] { BreakdownCounter::count(outcome(0), i, result.last, result.pivot); });
   }
 };
 

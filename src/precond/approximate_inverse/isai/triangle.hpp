@@ -17,8 +17,8 @@ inline constexpr fsai::UnitLimits triangle_units{64, 1 << 30};
 template <class Scalar, class Space, Unit unit>
 struct SolveTriangular : fsai::RowKernel<Space, unit> {
   using typename fsai::RowKernel<Space, unit>::Member;
-  using typename fsai::RowKernel<Space, unit>::Level;
-  using SolvedRow = TriangularRow<Scalar, Space, Level>;
+  using typename fsai::RowKernel<Space, unit>::LaneGroup;
+  using SolvedRow = TriangularRow<Scalar, Space, LaneGroup>;
 
   CsrView<Scalar, Space> a;
   Triangle triangle;
@@ -35,13 +35,13 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
   }
 
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, int i) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int length = inverse.length(i);
     const std::size_t mine =
         static_cast<std::size_t>(a.num_rows) * static_cast<std::size_t>(team.league_rank());
-    const SolvedRow row(level, a, triangle, base, length, this->host ? places.data() + mine : nullptr);
+    const SolvedRow row(lane_group, a, triangle, base, length, this->host ? places.data() + mine : nullptr);
     const RowResult result = row.solve(inverse.cols(i));
-    inverse.write(level, i, triangle.upper ? 0 : length - 1, row, result, row.diagonal());
+    inverse.write(lane_group, i, triangle.upper ? 0 : length - 1, row, result, row.diagonal());
   }
 };
 

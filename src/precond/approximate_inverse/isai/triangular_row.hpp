@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A row of the ISAI of a triangle, over a level: by substitution.
+/// A row of the ISAI of a triangle, over a lane group: by substitution.
 #include "precond/approximate_inverse/isai/all_finite.hpp"
 #include "precond/approximate_inverse/row_lu/lu_system.hpp"
 
@@ -18,7 +18,7 @@ struct Triangle {
 /// The row of the diagonal of T[P, P]^-1, for a triangle T: m^T T[P, P] = e^T, from the diagonal outwards.
 /// Once m_k is known, it times row P[k] of T is subtracted from what is left: T's sparse rows are read once,
 /// nothing dense is formed. In double whatever `Scalar` is: it costs nothing beside the reading.
-template <class Scalar, class Space, class Level>
+template <class Scalar, class Space, class LaneGroup>
 class TriangularRow {
  public:
   /// Of a row's workspace for up to `longest` entries.
@@ -26,9 +26,9 @@ class TriangularRow {
 
   /// `places` is for one lane alone, which looks columns up there: num_rows ints that begin as 0 and then
   /// keep what rows before left. More lanes search.
-  KOKKOS_FUNCTION TriangularRow(const Level& level, const CsrView<Scalar, Space>& a, Triangle triangle,
-                                char* base, int length, int* places)
-      : m_level(level),
+  KOKKOS_FUNCTION TriangularRow(const LaneGroup& lane_group, const CsrView<Scalar, Space>& a,
+                                Triangle triangle, char* base, int length, int* places)
+      : m_lane_group(lane_group),
         m_a(a),
         m_triangle(triangle),
         m_length(length),
@@ -41,7 +41,7 @@ class TriangularRow {
     for (int step = 0; step + 1 < m_length; ++step) subtract(m_triangle.upper ? step : m_length - 1 - step);
     const bool dropped = m_arrays.counters[0] > 0;
     const bool finite =
-        all_finite<Scalar>(m_level, m_length, m_arrays.counters + 1, [&](int k) { return value(k); });
+        all_finite<Scalar>(m_lane_group, m_length, m_arrays.counters + 1, [&](int k) { return value(k); });
     return {dropped || !finite, m_arrays.pivots[own()] == 0 || !finite, 0};
   }
 
@@ -79,15 +79,15 @@ class TriangularRow {
     }
   };
 
-  static constexpr bool by_places = Level::width == 1;
+  static constexpr bool by_places = LaneGroup::width == 1;
 
   KOKKOS_FORCEINLINE_FUNCTION int own() const { return m_triangle.upper ? 0 : m_length - 1; }
 
   /// Of T's row in each column: its diagonal entry, and where the others are.
   KOKKOS_FUNCTION void read(const int* cols) const {
-    m_level.once([&] { m_arrays.counters[0] = m_arrays.counters[1] = 0; });
-    m_level.region([&](int lane) {
-      for (int k = lane; k < m_length; k += m_level.size()) {
+    m_lane_group.once([&] { m_arrays.counters[0] = m_arrays.counters[1] = 0; });
+    m_lane_group.region([&](int lane) {
+      for (int k = lane; k < m_length; k += m_lane_group.size()) {
         m_arrays.cols[k] = cols[k];
         if constexpr (by_places) m_places[cols[k]] = k;
         m_arrays.left[k] = k == own() ? 1 : 0;
@@ -125,7 +125,7 @@ class TriangularRow {
 
   /// left_P -= m_k T[P[k], P], without T's diagonal entry.
   KOKKOS_FUNCTION void subtract(int k) const {
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       const double m = value(k);
       if (m == 0) return;
       const std::size_t begin = m_arrays.begins[k];
@@ -133,7 +133,7 @@ class TriangularRow {
       const int end = m_triangle.upper ? m_length : k, last = m_arrays.cols[end - 1];
       int from = m_triangle.upper ? k + 1 : 0;
       if (length / 32 >= end - from) return search_columns(from + lane, end, begin, length, m);
-      for (int e = lane; e < length && from < end; e += m_level.size()) {
+      for (int e = lane; e < length && from < end; e += m_lane_group.size()) {
         const int col = m_a.col_idxs(begin + static_cast<std::size_t>(e));
         if (col > last) return;
         const int place = by_places ? m_places[col] : find_from(from, end, col);
@@ -149,7 +149,7 @@ class TriangularRow {
   KOKKOS_FORCEINLINE_FUNCTION void search_columns(int first, int end, std::size_t row_begin, int length,
                                                   double m) const {
     const std::size_t row_end = row_begin + static_cast<std::size_t>(length);
-    for (int place = first; place < end; place += m_level.size()) {
+    for (int place = first; place < end; place += m_lane_group.size()) {
       const int col = m_arrays.cols[place];
       std::size_t begin = row_begin, behind = row_end;
       while (begin < behind) {
@@ -177,7 +177,7 @@ class TriangularRow {
     return begin;
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_a;
   Triangle m_triangle;
   int m_length;

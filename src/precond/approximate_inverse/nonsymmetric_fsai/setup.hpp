@@ -21,8 +21,8 @@ using lu::Status;
 template <class Scalar, class Real, class Space, Unit unit>
 struct SolveRows : fsai::RowKernel<Space, unit> {
   using typename fsai::RowKernel<Space, unit>::Member;
-  using typename fsai::RowKernel<Space, unit>::Level;
-  using SolvedRow = Row<Scalar, Real, Space, Level>;
+  using typename fsai::RowKernel<Space, unit>::LaneGroup;
+  using SolvedRow = Row<Scalar, Real, Space, LaneGroup>;
 
   CsrView<Scalar, Space> a;
   VectorView<const double, Space> row_scale;
@@ -40,26 +40,26 @@ struct SolveRows : fsai::RowKernel<Space, unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_rows(team, static_cast<std::int64_t>(rows.extent(0)), bytes, workspaces, next,
-                   [&](char* base, std::int64_t k) { do_row(Level(team), base, rows(k)); });
+                   [&](char* base, std::int64_t k) { do_row(LaneGroup(team), base, rows(k)); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_row(const AnyLevel& level, char* base, int i) const {
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_row(const AnyLaneGroup& lane_group, char* base, int i) const {
     const std::size_t begin = pattern.row_ptrs(i);
     const int length = static_cast<int>(pattern.row_ptrs(i + 1) - begin);
-    const Row<Scalar, Real, Space, AnyLevel> row(level, a, row_scale, base, length);
+    const Row<Scalar, Real, Space, AnyLaneGroup> row(lane_group, a, row_scale, base, length);
     const RowResult result = row.solve(pattern.col_idxs.data() + begin, floor, pivoting);
     const bool last_try = pivoting == Pivoting::none;
-    level.once([&] { status(i) = Status::of(result, last_try); });
+    lane_group.once([&] { status(i) = Status::of(result, last_try); });
     if (result.dropped && !last_try) return;
-    level.region([&](int lane) {
-      for (int k = lane; k < length; k += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length; k += lane_group.size()) {
         lower(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.lower(k));
         upper(begin + k) = result.last ? Scalar(k == length - 1) : static_cast<Scalar>(row.upper(k));
       }
     });
-    if (result.dropped) level.once([&] { BreakdownCounter::note_first(outcome(0), i, result.pivot); });
+    if (result.dropped) lane_group.once([&] { BreakdownCounter::note_first(outcome(0), i, result.pivot); });
   }
 };
 
@@ -69,7 +69,7 @@ struct SolveRows : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space, int Width>
 struct ScaleRows : VectorRows<Space, Width> {
   using typename VectorRows<Space, Width>::Member;
-  using typename VectorRows<Space, Width>::Level;
+  using typename VectorRows<Space, Width>::LaneGroup;
   using VectorRows<Space, Width>::width;
 
   CsrView<Scalar, Space> a;
@@ -82,12 +82,12 @@ struct ScaleRows : VectorRows<Space, Width> {
   VectorView<BreakdownCounter, Space> outcome;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_rows(team, a.num_rows, [&](const Level& level, int i) { scale_row(level, i); });
+    this->for_rows(team, a.num_rows, [&](const LaneGroup& lane_group, int i) { scale_row(lane_group, i); });
   }
 
-  KOKKOS_FUNCTION void scale_row(const Level& level, int i) const {
+  KOKKOS_FUNCTION void scale_row(const LaneGroup& lane_group, int i) const {
     const std::size_t begin = pattern.row_ptrs(i), end = pattern.row_ptrs(i + 1);
-    const double s = level.template sum<double>([&](int lane) {
+    const double s = lane_group.template sum<double>([&](int lane) {
       double sum = 0;
       for (std::size_t j = begin; j < end; ++j) sum += double(lower(j)) * row_product(begin, end, j, lane);
       return sum;
@@ -96,14 +96,14 @@ struct ScaleRows : VectorRows<Space, Width> {
     const bool sound = Kokkos::abs(relative) > 16 * 2.220446049250313e-16 && Kokkos::isfinite(relative);
     const double pivot = sound ? s : (diagonal(i) != 0 ? double(diagonal(i)) : 1.0);
     const double scale = 1 / Kokkos::sqrt(Kokkos::abs(pivot)), signed_scale = pivot < 0 ? -scale : scale;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       for (std::size_t k = begin + lane; k < end; k += width) {
         const bool last = k + 1 == end;
         lower(k) = static_cast<Scalar>(sound ? double(lower(k)) * scale : (last ? scale : 0));
         upper(k) = static_cast<Scalar>(sound ? double(upper(k)) * signed_scale : (last ? signed_scale : 0));
       }
     });
-    level.once([&] { count(i, sound, static_cast<float>(relative)); });
+    lane_group.once([&] { count(i, sound, static_cast<float>(relative)); });
   }
 
   KOKKOS_FUNCTION void count(int i, bool sound, float relative) const {

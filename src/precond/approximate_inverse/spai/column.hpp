@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// One column of the static SPAI over a level: find I, gather the local matrix, factor it, solve.
+/// One column of the static SPAI over a lane group: find I, gather the local matrix, factor it, solve.
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/spai.hpp>
 #include "dense/panel_qr.hpp"
@@ -94,23 +94,23 @@ struct ColumnResult {
 
 /// Columns of the local matrix are scaled by powers of two that bring their largest entries into [1, 2), so
 /// that single precision holds any range of values and the unknowns change by these alone.
-template <class Scalar, class Real, class Space, class Level, LeastSquares Solver>
+template <class Scalar, class Real, class Space, class LaneGroup, LeastSquares Solver>
 class Column {
  public:
   static constexpr int rows_at_once = is_host_space<Space> ? PanelQr<Real>::host_rows : 1;
   using Arrays = ColumnArrays<Real, rows_at_once, Solver>;
   using System = typename Arrays::System;
 
-  KOKKOS_FUNCTION Column(const Level& level, const CsrView<Scalar, Space>& b,
+  KOKKOS_FUNCTION Column(const LaneGroup& lane_group, const CsrView<Scalar, Space>& b,
                          VectorView<const double, Space> col_scale, const Arrays& arrays, int n1, int n2)
-      : m_level(level),
+      : m_lane_group(lane_group),
         m_b(b),
         m_col_scale(col_scale),
         m_n1(n1),
         m_n2(n2),
         m_arrays(arrays),
         m_system(arrays.system, arrays.entries, System::shape_of(n1, n2), arrays.buffer),
-        m_columns(level, b, n2, arrays.begins, arrays.lengths) {}
+        m_columns(lane_group, b, n2, arrays.begins, arrays.lengths) {}
 
   /// Solves min ||A(I, J) m - e_k(I)|| for J = cols[0 .. n2), with indices below `limit`.
   KOKKOS_FUNCTION ColumnResult solve(int k, const int* cols, std::int64_t limit, Real floor) const {
@@ -122,8 +122,8 @@ class Column {
       const DroppedPivots<Real>& dropped = *m_arrays.gram.dropped;
       return {dropped.count > 0, *m_arrays.flags != found, 0};
     } else {
-      const int rank = m_system.factor(m_level, floor);
-      m_system.solve(m_level, rank, m_arrays.x, m_arrays.work);
+      const int rank = m_system.factor(m_lane_group, floor);
+      m_system.solve(m_lane_group, rank, m_arrays.x, m_arrays.work);
       judge();
       const DroppedPivots<Real>& dropped = m_system.dropped();
       return {dropped.count > 0, *m_arrays.flags != found,
@@ -143,18 +143,18 @@ class Column {
       if (c == 0) *m_arrays.flags = 0;
     });
     const IndexTable table(m_arrays.table, m_arrays.table_size, m_arrays.count, m_arrays.rows);
-    table.clear(m_level);
-    m_columns.for_entries(limit, [&](int, std::size_t, int index) { table.insert(m_level, index); });
-    sort_list(m_level, m_arrays.rows, m_n1);
+    table.clear(m_lane_group);
+    m_columns.for_entries(limit, [&](int, std::size_t, int index) { table.insert(m_lane_group, index); });
+    sort_list(m_lane_group, m_arrays.rows, m_n1);
   }
 
   KOKKOS_FUNCTION void gather(int k, std::int64_t limit) const {
-    m_system.clear(m_level, 0, m_n2);
+    m_system.clear(m_lane_group, 0, m_n2);
     m_columns.for_entries(limit, [&](int c, std::size_t entry, int index) {
       m_system(find_in(m_arrays.rows, m_n1, index), c) =
           static_cast<Real>(double(m_b.values(entry)) * m_arrays.scale[c]);
     });
-    m_level.once([&] {
+    m_lane_group.once([&] {
       const int row = find_in(m_arrays.rows, m_n1, k);
       if (row >= 0) m_system.rhs(row) = 1;
     });
@@ -164,17 +164,18 @@ class Column {
   /// last column of its factor's inverse, over its last entry, is -m.
   KOKKOS_FUNCTION void solve_normal(int k, Real floor) const {
     const auto& gram = m_arrays.gram;
-    gram.clear(m_level, m_n2 + 1);
+    gram.clear(m_lane_group, m_n2 + 1);
     multiply_columns();
     const int row = find_in(m_arrays.rows, m_n1, k);
-    m_level.region([&](int lane) {
-      for (int c = lane; c < m_n2; c += m_level.size()) gram(m_n2, c) = row >= 0 ? m_system(row, c) : Real(0);
+    m_lane_group.region([&](int lane) {
+      for (int c = lane; c < m_n2; c += m_lane_group.size())
+        gram(m_n2, c) = row >= 0 ? m_system(row, c) : Real(0);
       if (lane == 0) gram(m_n2, m_n2) = 2;
     });
-    gram.factor(m_level, floor);
-    gram.solve_transposed(m_level, m_n2, m_arrays.gram_y, m_arrays.gram_x);
-    m_level.region([&](int lane) {
-      for (int c = lane; c < m_n2; c += m_level.size())
+    gram.factor(m_lane_group, floor);
+    gram.solve_transposed(m_lane_group, m_n2, m_arrays.gram_y, m_arrays.gram_x);
+    m_lane_group.region([&](int lane) {
+      for (int c = lane; c < m_n2; c += m_lane_group.size())
         m_arrays.x[c] = -m_arrays.gram_x[c] / m_arrays.gram_x[m_n2];
     });
   }
@@ -182,7 +183,7 @@ class Column {
   /// B^T B, by vectors of lanes, eight products at a time.
   KOKKOS_FUNCTION void multiply_columns() const {
     constexpr int at_once = 8;
-    for_each_by_vectors(m_level, m_n2, [&](const auto& vector, int c) {
+    for_each_by_vectors(m_lane_group, m_n2, [&](const auto& vector, int c) {
       for (int j = c; j < m_n2; j += at_once) {
         Real dots[at_once];
         vector.template sums<Real, at_once>(dots, [&](int lane, Real* sums) {
@@ -210,9 +211,9 @@ class Column {
   }
 
   KOKKOS_FUNCTION void judge() const {
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       bool nonzero = false, finite = true;
-      for (int c = lane; c < m_n2; c += m_level.size()) {
+      for (int c = lane; c < m_n2; c += m_lane_group.size()) {
         const double x = value(c);
         nonzero = nonzero || x != 0;
         finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
@@ -222,14 +223,14 @@ class Column {
     });
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_b;
   VectorView<const double, Space> m_col_scale;
   int m_n1;
   int m_n2;
   Arrays m_arrays;
   System m_system;
-  ProblemColumns<Scalar, Space, Level> m_columns;
+  ProblemColumns<Scalar, Space, LaneGroup> m_columns;
 };
 
 }  // namespace prekond::impl::spai

@@ -102,8 +102,8 @@ struct Growth {
   int rows;    ///< n1
 };
 
-/// `Level` is a vector of lanes.
-template <class Scalar, class Real, class Space, class Level>
+/// `LaneGroup` is a vector of lanes.
+template <class Scalar, class Real, class Space, class LaneGroup>
 class Column {
  public:
   static constexpr int rows_at_once = is_host_space<Space> ? PanelQr<Real>::host_rows : 1;
@@ -111,11 +111,11 @@ class Column {
   using System = typename Arrays::System;
 
   /// `b`: the columns of the problem, by rows; `b_transposed`: its rows.
-  KOKKOS_FUNCTION Column(const Level& level, const CsrView<Scalar, Space>& b,
+  KOKKOS_FUNCTION Column(const LaneGroup& lane_group, const CsrView<Scalar, Space>& b,
                          const CsrView<Scalar, Space>& b_transposed,
                          VectorView<const double, Space> col_scale, const Arrays& arrays,
                          const Limits& limits)
-      : m_level(level),
+      : m_lane_group(lane_group),
         m_b(b),
         m_bt(b_transposed),
         m_n(col_scale.extent_int(0)),
@@ -132,7 +132,7 @@ class Column {
     for (int step = 0;; ++step) {
       if (!add_rows(known, n2)) return {true, false, false, false, 0, 0, 0};
       gather(known, n2);
-      rank = m_system.append(m_level, panels, known, n2, rank, floor);
+      rank = m_system.append(m_lane_group, panels, known, n2, rank, floor);
       panels += (n2 - known + System::panel - 1) / System::panel;
       known = n2;
       const Real square = residual_square(rank);
@@ -145,7 +145,7 @@ class Column {
       n2 = choose(n2, candidates, square);
       if (n2 == known) break;
     }
-    m_system.solve(m_level, panels, rank, m_arrays.x, m_arrays.work);
+    m_system.solve(m_lane_group, panels, rank, m_arrays.x, m_arrays.work);
     judge(n2);
     const DroppedPivots<Real>& dropped = m_system.dropped();
     const float pivot = dropped.count > 0 ? static_cast<float>(dropped.pivot) : 0.0f;
@@ -162,12 +162,12 @@ class Column {
 
   /// J is the start pattern, and row k the first of I, which the right-hand side is.
   KOKKOS_FUNCTION void begin(int k, const int* start, int length) {
-    m_arrays.rows.table(nullptr).clear(m_level);
-    m_level.region([&](int lane) {
-      for (int c = lane; c < length; c += m_level.size()) m_arrays.cols[c] = start[c];
+    m_arrays.rows.table(nullptr).clear(m_lane_group);
+    m_lane_group.region([&](int lane) {
+      for (int c = lane; c < length; c += m_lane_group.size()) m_arrays.cols[c] = start[c];
     });
-    m_level.once([&] {
-      m_arrays.rows.table(m_arrays.rows.list).insert(m_level, k);
+    m_lane_group.once([&] {
+      m_arrays.rows.table(m_arrays.rows.list).insert(m_lane_group, k);
       *m_arrays.flags = 0;
     });
     m_rows = 0;
@@ -182,8 +182,8 @@ class Column {
   /// The rows of the columns [from, to) of J, ascending behind those that there are. \returns whether there
   /// was room
   KOKKOS_FUNCTION bool add_rows(int from, int to) {
-    m_level.region([&](int lane) {
-      for (int c = from + lane; c < to; c += m_level.size()) {
+    m_lane_group.region([&](int lane) {
+      for (int c = from + lane; c < to; c += m_lane_group.size()) {
         const int col = m_arrays.cols[c];
         m_arrays.begins[c] = m_b.row_ptrs(col);
         m_arrays.lengths[c] = static_cast<int>(m_b.row_ptrs(col + 1) - m_b.row_ptrs(col));
@@ -192,13 +192,13 @@ class Column {
     });
     const IndexTable table = m_arrays.rows.table(m_arrays.rows.list);
     for_entries(from, to,
-                [&](int, std::size_t, int index) { table.insert_up_to(m_level, index, m_limits.rows); });
+                [&](int, std::size_t, int index) { table.insert_up_to(m_lane_group, index, m_limits.rows); });
     const int count = *m_arrays.rows.count;
     if (count > m_limits.rows) return false;
     const int old = m_rows == 0 ? 1 : m_rows;  // row k stays the first
-    spai::sort_list(m_level, m_arrays.rows.list + old, count - old);
-    m_level.region([&](int lane) {
-      for (int i = (old == 1 ? 0 : old) + lane; i < count; i += m_level.size())
+    spai::sort_list(m_lane_group, m_arrays.rows.list + old, count - old);
+    m_lane_group.region([&](int lane) {
+      for (int i = (old == 1 ? 0 : old) + lane; i < count; i += m_lane_group.size())
         m_arrays.rows.positions[m_arrays.rows.table(nullptr).find(m_arrays.rows.list[i])] = i;
     });
     m_rows = count;
@@ -208,65 +208,66 @@ class Column {
 
   template <class Visit>
   KOKKOS_FUNCTION void for_entries(int from, int to, const Visit& visit) const {
-    const spai::ProblemColumns<Scalar, Space, Level> columns(m_level, m_b, to - from, m_arrays.begins + from,
-                                                             m_arrays.lengths + from);
+    const spai::ProblemColumns<Scalar, Space, LaneGroup> columns(
+        m_lane_group, m_b, to - from, m_arrays.begins + from, m_arrays.lengths + from);
     columns.for_entries(m_n, visit);
   }
 
   KOKKOS_FUNCTION void gather(int from, int to) const {
-    m_system.clear(m_level, from, to);
+    m_system.clear(m_lane_group, from, to);
     for_entries(from, to, [&](int c, std::size_t entry, int index) {
       m_system(position_of(m_arrays.rows, index), from + c) =
           static_cast<Real>(double(m_b.values(entry)) * m_arrays.scale[from + c]);
     });
-    if (from == 0) m_level.once([&] { m_system.rhs(0) = 1; });
+    if (from == 0) m_lane_group.once([&] { m_system.rhs(0) = 1; });
   }
 
   KOKKOS_FUNCTION Real residual_square(int rank) const {
-    return m_level.template sum<Real>([&](int lane) {
+    return m_lane_group.template sum<Real>([&](int lane) {
       Real sum = 0;
-      for (int i = rank + lane; i < m_rows; i += m_level.size()) sum += m_system.rhs(i) * m_system.rhs(i);
+      for (int i = rank + lane; i < m_rows; i += m_lane_group.size())
+        sum += m_system.rhs(i) * m_system.rhs(i);
       return sum;
     });
   }
 
   /// e_k - A m = Q (0, what Q^T e_k has behind the rank).
   KOKKOS_FUNCTION void find_residual(int rank, int panels) const {
-    m_level.region([&](int lane) {
-      for (int i = lane; i < m_rows + 8; i += m_level.size())
+    m_lane_group.region([&](int lane) {
+      for (int i = lane; i < m_rows + 8; i += m_lane_group.size())
         m_arrays.residual[i] = i < rank || i >= m_rows ? Real(0) : m_system.rhs(i);
     });
-    m_system.apply_q(m_level, panels, m_arrays.residual);
+    m_system.apply_q(m_lane_group, panels, m_arrays.residual);
   }
 
   /// The columns with entries in rows that have a residual, without those of J, ascending; and their gains.
   /// \returns how many, or -1 where there was no room
   KOKKOS_FUNCTION int find_candidates(int n2, Real square) const {
     const IndexTable members = m_arrays.candidates.table(nullptr);
-    members.clear(m_level);
-    m_level.region([&](int lane) {
-      for (int c = lane; c < n2; c += m_level.size()) members.insert(m_level, m_arrays.cols[c]);
+    members.clear(m_lane_group);
+    m_lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += m_lane_group.size()) members.insert(m_lane_group, m_arrays.cols[c]);
     });
-    m_level.once([&] { *m_arrays.candidates.count = 0; });
+    m_lane_group.once([&] { *m_arrays.candidates.count = 0; });
     const IndexTable table = m_arrays.candidates.table(m_arrays.candidates.list);
     constexpr Real negligible = sizeof(Real) == 4 ? Real(1e-5) : Real(1e-10);
     const Real least = negligible * Kokkos::sqrt(square);
-    m_level.region([&](int lane) {
-      for (int i = lane; i < m_rows; i += m_level.size()) {
+    m_lane_group.region([&](int lane) {
+      for (int i = lane; i < m_rows; i += m_lane_group.size()) {
         if (!(Kokkos::abs(m_arrays.residual[i]) > least)) continue;
         const int row = m_arrays.rows.list[i];
         for (std::size_t e = m_bt.row_ptrs(row); e < m_bt.row_ptrs(row + 1); ++e) {
           const int col = m_bt.col_idxs(e);
           if (col >= m_n) break;
-          table.insert_up_to(m_level, col, m_limits.candidates);
+          table.insert_up_to(m_lane_group, col, m_limits.candidates);
         }
       }
     });
     const int count = *m_arrays.candidates.count;
     if (count > m_limits.candidates) return -1;
-    spai::sort_list(m_level, m_arrays.candidates.list, count);
-    m_level.region([&](int lane) {
-      for (int c = lane; c < count; c += m_level.size())
+    spai::sort_list(m_lane_group, m_arrays.candidates.list, count);
+    m_lane_group.region([&](int lane) {
+      for (int c = lane; c < count; c += m_lane_group.size())
         m_arrays.gains[c] = gain(m_arrays.candidates.list[c]);
     });
     return count;
@@ -290,9 +291,9 @@ class Column {
 
   /// Appends the best candidates to J, ascending. \returns the entries of J
   KOKKOS_FUNCTION int choose(int n2, int count, Real square) const {
-    const Real sum = m_level.template sum<Real>([&](int lane) {
+    const Real sum = m_lane_group.template sum<Real>([&](int lane) {
       Real mine = 0;
-      for (int c = lane; c < count; c += m_level.size()) mine += m_arrays.gains[c];
+      for (int c = lane; c < count; c += m_lane_group.size()) mine += m_arrays.gains[c];
       return mine;
     });
     // Rounding may put equal gains above their mean; what reduces nothing is no candidate.
@@ -302,10 +303,10 @@ class Column {
     if (most > m_limits.step_size) most = m_limits.step_size;
     int taken = 0;
     for (; taken < most; ++taken) {
-      m_level.region([&](int lane) {
+      m_lane_group.region([&](int lane) {
         Real best = 0;
         int position = -1;
-        for (int c = lane; c < count; c += m_level.size())
+        for (int c = lane; c < count; c += m_lane_group.size())
           if (m_arrays.gains[c] > best) {
             best = m_arrays.gains[c];
             position = c;
@@ -316,19 +317,19 @@ class Column {
       const int position = best_of_lanes();
       if (position < 0 || !(m_arrays.gains[position] >= mean) || !(m_arrays.gains[position] > eps * square))
         break;
-      m_level.region([&](int lane) {
+      m_lane_group.region([&](int lane) {
         if (lane == 0) m_arrays.cols[n2 + taken] = m_arrays.candidates.list[position];
       });
-      m_level.once([&] { m_arrays.gains[position] = -1; });
+      m_lane_group.once([&] { m_arrays.gains[position] = -1; });
     }
-    m_level.once([&] { sort_few(m_arrays.cols + n2, taken); });
+    m_lane_group.once([&] { sort_few(m_arrays.cols + n2, taken); });
     return n2 + taken;
   }
 
   KOKKOS_FUNCTION int best_of_lanes() const {
     Real best = 0;
     int position = -1;
-    for (int lane = 0; lane < m_level.size(); ++lane) {
+    for (int lane = 0; lane < m_lane_group.size(); ++lane) {
       const Real gain = m_arrays.best[lane];
       const int at = m_arrays.best_positions[lane];
       if (at < 0 || gain < best || (gain == best && at > position)) continue;
@@ -348,9 +349,9 @@ class Column {
   }
 
   KOKKOS_FUNCTION void judge(int n2) const {
-    m_level.region([&](int lane) {
+    m_lane_group.region([&](int lane) {
       bool nonzero = false, finite = true;
-      for (int c = lane; c < n2; c += m_level.size()) {
+      for (int c = lane; c < n2; c += m_lane_group.size()) {
         const double x = value(c);
         nonzero = nonzero || x != 0;
         finite = finite && Kokkos::isfinite(static_cast<Scalar>(x));
@@ -360,7 +361,7 @@ class Column {
     });
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_b;
   const CsrView<Scalar, Space>& m_bt;
   int m_n;

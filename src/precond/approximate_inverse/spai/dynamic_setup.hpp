@@ -34,8 +34,8 @@ template <class Scalar, class Real, class Space>
 struct GrowColumns : spai::ColumnKernel<Space, Unit::slab> {
   using Base = spai::ColumnKernel<Space, Unit::slab>;
   using typename Base::Member;
-  using Level = NativeVectorLevel<Space, Member, Base::width>;  // a team has one vector
-  using GrownColumn = Column<Scalar, Real, Space, Level>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Base::width>;  // a team has one vector
+  using GrownColumn = Column<Scalar, Real, Space, LaneGroup>;
 
   CsrView<Scalar, Space> b;
   CsrView<Scalar, Space> b_transposed;
@@ -57,29 +57,29 @@ struct GrowColumns : spai::ColumnKernel<Space, Unit::slab> {
   }
 
   KOKKOS_FUNCTION void do_column(const Member& team, char* near, int in_chunk) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int k = static_cast<int>(first) + in_chunk;
     const std::size_t begin = start.row_ptrs(k);
     const int length = static_cast<int>(start.row_ptrs(k + 1) - begin);
     const typename GrownColumn::Arrays arrays(near, limits);
-    GrownColumn column(level, b, b_transposed, col_scale, arrays, limits);
+    GrownColumn column(lane_group, b, b_transposed, col_scale, arrays, limits);
     const Growth growth = column.grow(k, start.col_idxs.data() + begin, length, floor);
     const bool sound = !growth.dropped && !growth.nothing;
     const bool finished = !growth.overflowed && (sound || last_try);
     if (!finished) {
-      level.once([&] { status(in_chunk) = growth.overflowed ? Status::overflowed : Status::again; });
+      lane_group.once([&] { status(in_chunk) = growth.overflowed ? Status::overflowed : Status::again; });
       return;
     }
     const Scalar alone = growth.nothing ? spai::diagonal_entry<Scalar, Space>(b, k) : Scalar(0);
     const std::size_t to = static_cast<std::size_t>(in_chunk) * limits.entries;
-    level.region([&](int lane) {
-      for (int c = lane; c < growth.length; c += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < growth.length; c += lane_group.size()) {
         cols(to + c) = column.col(c);
         values(to + c) =
             growth.nothing ? (column.col(c) == k ? alone : Scalar(0)) : static_cast<Scalar>(column.value(c));
       }
     });
-    level.once([&] {
+    lane_group.once([&] {
       status(in_chunk) = growth.reached && !growth.nothing ? Status::reached : Status::stopped;
       lengths(in_chunk) = growth.length;
       rows(in_chunk) = growth.rows;

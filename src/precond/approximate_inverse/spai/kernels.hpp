@@ -29,8 +29,8 @@ struct ColumnKernel {
   static constexpr bool of_team = !host && (unit == Unit::team || unit == Unit::apart || unit == Unit::slab);
   static constexpr bool has_slab = unit == Unit::apart || unit == Unit::slab;
   static constexpr bool has_scratch = unit != Unit::slab;
-  using Level =
-      std::conditional_t<of_team, TeamLevel<Member, width>, NativeVectorLevel<Space, Member, width>>;
+  using LaneGroup =
+      std::conditional_t<of_team, TeamLaneGroup<Member, width>, NativeLaneGroup<Space, Member, width>>;
   static constexpr Placement placement = unit == Unit::apart ? Placement::apart : Placement::together;
 
   VectorView<const int, Space> columns;
@@ -111,7 +111,7 @@ struct BoundRows {
 template <class Scalar, class Space, Unit unit>
 struct CountRows : ColumnKernel<Space, unit> {
   using Base = ColumnKernel<Space, unit>;
-  using typename Base::Level;
+  using typename Base::LaneGroup;
   using typename Base::Member;
 
   CsrView<Scalar, Space> b;
@@ -123,16 +123,17 @@ struct CountRows : ColumnKernel<Space, unit> {
   }
 
   KOKKOS_FUNCTION void do_column(const Member& team, char* near, int k) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const FindArrays arrays(near, n1(k), n2);
-    const ProblemColumns<Scalar, Space, Level> problem(level, b, n2, arrays.begins, arrays.lengths);
+    const ProblemColumns<Scalar, Space, LaneGroup> problem(lane_group, b, n2, arrays.begins, arrays.lengths);
     problem.read(lists.col_idxs.data() + begin, [](int, int) {});
     const IndexTable table(arrays.table, arrays.table_size, arrays.count, nullptr);
-    table.clear(level);
-    problem.for_entries(lists.num_rows, [&](int, std::size_t, int index) { table.insert(level, index); });
-    level.once([&] { n1(k) = *arrays.count; });
+    table.clear(lane_group);
+    problem.for_entries(lists.num_rows,
+                        [&](int, std::size_t, int index) { table.insert(lane_group, index); });
+    lane_group.once([&] { n1(k) = *arrays.count; });
   }
 };
 
@@ -157,9 +158,9 @@ KOKKOS_FUNCTION Real floor_for(Real floor, int n1, int first_rows) {
 template <class Scalar, class Real, class Space, Unit unit, LeastSquares Solver>
 struct SolveColumns : ColumnKernel<Space, unit> {
   using Base = ColumnKernel<Space, unit>;
-  using typename Base::Level;
+  using typename Base::LaneGroup;
   using typename Base::Member;
-  using SolvedColumn = Column<Scalar, Real, Space, Level, Solver>;
+  using SolvedColumn = Column<Scalar, Real, Space, LaneGroup, Solver>;
 
   CsrView<Scalar, Space> b;
   VectorView<const double, Space> col_scale;
@@ -172,30 +173,31 @@ struct SolveColumns : ColumnKernel<Space, unit> {
   VectorView<BreakdownCounter, Space> outcome;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_columns(team, [&](char* near, char* far, int k) { do_column(Level(team), near, far, k); });
+    this->for_columns(team, [&](char* near, char* far, int k) { do_column(LaneGroup(team), near, far, k); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_column(const AnyLevel& level, char* near, char* far, int k) const {
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_column(const AnyLaneGroup& lane_group, char* near, char* far, int k) const {
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const int* const cols = lists.col_idxs.data() + begin;
     const typename SolvedColumn::Arrays arrays(near, far, n1(k), n2, Base::placement);
-    const Column<Scalar, Real, Space, AnyLevel, Solver> column(level, b, col_scale, arrays, n1(k), n2);
+    const Column<Scalar, Real, Space, AnyLaneGroup, Solver> column(lane_group, b, col_scale, arrays, n1(k),
+                                                                   n2);
     const ColumnResult result = column.solve(k, cols, lists.num_rows, floor_for(floor, n1(k), 1 << 14));
     const bool sound = !result.dropped && !result.nothing;
     if (!sound && !last_try) {
-      level.once([&] { status(k) = Status::again; });
+      lane_group.once([&] { status(k) = Status::again; });
       return;
     }
     const Scalar alone = result.nothing ? diagonal_entry<Scalar, Space>(b, k) : Scalar(0);
-    level.region([&](int lane) {
-      for (int c = lane; c < n2; c += level.size())
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += lane_group.size())
         values(begin + c) =
             result.nothing ? (cols[c] == k ? alone : Scalar(0)) : static_cast<Scalar>(column.value(c));
     });
-    level.once([&] {
+    lane_group.once([&] {
       status(k) = sound ? Status::solved : (result.nothing ? Status::diagonal : Status::shortened);
       if (!sound) BreakdownCounter::count(outcome(0), k, result.nothing, result.pivot);
     });

@@ -75,7 +75,7 @@ class Launcher {
       if (is_shared(bin)) {
         char* const near = slab_of(kernel.near_bytes).data();
         fence();
-        const HostThreadsLevel<Space> level(m_space, label);
+        const HostThreadGroup<Space> level(m_space, label);
         for (std::int64_t k = 0; k < bin.count; ++k)
           kernel.do_column(level, near, static_cast<char*>(nullptr), kernel.columns(k));
         return;

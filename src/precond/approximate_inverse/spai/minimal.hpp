@@ -18,7 +18,7 @@ namespace prekond::impl::spai {
 template <class Scalar, class Space>
 struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   using Base = ColumnKernel<Space, Unit::slab>;
-  using typename Base::Level;
+  using typename Base::LaneGroup;
   using typename Base::Member;
   using System = PanelQr<double, Base::host ? PanelQr<double>::host_rows : 1>;
 
@@ -56,77 +56,80 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   VectorView<Scalar, Space> values;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    this->for_columns(team, [&](char* near, char*, int k) { do_column(Level(team), near, nullptr, k); });
+    this->for_columns(team, [&](char* near, char*, int k) { do_column(LaneGroup(team), near, nullptr, k); });
   }
 
-  /// By the kernel's level, or by the threads of a host.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void do_column(const AnyLevel& level, char* near, char*, int k) const {
+  /// By the kernel's lane group, or by the threads of a host.
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void do_column(const AnyLaneGroup& lane_group, char* near, char*, int k) const {
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     const Arrays arrays(near, n1(k), n2);
-    const ProblemColumns<Scalar, Space, AnyLevel> problem(level, b, n2, arrays.find.begins,
-                                                          arrays.find.lengths);
+    const ProblemColumns<Scalar, Space, AnyLaneGroup> problem(lane_group, b, n2, arrays.find.begins,
+                                                              arrays.find.lengths);
     problem.read(lists.col_idxs.data() + begin, [&](int c, int col) { arrays.units[c] = col_scale(col); });
-    choose_units(level, arrays.units, n2);
-    leave_out(level, arrays.find, n2);
+    choose_units(lane_group, arrays.units, n2);
+    leave_out(lane_group, arrays.find, n2);
     const IndexTable table(arrays.find.table, arrays.find.table_size, arrays.find.count, arrays.rows);
-    table.clear(level);
-    problem.for_entries(lists.num_rows, [&](int, std::size_t, int index) { table.insert(level, index); });
+    table.clear(lane_group);
+    problem.for_entries(lists.num_rows,
+                        [&](int, std::size_t, int index) { table.insert(lane_group, index); });
     const int num_rows = *arrays.find.count;
-    sort_list(level, arrays.rows, num_rows);
+    sort_list(lane_group, arrays.rows, num_rows);
     const System system(arrays.system, shape(num_rows, n2));
-    project(level, problem, system, arrays, num_rows, begin, n2);
-    multiply(level, arrays, num_rows, n2);
-    level.region([&](int lane) {
-      for (int c = lane; c < n2; c += level.size())
+    project(lane_group, problem, system, arrays, num_rows, begin, n2);
+    multiply(lane_group, arrays, num_rows, n2);
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += lane_group.size())
         if (*arrays.accepted != 0 && arrays.find.lengths[c] > 0)
           values(begin + c) = static_cast<Scalar>(double(values(begin + c)) - arrays.moved[c]);
     });
   }
 
   /// x - P x
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void project(const AnyLevel& level, const ProblemColumns<Scalar, Space, AnyLevel>& problem,
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void project(const AnyLaneGroup& lane_group,
+                               const ProblemColumns<Scalar, Space, AnyLaneGroup>& problem,
                                const System& system, const Arrays& arrays, int num_rows, std::size_t begin,
                                int n2) const {
-    system.clear(level, 0, num_rows);
+    system.clear(lane_group, 0, num_rows);
     problem.for_entries(lists.num_rows, [&](int c, std::size_t entry, int index) {
       system(c, find_in(arrays.rows, num_rows, index)) = double(b.values(entry)) * arrays.units[c];
     });
-    scale_columns(level, system, num_rows, n2);
-    level.region([&](int lane) {
-      for (int c = lane; c < n2; c += level.size())
+    scale_columns(lane_group, system, num_rows, n2);
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += lane_group.size())
         system.rhs(c) = double(values(begin + c)) / arrays.units[c];
     });
-    const int rank = system.append(level, 0, 0, num_rows, 0, 0x1p-40);
-    level.region([&](int lane) {
-      for (int c = rank + lane; c < n2; c += level.size()) system.rhs(c) = 0;
+    const int rank = system.append(lane_group, 0, 0, num_rows, 0, 0x1p-40);
+    lane_group.region([&](int lane) {
+      for (int c = rank + lane; c < n2; c += lane_group.size()) system.rhs(c) = 0;
     });
-    system.apply_q(level, shape(num_rows, n2).panels, &system.rhs(0));
-    level.region([&](int lane) {
-      for (int c = lane; c < n2; c += level.size())
+    system.apply_q(lane_group, shape(num_rows, n2).panels, &system.rhs(0));
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += lane_group.size())
         arrays.moved[c] = double(values(begin + c)) - system.rhs(c) * arrays.units[c];
     });
   }
 
   /// A(I, J) (x - P x), column after column, and whether it is as good as zero.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void multiply(const AnyLevel& level, const Arrays& arrays, int num_rows, int n2) const {
-    level.region([&](int lane) {
-      for (int i = lane; i < num_rows; i += level.size()) arrays.products[i] = 0;
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void multiply(const AnyLaneGroup& lane_group, const Arrays& arrays, int num_rows,
+                                int n2) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < num_rows; i += lane_group.size()) arrays.products[i] = 0;
     });
     for (int c = 0; c < n2; ++c)
-      level.region([&](int lane) {
-        for (int e = lane; e < arrays.find.lengths[c]; e += level.size()) {
+      lane_group.region([&](int lane) {
+        for (int e = lane; e < arrays.find.lengths[c]; e += lane_group.size()) {
           const std::size_t entry = arrays.find.begins[c] + static_cast<std::size_t>(e);
           const int index = b.col_idxs(entry);
           if (index >= lists.num_rows) break;
           arrays.products[find_in(arrays.rows, num_rows, index)] += double(b.values(entry)) * arrays.moved[c];
         }
       });
-    if (level.group() == 0) {
-      const auto& vector = level.vector();
+    if (lane_group.group() == 0) {
+      const auto& vector = lane_group.vector();
       const double square = vector.template sum<double>([&](int lane) {
         double sum = 0;
         for (int i = lane; i < num_rows; i += vector.size()) sum += arrays.products[i] * arrays.products[i];
@@ -134,12 +137,12 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
       });
       vector.once([&] { *arrays.accepted = square <= 0x1p-72; });  // not where it is not a number
     }
-    level.join();
+    lane_group.join();
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION static void choose_units(const AnyLevel& level, double* units, int n2) {
-    level.once([&] {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION static void choose_units(const AnyLaneGroup& lane_group, double* units, int n2) {
+    lane_group.once([&] {
       double least = units[0], most = units[0];
       for (int c = 1; c < n2; ++c) {
         least = units[c] < least ? units[c] : least;
@@ -151,10 +154,10 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// Rows of B with a value that is not finite are read as empty ones.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void leave_out(const AnyLevel& level, const FindArrays& find, int n2) const {
-    level.region([&](int lane) {
-      for (int c = lane; c < n2; c += level.size())
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void leave_out(const AnyLaneGroup& lane_group, const FindArrays& find, int n2) const {
+    lane_group.region([&](int lane) {
+      for (int c = lane; c < n2; c += lane_group.size())
         for (int e = 0; e < find.lengths[c]; ++e) {
           const std::size_t entry = find.begins[c] + static_cast<std::size_t>(e);
           if (b.col_idxs(entry) >= lists.num_rows) break;
@@ -164,11 +167,11 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
   }
 
   /// By powers of two, which do not change their span, so that their squares are in range.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION static void scale_columns(const AnyLevel& level, const System& system, int num_rows,
-                                            int n2) {
-    level.region([&](int lane) {
-      for (int i = lane; i < num_rows; i += level.size()) {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION static void scale_columns(const AnyLaneGroup& lane_group, const System& system,
+                                            int num_rows, int n2) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < num_rows; i += lane_group.size()) {
         double largest = 0;
         for (int c = 0; c < n2; ++c) {
           const double size = Kokkos::abs(system(c, i));

@@ -12,16 +12,16 @@ namespace prekond::impl::spai {
 
 /// The rows of a local matrix A(I, J), scaled, with e_k beside it, in the ascending order of I. Lane c reads
 /// row J[c] of B, and has an entry in the rows that it comes to. Two entries a lane are under way.
-template <class Scalar, class Real, class Space, class Level, int Sets>
+template <class Scalar, class Real, class Space, class LaneGroup, int Sets>
 class LocalRows {
  public:
   static constexpr int none = 0x7fffffff;
 
   /// J = cols[0 .. n2), indices below `limit`.
-  KOKKOS_FUNCTION LocalRows(const Level& level, const CsrView<Scalar, Space>& b,
+  KOKKOS_FUNCTION LocalRows(const LaneGroup& lane_group, const CsrView<Scalar, Space>& b,
                             const VectorView<const double, Space>& col_scale, const int* cols, int n2, int k,
                             std::int64_t limit)
-      : m_level(level), m_b(b), m_limit(static_cast<int>(limit)) {
+      : m_lane_group(lane_group), m_b(b), m_limit(static_cast<int>(limit)) {
 #pragma unroll
     for (int s = 0; s < Sets; ++s) {
       const int c = column(s);
@@ -83,7 +83,7 @@ class LocalRows {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION int column(int s) const {
-    return m_level.lane() + s * m_level.size();
+    return m_lane_group.lane() + s * m_lane_group.size();
   }
 
   KOKKOS_FORCEINLINE_FUNCTION void advance(int s) {
@@ -100,7 +100,7 @@ class LocalRows {
     --m_left[s];
   }
 
-  Level m_level;
+  LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_b;
   int m_limit;
   std::size_t m_position[Sets];  ///< behind the next entry
@@ -116,32 +116,32 @@ class LocalRows {
 
 /// The rows of a vector's column: the next one has the least index that its lanes come to next. I is never
 /// stored, nor known.
-template <class Level>
+template <class LaneGroup>
 struct MergedRows {
-  Level level;
+  LaneGroup lane_group;
   KOKKOS_FORCEINLINE_FUNCTION int operator()(int, int least) const {
-    return level.template min<int>([&](int) { return least; });
+    return lane_group.template min<int>([&](int) { return least; });
   }
   KOKKOS_FORCEINLINE_FUNCTION int least_of_all(int mine) const { return (*this)(0, mine); }
   KOKKOS_FORCEINLINE_FUNCTION void next_block(int) {}
 };
 
 /// The rows of a team's column, for which a minimum takes barriers: I was found before, and is listed.
-template <class Level>
+template <class LaneGroup>
 struct ListedRows {
-  Level level;
+  LaneGroup lane_group;
   const int* rows;  ///< I, behind which there is none
   int left;
   int* minimum;  ///< of two words
 
   KOKKOS_FORCEINLINE_FUNCTION int operator()(int r, int) const { return r < left ? rows[r] : 0x7fffffff; }
   KOKKOS_FORCEINLINE_FUNCTION int least_of_all(int mine) const {
-    if (level.lane() == 0) *minimum = 0x7fffffff;
-    level.barrier();
+    if (lane_group.lane() == 0) *minimum = 0x7fffffff;
+    lane_group.barrier();
     if (mine != 0x7fffffff) Kokkos::atomic_min(minimum, mine);
-    level.barrier();
+    lane_group.barrier();
     const int least = *minimum;
-    level.barrier();
+    lane_group.barrier();
     return least;
   }
   KOKKOS_FORCEINLINE_FUNCTION void next_block(int count) {
@@ -162,19 +162,19 @@ struct StreamedColumns {
   VectorView<unsigned char, Space> status;
 
   /// Column k with the rows that `rows` gives.
-  template <class System, class Level, class Rows>
-  KOKKOS_FUNCTION void do_column(const Level& level, const System& system, Rows& rows, int k) const {
+  template <class System, class LaneGroup, class Rows>
+  KOKKOS_FUNCTION void do_column(const LaneGroup& lane_group, const System& system, Rows& rows, int k) const {
     constexpr int sets = System::sets;
     const std::size_t begin = lists.row_ptrs(k);
     const int n2 = static_cast<int>(lists.row_ptrs(k + 1) - begin);
     Real x[sets];
     double scale[sets];
-    const bool sound = solve(level, system, rows, k, lists.col_idxs.data() + begin, n2, x, scale);
+    const bool sound = solve(lane_group, system, rows, k, lists.col_idxs.data() + begin, n2, x, scale);
     // 0: a value is not finite; 1: some are not zero; 2: all are.
     int found = 2;
 #pragma unroll
     for (int s = 0; s < sets; ++s) {
-      const int c = level.lane() + s * level.size();
+      const int c = lane_group.lane() + s * lane_group.size();
       if (!sound || c >= n2) continue;
       const double value = double(x[s]) * scale[s];
       if (value != 0 && found == 2) found = 1;
@@ -182,15 +182,17 @@ struct StreamedColumns {
       values(begin + c) = static_cast<Scalar>(value);
     }
     found = rows.least_of_all(found);
-    level.once([&] { status(k) = found == 1 ? Status::solved : Status::again; });
+    lane_group.once([&] { status(k) = found == 1 ? Status::solved : Status::again; });
   }
 
   /// \returns whether the columns of the local matrix are independent
-  template <class System, class Level, class Rows>
-  KOKKOS_FUNCTION bool solve(const Level& level, const System& system, Rows& rows, int k, const int* cols,
-                             int n2, Real (&x)[System::sets], double (&scale)[System::sets]) const {
+  template <class System, class LaneGroup, class Rows>
+  KOKKOS_FUNCTION bool solve(const LaneGroup& lane_group, const System& system, Rows& rows, int k,
+                             const int* cols, int n2, Real (&x)[System::sets],
+                             double (&scale)[System::sets]) const {
     constexpr int sets = System::sets;
-    LocalRows<Scalar, Real, Space, Level, sets> local(level, b, col_scale, cols, n2, k, lists.num_rows);
+    LocalRows<Scalar, Real, Space, LaneGroup, sets> local(lane_group, b, col_scale, cols, n2, k,
+                                                          lists.num_rows);
     system.clear();
     int total = 0, count = System::rows;
     while (count == System::rows) {
@@ -202,12 +204,12 @@ struct StreamedColumns {
       total += count;
       if (count > 0) system.append(block, first);
     }
-    level.once([&] { n1(k) = total; });
+    lane_group.once([&] { n1(k) = total; });
     const Real least = floor_for(floor, total, 1 << 8);
     int independent = 1;
 #pragma unroll
     for (int s = 0; s < sets; ++s) {
-      const int c = level.lane() + s * level.size();
+      const int c = lane_group.lane() + s * lane_group.size();
       scale[s] = local.scale(s);
       if (c >= n2) continue;
       const Real pivot = Kokkos::abs(system(c, c));
@@ -240,8 +242,8 @@ struct StreamByVectors : ColumnKernel<Space, Shape::unit> {
   static constexpr int lanes_of_team = 128;
   using Policy = BoundedPolicy<Space, lanes_of_team, Shape::teams>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Base::width>;
-  using System = StreamQr<Real, Shape::rows, Shape::sets, Level>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Base::width>;
+  using System = StreamQr<Real, Shape::rows, Shape::sets, LaneGroup>;
 
   StreamedColumns<Scalar, Real, Space> work;
 
@@ -252,11 +254,11 @@ struct StreamByVectors : ColumnKernel<Space, Shape::unit> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_columns(team, [&](char* near, char*, int k) {
-      const Level level(team);
+      const LaneGroup lane_group(team);
       const int n2 = static_cast<int>(work.lists.row_ptrs(k + 1) - work.lists.row_ptrs(k));
-      const System system(level, near, near + System::Layout::shown_bytes, n2);
-      MergedRows<Level> rows{level};
-      work.do_column(level, system, rows, k);
+      const System system(lane_group, near, near + System::Layout::shown_bytes, n2);
+      MergedRows<LaneGroup> rows{lane_group};
+      work.do_column(lane_group, system, rows, k);
     });
   }
 };
@@ -269,8 +271,8 @@ struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
   static constexpr int lanes = Lanes, teams = Teams;
   using Policy = KernelPolicy<Space, Kokkos::LaunchBounds<Lanes, Teams>>;
   using Member = typename Policy::member_type;
-  using Level = RegisterTeamLevel<Space, Member, Base::width>;
-  using System = StreamQr<Real, 32, 2, Level, true>;
+  using LaneGroup = RegisterTeamLaneGroup<Space, Member, Base::width>;
+  using System = StreamQr<Real, 32, 2, LaneGroup, true>;
 
   struct Arrays {
     int* minimum;  ///< near
@@ -294,21 +296,21 @@ struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     this->for_columns(team, [&](char* near, char* far, int k) {
-      const Level level(team);
+      const LaneGroup lane_group(team);
       const std::size_t begin = work.lists.row_ptrs(k);
       const int n2 = static_cast<int>(work.lists.row_ptrs(k + 1) - begin), n1 = work.n1(k);
       const Arrays arrays(near, far, n1, n2);
-      const ProblemColumns<Scalar, Space, Level> problem(level, work.b, n2, arrays.find.begins,
-                                                         arrays.find.lengths);
+      const ProblemColumns<Scalar, Space, LaneGroup> problem(lane_group, work.b, n2, arrays.find.begins,
+                                                             arrays.find.lengths);
       problem.read(work.lists.col_idxs.data() + begin, [](int, int) {});
       const IndexTable table(arrays.find.table, arrays.find.table_size, arrays.find.count, arrays.rows);
-      table.clear(level);
+      table.clear(lane_group);
       problem.for_entries(work.lists.num_rows,
-                          [&](int, std::size_t, int index) { table.insert(level, index); });
-      sort_list(level, arrays.rows, n1);
-      const System system(level, arrays.shown, arrays.r, n2);
-      ListedRows<Level> rows{level, arrays.rows, n1, arrays.minimum};
-      work.do_column(level, system, rows, k);
+                          [&](int, std::size_t, int index) { table.insert(lane_group, index); });
+      sort_list(lane_group, arrays.rows, n1);
+      const System system(lane_group, arrays.shown, arrays.r, n2);
+      ListedRows<LaneGroup> rows{lane_group, arrays.rows, n1, arrays.minimum};
+      work.do_column(lane_group, system, rows, k);
     });
   }
 };

@@ -45,7 +45,7 @@ struct FactorBlockRow {
   using Tuning = FactorTuning;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : Lanes;
-  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+  using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
   using Inverse = BlockInverse<Scalar, Size>;
 
   int size;  ///< b
@@ -81,17 +81,17 @@ struct FactorBlockRow {
            16 * 16;
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void operator()(const AnyLaneGroup& lane_group, int i, char* memory) const {
     const Row row = row_of(i, memory);
-    if constexpr (AnyLevel::width == 1) {
+    if constexpr (AnyLaneGroup::width == 1) {
       load_by_thread(i, row);
       for (int t = 0; t < row.num_lower; ++t) subtract_by_thread(i, row, t, lower_cols(row.lower_first + t));
     } else {
-      load(level, i, row);
-      subtract_rows(level, i, row);
+      load(lane_group, i, row);
+      subtract_rows(lane_group, i, row);
     }
-    finish(level, i, row, memory);
+    finish(lane_group, i, row, memory);
   }
 
  private:
@@ -140,13 +140,13 @@ struct FactorBlockRow {
     return std::int64_t(i) * block_size() + p >= num_rows;
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void load(const AnyLevel& level, int i, const Row& row) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void load(const AnyLaneGroup& lane_group, int i, const Row& row) const {
     const int b = block_size(), n = entries();
     const std::size_t first = a_ptrs(i);
     const bool has_diagonal = diagonal(i) >= 0;
-    level.region([&](int lane) {
-      for (int e = lane; e < row.num_blocks() * n; e += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < row.num_blocks() * n; e += lane_group.size()) {
         const int block = e / n, q = e % n / b, p = e % b;
         const bool own = block == row.num_lower;
         const std::size_t k = first + block - (block > row.num_lower && !has_diagonal ? 1 : 0);
@@ -158,9 +158,9 @@ struct FactorBlockRow {
         row.blocks[e] = value;
       }
       if (row_blocks > 0) {
-        for (int k = lane; k < row.num_lower; k += level.size())
+        for (int k = lane; k < row.num_lower; k += lane_group.size())
           row.cols[k] = lower_cols(row.lower_first + k);
-        for (int k = lane; k < row.num_upper; k += level.size())
+        for (int k = lane; k < row.num_upper; k += lane_group.size())
           row.cols[row.num_lower + k] = upper_cols(row.upper_first + k);
       }
     });
@@ -187,12 +187,12 @@ struct FactorBlockRow {
 
   /// w_ij -= w_ik u_kj for all k, in their order. The blocks of a few rows k of U, or of a part of one, are
   /// looked up before they are waited for.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void subtract_rows(const AnyLevel& level, int i, const Row& row) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void subtract_rows(const AnyLaneGroup& lane_group, int i, const Row& row) const {
     for (int t = 0, done = 0; t < row.num_lower;) {
-      const int end = t + AnyLevel::width < row.num_lower ? t + AnyLevel::width : row.num_lower;
-      level.region([&](int lane) {
-        for (int k = t + lane; k < end; k += AnyLevel::width) {
+      const int end = t + AnyLaneGroup::width < row.num_lower ? t + AnyLaneGroup::width : row.num_lower;
+      lane_group.region([&](int lane) {
+        for (int k = t + lane; k < end; k += AnyLaneGroup::width) {
           const int other = lower_cols(row.lower_first + k);
           row.begins[k - t] = upper_ptrs(other);
           row.lengths[k - t] = static_cast<int>(upper_ptrs(other + 1) - upper_ptrs(other));
@@ -202,29 +202,29 @@ struct FactorBlockRow {
       while (t < end) {  // as many as there is room for
         const int left = row.lengths[t - first] - done;
         if (left > stage_blocks) {
-          subtract_some(level, i, row, first, t, done, stage_blocks);
+          subtract_some(lane_group, i, row, first, t, done, stage_blocks);
           done += stage_blocks;
           continue;
         }
         int last = t + 1, count = left;
         while (last < end && count + row.lengths[last - first] <= stage_blocks)
           count += row.lengths[last++ - first];
-        subtract_some(level, i, row, first, t, done, count);
+        subtract_some(lane_group, i, row, first, t, done, count);
         t = last;
         done = 0;
       }
-      level.region([](int) {});  // begins and lengths have been read
+      lane_group.region([](int) {});  // begins and lengths have been read
     }
   }
 
   /// `count` blocks of the rows of U from the row's block `begin` on, without the first `done` of that one.
   /// `first` is the block whose row's place is the first of `begins`.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void subtract_some(const AnyLevel& level, int i, const Row& row, int first, int begin,
-                                     int done, int count) const {
-    level.region([&](int lane) {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void subtract_some(const AnyLaneGroup& lane_group, int i, const Row& row, int first,
+                                     int begin, int done, int count) const {
+    lane_group.region([&](int lane) {
       int t = begin, before = 0;  // those of rows before t
-      for (int u = lane; u < count; u += AnyLevel::width) {
+      for (int u = lane; u < count; u += AnyLaneGroup::width) {
         int length = row.lengths[t - first] - (t == begin ? done : 0);
         while (u - before >= length) {
           before += length;
@@ -234,12 +234,12 @@ struct FactorBlockRow {
         row.listed[u] = {block, t, place_of(i, row, upper_cols(block))};
       }
     });
-    level.region([&](int lane) { fetch<AnyLevel::width>(lane, row, count); });
+    lane_group.region([&](int lane) { fetch<AnyLaneGroup::width>(lane, row, count); });
     for (int from = 0; from < count;) {
       const int t = row.listed[from].left;
       int to = from + row.lengths[t - first] - (t == begin ? done : 0);
       if (to > count) to = count;
-      level.region([&](int lane) { subtract<AnyLevel::width>(lane, row, from, to); });
+      lane_group.region([&](int lane) { subtract<AnyLaneGroup::width>(lane, row, from, to); });
       from = to;
     }
   }
@@ -377,26 +377,26 @@ struct FactorBlockRow {
     return has_stalled();
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void finish(const AnyLevel& level, int i, const Row& row, char* memory) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void finish(const AnyLaneGroup& lane_group, int i, const Row& row, char* memory) const {
     const int n = entries();
     Inverse own(memory, block_size());
-    const bool regular = own.invert(level, row.blocks + row.num_lower * n, floor);
+    const bool regular = own.invert(lane_group, row.blocks + row.num_lower * n, floor);
     const int bad = level.template max<int>([&](int lane) {
       int found = 0;
-      for (int e = lane; e < row.num_blocks() * n; e += level.size())
+      for (int e = lane; e < row.num_blocks() * n; e += lane_group.size())
         if (!is_finite(row.blocks[e])) found = 1;
-      for (int e = lane; regular && e < n; e += level.size())
+      for (int e = lane; regular && e < n; e += lane_group.size())
         if (!is_finite(own.result()[e])) found = 1;
       return found;
     });
     const bool sound = regular && bad == 0;
     // Others wait for U.
-    scale_blocks(level, row, own, sound, row.num_lower + 1, row.num_upper,
+    scale_blocks(lane_group, row, own, sound, row.num_lower + 1, row.num_upper,
                  upper.data() + row.upper_first * n);
-    scale_blocks(level, row, own, sound, 0, row.num_lower, lower.data() + row.lower_first * n);
-    level.region([&](int lane) {
-      for (int e = lane; e < n; e += level.size())
+    scale_blocks(lane_group, row, own, sound, 0, row.num_lower, lower.data() + row.lower_first * n);
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < n; e += lane_group.size())
         inverse(std::int64_t(i) * n + e) = sound ? own.result()[e] : fallback(i, row, e);
       if (lane == 0 && !sound)
         BreakdownCounter::count(outcome(0), i * block_size() + (regular ? 0 : own.failed_column()), true,
@@ -423,17 +423,17 @@ struct FactorBlockRow {
   }
 
   /// n_ij = D_i^-1 w_ij; 0 where that is not finite, or the row fell back.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void scale_blocks(const AnyLevel& level, const Row& row, const Inverse& own, bool sound,
-                                    int first, int count, Scalar* target) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void scale_blocks(const AnyLaneGroup& lane_group, const Row& row, const Inverse& own,
+                                    bool sound, int first, int count, Scalar* target) const {
     const int b = block_size(), n = entries();
     const Scalar* const left = own.result();
-    if constexpr (AnyLevel::width == 1) {
+    if constexpr (AnyLaneGroup::width == 1) {
       scale_by_thread(left, row.blocks + first * n, count * b, sound, target);
       return;
     }
-    level.region([&](int lane) {
-      for (int e = lane; e < count * n; e += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < count * n; e += lane_group.size()) {
         const int block = e / n, within = e - block * n, q = within / b, p = within - q * b;
         const Scalar* const right = row.blocks + (first + block) * n + q * b;
         Scalar sum = 0;

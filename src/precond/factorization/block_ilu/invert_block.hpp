@@ -41,32 +41,32 @@ class BlockInverse {
   KOKKOS_FORCEINLINE_FUNCTION float bad_pivot() const { return static_cast<float>(*m_bad_pivot); }
 
   /// \returns whether it was regular, known to all lanes
-  template <class Level>
-  KOKKOS_FUNCTION bool invert(const Level& level, const Scalar* block, Scalar floor) {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION bool invert(const LaneGroup& lane_group, const Scalar* block, Scalar floor) {
     const int b = order();
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane == 0) *m_failed = -1;
-      for (int p = lane; p < b; p += level.size()) m_row_scales[p] = row_scale(block, p);
+      for (int p = lane; p < b; p += lane_group.size()) m_row_scales[p] = row_scale(block, p);
     });
-    level.region([&](int lane) {
-      for (int e = lane; e < b * b; e += level.size()) m_from[e] = block[e] * m_row_scales[e % b];
-      for (int q = lane; q < b; q += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < b * b; e += lane_group.size()) m_from[e] = block[e] * m_row_scales[e % b];
+      for (int q = lane; q < b; q += lane_group.size()) {
         Scalar most = 0;
         for (int p = 0; p < b; ++p) most = larger(most, Kokkos::abs(block[q * b + p] * m_row_scales[p]));
         m_largest[q] = most;
       }
     });
     for (int k = 0; k < b; ++k) {
-      level.region([&](int lane) { eliminate(lane, level.size(), k, floor); });
+      lane_group.region([&](int lane) { eliminate(lane, lane_group.size(), k, floor); });
       Scalar* const written = m_to;
       m_to = m_from;
       m_from = written;
     }
     const bool regular = *m_failed < 0;
     // A^-1 (k, r_m) is at (r_k, m), r the pivots' rows.
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (regular)
-        for (int e = lane; e < b * b; e += level.size()) {
+        for (int e = lane; e < b * b; e += lane_group.size()) {
           const int k = e % b, m = e / b;
           m_to[m_rows[m] * b + k] = m_from[m * b + m_rows[k]] * m_row_scales[m_rows[m]];
         }

@@ -7,29 +7,29 @@
 namespace prekond::impl::ilu {
 
 /// Row i of L and D alone: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
-template <class Scalar, class Space, class Level>
-struct IcRow : FactorRow<Scalar, Space, Level, false> {
-  using Base = FactorRow<Scalar, Space, Level, false>;
+template <class Scalar, class Space, class LaneGroup>
+struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, false>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
 
   template <class Values = ReadyValues>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const Memory& memory = {},
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
     if constexpr (Base::is_lane) {
       if (memory.capacity > 0 && this->fits_lane(memory, i, lower.length(i)))
         return by_lane(i, memory, others);
-    } else if constexpr (Level::keeps_registers) {
+    } else if constexpr (LaneGroup::keeps_registers) {
       if (memory.capacity > 0 && lower.length(i) <= memory.capacity)
-        return in_memory(level, i, memory, others);
+        return in_memory(lane_group, i, memory, others);
     }
-    in_place(level, i, others);
+    in_place(lane_group, i, others);
   }
 
  private:
   template <class Values>
-  KOKKOS_FUNCTION void in_place(const Level& level, std::int64_t i, const Values& others) const {
+  KOKKOS_FUNCTION void in_place(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
     const std::size_t first = lower.begin(i);
     const int length = lower.length(i);
     for (int k = 0; k < length; ++k) {
@@ -38,23 +38,23 @@ struct IcRow : FactorRow<Scalar, Space, Level, false> {
       const int count = finished.length(row);
       const Scalar sum = level.template sum<Scalar>([&](int lane) {
         Scalar mine = 0;
-        for (int l = lane; l < count; l += level.size()) {
+        for (int l = lane; l < count; l += lane_group.size()) {
           const std::size_t place = lower.find(first, first + k, finished.col_idxs(of_row + l));
           if (place < first + k) mine += lower.values(place) * others.read(finished.values(of_row + l));
         }
         return mine;
       });
-      level.once([&] { lower.values(first + k) -= sum; });
+      lane_group.once([&] { lower.values(first + k) -= sum; });
     }
     const Scalar square = level.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (int k = lane; k < length; k += level.size()) {
+      for (int k = lane; k < length; k += lane_group.size()) {
         const Scalar w = lower.values(first + k);
         mine += w * (w * others.read(this->pivots(lower.col_idxs(first + k))));
       }
       return mine;
     });
-    this->template end<false>(level, i, this->diagonal - square, others);
+    this->template end<false>(lane_group, i, this->diagonal - square, others);
   }
 
   /// The same by one thread, in scratch.
@@ -95,42 +95,42 @@ struct IcRow : FactorRow<Scalar, Space, Level, false> {
 
   /// The same by a vector of lanes, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void in_memory(const Level& level, std::int64_t i, const Memory& memory,
+  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
                                  const Values& others) const {
-    const int lane = level.lane();
+    const int lane = lane_group.lane();
     const int own = lower.length(i);
-    memory.clear_table(level);
-    level.barrier();
-    this->load(level, memory, lower, i, 0, own);
-    level.barrier();
-    this->find_places(level, memory, 0, own < memory.chunk ? own : memory.chunk);
-    this->for_each_row(level, memory, own, others, [&](int k, int in_chunk, Scalar value) {
+    memory.clear_table(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    lane_group.barrier();
+    this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
+    this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
       const Scalar sum =
           level.template sum<Scalar>([&](int of) { return product(memory, of, in_chunk, value, others); });
       if (lane == 0) memory.values[k] -= sum;
-      level.barrier();
+      lane_group.barrier();
     });
-    this->load_pivots(level, memory, own, others);
-    level.barrier();
+    this->load_pivots(lane_group, memory, own, others);
+    lane_group.barrier();
     const Scalar square = level.template sum<Scalar>([&](int of) {
       Scalar mine = 0;
-      for (int k = of; k < own; k += Level::width) {
+      for (int k = of; k < own; k += LaneGroup::width) {
         const Scalar w = memory.values[k];
         mine += w * (w * memory.pivots[k]);
       }
       return mine;
     });
-    store_row(level, i, memory, own, this->diagonal - square);
+    store_row(lane_group, i, memory, own, this->diagonal - square);
   }
 
   /// The lane's part of w_i . l_k
   template <class Values>
   KOKKOS_FORCEINLINE_FUNCTION Scalar product(const Memory& memory, int lane, int in_chunk, Scalar value,
                                              const Values& others) const {
-    const int place = memory.places[in_chunk * Level::width + lane];
+    const int place = memory.places[in_chunk * LaneGroup::width + lane];
     Scalar mine = place < Memory::dropped ? memory.values[place] * value : Scalar(0);
     const int count = memory.lengths[in_chunk];
-    for (int l = lane + Level::width; l < count; l += Level::width) {
+    for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
       const std::size_t at = memory.begins[in_chunk] + l;
       const int further = memory.place_of(finished.col_idxs(at));
       if (further != Memory::dropped) mine += memory.values[further] * others.read(finished.values(at));
@@ -138,13 +138,13 @@ struct IcRow : FactorRow<Scalar, Space, Level, false> {
     return mine;
   }
 
-  KOKKOS_FUNCTION void store_row(const Level& level, std::int64_t i, const Memory& memory, int own,
+  KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
                                  Scalar pivot) const {
     const bool sound = this->is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
-      for (int k = lane; k < own; k += Level::width) {
+      for (int k = lane; k < own; k += LaneGroup::width) {
         if (!this->is_finite_over_pivot(memory.values[k])) bad = 1;
         memory.values[k] *= memory.pivots[k];
       }
@@ -152,8 +152,8 @@ struct IcRow : FactorRow<Scalar, Space, Level, false> {
     });
     const bool keeps = broken == 0 && sound;
     const std::size_t first = lower.begin(i);
-    level.region([&](int lane) {
-      for (int k = lane; k < own; k += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < own; k += LaneGroup::width) {
         const Scalar value = keeps ? memory.values[k] : Scalar(0);
         lower.values(first + k) = value;
         this->finish(finished.values(first + k), value);

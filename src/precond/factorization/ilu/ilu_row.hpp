@@ -7,51 +7,51 @@
 namespace prekond::impl::ilu {
 
 /// Row i of L, D and U: for each k of L_i in turn, w_i -= w_ik U_k on the row's pattern.
-template <class Scalar, class Space, class Level, bool lumps>
-struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
-  using Base = FactorRow<Scalar, Space, Level, lumps>;
+template <class Scalar, class Space, class LaneGroup, bool lumps>
+struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, lumps>;
   using Memory = typename Base::Memory;
   using Base::finished;
   using Base::lower;
   using Base::upper;
 
   template <class Values = ReadyValues>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i, const Memory& memory = {},
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
                                   const Values& others = {}) const {
     const int length = lower.length(i) + 1 + upper.length(i);
     if constexpr (Base::is_lane) {
       if (this->fits_lane(memory, i, length)) return by_lane(i, memory, others);
-    } else if constexpr (Level::keeps_registers) {
-      if (length <= memory.capacity) return in_memory(level, i, memory, others);
+    } else if constexpr (LaneGroup::keeps_registers) {
+      if (length <= memory.capacity) return in_memory(lane_group, i, memory, others);
     }
-    in_place(level, i, others);
+    in_place(lane_group, i, others);
   }
 
  private:
   template <class Values>
-  KOKKOS_FUNCTION void in_place(const Level& level, std::int64_t i, const Values& others) const {
+  KOKKOS_FUNCTION void in_place(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
     const std::size_t first = lower.begin(i), end = first + lower.length(i);
     Scalar pivot = this->diagonal;
     for (std::size_t k = first; k < end; ++k) {
       const Scalar w = lower.values(k);
       const int row = lower.col_idxs(k);
-      pivot -=
-          level.template sum<Scalar>([&](int lane) { return subtract(level, lane, i, k, row, w, others); });
+      pivot -= level.template sum<Scalar>(
+          [&](int lane) { return subtract(lane_group, lane, i, k, row, w, others); });
     }
-    this->template end<true>(level, i, pivot, others);
+    this->template end<true>(lane_group, i, pivot, others);
   }
 
   /// \returns what the diagonal loses
   template <class Values>
-  KOKKOS_FUNCTION Scalar subtract(const Level& level, int lane, std::int64_t i, std::size_t k, int row,
-                                  Scalar w, const Values& others) const {
+  KOKKOS_FUNCTION Scalar subtract(const LaneGroup& lane_group, int lane, std::int64_t i, std::size_t k,
+                                  int row, Scalar w, const Values& others) const {
     const std::size_t end = lower.row_ptrs(i + 1), end_upper = upper.row_ptrs(i + 1);
     const std::size_t of_row = finished.begin(row);
     const int length = finished.length(row);
     Scalar lost = 0;
     // Both rows ascend: a search begins where the last one ended.
     std::size_t at_lower = k + 1, at_upper = upper.begin(i);
-    for (int l = lane; l < length; l += level.size()) {
+    for (int l = lane; l < length; l += lane_group.size()) {
       const int col = finished.col_idxs(of_row + l);
       const bool below = col < i;
       if (below)
@@ -117,47 +117,47 @@ struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
 
   /// The same by a vector of lanes, in scratch.
   template <class Values>
-  KOKKOS_FUNCTION void in_memory(const Level& level, std::int64_t i, const Memory& memory,
+  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
                                  const Values& others) const {
-    const int lane = level.lane();
+    const int lane = lane_group.lane();
     const int own = lower.length(i), length = own + 1 + upper.length(i);
-    memory.clear_table(level);
-    level.barrier();
-    this->load(level, memory, lower, i, 0, own);
-    this->load(level, memory, upper, i, own + 1, length - own - 1);
+    memory.clear_table(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    this->load(lane_group, memory, upper, i, own + 1, length - own - 1);
     if (lane == 0) {
       memory.cols[own] = static_cast<int>(i);
       memory.values[own] = this->diagonal;
       memory.insert(static_cast<int>(i), own);
     }
-    level.barrier();
-    this->find_places(level, memory, 0, own < memory.chunk ? own : memory.chunk);
-    this->for_each_row(level, memory, own, others, [&](int k, int in_chunk, Scalar value) {
-      take_step(level, i, memory, k, in_chunk, own, value, others);
+    lane_group.barrier();
+    this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
+    this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
+      take_step(lane_group, i, memory, k, in_chunk, own, value, others);
     });
-    store_row(level, i, memory, own, length, others);
+    store_row(lane_group, i, memory, own, length, others);
   }
 
   template <class Values>
-  KOKKOS_FORCEINLINE_FUNCTION void take_step(const Level& level, std::int64_t i, const Memory& memory, int k,
-                                             int in_chunk, int own, Scalar value,
+  KOKKOS_FORCEINLINE_FUNCTION void take_step(const LaneGroup& lane_group, std::int64_t i,
+                                             const Memory& memory, int k, int in_chunk, int own, Scalar value,
                                              const Values& others) const {
     const Scalar w = memory.values[k];
-    const Scalar lost = subtract_step(level, i, memory, in_chunk, w, value, others);
+    const Scalar lost = subtract_step(lane_group, i, memory, in_chunk, w, value, others);
     if constexpr (lumps) {
-      level.barrier();
+      lane_group.barrier();
       const Scalar all = level.template sum<Scalar>([&](int) { return lost; });
-      if (level.lane() == 0) memory.values[own] -= all;
+      if (lane_group.lane() == 0) memory.values[own] -= all;
     }
-    level.barrier();
+    lane_group.barrier();
   }
 
   template <class Values>
-  KOKKOS_FORCEINLINE_FUNCTION Scalar subtract_step(const Level& level, std::int64_t i, const Memory& memory,
-                                                   int in_chunk, Scalar w, Scalar value,
+  KOKKOS_FORCEINLINE_FUNCTION Scalar subtract_step(const LaneGroup& lane_group, std::int64_t i,
+                                                   const Memory& memory, int in_chunk, Scalar w, Scalar value,
                                                    const Values& others) const {
-    const int lane = level.lane();
-    const int place = memory.places[in_chunk * Level::width + lane];
+    const int lane = lane_group.lane();
+    const int place = memory.places[in_chunk * LaneGroup::width + lane];
     const std::size_t begin = memory.begins[in_chunk];
     Scalar lost = 0;
     if (place < Memory::dropped)
@@ -166,7 +166,7 @@ struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
       lost += this->lumped(w * value, i, finished.col_idxs(begin + lane));
     // Of a row that is longer than the vector.
     const int count = memory.lengths[in_chunk];
-    for (int l = lane + Level::width; l < count; l += Level::width) {
+    for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
       const int col = finished.col_idxs(begin + l);
       const int further = memory.place_of(col);
       if (further == Memory::dropped && !lumps) continue;
@@ -180,14 +180,14 @@ struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
   }
 
   template <class Values>
-  KOKKOS_FUNCTION void store_row(const Level& level, std::int64_t i, const Memory& memory, int own,
+  KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
                                  int length, const Values& others) const {
     const Scalar pivot = memory.values[own];
     const bool sound = this->is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
-      for (int k = lane; k < length; k += Level::width) {
+      for (int k = lane; k < length; k += LaneGroup::width) {
         if (k > own) memory.values[k] *= inverse;
         if (k < own ? !this->is_finite_over_pivot(memory.values[k]) : k > own && !is_finite(memory.values[k]))
           bad = 1;
@@ -196,22 +196,22 @@ struct IluRowOf : FactorRow<Scalar, Space, Level, lumps> {
     });
     const bool keeps = broken == 0 && sound;
     const std::size_t first = lower.begin(i), behind = finished.begin(i);
-    level.region([&](int lane) {
-      for (int k = own + 1 + lane; k < length; k += Level::width)
+    lane_group.region([&](int lane) {
+      for (int k = own + 1 + lane; k < length; k += LaneGroup::width)
         this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.values[k] : Scalar(0));
       if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
       // Nobody waits for L.
-      for (int k = lane; k < own; k += Level::width)
+      for (int k = lane; k < own; k += LaneGroup::width)
         lower.values(first + k) =
             keeps ? memory.values[k] * others.read(this->pivots(memory.cols[k])) : Scalar(0);
     });
   }
 };
 
-template <class Scalar, class Space, class Level>
-struct IluRow : IluRowOf<Scalar, Space, Level, false> {};
+template <class Scalar, class Space, class LaneGroup>
+struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false> {};
 /// What is not in the pattern, w_ik u_kj, goes to the diagonal.
-template <class Scalar, class Space, class Level>
-struct LumpingIluRow : IluRowOf<Scalar, Space, Level, true> {};
+template <class Scalar, class Space, class LaneGroup>
+struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true> {};
 
 }  // namespace prekond::impl::ilu

@@ -26,24 +26,24 @@ using SmallLevelsPolicy =
 template <class Row>
 struct RowScratch {
   using Scalar = typename Row::scalar_type;
-  using Level = typename Row::level_type;
+  using LaneGroup = typename Row::lane_group_type;
   using Tuning = RowMemoryTuning;
 
   static int bytes() {
-    if constexpr (!Level::keeps_registers)
+    if constexpr (!LaneGroup::keeps_registers)
       return 0;
     else if constexpr (Row::is_lane)
       return static_cast<int>(LaneMemory<Scalar>::bytes(Tuning::lane_capacity, Tuning::lane_steps));
     else
-      return static_cast<int>(RowMemory<Scalar>::bytes(Tuning::capacity, Tuning::chunk, Level::width));
+      return static_cast<int>(RowMemory<Scalar>::bytes(Tuning::capacity, Tuning::chunk, LaneGroup::width));
   }
   static int team_bytes(int team_size) { return bytes() > 0 ? bytes() * team_size + 8 : 0; }
   template <class Member>
   KOKKOS_FORCEINLINE_FUNCTION static typename Row::Memory of(const Member& team, int bytes) {
-    if constexpr (!Level::keeps_registers) {
+    if constexpr (!LaneGroup::keeps_registers) {
       return {};
     } else {
-      constexpr int room = Tuning::capacity, chunk = Tuning::chunk, width = Level::width;
+      constexpr int room = Tuning::capacity, chunk = Tuning::chunk, width = LaneGroup::width;
       constexpr int room_of_lane = Tuning::lane_capacity, steps = Tuning::lane_steps;
       char* base = static_cast<char*>(team.team_scratch(0).get_shmem_aligned(bytes * team.team_size(), 8));
       if constexpr (Row::is_lane)
@@ -67,7 +67,7 @@ struct FactorRows {
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
-                         [&](std::int64_t k) { row(typename Row::level_type(team), rows(k), memory); });
+                         [&](std::int64_t k) { row(typename Row::lane_group_type(team), rows(k), memory); });
   }
 };
 
@@ -83,7 +83,7 @@ struct FactorSmallLevels {
     const auto memory = RowScratch<Row>::of(team, scratch);
     for (int k = first; k < last; ++k) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(k), level_ptrs(k + 1)),
-                           [&](int place) { row(typename Row::level_type(team), rows(place), memory); });
+                           [&](int place) { row(typename Row::lane_group_type(team), rows(place), memory); });
       team.team_barrier();
     }
   }
@@ -116,7 +116,7 @@ struct FactorByTickets {
       if (ticket >= num_chunks) break;
       Kokkos::parallel_for(
           Kokkos::TeamThreadRange(team, chunks(2 * ticket), chunks(2 * ticket + 1)),
-          [&](int place) { row(typename Row::level_type(team), rows(place), memory, others); });
+          [&](int place) { row(typename Row::lane_group_type(team), rows(place), memory, others); });
     }
   }
 };

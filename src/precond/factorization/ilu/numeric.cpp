@@ -17,8 +17,8 @@ namespace {
 template <template <class, class, class> class RowKind, int lanes, class Scalar, class Space>
 struct Launcher {
   static constexpr bool host = is_host_space<Space>;
-  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
-  using Row = RowKind<Scalar, Space, Level>;
+  using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+  using Row = RowKind<Scalar, Space, LaneGroup>;
 
   Space space;
   const RowSchedule<Space>& schedule;

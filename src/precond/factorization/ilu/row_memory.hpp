@@ -66,9 +66,9 @@ struct RowMemory {
     return (all + 7) / 8 * 8;
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void clear_table(const Level& level) const {
-    for (unsigned k = level.lane(); k <= mask; k += Level::width) slots[k] = empty;
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void clear_table(const LaneGroup& lane_group) const {
+    for (unsigned k = lane_group.lane(); k <= mask; k += LaneGroup::width) slots[k] = empty;
   }
   /// The lanes add columns that differ at the same time; a barrier has to follow.
   KOKKOS_FORCEINLINE_FUNCTION void insert(int col, int place) const {

@@ -33,11 +33,11 @@ struct FactorTuning {
 
 /// What all factorisations share: the row in work, what the rows before became, and how a row ends.
 /// `lumps`: what is not in the pattern goes to the diagonal.
-template <class Scalar, class Space, class Level, bool lumps>
+template <class Scalar, class Space, class LaneGroup, bool lumps>
 struct FactorRow {
   using scalar_type = Scalar;
-  using level_type = Level;
-  static constexpr bool is_lane = Level::width == 1;
+  using lane_group_type = LaneGroup;
+  static constexpr bool is_lane = LaneGroup::width == 1;
   using Memory = std::conditional_t<is_lane, LaneMemory<Scalar>, RowMemory<Scalar>>;
   using Triangle = FactorTriangle<Scalar, Space>;
   static constexpr int batch =
@@ -74,29 +74,30 @@ struct FactorRow {
   /// L_i = w_i D^-1, and D_ii = `pivot`; of ILU U_i = D_ii^-1 w_i. Nothing but D_ii = 1 where the pivot is
   /// bad: with its L and U kept, the factors of the rows behind it can grow without bound.
   template <bool is_ilu, class Values>
-  KOKKOS_FUNCTION void end(const Level& level, std::int64_t i, Scalar pivot, const Values& others) const {
+  KOKKOS_FUNCTION void end(const LaneGroup& lane_group, std::int64_t i, Scalar pivot,
+                           const Values& others) const {
     const bool sound = is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const std::size_t first = lower.begin(i), first_upper = is_ilu ? upper.begin(i) : 0;
     const int length = lower.length(i), length_upper = is_ilu ? upper.length(i) : 0;
     const int broken = level.template max<int>([&](int lane) {
       int bad = 0;
-      for (int k = lane; k < length; k += level.size()) {
+      for (int k = lane; k < length; k += lane_group.size()) {
         const Scalar w = lower.values(first + k);
         lower.values(first + k) = w * others.read(pivots(lower.col_idxs(first + k)));
         if (!is_finite_over_pivot(w)) bad = 1;
       }
-      for (int k = lane; k < length_upper; k += level.size()) {
+      for (int k = lane; k < length_upper; k += lane_group.size()) {
         upper.values(first_upper + k) *= inverse;
         if (!is_finite(upper.values(first_upper + k))) bad = 1;
       }
       return bad;
     });
     const bool keeps = broken == 0 && sound;
-    level.region([&](int lane) {
-      for (int k = lane; k < length_upper; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length_upper; k += lane_group.size())
         finish(finished.values(first_upper + k), keeps ? upper.values(first_upper + k) : Scalar(0));
-      for (int k = lane; k < length; k += level.size()) {
+      for (int k = lane; k < length; k += lane_group.size()) {
         if (!keeps) lower.values(first + k) = 0;
         if (!is_ilu) finish(finished.values(first + k), lower.values(first + k));
       }
@@ -113,10 +114,10 @@ struct FactorRow {
   KOKKOS_FORCEINLINE_FUNCTION static void finish(Scalar& to, Scalar value) { store_relaxed(to, value); }
 
   /// A row of a triangle goes to scratch, from place `at` on.
-  KOKKOS_FORCEINLINE_FUNCTION void load(const Level& level, const Memory& memory, const Triangle& triangle,
-                                        std::int64_t i, int at, int length) const {
+  KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const Memory& memory,
+                                        const Triangle& triangle, std::int64_t i, int at, int length) const {
     const std::size_t first = triangle.begin(i);
-    for (int k = level.lane(); k < length; k += Level::width) {
+    for (int k = lane_group.lane(); k < length; k += LaneGroup::width) {
       const int col = triangle.col_idxs(first + k);
       memory.cols[at + k] = col;
       memory.values[at + k] = triangle.values(first + k);
@@ -126,14 +127,15 @@ struct FactorRow {
 
   /// Where the entries of the finished rows of L's columns [begin, end) stand in the row in work, one entry
   /// of each a lane: all that the pattern says, before anything is waited for.
-  KOKKOS_FUNCTION void find_places(const Level& level, const Memory& memory, int begin, int end) const {
-    const int lane = level.lane(), count = end - begin;
-    for (int k = lane; k < count; k += Level::width) {
+  KOKKOS_FUNCTION void find_places(const LaneGroup& lane_group, const Memory& memory, int begin,
+                                   int end) const {
+    const int lane = lane_group.lane(), count = end - begin;
+    for (int k = lane; k < count; k += LaneGroup::width) {
       const int row = memory.cols[begin + k];
       memory.begins[k] = finished.begin(row);
       memory.lengths[k] = finished.length(row);
     }
-    level.barrier();
+    lane_group.barrier();
     for (int k = 0; k < count; k += batch) {
       int col[batch];
 #pragma unroll
@@ -144,7 +146,7 @@ struct FactorRow {
 #pragma unroll
       for (int p = 0; p < batch; ++p)
         if (k + p < count)
-          memory.places[(k + p) * Level::width + lane] =
+          memory.places[(k + p) * LaneGroup::width + lane] =
               static_cast<unsigned char>(col[p] < 0 ? Memory::nothing : memory.place_of(col[p]));
     }
   }
@@ -152,7 +154,7 @@ struct FactorRow {
   /// The entry of the k-th row of the chunk that the lane has a use for.
   KOKKOS_FORCEINLINE_FUNCTION const Scalar* entry(const Memory& memory, int lane, int k, int count) const {
     if (k >= count) return nullptr;
-    const int place = memory.places[k * Level::width + lane];
+    const int place = memory.places[k * LaneGroup::width + lane];
     if (place == Memory::nothing || (place == Memory::dropped && !lumps)) return nullptr;
     return &finished.values(memory.begins[k] + lane);
   }
@@ -160,12 +162,12 @@ struct FactorRow {
   /// step(k, column's number in L_i, place, value) for the entries of the rows of L's columns, one a lane,
   /// row by row with what the step does between; those of the next rows are on their way meanwhile.
   template <class Values, class Step>
-  KOKKOS_FUNCTION void for_each_row(const Level& level, const Memory& memory, int own, const Values& others,
-                                    const Step& step) const {
-    const int lane = level.lane();
+  KOKKOS_FUNCTION void for_each_row(const LaneGroup& lane_group, const Memory& memory, int own,
+                                    const Values& others, const Step& step) const {
+    const int lane = lane_group.lane();
     for (int begin = 0; begin < own; begin += memory.chunk) {
       const int end = begin + memory.chunk < own ? begin + memory.chunk : own, count = end - begin;
-      if (begin > 0) find_places(level, memory, begin, end);
+      if (begin > 0) find_places(lane_group, memory, begin, end);
       // Those of a batch are asked for before the steps of the one before.
       for (int k = 0; k < count + batch; k += batch) {
         Scalar values[batch];
@@ -173,11 +175,11 @@ struct FactorRow {
         others.begin(values, address);
 #pragma unroll 1
         for (int p = k > 0 ? k - batch : 0; p < k && p < count; ++p)
-          step(begin + p, p, memory.steps[p % batch * Level::width + lane]);
+          step(begin + p, p, memory.steps[p % batch * LaneGroup::width + lane]);
         others.finish(values, address);
 #pragma unroll
-        for (int p = 0; p < batch; ++p) memory.steps[p * Level::width + lane] = values[p];
-        level.barrier();  // lanes that waited come together again
+        for (int p = 0; p < batch; ++p) memory.steps[p * LaneGroup::width + lane] = values[p];
+        lane_group.barrier();  // lanes that waited come together again
       }
     }
   }
@@ -222,9 +224,9 @@ struct FactorRow {
     return k < own ? &pivots(memory.col(k)) : nullptr;
   }
 
-  KOKKOS_FORCEINLINE_FUNCTION void load_pivots(const Level& level, const Memory& memory, int own,
+  KOKKOS_FORCEINLINE_FUNCTION void load_pivots(const LaneGroup& lane_group, const Memory& memory, int own,
                                                const auto& others) const {
-    for (int k = level.lane(); k < own; k += Level::width)
+    for (int k = lane_group.lane(); k < own; k += LaneGroup::width)
       memory.pivots[k] = others.read(pivots(memory.cols[k]));
   }
 };

@@ -21,8 +21,8 @@ struct PollRow {
   std::int64_t most_polls;
 
   /// \returns the row's word; 0: the launch has ended
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION Word operator()(const Level& level, int row) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION Word operator()(const LaneGroup& lane_group, int row) const {
     const Word word = poll(row);
     Kokkos::memory_fence();  // what the others wrote is read behind it
     return level.template max<int>([&](int) { return word == 0 ? 1 : 0; }) == 0 ? word : Word(0);
@@ -52,7 +52,7 @@ struct PollRow {
 template <class Row, class Scalar, class Space>
 struct ThresholdTickets {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  using Level = typename Row::level_type;
+  using LaneGroup = typename Row::lane_group_type;
   Row row;
   PollRow<Scalar, Space> wait;
   VectorView<unsigned, Space> next;
@@ -85,7 +85,7 @@ struct ThresholdTickets {
       if (ticket >= num_rows) break;
       const int i = order.extent(0) > 0 ? order(ticket) : static_cast<int>(ticket);
       if (wait.done(i) != 0) continue;
-      if (!row(Level(team), i, scratch, room, wait)) break;
+      if (!row(LaneGroup(team), i, scratch, room, wait)) break;
     }
   }
 

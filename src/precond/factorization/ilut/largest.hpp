@@ -29,15 +29,15 @@ struct Cut {
 };
 
 /// The smallest of the columns up to which there are `wanted` ones with size_key(value_of(e)) == size.
-template <class Level, class Key, class Value, class Column>
-KOKKOS_FUNCTION int last_of_equal(const Level& level, int count, Key size, int wanted, const Value& value_of,
-                                  const Column& col_of) {
+template <class LaneGroup, class Key, class Value, class Column>
+KOKKOS_FUNCTION int last_of_equal(const LaneGroup& lane_group, int count, Key size, int wanted,
+                                  const Value& value_of, const Column& col_of) {
   int last = 0;
   for (int bit = 30; bit >= 0; --bit) {
     const int middle = last + ((1 << bit) - 1);
     const int found = level.template sum<int>([&](int lane) {
       int mine = 0;
-      for (int e = lane; e < count; e += level.size())
+      for (int e = lane; e < count; e += lane_group.size())
         mine += size_key(value_of(e)) == size && col_of(e) <= middle ? 1 : 0;
       return mine;
     });
@@ -49,14 +49,14 @@ KOKKOS_FUNCTION int last_of_equal(const Level& level, int count, Key size, int w
 /// What keeps the `most` largest of `count` entries, by bits of their sizes from the first on in which two
 /// differ, until the bits tell the ones that are kept from the others. Zeros do not count. \pre most > 0, and
 /// more than so many are not 0; columns are different
-template <class Scalar, class Level, class Value, class Column>
-KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const Level& level, int count, int most, const Value& value_of,
-                                           const Column& col_of) {
+template <class Scalar, class LaneGroup, class Value, class Column>
+KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const LaneGroup& lane_group, int count, int most,
+                                           const Value& value_of, const Column& col_of) {
   using Key = SizeKey<Scalar>;
   const auto largest_of = [&](Key flipped) {
     return level.template max<Key>([&](int lane) {
       Key largest = 0;
-      for (int e = lane; e < count; e += level.size()) {
+      for (int e = lane; e < count; e += lane_group.size()) {
         const Key key = size_key(value_of(e));
         if (key > 0 && (key ^ flipped) > largest) largest = key ^ flipped;
       }
@@ -66,7 +66,7 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const Level& level, int count, int mo
   const auto count_from = [&](Key key) {
     return level.template sum<int>([&](int lane) {
       int mine = 0;
-      for (int e = lane; e < count; e += level.size()) mine += size_key(value_of(e)) >= key ? 1 : 0;
+      for (int e = lane; e < count; e += lane_group.size()) mine += size_key(value_of(e)) >= key ? 1 : 0;
       return mine;
     });
   };
@@ -83,7 +83,7 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const Level& level, int count, int mo
   }
   // More than enough are of this very size or larger.
   const int larger = count_from(cut.size + 1);
-  cut.last = last_of_equal(level, count, cut.size, most - larger, value_of, col_of);
+  cut.last = last_of_equal(lane_group, count, cut.size, most - larger, value_of, col_of);
   return cut;
 }
 

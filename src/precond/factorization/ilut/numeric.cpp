@@ -21,8 +21,8 @@ template <class Scalar, class Space, bool symmetric>
 class Growth {
   static constexpr bool host = is_host_space<Space>;
   using Policy = Kokkos::TeamPolicy<Space>;
-  using Level = NativeVectorLevel<Space, typename Policy::member_type, ThresholdTuning::lanes>;
-  using Row = ThresholdRow<Scalar, Space, Level, symmetric>;
+  using LaneGroup = NativeLaneGroup<Space, typename Policy::member_type, ThresholdTuning::lanes>;
+  using Row = ThresholdRow<Scalar, Space, LaneGroup, symmetric>;
   using Tickets = ThresholdTickets<Row, Scalar, Space>;
   using Rows = GrowingRows<Scalar, Space>;
   static constexpr int lanes = host ? 1 : ThresholdTuning::lanes;

@@ -33,11 +33,11 @@ struct RowTable {
   KOKKOS_FUNCTION static std::int64_t most_of(std::int64_t capacity) { return capacity - capacity / 4; }
   KOKKOS_FORCEINLINE_FUNCTION int most() const { return capacity - capacity / 4; }
 
-  template <class Level>
-  KOKKOS_FUNCTION void clear(const Level& level, int* counts) const {
-    level.region([&](int lane) {
-      for (int s = lane; s < capacity; s += level.size()) cols[s] = -1;
-      for (int c = lane; c < 4; c += level.size()) counts[c] = 0;
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group, int* counts) const {
+    lane_group.region([&](int lane) {
+      for (int s = lane; s < capacity; s += lane_group.size()) cols[s] = -1;
+      for (int c = lane; c < 4; c += lane_group.size()) counts[c] = 0;
     });
   }
 
@@ -56,31 +56,32 @@ struct RowTable {
 
   /// The slot of a column of row i, which may be a new one: `fresh`, it is listed, and the caller sets its
   /// value. Lanes may insert at the same time. \pre there is room
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION int insert(const Level& level, int i, int col, int* counts, bool& fresh) const {
-    const int s = insert(level, col, fresh);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int insert(const LaneGroup& lane_group, int i, int col, int* counts,
+                                         bool& fresh) const {
+    const int s = insert(lane_group, col, fresh);
     if (fresh && col != i) {
-      const int place = next_place<Level>(counts + (col < i ? 0 : 1));
+      const int place = next_place<LaneGroup>(counts + (col < i ? 0 : 1));
       list[col < i ? place : capacity - 1 - place] = s;
     }
     return s;
   }
 
   /// Counts one more. \returns the number before
-  template <class Level>
+  template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION static int next_place(int* count) {
-    if constexpr (Level::width == 1)
+    if constexpr (LaneGroup::width == 1)
       return (*count)++;
     else
       return Kokkos::atomic_fetch_add(count, 1);
   }
 
   /// The smallest of the first `count` listed columns that is above `after`, or `end`.
-  template <class Level>
-  KOKKOS_FUNCTION int next(const Level& level, const int* count, int after, int end) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int next(const LaneGroup& lane_group, const int* count, int after, int end) const {
     return level.template min<int>([&](int lane) {
       int least = end;
-      for (int e = lane; e < *count; e += level.size()) {
+      for (int e = lane; e < *count; e += lane_group.size()) {
         const int col = cols[list[e]];
         least = col > after && col < least ? col : least;
       }
@@ -89,14 +90,14 @@ struct RowTable {
   }
 
  private:
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION int insert(const Level& level, int col, bool& fresh) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int insert(const LaneGroup& lane_group, int col, bool& fresh) const {
     const int none = -1;
     int s = first_slot(col);
     while (true) {
       int there = load_relaxed(cols[s]);
       if (there == none) {
-        there = exchange(level, s, col);
+        there = exchange(lane_group, s, col);
         if (there == none) {
           fresh = true;
           return s;
@@ -111,14 +112,14 @@ struct RowTable {
   }
 
   /// \returns what was in the slot; where that was nothing it has `col` now
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION int exchange(const Level& level, int s, int col) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int exchange(const LaneGroup& lane_group, int s, int col) const {
     const int none = -1;
-    if constexpr (Level::width == 1) {
+    if constexpr (LaneGroup::width == 1) {
       cols[s] = col;
       return none;
-    } else if constexpr (Level::keeps_registers) {
-      return static_cast<int>(level.atomic_compare_exchange(
+    } else if constexpr (LaneGroup::keeps_registers) {
+      return static_cast<int>(lane_group.atomic_compare_exchange(
           reinterpret_cast<unsigned*>(cols + s), static_cast<unsigned>(none), static_cast<unsigned>(col)));
     } else {
       return Kokkos::atomic_compare_exchange(cols + s, none, col);

@@ -64,10 +64,10 @@ struct GrowingRows {
 /// Every k with u_ki != 0 is met so. U's row k has the column i either from A, whose pattern is symmetric:
 /// row i has k from the beginning. Or from a step m < k of row k, with u_mk != 0 and u_mi != 0: by induction
 /// row i meets m, and has U_m's columns from then on, of which k is one.
-template <class Scalar, class Space, class Level, bool symmetric>
+template <class Scalar, class Space, class LaneGroup, bool symmetric>
 struct ThresholdRow {
   using scalar_type = Scalar;
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
   using Table = RowTable<Scalar>;
   using Scratch = RowScratch<Scalar>;
   using Rows = GrowingRows<Scalar, Space>;
@@ -82,32 +82,32 @@ struct ThresholdRow {
   /// \returns whether the row is done. Else there was no room for it, or it waited in vain: it has left
   /// nothing. `slab`: memory for a row that outgrows the scratch; it may have no room at all
   template <class Wait>
-  KOKKOS_FUNCTION bool operator()(const Level& level, int i, const Scratch& scratch, const Table& slab,
-                                  const Wait& wait) const {
+  KOKKOS_FUNCTION bool operator()(const LaneGroup& lane_group, int i, const Scratch& scratch,
+                                  const Table& slab, const Wait& wait) const {
     Table table = scratch.table;
     int count = lower.length(i) + 1 + upper.length(i);
     if (count > table.most()) {
-      if (!has_room(level, slab, count)) return false;
+      if (!has_room(lane_group, slab, count)) return false;
       table = slab;
     }
     int* const counts = scratch.counts;
-    table.clear(level, counts);
-    const Scalar tolerance = tau * load(level, i, table, counts);
-    for (int k = table.next(level, counts, -1, i); k < i; k = table.next(level, counts, k, i)) {
-      if (!symmetric && drops(level, k, table, tolerance)) continue;
-      const Word word = wait(level, k);
+    table.clear(lane_group, counts);
+    const Scalar tolerance = tau * load(lane_group, i, table, counts);
+    for (int k = table.next(lane_group, counts, -1, i); k < i; k = table.next(lane_group, counts, k, i)) {
+      if (!symmetric && drops(lane_group, k, table, tolerance)) continue;
+      const Word word = wait(lane_group, k);
       if (word == 0) return false;
       const int length = rows.length_of(word, k);
-      if (!grow(level, i, table, slab, counts, count, length)) return false;
-      count += take_step(level, i, k, table, counts, Rows::begin_of(word), length);
+      if (!grow(lane_group, i, table, slab, counts, count, length)) return false;
+      count += take_step(lane_group, i, k, table, counts, Rows::begin_of(word), length);
     }
-    return finish(level, i, scratch, table, tolerance);
+    return finish(lane_group, i, scratch, table, tolerance);
   }
 
  private:
-  KOKKOS_FUNCTION bool has_room(const Level& level, const Table& slab, int count) const {
+  KOKKOS_FUNCTION bool has_room(const LaneGroup& lane_group, const Table& slab, int count) const {
     if (count <= slab.most()) return true;
-    level.once([&] {
+    lane_group.once([&] {
       Kokkos::atomic_max(&rows.signals(wanted_slots), count);
       raise_flag(rows.signals(ended), 1);
     });
@@ -115,20 +115,20 @@ struct ThresholdRow {
   }
 
   /// Room for `added` entries more, if need be in the slab.
-  KOKKOS_FUNCTION bool grow(const Level& level, int i, Table& table, const Table& slab, int* counts,
+  KOKKOS_FUNCTION bool grow(const LaneGroup& lane_group, int i, Table& table, const Table& slab, int* counts,
                             int count, int added) const {
     const std::int64_t all = static_cast<std::int64_t>(count) + added;
     const int num_rows = static_cast<int>(rows.done.extent(0));
     const int needed = all < num_rows ? static_cast<int>(all) : num_rows;
     if (needed <= table.most()) return true;
-    if (!has_room(level, slab, needed)) return false;
+    if (!has_room(lane_group, slab, needed)) return false;
     const Table from = table;
-    slab.clear(level, counts);
-    level.region([&](int lane) {
-      for (int s = lane; s < from.capacity; s += level.size()) {
+    slab.clear(lane_group, counts);
+    lane_group.region([&](int lane) {
+      for (int s = lane; s < from.capacity; s += lane_group.size()) {
         if (from.cols[s] < 0) continue;
         bool fresh = false;
-        const int to = slab.insert(level, i, from.cols[s], counts, fresh);
+        const int to = slab.insert(lane_group, i, from.cols[s], counts, fresh);
         slab.values[to] = from.values[s];
       }
     });
@@ -137,7 +137,7 @@ struct ThresholdRow {
   }
 
   /// A's row. \returns its 2-norm
-  KOKKOS_FUNCTION Scalar load(const Level& level, int i, const Table& table, int* counts) const {
+  KOKKOS_FUNCTION Scalar load(const LaneGroup& lane_group, int i, const Table& table, int* counts) const {
     const std::size_t first = lower.begin(i), behind = upper.begin(i);
     const int own = lower.length(i), length = own + 1 + upper.length(i);
     const auto value_of = [&](int e) {
@@ -145,12 +145,12 @@ struct ThresholdRow {
     };
     const Scalar largest = level.template max<Scalar>([&](int lane) {
       Scalar size = 0;
-      for (int e = lane; e < length; e += level.size()) {
+      for (int e = lane; e < length; e += lane_group.size()) {
         const Scalar value = value_of(e);
         const int col =
             e == own ? i : (e < own ? lower.col_idxs(first + e) : upper.col_idxs(behind + (e - own - 1)));
         bool fresh = false;
-        table.values[table.insert(level, i, col, counts, fresh)] = value;
+        table.values[table.insert(lane_group, i, col, counts, fresh)] = value;
         size = Kokkos::abs(value) > size ? Kokkos::abs(value) : size;
       }
       return size;
@@ -158,7 +158,7 @@ struct ThresholdRow {
     // Relative to the largest one, which is not below the diagonal's 1: squares may leave the range.
     const Scalar square = level.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (int e = lane; e < length; e += level.size()) {
+      for (int e = lane; e < length; e += lane_group.size()) {
         const Scalar ratio = value_of(e) / largest;
         mine += ratio * ratio;
       }
@@ -168,47 +168,47 @@ struct ThresholdRow {
   }
 
   /// The first dropping rule. What is dropped stays as 0.
-  KOKKOS_FUNCTION bool drops(const Level& level, int k, const Table& table, Scalar tolerance) const {
+  KOKKOS_FUNCTION bool drops(const LaneGroup& lane_group, int k, const Table& table, Scalar tolerance) const {
     const int slot = table.find(k);
     // Not where it is not a number: that has to be seen in the end.
     if (!(Kokkos::abs(table.values[slot]) <= tolerance)) return false;
-    level.region([](int) {});  // all have read it
-    level.once([&] { table.values[slot] = 0; });
+    lane_group.region([](int) {});  // all have read it
+    lane_group.once([&] { table.values[slot] = 0; });
     return true;
   }
 
   /// \returns the number of entries that are new
-  KOKKOS_FUNCTION int take_step(const Level& level, int i, int k, const Table& table, int* counts,
+  KOKKOS_FUNCTION int take_step(const LaneGroup& lane_group, int i, int k, const Table& table, int* counts,
                                 std::size_t begin, int length) const {
     if constexpr (symmetric) {
       const Scalar own = level.template sum<Scalar>([&](int lane) {
         Scalar mine = 0;
-        for (int e = lane; e < length; e += level.size())
+        for (int e = lane; e < length; e += lane_group.size())
           if (rows.cols(begin + e) == i) mine = rows.values(begin + e);
         return mine;
       });
       if (own == Scalar(0)) return 0;
-      return subtract(level, i, table, counts, begin, length, own / rows.pivots(k));
+      return subtract(lane_group, i, table, counts, begin, length, own / rows.pivots(k));
     } else {
       const int slot = table.find(k);
       const Scalar w = table.values[slot], multiplier = w * rows.pivots(k);
-      level.region([](int) {});  // all have read w
-      level.once([&] { table.values[slot] = multiplier; });
-      return subtract(level, i, table, counts, begin, length, w);
+      lane_group.region([](int) {});  // all have read w
+      lane_group.once([&] { table.values[slot] = multiplier; });
+      return subtract(lane_group, i, table, counts, begin, length, w);
     }
   }
 
   /// w_j -= w u_kj for all j of U's row k, with `symmetric` for those that are not below i; the others are
   /// had from now on.
-  KOKKOS_FUNCTION int subtract(const Level& level, int i, const Table& table, int* counts, std::size_t begin,
-                               int length, Scalar w) const {
+  KOKKOS_FUNCTION int subtract(const LaneGroup& lane_group, int i, const Table& table, int* counts,
+                               std::size_t begin, int length, Scalar w) const {
     return level.template sum<int>([&](int lane) {
       int added = 0;
-      for (int e = lane; e < length; e += level.size()) {
+      for (int e = lane; e < length; e += lane_group.size()) {
         const int col = rows.cols(begin + e);
         const Scalar step = w * rows.values(begin + e);
         bool fresh = false;
-        const int slot = table.insert(level, i, col, counts, fresh);
+        const int slot = table.insert(lane_group, i, col, counts, fresh);
         if (!symmetric || col >= i) table.values[slot] = (fresh ? Scalar(0) : table.values[slot]) - step;
         added += fresh ? 1 : 0;
       }
@@ -229,23 +229,23 @@ struct ThresholdRow {
     KOKKOS_FORCEINLINE_FUNCTION Scalar& value(int e) const { return table.values[slot(e)]; }
     KOKKOS_FORCEINLINE_FUNCTION int col(int e) const { return table.cols[slot(e)]; }
 
-    KOKKOS_FUNCTION int num_nonzeros(const Level& level) const {
+    KOKKOS_FUNCTION int num_nonzeros(const LaneGroup& lane_group) const {
       return level.template sum<int>([&](int lane) {
         int mine = 0;
-        for (int e = lane; e < count; e += level.size()) mine += value(e) != Scalar(0) ? 1 : 0;
+        for (int e = lane; e < count; e += lane_group.size()) mine += value(e) != Scalar(0) ? 1 : 0;
         return mine;
       });
     }
   };
 
   /// The second dropping rule: what is dropped stays as 0. \returns whether all is finite
-  KOKKOS_FUNCTION bool drop(const Level& level, const Part& below, const Part& above, Scalar tolerance,
-                            Scalar inverse) const {
+  KOKKOS_FUNCTION bool drop(const LaneGroup& lane_group, const Part& below, const Part& above,
+                            Scalar tolerance, Scalar inverse) const {
     return level.template max<int>([&](int lane) {
       int bad = 0;
-      for (int e = lane; e < below.count; e += level.size())
+      for (int e = lane; e < below.count; e += lane_group.size())
         if (!is_finite(below.value(e))) bad = 1;
-      for (int e = lane; e < above.count; e += level.size()) {
+      for (int e = lane; e < above.count; e += lane_group.size()) {
         const Scalar value = above.value(e);
         if (!is_finite(value * inverse)) bad = 1;
         if (!(Kokkos::abs(value) > tolerance)) above.value(e) = 0;
@@ -255,53 +255,55 @@ struct ThresholdRow {
   }
 
   /// Which of a part's `nonzeros` entries are kept.
-  KOKKOS_FUNCTION Cut<Scalar> cut(const Level& level, const Part& part, int nonzeros) const {
+  KOKKOS_FUNCTION Cut<Scalar> cut(const LaneGroup& lane_group, const Part& part, int nonzeros) const {
     if (nonzeros <= most || most == 0) return {};
     return cut_of_largest<Scalar>(
-        level, part.count, most, [&](int e) { return part.value(e); }, [&](int e) { return part.col(e); });
+        lane_group, part.count, most, [&](int e) { return part.value(e); },
+        [&](int e) { return part.col(e); });
   }
 
   /// Those that are kept, times `factor`, to `begin` and behind it.
-  KOKKOS_FUNCTION void put(int lane, const Level& level, const Part& part, const Cut<Scalar>& kept,
+  KOKKOS_FUNCTION void put(int lane, const LaneGroup& lane_group, const Part& part, const Cut<Scalar>& kept,
                            int* places, std::size_t begin, Scalar factor) const {
-    for (int e = lane; e < part.count; e += level.size()) {
+    for (int e = lane; e < part.count; e += lane_group.size()) {
       const Scalar value = part.value(e);
       const int col = part.col(e);
       if (value == Scalar(0) || !kept.keeps(value, col)) continue;
-      const std::size_t place = begin + static_cast<std::size_t>(Table::template next_place<Level>(places));
+      const std::size_t place =
+          begin + static_cast<std::size_t>(Table::template next_place<LaneGroup>(places));
       rows.cols(place) = col;
       rows.values(place) = value * factor;
     }
   }
 
-  KOKKOS_FUNCTION bool finish(const Level& level, int i, const Scratch& scratch, const Table& table,
+  KOKKOS_FUNCTION bool finish(const LaneGroup& lane_group, int i, const Scratch& scratch, const Table& table,
                               Scalar tolerance) const {
     const Scalar pivot = table.values[table.find(i)];
     const Scalar inverse = is_sound(pivot) ? Scalar(1) / pivot : Scalar(1);
     const Part below{table, 0, 1, symmetric ? 0 : scratch.counts[0]};
     const Part above{table, table.capacity - 1, -1, scratch.counts[1]};
-    const bool keeps = drop(level, below, above, tolerance, inverse) && is_sound(pivot);
-    const int nonzeros_below = keeps ? below.num_nonzeros(level) : 0;
-    const int nonzeros_above = keeps ? above.num_nonzeros(level) : 0;
-    const Cut<Scalar> cut_below = cut(level, below, nonzeros_below);
-    const Cut<Scalar> cut_above = cut(level, above, nonzeros_above);
+    const bool keeps = drop(lane_group, below, above, tolerance, inverse) && is_sound(pivot);
+    const int nonzeros_below = keeps ? below.num_nonzeros(lane_group) : 0;
+    const int nonzeros_above = keeps ? above.num_nonzeros(lane_group) : 0;
+    const Cut<Scalar> cut_below = cut(lane_group, below, nonzeros_below);
+    const Cut<Scalar> cut_above = cut(lane_group, above, nonzeros_above);
     const int kept_below = nonzeros_below < most ? nonzeros_below : most;
     const int kept_above = nonzeros_above < most ? nonzeros_above : most;
     const Word all = static_cast<Word>(kept_below) + static_cast<Word>(kept_above);
-    level.once([&] { *scratch.begin = Kokkos::atomic_fetch_add(&rows.used(0), all); });
+    lane_group.once([&] { *scratch.begin = Kokkos::atomic_fetch_add(&rows.used(0), all); });
     const std::size_t begin = *scratch.begin, middle = begin + static_cast<std::size_t>(kept_below);
     if (begin + all > rows.cols.extent(0)) {
-      level.once([&] {
+      lane_group.once([&] {
         raise_flag(rows.signals(out_of_room), 1);
         raise_flag(rows.signals(ended), 1);
       });
       return false;
     }
-    level.region([&](int lane) {
-      if (kept_below > 0) put(lane, level, below, cut_below, scratch.counts + 2, begin, Scalar(1));
-      if (kept_above > 0) put(lane, level, above, cut_above, scratch.counts + 3, middle, inverse);
+    lane_group.region([&](int lane) {
+      if (kept_below > 0) put(lane, lane_group, below, cut_below, scratch.counts + 2, begin, Scalar(1));
+      if (kept_above > 0) put(lane, lane_group, above, cut_above, scratch.counts + 3, middle, inverse);
     });
-    level.once([&] {
+    lane_group.once([&] {
       rows.lower_length(i) = kept_below;
       rows.upper_length(i) = kept_above;
       rows.pivots(i) = keeps ? inverse : Scalar(1);

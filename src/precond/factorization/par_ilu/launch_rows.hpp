@@ -16,8 +16,8 @@ struct Launcher {
   template <int lanes, template <class, class, class, class> class Row, class Entries, class... Arguments>
   void launch(const char* label, const Entries& entries, const Arguments&... arguments) const {
     constexpr bool host = is_host_space<Space>;
-    using Level = NativeVectorLevel<Space, Member, lanes>;
-    using Body = Row<Entries, Scalar, Space, Level>;
+    using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
+    using Body = Row<Entries, Scalar, Space, LaneGroup>;
     constexpr int threads = host ? 1 : SweepTuning::team_threads / lanes;
     constexpr std::int64_t rows = host ? SweepTuning::host_rows : threads;
     const std::int64_t n = a.lower.num_rows;

@@ -29,33 +29,33 @@ struct EachRow {
     const std::int64_t begin = team.league_rank() * rows_per_team;
     const std::int64_t end = begin + rows_per_team < num_rows ? begin + rows_per_team : num_rows;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                         [&](std::int64_t i) { row(typename Row::level_type(team), i); });
+                         [&](std::int64_t i) { row(typename Row::lane_group_type(team), i); });
   }
 };
 
 /// A sweep: the entries of row i of L, and with them those of row i of U and the pivot. So rows of the
 /// first level of L are exact after no sweep, those of the next after one, and so on. An entry that is not
 /// finite, and a pivot that is bad, stay what they were.
-template <class Entries, class Scalar, class Space, class Level>
+template <class Entries, class Scalar, class Space, class LaneGroup>
 struct SweepRow {
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
   using Values = SweepValues<Scalar, Space>;
   Entries entries;
   Values from, to;                  ///< the same where sweeps are asynchronous
   VectorView<Scalar, Space> found;  ///< the pivots as they came out
 
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i) const {
     const auto& a = entries.a;
     const std::size_t first = a.lower.row_ptrs(i);
     const int length = entries.length(i);
-    level.region([&](int lane) {
-      for (int k = lane; k < length; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length; k += lane_group.size())
         set(to.lower(first + k), entries.lower(i, k, from), from.lower(first + k));
     });
     if constexpr (Entries::has_upper) {
       const std::size_t behind = a.upper.row_ptrs(i), end = a.upper.row_ptrs(i + 1);
-      level.region([&](int lane) {
-        for (std::size_t place = behind + lane; place < end; place += level.size()) {
+      lane_group.region([&](int lane) {
+        for (std::size_t place = behind + lane; place < end; place += lane_group.size()) {
           const std::size_t at = entries.place_in_columns(place);
           set(to.columns(at), entries.upper(i, place, to, from), from.columns(at));
         }
@@ -63,10 +63,10 @@ struct SweepRow {
     }
     const Scalar sum = level.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (int k = lane; k < length; k += level.size()) mine += entries.diagonal_step(i, k, to, from);
+      for (int k = lane; k < length; k += lane_group.size()) mine += entries.diagonal_step(i, k, to, from);
       return mine;
     });
-    level.once([&] {
+    lane_group.once([&] {
       const Scalar pivot = a.diagonal - sum;
       found(i) = pivot;
       const Scalar inverse = Entries::is_sound(pivot) ? Entries::inverse(pivot) : from.pivots(i);
@@ -80,27 +80,27 @@ struct SweepRow {
 };
 
 /// The 2-norm of row i of A - L U on the pattern; of kind `ic`, with the mirror images of its entries.
-template <class Entries, class Scalar, class Space, class Level>
+template <class Entries, class Scalar, class Space, class LaneGroup>
 struct ResidualRow {
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
   Entries entries;
   SweepValues<Scalar, Space> of;
   VectorView<double, Space> norms;
 
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i) const {
     const auto& a = entries.a;
     const std::size_t first = a.lower.row_ptrs(i);
     const int length = entries.length(i);
     const double square = level.template sum<double>([&](int lane) {
       double mine = 0;
-      for (int k = lane; k < length; k += level.size()) {
+      for (int k = lane; k < length; k += lane_group.size()) {
         const double step = double(entries.lower(i, k, of)) - double(of.lower(first + k));
         const double rest = step / double(of.pivots(a.lower.col_idxs(first + k)));
         mine += (Entries::has_upper ? 1 : 2) * rest * rest;
       }
       if constexpr (Entries::has_upper) {
         const std::size_t end = a.upper.row_ptrs(i + 1);
-        for (std::size_t place = a.upper.row_ptrs(i) + lane; place < end; place += level.size()) {
+        for (std::size_t place = a.upper.row_ptrs(i) + lane; place < end; place += lane_group.size()) {
           const double rest =
               double(entries.upper(i, place, of, of)) - double(of.columns(entries.place_in_columns(place)));
           mine += rest * rest;
@@ -110,10 +110,10 @@ struct ResidualRow {
     });
     const Scalar sum = level.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
-      for (int k = lane; k < length; k += level.size()) mine += entries.diagonal_step(i, k, of, of);
+      for (int k = lane; k < length; k += lane_group.size()) mine += entries.diagonal_step(i, k, of, of);
       return mine;
     });
-    level.once([&] {
+    lane_group.once([&] {
       const double rest = double(a.diagonal - sum) - double(Entries::pivot(of.pivots(i)));
       norms(i) = Kokkos::sqrt(square + rest * rest);
     });
@@ -122,9 +122,9 @@ struct ResidualRow {
 
 /// L, U and D^-1 of M = (I + L) D (I + U). A row whose pivot is bad, or with entries that are not finite or
 /// too large, keeps nothing but 1 on the diagonal.
-template <class Entries, class Scalar, class Space, class Level>
+template <class Entries, class Scalar, class Space, class LaneGroup>
 struct EndRow {
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
   Entries entries;
   SweepValues<Scalar, Space> of;
   VectorView<const Scalar, Space> found;
@@ -144,7 +144,7 @@ struct EndRow {
     return 0;
   }
 
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i) const {
     const auto& a = entries.a;
     const std::size_t first = a.lower.row_ptrs(i), behind = a.upper.row_ptrs(i);
     const int length = entries.length(i);
@@ -152,16 +152,16 @@ struct EndRow {
     const Scalar inverse = Entries::has_upper ? of.pivots(i) : of.pivots(i) * of.pivots(i);
     const int broken = level.template max<int>([&](int lane) {
       int bad = is_finite(inverse) ? 0 : 1;
-      for (int k = lane; k < length; k += level.size()) bad |= is_bad(lower_value(first + k)) ? 1 : 0;
-      for (int k = lane; k < length_upper; k += level.size())
+      for (int k = lane; k < length; k += lane_group.size()) bad |= is_bad(lower_value(first + k)) ? 1 : 0;
+      for (int k = lane; k < length_upper; k += lane_group.size())
         bad |= is_bad(upper_value(i, behind + k)) ? 1 : 0;
       return bad;
     });
     const bool keeps = broken == 0 && Entries::is_sound(found(i));
-    level.region([&](int lane) {
-      for (int k = lane; k < length; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length; k += lane_group.size())
         lower(first + k) = keeps ? lower_value(first + k) : Scalar(0);
-      for (int k = lane; k < length_upper; k += level.size())
+      for (int k = lane; k < length_upper; k += lane_group.size())
         upper(behind + k) = keeps ? upper_value(i, behind + k) : Scalar(0);
       if (lane > 0) return;
       pivots(i) = keeps ? inverse : Scalar(1);

@@ -39,23 +39,23 @@ struct CarryOver {
 
 /// Row i of the factors with new entries: those of U are the residuals a_ij - (L U)_ij, those of L the same
 /// divided by u_jj; the others stay.
-template <class Entries, class Scalar, class Space, class Level>
+template <class Entries, class Scalar, class Space, class LaneGroup>
 struct CandidateRow {
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
   Entries entries;
   SweepValues<Scalar, Space> from, to;
   VectorView<const int, Space> lower_origin, upper_origin;
 
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t i) const {
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i) const {
     const auto& a = entries.a;
     const std::size_t first = a.lower.row_ptrs(i), behind = a.upper.row_ptrs(i),
                       end = a.upper.row_ptrs(i + 1);
     const int length = entries.length(i);
-    level.region([&](int lane) {
-      for (int k = lane; k < length; k += level.size())
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < length; k += lane_group.size())
         to.lower(first + k) =
             lower_origin(first + k) < 0 ? finite(entries.lower(i, k, from)) : from.lower(first + k);
-      for (std::size_t place = behind + lane; place < end; place += level.size()) {
+      for (std::size_t place = behind + lane; place < end; place += lane_group.size()) {
         const std::size_t at = entries.place_in_columns(place);
         to.columns(at) =
             upper_origin(place) < 0 ? finite(entries.upper(i, place, from, from)) : from.columns(at);

@@ -52,7 +52,7 @@ template <class Scalar, class Space, int lanes>
 struct InvertBlocks {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
   using Real = real_type_t<Scalar>;
   using Scratch =
       Kokkos::View<char*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
@@ -104,32 +104,32 @@ struct InvertBlocks {
       Scalar* const values = reinterpret_cast<Scalar*>(base);
       Real* const largest = reinterpret_cast<Real*>(values + m * m + 1);
       const Block block{values, values + m * m, largest, reinterpret_cast<int*>(largest + m), m};
-      invert(Level(team), first, block);
+      invert(LaneGroup(team), first, block);
     });
   }
 
-  KOKKOS_FUNCTION void invert(const Level& level, std::int64_t first, const Block& block) const {
-    load(level, first, block);
+  KOKKOS_FUNCTION void invert(const LaneGroup& lane_group, std::int64_t first, const Block& block) const {
+    load(lane_group, first, block);
     bool sound = true;
     Real pivot = 0;
     for (int k = 0; k < block.size && sound; ++k) {
-      level.once([&] { find_pivot(block, k); });
+      lane_group.once([&] { find_pivot(block, k); });
       sound = *block.pivot != Scalar(0);
       if (!sound)
         pivot = block.largest[k] > 0 ? Kokkos::abs(block(block.rows[k], k)) / block.largest[k] : Real(0);
-      if (sound) eliminate(level, block, k);
+      if (sound) eliminate(lane_group, block, k);
     }
     if (sound) {
-      undo_exchanges(level, block);
-      sound = level.template max<int>([&](int lane) {
+      undo_exchanges(lane_group, block);
+      sound = lane_group.template max<int>([&](int lane) {
         int bad = 0;
-        for (int e = lane; e < block.size * block.size; e += level.size())
+        for (int e = lane; e < block.size * block.size; e += lane_group.size())
           if (!is_finite(block.values[e])) bad = 1;
         return bad;
       }) == 0;
     }
-    level.region([&](int lane) {
-      for (int i = lane; i < block.size; i += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.size; i += lane_group.size()) {
         if (!sound)
           BreakdownCounter::count(outcome(0), static_cast<int>(first + i), true, static_cast<float>(pivot));
         const Scalar own = sound ? Scalar(0) : point(first + i);
@@ -139,10 +139,10 @@ struct InvertBlocks {
     });
   }
 
-  KOKKOS_FUNCTION void load(const Level& level, std::int64_t first, const Block& block) const {
+  KOKKOS_FUNCTION void load(const LaneGroup& lane_group, std::int64_t first, const Block& block) const {
     const Scalar* const stored = given.size > 0 ? given.block(first / layout.block_size) : nullptr;
-    level.region([&](int lane) {
-      for (int i = lane; i < block.size; i += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.size; i += lane_group.size()) {
         for (int j = 0; j < block.size; ++j)
           block(i, j) =
               stored != nullptr ? stored[i * given.row_stride + j * given.column_stride] : Scalar(0);
@@ -153,8 +153,8 @@ struct InvertBlocks {
         }
       }
     });
-    level.region([&](int lane) {
-      for (int j = lane; j < block.size; j += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int j = lane; j < block.size; j += lane_group.size()) {
         block.largest[j] = 0;
         for (int i = 0; i < block.size; ++i) {
           const Real size = Kokkos::abs(block(i, j));
@@ -175,17 +175,17 @@ struct InvertBlocks {
   }
 
   /// In place: column k becomes that of the inverse.
-  KOKKOS_FUNCTION void eliminate(const Level& level, const Block& block, int k) const {
-    level.region([&](int lane) {
+  KOKKOS_FUNCTION void eliminate(const LaneGroup& lane_group, const Block& block, int k) const {
+    lane_group.region([&](int lane) {
       const int row = block.rows[k];
-      for (int j = lane; j < block.size; j += level.size()) {
+      for (int j = lane; j < block.size; j += lane_group.size()) {
         const Scalar of_pivot = block(row, j);
         block(row, j) = block(k, j);
         block(k, j) = (j == k ? Scalar(1) : of_pivot) * *block.pivot;
       }
     });
-    level.region([&](int lane) {
-      for (int i = lane; i < block.size; i += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.size; i += lane_group.size()) {
         if (i == k) continue;
         const Scalar factor_of_row = block(i, k);
         block(i, k) = 0;
@@ -195,9 +195,9 @@ struct InvertBlocks {
   }
 
   /// Rows that were exchanged are columns of the inverse.
-  KOKKOS_FUNCTION void undo_exchanges(const Level& level, const Block& block) const {
-    level.region([&](int lane) {
-      for (int i = lane; i < block.size; i += level.size())
+  KOKKOS_FUNCTION void undo_exchanges(const LaneGroup& lane_group, const Block& block) const {
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < block.size; i += lane_group.size())
         for (int k = block.size - 1; k >= 0; --k) {
           const Scalar kept = block(i, k);
           block(i, k) = block(i, block.rows[k]);

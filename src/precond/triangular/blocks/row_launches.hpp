@@ -51,7 +51,7 @@ KOKKOS_FORCEINLINE_FUNCTION char* vector_scratch(const Member& team, int bytes) 
   if (bytes == 0) return nullptr;
   const int all = bytes * team.team_size();
   const int level = all + 16 <= fast_scratch<Space> ? 0 : 1;
-  char* base = static_cast<char*>(team.team_scratch(level).get_shmem_aligned(all, 16));
+  char* base = static_cast<char*>(team.team_scratch(lane_group).get_shmem_aligned(all, 16));
   return base + bytes * team.team_rank();
 }
 
@@ -70,7 +70,7 @@ struct RowsOfRange {
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last), [&](std::int64_t k) {
       if constexpr (is_host_space<Space> && requires { row.prefetch(0); })
         if (k + row.rows_ahead < last) row.prefetch(number_of(k + row.rows_ahead));
-      row(typename Row::Level(team), number_of(k), memory);
+      row(typename Row::LaneGroup(team), number_of(k), memory);
     });
   }
   KOKKOS_FORCEINLINE_FUNCTION int number_of(std::int64_t k) const {
@@ -92,7 +92,7 @@ struct RowsOfLevels {
     char* const memory = vector_scratch<Space>(team, row.scratch_bytes);
     for (int k = first; k < last; ++k) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(k), level_ptrs(k + 1)),
-                           [&](int place) { row(typename Row::Level(team), rows(place), memory); });
+                           [&](int place) { row(typename Row::LaneGroup(team), rows(place), memory); });
       team.team_barrier();
     }
   }
@@ -120,7 +120,7 @@ struct RowsByTicket {
           chunk);
       if (chunk >= num_chunks) return;
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, chunks(2 * chunk), chunks(2 * chunk + 1)),
-                           [&](int place) { row(typename Row::Level(team), rows(place), memory); });
+                           [&](int place) { row(typename Row::LaneGroup(team), rows(place), memory); });
     }
   }
 };

@@ -74,7 +74,7 @@ struct SolveBlockRow {
   using Word = WordOf<Scalar>;
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : Lanes;
-  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+  using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
 
   StripLanes strip;
   int scratch_bytes = host ? 0 : lanes * int(sizeof(Scalar));
@@ -104,10 +104,10 @@ struct SolveBlockRow {
          for (std::size_t at = 0; at < bytes; at += Tuning::line) __builtin_prefetch(begin + at);))
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void operator()(const AnyLaneGroup& lane_group, int i, char* memory) const {
     for (int v = 0; v < num_columns; ++v) {
-      if constexpr (AnyLevel::width == 1) {
+      if constexpr (AnyLaneGroup::width == 1) {
         if (max_polls >= 0)
           solve_by_thread<Known::awaited>(i, v);
         else if (settled)
@@ -117,9 +117,9 @@ struct SolveBlockRow {
       } else {
         const int b = strip.block_size;
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
-        level.region([&](int lane) { sums[lane] = lane_sum(lane, i, v); });
-        level.region([&](int lane) {
-          for (int p = lane; p < b; p += AnyLevel::width) {
+        lane_group.region([&](int lane) { sums[lane] = lane_sum(lane, i, v); });
+        lane_group.region([&](int lane) {
+          for (int p = lane; p < b; p += AnyLaneGroup::width) {
             Scalar sum = sums[p];
             for (int g = 1; g < strip.groups; ++g) sum += sums[g * b + p];
             keep(i, p, v, sum);
