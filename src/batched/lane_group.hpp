@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The levels that a system may be worked on: a vector level (core/levels.hpp), or a team with sums. And what
-/// methods do on a lane group with vectors of n elements, element i by the same lane each time.
+/// The lane groups that may work on a system: a vector of lanes (core/lane_group.hpp), or a team with sums.
+/// And the operations of methods on vectors of n elements, in which the same lane has element i each time.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 #include "core/lane_group.hpp"

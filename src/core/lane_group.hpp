@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The one public file with backend code (inside: src/core). A *vector level* is a group of `width` lanes
-/// that work on one thing, a matrix row say. Row algorithms are written once over it, as a sequence of
+/// The one file for kernels with backend code. A *lane group* is a group of `width` lanes that work on one
+/// thing, such as a matrix row. A row algorithm is written once over a lane group, as a sequence of
 /// collective steps:
 ///
-///   level.region([&](int lane) { ... });          all lanes run it; a barrier of the lanes follows
-///   level.sum<T>([&](int lane) -> T { ... });     sum over lanes in a fixed order, known to all lanes;
-///   barrier level.max(...), level.min(...)                likewise, for int, unsigned and unsigned long long
-///   level.once([&] { ... });                      one lane runs it; barrier
-///   level.size()                                  the number of lanes
+///   lane_group.region([&](int lane) { ... });        all lanes run it; a barrier of the lanes follows
+///   lane_group.sum<T>([&](int lane) -> T { ... });   the sum over lanes in a fixed order, known to all
+///   lanes; barrier lane_group.max(...), lane_group.min(...)         likewise, for int, unsigned and unsigned
+///   long long lane_group.once([&] { ... });                    one lane runs it; barrier lane_group.size()
+///   the number of lanes
 ///
-/// and of a vector level level.sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a time. Code that
-/// gives whole vectors different work, dense columns say, takes a level as `num_groups()` vectors, of which a
-/// thread is in number `group()`, with the level `vector()`; `join()` is the barrier of all of them. A vector
-/// level is one group.
+/// A group that is one vector of lanes also has sums<T, N>(sums, [&](int lane, T* mine) { ... }), N sums at a
+/// time. Code that gives whole vectors different work (dense columns, for example) takes a group as
+/// `num_groups()` vectors: `group()` is the number of this thread's vector, `vector()` is that vector as a
+/// lane group, `join()` is the barrier of all of them. A vector is one group.
 ///
-/// Nothing of a lane lives from one step to the next but what it wrote to memory. `NativeLaneGroup` is
+/// A lane keeps nothing from one step to the next except what it wrote to memory. `NativeLaneGroup` is
 /// lane-strided code with an explicit vector barrier (CUDA; on the host, one lane and no barrier).
-/// `PortableLaneGroup` says the same by ThreadVectorRange and serves every other backend; it costs about 30
-/// % on an H200. `TeamLaneGroup` takes all threads of a team, with their vector lanes, as lanes; it has
-/// `region` and `once` only, and its `width` is 0: known at run time. `RegisterTeamLaneGroup` is one whose
-/// lanes keep registers, where a backend has that.
+/// `PortableLaneGroup` does the same by ThreadVectorRange and serves every other backend; it costs about 30 %
+/// on an H200. `TeamLaneGroup` takes all threads of a team, with their vector lanes, as lanes; it has
+/// `region` and `once` only, and its `width` is 0, which says that the number of lanes is known at run time.
+/// `RegisterTeamLaneGroup` is one whose lanes keep registers, where a backend has that.
 ///
 /// Where `keeps_registers` holds, a lane may also run on through barriers, for the few loops where that pays:
 /// `lane()`, `barrier()`, `vote(bool)` (the lanes that say yes, as bits), `broadcast(value, lane)` and

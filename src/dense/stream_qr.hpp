@@ -47,7 +47,7 @@ struct StreamLayout {
 /// Van Loan, Matrix Computations, sections 5.1 and 6.5.3 (appending rows); Demmel, Grigori, Hoemmen, Langou,
 /// SIAM J. Sci. Comput. 34 (2012), of which it is the sequential TSQR with the blocks' order as the tree.
 ///
-/// `LaneGroup` keeps registers (levels.hpp), and has at least (n2 + 1) / Sets lanes.
+/// `LaneGroup` keeps registers (core/lane_group.hpp), and has at least (n2 + 1) / Sets lanes.
 template <class Real, int Rows, int Sets, class LaneGroup, bool Far = false>
 class StreamQr {
  public:
