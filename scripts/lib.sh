@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
 
-# What the scripts share: find or make a toolchain, build with it, run what was built. Sourced, never executed.
+# The common part of the scripts: find or make a toolchain, build with it, run what was built. Sourced, never executed.
 #
 # A toolchain has one of three modes:
 #   native  this machine has CMake, a C++20 compiler, Kokkos and the other dependencies
@@ -37,7 +37,7 @@ readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
   libptscotch-dev libmumps-dev libhdf5-openmpi-dev libboost-dev libblas-dev liblapack-dev libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev libmetis-dev nlohmann-json3-dev libcli11-dev zlib1g-dev)
-readonly PETSC_PACKAGES=(petsc-dev pkgconf) # beside Trilinos, with the same MPI
+readonly PETSC_PACKAGES=(petsc-dev pkgconf) # with the MPI of Trilinos
 
 say() { printf 'prekond setup: %s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -47,7 +47,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # in_root ROOT COMMAND...: runs COMMAND in ROOT, in the source tree. The mounts belong to a private mount namespace:
 # they end with the command, however it ends, and the machine never sees them.
 in_root() {
-  # What names this machine's compilers and libraries would mislead a command inside. OpenMPI asks root twice.
+  # Variables that name this machine's compilers and libraries would mislead a command inside. OpenMPI asks root twice.
   env -u CC -u CXX -u CPATH -u CPLUS_INCLUDE_PATH -u LIBRARY_PATH -u LD_LIBRARY_PATH -u LD_PRELOAD -u TMPDIR \
     -u PKG_CONFIG_PATH -u PYTHONPATH -u CMAKE_PREFIX_PATH -u Kokkos_ROOT -u Kokkos_DIR \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LANG=C.UTF-8 LC_ALL=C.UTF-8 \
@@ -67,7 +67,7 @@ enter_root() {
     mkdir -p "$root$folder"
     mount --rbind "$folder" "$root$folder"
   done
-  # The tests look for ../shared/matrices beside the source tree, which may be a link.
+  # The tests look for ../shared/matrices next to the source tree, which may be a link.
   shared=$(dirname "$source")/shared
   if [[ -d $shared ]]; then
     folder=$(readlink -f "$shared")
@@ -230,7 +230,7 @@ add_packages() {
 }
 
 # with_lock FILE COMMAND...: two runs do not collide. Children inherit the lock: when a run is killed, the next one
-# waits for what it left behind.
+# waits for the processes that it left.
 with_lock() (
   lock=$1
   shift
@@ -386,7 +386,7 @@ github_answers() {
   fi
 }
 
-# What the choice depends on besides the machine: when it changes, the choice is made again.
+# The choice depends on these besides the machine: when they change, the choice is made again.
 asked() {
   printf '%s' "${PREKOND_TOOLCHAIN:-}:${CXX:-}:${CMAKE_PREFIX_PATH:-}:${Kokkos_ROOT:-}:${Kokkos_DIR:-}" | tr '\n' ' '
 }
