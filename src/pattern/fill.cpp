@@ -105,7 +105,7 @@ struct CountStored {
   KOKKOS_FUNCTION void operator()(std::int64_t i, std::int64_t& sum) const { sum += diagonal(i) < 0 ? 0 : 1; }
 };
 
-/// What a result has to fit.
+/// The limits that a result has to fit.
 struct Budget {
   int level;
   std::int64_t num_rows, most_bytes;

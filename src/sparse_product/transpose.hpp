@@ -22,7 +22,7 @@ template <class Scalar, class Space>
 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> conjugate_transpose(
     const Space& space, const CsrView<Scalar, Space>& a);
 
-/// Bytes of memory that transpose(space, a) has beside its result.
+/// Bytes of memory that transpose(space, a) needs besides its result.
 template <class Scalar, class Space>
 std::int64_t transpose_bytes(const Space& space, const CsrView<Scalar, Space>& a);
 
