@@ -57,7 +57,7 @@ class CommReducer : public Reducer<Scalar, Space> {
   explicit CommReducer(Teuchos::RCP<const Teuchos::Comm<int>> comm)
       : m_comm(std::move(comm)), m_buffers(std::make_unique<Buffers>()) {}
 #ifdef HAVE_TEUCHOS_MPI
-  /// What was started and not finished, because something threw meanwhile, leaves its memory to MPI.
+  /// A sum that was started and not finished, because something threw meanwhile, leaves its memory to MPI.
   ~CommReducer() override {
     if (m_pending.is_pending()) m_buffers.release();
   }

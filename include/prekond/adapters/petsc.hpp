@@ -17,7 +17,7 @@
 namespace prekond::petsc {
 
 /// One rank's rows of an AIJ matrix, as preconditioners take them: columns < num_rows are the rank's own,
-/// those of other ranks stand behind them, in the order of their global numbers.
+/// those of other ranks follow them, in the order of their global numbers.
 ///
 /// PETSc keeps the two kinds of columns as two matrices. Where a rank has none of the second kind, as a
 /// sequential matrix has not, the first is viewed: columns and values are PETSc's own memory, row pointers a
@@ -133,7 +133,7 @@ class CommReducer : public Reducer<PetscScalar, Space> {
       m_all = Buffer("prekond::petsc::reducer::all", values.extent(0));
     }
     Kokkos::deep_copy(space, Buffer(m_mine.data(), values.extent(0)), values);
-    space.fence("prekond::petsc::reducer::sum");  // also behind the last use of m_all
+    space.fence("prekond::petsc::reducer::sum");  // also after the last use of m_all
   }
   void put_back(const Space& space, const VectorView<PetscScalar, Space>& values) const {
     Kokkos::deep_copy(space, values, Buffer(m_all.data(), values.extent(0)));
