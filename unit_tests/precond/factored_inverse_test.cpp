@@ -222,8 +222,7 @@ class GivenFactors : public FactoredInverse<double, Space> {
  protected:
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
-    impl::MemoryMeter meter;
-    this->store_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report, meter);
+    this->store_factors(space, m_given_lower, m_given_upper_transposed, m_storage, report);
   }
 
  private:
@@ -244,8 +243,7 @@ class GivenInverse : public ExplicitInverse<double, Space> {
  protected:
   void symbolic_step(const Space&, const matrix_source&) override {}
   void numeric_step(const Space& space, const matrix_source&, Report& report) override {
-    impl::MemoryMeter meter;
-    this->store_inverse(space, m_given, m_storage, report, meter);
+    this->store_inverse(space, m_given, m_storage, report);
   }
 
  private:

@@ -213,6 +213,7 @@ class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  std::int64_t symbolic_bytes() const override { return m_work.bytes(); }
 
  private:
   /// What is found in A's pattern alone, by symbolic, or by numeric where A's pattern is another one.

@@ -137,6 +137,7 @@ class Fsai : public StaticPatternInverse<Scalar, Space> {
  protected:
   /// The option `block_size`, as far as it depends on the matrix.
   virtual int block_size_for(const matrix_source&) const { return m_options.block_size; }
+  bool filters_inverse() const override { return m_options.postfilter > 0; }
 
  private:
   int block_rows(const matrix_source& source) const;

@@ -119,6 +119,7 @@ class NonsymmetricFsai : public StaticPatternInverse<Scalar, Space> {
   const NonsymmetricFsaiOptions& options() const { return m_options; }
 
  private:
+  bool filters_inverse() const override { return m_options.postfilter > 0; }
   CsrGraph<Space> pattern_of(const Space& space, const matrix_view& a) const;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override;
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override;

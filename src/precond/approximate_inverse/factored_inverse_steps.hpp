@@ -133,7 +133,7 @@ void FactoredInverse<Scalar, Space>::apply_add_step(const Space& space,
 template <class Scalar, class Space>
 void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const matrix_type& lower,
                                                    const matrix_type& upper_transposed, StoredAs as,
-                                                   Report& report, impl::MemoryMeter& meter) {
+                                                   Report& report) {
   using Stored = StoredMatrix<Scalar, Space>;
   impl::factored_inverse::check_finite<Scalar, Space>(space, lower, upper_transposed, report);
   if (m_rows_only) {
@@ -145,7 +145,6 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
     report.apply_flops =
         2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper_transposed.nnz());
     report.bytes = m_lower.bytes() + m_upper.bytes();
-    report.setup_bytes = meter.peak();
     return;
   }
   // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
@@ -162,13 +161,6 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
   report.nnz = lower.nnz() + (two ? upper.nnz() : 0);
   report.apply_flops = 2.0 * flops_of_scalar<Scalar> * static_cast<double>(lower.nnz() + upper.nnz());
   report.bytes = stored_lower.bytes() + stored_upper.bytes();
-  const std::int64_t values =
-      impl::MemoryMeter::bytes_of(lower.values) + impl::MemoryMeter::bytes_of(upper.values);
-  meter.pass(transpose_bytes<Scalar, Space>(space, upper_transposed));
-  if (!stored_lower.is_full() || as.format != MatrixFormat::csr)
-    meter.pass(report.bytes + values - lower.bytes() - upper.bytes() +
-               impl::MemoryMeter::bytes_of(own_scale));
-  report.setup_bytes = meter.peak();
   m_lower = stored_lower;
   m_upper = stored_upper;
 }

@@ -105,7 +105,6 @@ void DenseInverse<Scalar, Space>::invert(const Space& space, const BlockValues<S
       slab = allocate<Vector<char, Space>>(space, "prekond::block::numeric::slab",
                                            bytes * static_cast<std::size_t>(teams));
       fetched = allocate_zero<Vector<int, Space>>(space, "prekond::block::numeric::next", 1);
-      next.setup_bytes = static_cast<std::int64_t>(slab.span());
       by_teams.slab = slab;
       by_teams.next = fetched;
     }
@@ -135,7 +134,6 @@ void DenseInverse<Scalar, Space>::numeric(const Space& space, const BlockValues<
   report.breakdowns = breakdowns_of(counted, "");
   if (report.breakdowns.count > 0)
     report.breakdowns.action = std::to_string(counts(1)) + " singular blocks fell back to their diagonals";
-  report.setup_bytes = next.setup_bytes;
   report.nnz = static_cast<std::int64_t>(m_squares);
   report.apply_flops = 2 * m_squares;
   report.numeric_flops = 2 * m_cubes;

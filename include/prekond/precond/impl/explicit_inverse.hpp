@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/pattern/threshold.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
@@ -35,9 +34,7 @@ class ExplicitInverse : public MatrixPreconditioner<Scalar, Space> {
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// Takes a finished M, stores it, and fills what the report says of it. Changes nothing where it throws.
-  /// `meter` has what the setup held.
-  void store_inverse(const Space& space, const matrix_type& m, StoredAs as, Report& report,
-                     impl::MemoryMeter& meter);
+  void store_inverse(const Space& space, const matrix_type& m, StoredAs as, Report& report);
   /// Of a graph of the user's, the part that M has: all of it, and the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return with_diagonal<Space>(space, graph);

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/pattern/threshold.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
@@ -57,15 +56,14 @@ class FactoredInverse : public MatrixPreconditioner<Scalar, Space> {
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
 
   /// Takes a finished G, transposes (and conjugates) it, stores both, and fills what the report says of them.
-  /// Fences, changes nothing where it throws. `meter` has what the setup held before.
-  void store_factor(const Space& space, const matrix_type& g, StoredAs as, Report& report,
-                    impl::MemoryMeter& meter) {
-    store_factors(space, g, g, as, report, meter);
+  /// Fences, changes nothing where it throws.
+  void store_factor(const Space& space, const matrix_type& g, StoredAs as, Report& report) {
+    store_factors(space, g, g, as, report);
   }
   /// Likewise G_L and G_U^T, whose rows end with the diagonal. The report's nnz is of both, where they are
   /// two.
   void store_factors(const Space& space, const matrix_type& lower, const matrix_type& upper_transposed,
-                     StoredAs as, Report& report, impl::MemoryMeter& meter);
+                     StoredAs as, Report& report);
   /// Of a graph of the user's, the part that G has: the lower triangle, with the diagonal.
   static CsrGraph<Space> pattern_from(const Space& space, const CsrGraphView<Space>& graph) {
     return lower_triangle<Space>(space, graph);

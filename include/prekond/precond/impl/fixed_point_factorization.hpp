@@ -93,7 +93,6 @@ class FixedPointFactorization : public IncompleteFactorization<Scalar, Space> {
   double work(std::int64_t num_rows) const override {
     return std::min(double(m_sweeps.sweeps), 2 * double(num_rows));
   }
-  double working_copies() const override { return m_sweeps.mode == SweepMode::synchronous ? 2 : 1; }
 
  private:
   FixedPointOptions m_sweeps;

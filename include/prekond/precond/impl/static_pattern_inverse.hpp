@@ -39,12 +39,16 @@ class StaticPatternInverse : public Inverse {
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
   void numeric_without_rows(const Space& space, const matrix_source& source, Report& report) override;
+  std::int64_t symbolic_bytes() const override { return filters_inverse() ? m_pattern.bytes() : 0; }
 
   /// The pattern for A: the user's where there is one, else the algorithm's own.
   virtual CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) = 0;
   /// The inverse on `numeric_pattern`, which the algorithm gives to store_factor or store_inverse once
   /// nothing can fail any more.
   virtual void find_inverse(const Space& space, const matrix_source& source, Report& report) = 0;
+
+  /// Whether entries of the inverse are dropped in the end, so that the pattern is not the inverse's.
+  virtual bool filters_inverse() const { return false; }
 
   bool has_user_pattern() const { return m_user_pattern.row_ptrs.extent(0) > 0; }
   /// \throws InputError where it has another number of rows than `a`

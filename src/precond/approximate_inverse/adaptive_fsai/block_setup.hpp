@@ -42,7 +42,7 @@ class BlockSetup {
   GMatrix grow(const CsrGraphView<Space>& start = {});
 
   BreakdownCounter outcome() const { return m_rows.outcome(); }
-  void report_to(Report& report, MemoryMeter& meter) const { m_rows.report_to(report, meter); }
+  void report_to(Report& report) const { m_rows.report_to(report); }
 
   void run_in_scratch(const SmallKernel& kernel, const char* label);
   void choose_scratch_layout(LargeKernel sample);
@@ -214,7 +214,6 @@ auto BlockSetup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& 
   auto slab_length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", places);
   auto status = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::status", chunk);
-  const auto held = m_rows.meter().hold(slab_cols, slab_values, slab_length, status);
   auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(
       m_space, "prekond::adaptive_fsai::numeric::g_row_ptrs", n + 1);
   std::vector<typename Rows::Piece> pieces;

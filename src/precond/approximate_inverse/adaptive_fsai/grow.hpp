@@ -7,7 +7,6 @@
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 
 #include "precond/approximate_inverse/adaptive_fsai/layout.hpp"
 
@@ -29,19 +28,16 @@ struct Sources {
   VectorView<const int, Space> representatives;  ///< of the runs of equal rows
 };
 
-/// Grows G row by row, or solves on its pattern. What broke down goes to the report, the working memory to
-/// the meter.
+/// Grows G row by row, or solves on its pattern. The rows that broke down go to the report.
 template <Gradient gradient, class Real, class Scalar, class Space>
 void grow_rows(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                const Parameters& parameters, const Sources<Space>& sources,
-               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-               MemoryMeter& meter);
+               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report);
 
 /// Grows G in the sources' supernodes. For real matrices.
 template <class Real, class Scalar, class Space>
 void grow_blocks(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                  const Parameters& parameters, const Sources<Space>& sources,
-                 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-                 MemoryMeter& meter);
+                 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report);
 
 }  // namespace prekond::impl::adaptive_fsai

@@ -72,14 +72,12 @@ template <class Real, class Scalar, class Space>
 bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
             VectorView<const real_type_t<Scalar>, Space> diagonal, const DiagonalRange<Scalar>& range,
             Parameters parameters, const Sources<Space>& sources,
-            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
-            MemoryMeter& meter) {
+            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
   using Number = in_precision_t<Scalar, Real>;
   VectorView<const Number, Space> values_of_real;
   VectorView<const Real, Space> diagonal_of_real;
   Vector<Number, Space> values;
   Vector<Real, Space> real_diagonal;
-  MemoryMeter::Holding held_copies;
   if constexpr (std::is_same_v<Number, Scalar>) {
     values_of_real = a.values;
     diagonal_of_real = diagonal;
@@ -95,14 +93,12 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
                                              a.values.extent(0));
     real_diagonal =
         allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
-    held_copies = meter.hold(values, real_diagonal);
     if (convert<Number, Scalar, Space>(space, a.values, scale, values) > 0) return false;
     convert<Real, real_type_t<Scalar>, Space>(space, diagonal, scale, real_diagonal);
     values_of_real = values;
     diagonal_of_real = real_diagonal;
   }
   const auto root = square_roots<Real, Space>(space, diagonal_of_real);
-  const auto held_root = meter.hold(root);
   const Real epsilon = std::numeric_limits<Real>::epsilon();
   if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
   parameters.pivot_floor = 16 * epsilon;
@@ -113,14 +109,14 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
     if constexpr (is_complex<Scalar>) {
       throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
     } else {
-      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report);
       return true;
     }
   }
   const auto grow = sources.gradient == Gradient::list     ? grow_rows<Gradient::list, Real, Scalar, Space>
                     : sources.gradient == Gradient::marker ? grow_rows<Gradient::marker, Real, Scalar, Space>
                                                            : grow_rows<Gradient::merge, Real, Scalar, Space>;
-  grow(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+  grow(space, matrix, a.nnz(), parameters, sources, g, report);
   return true;
 }
 
@@ -212,8 +208,8 @@ void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,
 
 template <class Scalar, class Space>
 std::int64_t AdaptiveFsai<Scalar, Space>::PatternWork::bytes() const {
-  return start.bytes() + impl::MemoryMeter::bytes_of(representatives) +
-         impl::MemoryMeter::bytes_of(supernodes.begins);
+  return start.bytes() + static_cast<std::int64_t>(representatives.span() + supernodes.begins.span()) *
+                             static_cast<std::int64_t>(sizeof(int));
 }
 
 template <class Scalar, class Space>
@@ -289,10 +285,8 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
                                                Report& report) {
   const matrix_view& a = source.csr();
   namespace inner = impl::adaptive_fsai;
-  impl::MemoryMeter meter;
   auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(
       space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
-  const auto held_diagonal = meter.hold(diagonal);
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   const bool kept = keeps_pattern();
   report.pattern_kept = kept;
@@ -300,7 +294,7 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   const auto own_least = range.min;
   impl::widen(range, source);
   const auto whole = range;
-  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max);
   if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   if (scaled.is_scaled() && !scaled.is_graded()) {  // by one power of two: the whole's range as this part's
     const auto scale = range.min / own_least;
@@ -315,16 +309,11 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (m_options.prefilter > 0)
     filtered = filter_entries<Scalar, Space>(
         space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
-  const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
   const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
   check_pattern_work(space, source, report);
-  const auto held_work = meter.hold_bytes(m_work.bytes());
   Vector<int, Space> representatives = m_work.representatives;
-  if (!grows_on_all()) {
+  if (!grows_on_all())
     representatives = equal_row_representatives<Space>(space, grown_on.row_ptrs, grown_on.col_idxs);
-    meter.pass(grown_on.num_rows + impl::MemoryMeter::bytes_of(representatives));
-  }
-  const auto held_runs = meter.hold_bytes(grows_on_all() ? 0 : impl::MemoryMeter::bytes_of(representatives));
   CsrGraph<Space> start;
   Supernodes<Space> supernodes;
   if (!kept) {
@@ -333,11 +322,6 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
     if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
   }
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
-  const auto* begins = start.row_ptrs.data();
-  const bool of_its_own = begins != this->factor().row_ptrs.data() &&
-                          begins != m_work.start.row_ptrs.data() &&
-                          begins != m_initial_pattern.row_ptrs.data();
-  const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
   matrix_type g = this->factor();
   // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
   const std::int64_t longest =
@@ -353,26 +337,22 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
     g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());
   bool done = false;
   if (m_options.setup_scalar == Precision::single_precision) {
-    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g,
-                                               report, meter);
+    done =
+        inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
     if (!done)
       report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
   }
   if (!done)
-    inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report,
-                                         meter);
+    inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
   const double flops =
       flops_of_scalar<Scalar> *
       (supernodes.count() > 0 ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
                               : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept));
-  if (sources.filtered) {
-    const auto held = meter.hold_bytes(g.bytes());
-    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
-  }
+  if (sources.filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   if (m_options.prefilter > 0 || sources.filtered)
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
-  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report);
   if (m_options.reuse == Reuse::pattern) {  // G has its pattern
     m_work.start = {};
     m_work.supernodes = {};

@@ -7,7 +7,6 @@
 #include <prekond/core/views.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 #include "core/concurrency.hpp"
 #include "core/kernel_policy.hpp"
 
@@ -59,9 +58,7 @@ class Setup {
         m_slab_bytes(slab_bytes),
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
         m_outcome(make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome")),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_outcome, m_next);
-  }
+        m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {}
 
   /// G on patterns found row by row, beginning with those of `start` (none: the diagonal).
   GMatrix grow(const CsrGraphView<Space>& start = {});
@@ -70,15 +67,10 @@ class Setup {
   void solve(GMatrix& g);
 
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
-  /// Most bytes that it held beside G; beside nothing where `count_result` was called before.
-  std::int64_t peak_bytes() const { return m_meter.peak(); }
-  /// The rows that broke down go to the report, the peak to the meter. Fences.
-  void report_to(Report& report, MemoryMeter& meter) const {
+  /// Writes the rows that broke down to the report. Fences.
+  void report_to(Report& report) const {
     report.breakdowns = breakdowns_of(outcome(), "what they had before the pivot");
-    meter.pass(peak_bytes());
   }
-  MemoryMeter& meter() { return m_meter; }
-  void count_result() { m_result_counts = true; }
 
   struct Piece {
     Vector<int, Space> cols;
@@ -142,9 +134,6 @@ class Setup {
   Vector<int, Space> m_markers;
   typename SmallKernel::RowLayout m_scratch_layout{};
   bool m_use_scratch = false;
-  MemoryMeter m_meter;
-  MemoryMeter::Holding m_held, m_held_markers;
-  bool m_result_counts = false;
 };
 
 /// Bits of the shortages among the listed rows.
@@ -178,10 +167,8 @@ VectorView<int, Space> Setup<Scalar, Real, Space, Portable, gradient>::markers_f
   const auto wanted = static_cast<std::size_t>(units * m_a.num_rows);
   if (m_markers.extent(0) < wanted) {
     m_markers = {};
-    m_held_markers = {};
     m_markers =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::markers", wanted);
-    m_held_markers = m_meter.hold(m_markers);
   }
   return m_markers;
 }
@@ -203,7 +190,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, 
   const int league = static_cast<int>(units / team);
   auto workspaces = allocate<Vector<char, Space>>(m_space, "prekond::adaptive_fsai::numeric::workspaces",
                                                   bytes * static_cast<std::size_t>(league * team));
-  const auto held = m_meter.hold(workspaces);
   kernel.workspaces = workspaces;
   if constexpr (Kernel::uses_markers) kernel.markers = markers_for(std::int64_t(league) * team);
   set_zero(m_space, m_next);
@@ -290,7 +276,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
                                                 count * width);
   auto length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_length", count);
-  const auto held = m_meter.hold(list, columns, entries, cols, values, length);
   sample.rows = {0, count, list};
   sample.slab = {-1, width, cols, values, length};
   sample.usage = {columns, entries};
@@ -345,7 +330,6 @@ void Setup<Scalar, Real, Space, Portable, gradient>::do_rows(std::int64_t first,
   }
   while (const std::int64_t left = outgrown(first, count, large.slab.length, {})) {
     auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::outgrown", left);
-    const auto held = m_meter.hold(list);
     outgrown(first, count, large.slab.length, list);
     // A first launch in scratch says little of the larger workspace that comes next: that one is tried as it
     // is.
@@ -405,25 +389,18 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::grow(const CsrGraphView<Spa
       allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_values", chunk * width);
   auto slab_length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::slab_length", chunk);
-  const auto held_length = m_meter.hold(slab_length);
-  auto held_slab = m_meter.hold(slab_cols, slab_values);
   auto row_ptrs = allocate_zero<Vector<std::size_t, Space>>(
       m_space, "prekond::adaptive_fsai::numeric::g_row_ptrs", n + 1);
   std::vector<Piece> pieces;
-  std::vector<MemoryMeter::Holding> held_results;
-  if (m_result_counts) held_results.push_back(m_meter.hold(row_ptrs));
   std::size_t nnz = 0;
   for (std::int64_t first = 0; first < n; first += chunk) {
     const std::int64_t count = std::min(chunk, n - first);
     kernel.slab = {first, width, slab_cols, slab_values, slab_length};
     do_rows(first, count, kernel, "prekond::adaptive_fsai::numeric::grow_row");
     pieces.push_back(append(kernel.slab, count, row_ptrs, nnz));
-    if (chunk < n || m_result_counts)
-      held_results.push_back(m_meter.hold(pieces.back().cols, pieces.back().values));
   }
   slab_cols = {};
   slab_values = {};
-  held_slab = {};
   return joined(pieces, row_ptrs, nnz);
 }
 
@@ -436,8 +413,6 @@ auto Setup<Scalar, Real, Space, Portable, gradient>::joined(std::vector<Piece>& 
   if (pieces.size() == 1) return GMatrix(n, n, row_ptrs, pieces[0].cols, pieces[0].values);
   auto cols = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_cols", nnz);
   auto values = allocate<Vector<Scalar, Space>>(m_space, "prekond::adaptive_fsai::numeric::g_values", nnz);
-  const auto held =
-      m_meter.hold_bytes(m_result_counts ? MemoryMeter::bytes_of(cols) + MemoryMeter::bytes_of(values) : 0);
   std::size_t to = 0;
   for (auto& piece : pieces) {
     const auto range = Kokkos::make_pair(to, to + piece.cols.extent(0));
@@ -453,7 +428,6 @@ template <class Scalar, class Real, class Space, bool Portable, Gradient gradien
 void Setup<Scalar, Real, Space, Portable, gradient>::solve(GMatrix& g) {
   auto length =
       allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::lengths", m_a.num_rows);
-  const auto held = m_meter.hold(length);
   LargeKernel kernel = prototype();
   // A row on a kept pattern has slots for its own columns only.
   kernel.layout = {kernel.layout.max_members, std::max(64, kernel.layout.max_members), kernel.layout.pool,

@@ -98,28 +98,20 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
                                       Report& report) {
   namespace inner = impl::fsai;
   const bool kept = this->keeps_pattern();
-  impl::MemoryMeter meter;
   const auto diagonal =
       allocate<Vector<real_type_t<Scalar>, Space>>(space, "prekond::fsai::numeric::diagonal", a.num_rows);
-  const auto held_diagonal = meter.hold(diagonal);
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   impl::check_diagonal(range, name());
   impl::widen(range, source);
   // What is found is the same in exact arithmetic, whatever each row's scale is.
-  const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max, meter);
+  const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max);
   if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   matrix_type g(a.num_rows, a.num_rows, pattern.row_ptrs, pattern.col_idxs,
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
   const bool filtered = !kept && m_options.postfilter > 0;
-  impl::MemoryMeter::Holding held_pattern, held_values;
-  if (filtered) {
-    held_pattern = meter.hold(pattern.row_ptrs, pattern.col_idxs);
-    held_values = meter.hold(g.values);
-  }
-  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name(),
-                                            meter);
+  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name());
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;
@@ -132,13 +124,12 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
   this->tell(impl::cost_note(space, name(), report.numeric_flops, of_longest, longest), report);
   setup.solve(g, g.values, m_options.setup_scalar == Precision::single_precision, supernodes);
   if (!m_supernodes_note.empty()) report.notes.push_back(m_supernodes_note);
-  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
-  held_values = {};
+  if (filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   setup.scale(g, g.values, !filtered);
   scaled.undo(space, g, g.values);
   const impl::BreakdownCounter outcome = setup.outcome();
   report.breakdowns = impl::breakdowns_of(outcome, "fewer columns, without those of bad pivots");
-  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report);
 }
 
 }  // namespace prekond

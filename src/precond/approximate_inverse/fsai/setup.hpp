@@ -94,25 +94,24 @@ concept DoneByThreads = requires(const Kernel& kernel, const HostThreadGroup<Spa
 /// The rows of a kernel one after another, each by all threads of a host. `label` is the kernel's.
 template <class Space, class Kernel>
 void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, std::size_t bytes,
-                const char* label, MemoryMeter& meter) {
+                const char* label) {
   const auto workspace = allocate<Vector<char, Space>>(space, std::string(label) + "::workspace", bytes);
-  meter.pass(MemoryMeter::bytes_of(workspace));
   space.fence(std::string(label) + "::share_rows");
   const HostThreadGroup<Space> lane_group(space, label);
   for (std::int64_t k = 0; k < count; ++k) kernel.do_row(lane_group, workspace.data(), kernel.rows(k));
 }
 
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
-/// whose workspaces have `bytes`, and has the meter count a slab.
+/// whose workspaces have `bytes`.
 ///
 /// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
 template <class Space, class Kernel>
 void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                 std::int64_t slab_bytes, const char* label, MemoryMeter& meter) {
+                 std::int64_t slab_bytes, const char* label) {
   constexpr Unit unit = Kernel::unit;
   if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
     if (is_shared(count, longest)) {
-      share_rows(space, kernel, count, bytes, label, meter);
+      share_rows(space, kernel, count, bytes, label);
       return;
     }
   }
@@ -127,7 +126,6 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
     const std::string label_of_slab = std::string(label) + "::workspaces";
     const auto workspaces =
         allocate<Vector<char, Space>>(space, label_of_slab, bytes * static_cast<std::size_t>(units));
-    meter.pass(MemoryMeter::bytes_of(workspaces));
     kernel.workspaces = workspaces;
     set_zero(space, kernel.next);
     Kokkos::parallel_for(label, typename Kernel::Policy(space, units, vectors, Kernel::width), kernel);
@@ -155,11 +153,10 @@ struct UnitLimits {
 /// std::integral_constant, and bytes(longest) a workspace's size.
 template <class Space, class Bytes, class Launch>
 void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_ptrs,
-                 VectorView<const unsigned char, Space> chosen, MemoryMeter& meter, const Bytes& bytes,
-                 const Launch& launch, const UnitLimits& units = {}) {
+                 VectorView<const unsigned char, Space> chosen, const Bytes& bytes, const Launch& launch,
+                 const UnitLimits& units = {}) {
   const std::vector<int> limits{8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256};
   const RowBins<Space> bins = bin_rows<Space>(space, row_ptrs, limits, chosen);
-  const auto held = meter.hold(bins.rows);
   for (const auto& bin : bins.bins) {
     const auto rows = bins.rows_of(bin);
     if (is_host_space<Space> || bytes(bin.longest) > Tuning::scratch_limit) {
@@ -256,17 +253,14 @@ template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Setup {
  public:
   Setup(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
-        std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
+        std::int64_t slab_bytes, const std::string& name)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
         m_slab_bytes(slab_bytes),
         m_name(name),
-        m_meter(meter),
         m_outcome(make_breakdown_counter(space, "prekond::fsai::numeric::outcome")),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_outcome, m_next);
-  }
+        m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {}
 
   /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
@@ -293,7 +287,7 @@ class Setup {
   void solve_rows(const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,
                   VectorView<const unsigned char, Space> chosen, VectorView<unsigned char, Space> again) {
     launch_bins<Space>(
-        m_space, m_sizes, chosen, m_meter,
+        m_space, m_sizes, chosen,
         [](int longest) { return Layout<in_precision_t<Scalar, Real>>(longest).bytes; },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           launch<Real, decltype(unit)::value>(pattern, values, rows, again, longest);
@@ -309,7 +303,7 @@ class Setup {
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                m_slab_bytes, "prekond::fsai::numeric::solve_rows", m_meter);
+                m_slab_bytes, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
@@ -317,8 +311,6 @@ class Setup {
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
   std::int64_t m_slab_bytes;
   std::string m_name;  ///< of the preconditioner
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
   RowGroups<Space> m_groups;
@@ -342,7 +334,6 @@ void Setup<Scalar, Space, Matrix>::solve(const CsrGraphView<Space>& pattern, Vec
   if (!in_single) return solve_rows<double>(pattern, values, {}, {});
   const auto again =
       allocate_zero<Vector<unsigned char, Space>>(m_space, "prekond::fsai::numeric::again", count);
-  const auto held = m_meter.hold(again);
   solve_rows<float>(pattern, values, {}, again);
   solve_rows<double>(pattern, values, again, {});
 }

@@ -33,7 +33,7 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   virtual CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const = 0;
   /// M's values, and what the report says of the work.
   virtual BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
-                                 Report& report, MemoryMeter& meter) = 0;
+                                 Report& report) = 0;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {
     const matrix_view& a = source.csr();
     if (this->has_user_pattern()) return part_of(space, this->user_pattern(a));
@@ -49,14 +49,13 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
  private:
   void find_inverse(const Space& space, const matrix_source& source, Report& report) override {
     const std::int64_t n = source.num_rows();
-    MemoryMeter meter;
     const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
     const matrix_type m(
         n, n, pattern.row_ptrs, pattern.col_idxs,
         allocate<Vector<Scalar, Space>>(space, "prekond::isai::numeric::values", pattern.nnz()));
     report.breakdowns =
-        breakdowns_of(solve(space, source, m, report, meter), "fewer columns, without those of bad pivots");
-    this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
+        breakdowns_of(solve(space, source, m, report), "fewer columns, without those of bad pivots");
+    this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report);
   }
 
   IsaiOptions m_options;

@@ -61,8 +61,8 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
  public:
   GeneralSetup(const Space& space, const CsrView<Scalar, Space>& a,
                const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
-               const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name, meter) {}
+               const std::string& name)
+      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name) {}
 
   /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
@@ -76,7 +76,6 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
         lu::measure_rows<Scalar, Space>(m_space, m_a, "prekond::isai::numeric", /*with_magnitude=*/false);
     const auto status =
         allocate<Vector<unsigned char, Space>>(m_space, "prekond::isai::numeric::status", m_a.num_rows);
-    const auto held = m_meter.hold(sizes.scale, sizes.diagonal, status);
     lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
       solve_rows(inverse, sizes, status, again, floor, pivoting);
     });
@@ -86,7 +85,6 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
  private:
   using RowSetup<Scalar, Space>::m_space;
   using RowSetup<Scalar, Space>::m_a;
-  using RowSetup<Scalar, Space>::m_meter;
   using RowSetup<Scalar, Space>::m_outcome;
   using RowSetup<Scalar, Space>::m_next;
 
@@ -100,7 +98,7 @@ class GeneralSetup : public RowSetup<Scalar, Space> {
                   const Vector<unsigned char, Space>& status, bool again, Real floor, Pivoting pivoting) {
     VectorView<const unsigned char, Space> chosen;
     if (again) chosen = status;
-    fsai::launch_bins<Space>(m_space, inverse.pattern.row_ptrs, chosen, m_meter, bytes_of<Real>,
+    fsai::launch_bins<Space>(m_space, inverse.pattern.row_ptrs, chosen, bytes_of<Real>,
                              [&](auto unit, VectorView<const int, Space> rows, int longest) {
                                const std::size_t bytes = bytes_of<Real>(longest);
                                const SolveGeneral<Scalar, Real, Space, decltype(unit)::value> kernel{
@@ -178,17 +176,17 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
   }
 
   BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
-                         Report& report, MemoryMeter& meter) override {
+                         Report& report) override {
     const auto* blocks = source.blocks();
     const bool by_blocks =
         m_block_rows > 0 && blocks != nullptr && blocks->padding == 0 && blocks->block_size == m_block_rows;
     if (!by_blocks) {
       GeneralSetup<Scalar, Space> setup(space, source.csr(), source.wanted_rows(), this->options().slab_bytes,
-                                        this->name(), meter);
+                                        this->name());
       return solve_by(setup, space, m, {}, report);
     }
     GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), source.wanted_rows(),
-                                           this->options().slab_bytes, this->name(), meter);
+                                           this->options().slab_bytes, this->name());
     return solve_by(setup, space, m, uniform_supernodes<Space>(space, m.num_rows, m_block_rows), report);
   }
 

@@ -75,8 +75,8 @@ class GeneralBlockSetup : public RowSetup<Scalar, Space, BlockEntries<Scalar, Sp
   using Matrix = BlockEntries<Scalar, Space>;
 
   GeneralBlockSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-                    std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space, Matrix>(space, a, wanted, slab_bytes, name, meter) {}
+                    std::int64_t slab_bytes, const std::string& name)
+      : RowSetup<Scalar, Space, Matrix>(space, a, wanted, slab_bytes, name) {}
 
   /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
@@ -90,7 +90,6 @@ class GeneralBlockSetup : public RowSetup<Scalar, Space, BlockEntries<Scalar, Sp
   using Bytes = VectorView<unsigned char, Space>;
   using RowSetup<Scalar, Space, Matrix>::m_space;
   using RowSetup<Scalar, Space, Matrix>::m_a;
-  using RowSetup<Scalar, Space, Matrix>::m_meter;
   using RowSetup<Scalar, Space, Matrix>::m_outcome;
   using RowSetup<Scalar, Space, Matrix>::m_next;
 
@@ -129,8 +128,6 @@ void GeneralBlockSetup<Scalar, Space>::solve(const CsrGraphView<Space>& pattern,
   using Status = Vector<unsigned char, Space>;
   const auto status = allocate<Status>(m_space, "prekond::isai::numeric::status", m_a.num_rows),
              status_of_blocks = allocate<Status>(m_space, "prekond::isai::numeric::status_of_blocks", count);
-  const auto held = m_meter.hold(sizes.scale, sizes.diagonal, status);
-  const auto held_blocks = m_meter.hold(orders, status_of_blocks);
   lu::solve_in_turn(in_single, [&](auto floor, Pivoting pivoting, bool again) {
     solve_rows(inverse, orders, sizes, status, status_of_blocks, again, floor, pivoting);
   });
@@ -146,7 +143,7 @@ void GeneralBlockSetup<Scalar, Space>::solve_rows(const InverseRows<Scalar, Spac
                                                   bool again, Real floor, Pivoting pivoting) {
   VectorView<const unsigned char, Space> chosen;
   if (again) chosen = status_of_blocks;
-  fsai::launch_bins<Space>(m_space, orders, chosen, m_meter, bytes_of<Real>,
+  fsai::launch_bins<Space>(m_space, orders, chosen, bytes_of<Real>,
                            [&](auto unit, VectorView<const int, Space> rows, int longest) {
                              const std::size_t bytes = bytes_of<Real>(longest);
                              const SolveBlockRows<Scalar, Real, Space, decltype(unit)::value> kernel{

@@ -54,15 +54,13 @@ class RowSetup {
  protected:
   /// `name` is the preconditioner's. `wanted`: see MatrixSource.
   RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-           std::int64_t slab_bytes, const std::string& name, MemoryMeter& meter)
+           std::int64_t slab_bytes, const std::string& name)
       : m_space(space),
         m_a(a),
-        m_meter(meter),
         m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
         m_slab_bytes(slab_bytes),
-        m_name(name),
-        m_held(meter.hold(m_outcome, m_next)) {}
+        m_name(name) {}
 
   /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than `slab_bytes`
   template <class Bytes>
@@ -75,19 +73,17 @@ class RowSetup {
   template <class Kernel>
   void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::isai::numeric::solve_rows", m_meter);
+                      m_slab_bytes, "prekond::isai::numeric::solve_rows");
   }
 
   Space m_space;
   Matrix m_a;
-  MemoryMeter& m_meter;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
 
  private:
   std::int64_t m_slab_bytes;
   std::string m_name;
-  MemoryMeter::Holding m_held;
 };
 
 }  // namespace prekond::impl::isai

@@ -51,8 +51,8 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
   TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a,
                   const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
-                  const std::string& name, MemoryMeter& meter)
-      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name, meter) {}
+                  const std::string& name)
+      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name) {}
 
   /// \throws InputError where the workspace of a row takes more than `slab_bytes`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
@@ -63,9 +63,8 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
     const std::int64_t threads = is_host_space<Space> ? concurrency(m_space) : 0;
     const auto places =
         allocate_zero<Vector<int, Space>>(m_space, "prekond::isai::numeric::places", threads * m_a.num_rows);
-    const auto held = m_meter.hold(places);
     fsai::launch_bins<Space>(
-        m_space, pattern.row_ptrs, {}, m_meter, bytes_of,
+        m_space, pattern.row_ptrs, {}, bytes_of,
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           const std::size_t bytes = bytes_of(longest);
           const SolveTriangular<Scalar, Space, decltype(unit)::value> kernel{
@@ -78,7 +77,6 @@ class TriangularSetup : public RowSetup<Scalar, Space> {
  private:
   using RowSetup<Scalar, Space>::m_space;
   using RowSetup<Scalar, Space>::m_a;
-  using RowSetup<Scalar, Space>::m_meter;
   using RowSetup<Scalar, Space>::m_outcome;
   using RowSetup<Scalar, Space>::m_next;
 
@@ -116,11 +114,10 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
   }
 
   BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
-                         Report& report, MemoryMeter& meter) override {
+                         Report& report) override {
     const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
-    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.slab_bytes, this->name(),
-                                         meter);
+    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.slab_bytes, this->name());
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});
     // Of A's mean row; those of the other triangle count too.

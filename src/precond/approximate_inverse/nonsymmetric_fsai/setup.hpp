@@ -170,20 +170,18 @@ class Setup {
   /// `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& a,
         const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
-        const std::string& name, MemoryMeter& meter)
+        const std::string& name)
       : m_space(space),
         m_a(a),
         m_slab_bytes(slab_bytes),
         m_name(name),
-        m_meter(meter),
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
                                                         a.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::nonsymmetric_fsai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::nonsymmetric_fsai::numeric::next", 1)) {
-    m_held = m_meter.hold(m_sizes.scale, m_sizes.diagonal, m_sizes.magnitude, m_status, m_outcome, m_next);
     const auto [least, most] = range_of_rows();
-    m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most, meter);
+    m_scaled.emplace(space, a, VectorView<const Scalar, Space>(), least, most);
     if (!m_scaled->is_scaled()) return;
     m_a = m_scaled->matrix();
     m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
@@ -255,7 +253,7 @@ class Setup {
   void solve_rows(const Matrix& lower, const Matrix& upper, VectorView<const unsigned char, Space> chosen,
                   Real floor, Pivoting pivoting) {
     fsai::launch_bins<Space>(
-        m_space, lower.row_ptrs, chosen, m_meter, [](int longest) { return workspace_bytes<Real>(longest); },
+        m_space, lower.row_ptrs, chosen, [](int longest) { return workspace_bytes<Real>(longest); },
         [&](auto unit, VectorView<const int, Space> rows, int longest) {
           launch<Real, decltype(unit)::value>(lower, upper, rows, longest, floor, pivoting);
         });
@@ -274,15 +272,13 @@ class Setup {
         {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
         floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows", m_meter);
+                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows");
   }
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
   std::int64_t m_slab_bytes;
   std::string m_name;  ///< of the preconditioner
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   lu::RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;
   Vector<BreakdownCounter, Space> m_outcome;

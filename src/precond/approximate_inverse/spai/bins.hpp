@@ -3,7 +3,6 @@
 #pragma once
 /// Columns listed by the sizes of their local systems, so that a launch has systems of nearly one size.
 #include <prekond/core/views.hpp>
-#include <prekond/precond/impl/memory_meter.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -99,6 +98,6 @@ struct Limits {
 template <class Space>
 ColumnBins<Space> bin_columns(const Space& space, const ColumnSizes<Space>& sizes,
                               VectorView<const unsigned char, Space> chosen, unsigned char wanted,
-                              const Limits& limits, MemoryMeter& meter);
+                              const Limits& limits);
 
 }  // namespace prekond::impl::spai

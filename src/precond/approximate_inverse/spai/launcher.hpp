@@ -26,12 +26,10 @@ class Launcher {
  public:
   static constexpr bool host = is_host_space<Space>;
 
-  Launcher(const Space& space, std::int64_t slab_bytes, MemoryMeter& meter)
+  Launcher(const Space& space, std::int64_t slab_bytes)
       : m_space(space),
         m_slab_bytes(slab_bytes),
-        m_meter(&meter),
-        m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)),
-        m_held_next(meter.hold(m_next)) {}
+        m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)) {}
 
   std::int64_t slab_bytes() const { return m_slab_bytes; }
   void fence() { m_space.fence("prekond::spai::numeric::launcher"); }
@@ -39,7 +37,6 @@ class Launcher {
   void release_slab() {
     if (m_slab.extent(0) == 0) return;
     fence();
-    m_held_slab = {};
     m_slab = {};
   }
 
@@ -90,17 +87,14 @@ class Launcher {
     if (m_slab.extent(0) < bytes) {
       release_slab();
       m_slab = allocate<Vector<char, Space>>(m_space, "prekond::spai::numeric::slab", bytes);
-      m_held_slab = m_meter->hold(m_slab);
     }
     return m_slab;
   }
 
   Space m_space;
   std::int64_t m_slab_bytes;
-  MemoryMeter* m_meter;
   Vector<int, Space> m_next;
   Vector<char, Space> m_slab;
-  MemoryMeter::Holding m_held_next, m_held_slab;
 };
 
 }  // namespace prekond::impl::spai

@@ -31,21 +31,19 @@ class Setup {
   /// `lists`: J of each column. `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& b, const CsrGraphView<Space>& lists,
         const VectorView<const unsigned char, Space>& wanted, const SpaiOptions& options,
-        const std::string& name, const CostListener& listener, MemoryMeter& meter)
+        const std::string& name, const CostListener& listener)
       : m_space(space),
         m_b(b),
         m_lists(lists),
         m_options(options),
         m_name(name),
         m_listener(listener),
-        m_meter(meter),
         m_scale(allocate<Vector<double, Space>>(space, "prekond::spai::numeric::col_scale", lists.num_rows)),
         m_n1(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::n1", lists.num_rows)),
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome", wanted)),
-        m_main(space, options.slab_bytes, meter) {
-    m_held = m_meter.hold(m_scale, m_n1, m_status, m_outcome);
+        m_main(space, options.slab_bytes) {
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
@@ -110,8 +108,7 @@ class Setup {
   /// The lists last as long as the setup: kernels of several launchers read them.
   const ColumnBins<Space>& bins_of(int more, VectorView<const unsigned char, Space> chosen,
                                    const Limits& limits = {}, unsigned char wanted = Status::again) {
-    m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits, m_meter));
-    m_held_bins.push_back(m_meter.hold(m_bins.back().columns));
+    m_bins.push_back(bin_columns<Space>(m_space, sizes(more), chosen, wanted, limits));
     if (!m_beside.empty()) m_space.fence("prekond::spai::numeric::lists");
     return m_bins.back();
   }
@@ -174,7 +171,7 @@ class Setup {
         // The longest take most memory, and wait for each other where that is short.
         for (std::size_t i = 0; i < spaces.size(); ++i)
           m_beside.push_back(
-              std::make_unique<Launcher<Space>>(spaces[i], m_options.slab_bytes / (i == 2 ? 2 : 4), m_meter));
+              std::make_unique<Launcher<Space>>(spaces[i], m_options.slab_bytes / (i == 2 ? 2 : 4)));
         if (m_longest > longest_of_team)
           solve_columns<Real, LeastSquares::qr>(*m_beside[2], values, m_status, qr_floor<Real>, last,
                                                 longest_of_team);
@@ -336,8 +333,6 @@ class Setup {
   SpaiOptions m_options;
   std::string m_name;  ///< of the preconditioner
   CostListener m_listener;
-  MemoryMeter& m_meter;
-  MemoryMeter::Holding m_held;
   Vector<double, Space> m_scale;
   Vector<int, Space> m_n1;
   Vector<unsigned char, Space> m_status;
@@ -345,7 +340,6 @@ class Setup {
   Launcher<Space> m_main;
   std::vector<std::unique_ptr<Launcher<Space>>> m_beside;
   std::list<ColumnBins<Space>> m_bins;
-  std::vector<MemoryMeter::Holding> m_held_bins;
   SizeSums m_sums;
   BreakdownCounter m_found{};
   int m_longest = 0;

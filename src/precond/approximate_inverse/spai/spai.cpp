@@ -26,12 +26,11 @@ CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matr
 template <class Scalar, class Space>
 void Spai<Scalar, Space>::find_inverse(const Space& space, const matrix_source& source, Report& report) {
   const matrix_view& a = source.csr();
-  impl::MemoryMeter meter;
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);
   const matrix_type m = impl::spai::least_on_pattern<Scalar, Space>(
       space, a, pattern, source.wanted_rows(), m_options, name(),
-      [&](const std::string& note) { this->tell(note, report); }, report, meter);
-  this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report, meter);
+      [&](const std::string& note) { this->tell(note, report); }, report);
+  this->store_inverse(space, m, {m_options.storage, m_options.storage_format}, report);
 }
 
 #define PREKOND_SPAI(Scalar, Space) template class Spai<Scalar, Space>;

@@ -107,9 +107,6 @@ void IncompleteFactorization<Scalar, Space>::numeric_step(const Space& space, co
       2.0 * work(a.num_rows) * best.tries * double(lower) * double(upper) / double(a.num_rows);
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  const double copies = working_copies() + (best.tries > 1 ? 2 : 1);
-  report.setup_bytes = static_cast<std::int64_t>(copies * double(lower + upper + 2 * a.num_rows)) *
-                       static_cast<std::int64_t>(sizeof(Scalar));
   space.fence("prekond::ilu::numeric");  // temporaries are freed
   m_symbolic = symbolic;
   m_solves = solves;

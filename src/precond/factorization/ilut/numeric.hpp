@@ -47,7 +47,6 @@ struct ThresholdFactors {
   FillPattern<Space> pattern;  ///< the triangles alone
   Factors<Scalar, Space> factors;
   std::int64_t cut_rows = 0;  ///< of which more than p entries were above the tolerance
-  std::int64_t work_bytes = 0;
   int launches = 0;
   bool stalled = false;  ///< a row waited in vain, and one vector went on alone
 };
