@@ -11,11 +11,11 @@
 
 /// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3]
 /// [--steps=10,20,30]
-/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--slab_bytes=268435456]
+/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--workspace_budget=268435456]
 /// [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every
 /// allocation, cast and G^T.
-/// --gradient=marker,merge with a slab_bytes as large as the markers of all rows in flight repeats Table 3 of
-/// Bernaschi et al. (2019): `setup_bytes` and `density` are its other columns.
+/// --gradient=marker,merge with a workspace_budget as large as the markers of all rows in flight repeats
+/// Table 3 of Bernaschi et al. (2019): `setup_bytes` and `density` are its other columns.
 namespace {
 
 using namespace prekond;
@@ -50,8 +50,8 @@ void register_all(int& argc, char** argv) {
   AdaptiveFsaiOptions options = AdaptiveFsaiOptions::published();
   options.tolerance = std::stod(perf::take_flag(argc, argv, "tolerance", "1e-3"));
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
-  options.slab_bytes =
-      std::stoll(perf::take_flag(argc, argv, "slab_bytes", std::to_string(options.slab_bytes)));
+  options.workspace_budget =
+      std::stoll(perf::take_flag(argc, argv, "workspace_budget", std::to_string(options.workspace_budget)));
   options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
   const std::string blocks = perf::block_suffix(options.block_size);
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";

@@ -40,7 +40,7 @@ TEST(Determinism, SameBitsOnRepeatsAndOnAnyNumberOfThreads) {
         "--generate elasticity3d:9 --precond adaptive_fsai -p setup_scalar=double",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 step_size=3",
         "--generate circuit:60 --precond adaptive_fsai -p max_steps=8 gradient=merge",
-        "--generate elasticity3d:9 --precond adaptive_fsai -p gradient=marker slab_bytes=65536",
+        "--generate elasticity3d:9 --precond adaptive_fsai -p gradient=marker workspace_budget=65536",
         "--generate poisson3d:21 --precond jacobi -s single_reduction=true",
         "--generate poisson3d:21 --precond jacobi -s variant=pipelined",
         "--generate elasticity3d:9 --precond adaptive_fsai -p block_size=3",

@@ -92,7 +92,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, RowsBeginWithTheOnesGiven) {
           ASSERT_EQ(g.row_ptrs[i + 1] - g.row_ptrs[i] - 1, reference.pattern.size()) << "row " << i;
         }
         EXPECT_TRUE(g == factor<TypeParam>(a, options, nullptr, start));
-        options.slab_bytes = 1 << 16;
+        options.workspace_budget = 1 << 16;
         EXPECT_TRUE(g == factor<TypeParam>(a, options, nullptr, start));
       }
     }

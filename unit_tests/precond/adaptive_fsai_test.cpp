@@ -128,7 +128,7 @@ TYPED_TEST(AdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
   for (AdaptiveFsaiOptions options : {AdaptiveFsaiOptions::published(), in_double()}) {
     const HostMatrix<double> once = factor<TypeParam>(a, options);
     EXPECT_TRUE(once == factor<TypeParam>(a, options));
-    options.slab_bytes = 1 << 16;  // 176 rows
+    options.workspace_budget = 1 << 16;  // 176 rows
     EXPECT_TRUE(once == factor<TypeParam>(a, options));
   }
 }

@@ -169,7 +169,7 @@ TYPED_TEST(BlockAdaptiveFsaiTest, BlocksBeginWithTheUnionOfTheirRowsPatterns) {
       const HostMatrix<double> g = factor<TypeParam>(test.matrix, options, nullptr, &pattern);
       expect_sound(test.matrix, g, 1e-10);
       expect_reference(test, g, begins, parameters, &pattern);
-      options.slab_bytes = 1 << 16;
+      options.workspace_budget = 1 << 16;
       EXPECT_TRUE(g == factor<TypeParam>(test.matrix, options, nullptr, &pattern));
     }
   }
@@ -231,7 +231,7 @@ TYPED_TEST(BlockAdaptiveFsaiTest, SupernodesAreTheNodesOfElasticity) {
   const HostMatrix<double> h = factor<TypeParam>(a, options, &report);
   expect_united(h, begins);
   expect_sound(a, h, 1e-10);
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   EXPECT_TRUE(h == factor<TypeParam>(a, options));
 }
 
@@ -273,7 +273,7 @@ TYPED_TEST(BlockAdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
       AdaptiveFsaiOptions options = in_blocks(size, precision);
       const HostMatrix<double> once = factor<TypeParam>(a, options);
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
-      options.slab_bytes = 1 << 16;
+      options.workspace_budget = 1 << 16;
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
     }
   }

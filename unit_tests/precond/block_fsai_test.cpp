@@ -218,7 +218,7 @@ TYPED_TEST(BlockFsaiTest, AFailedSymbolicLeavesTheBlocksOfTheOldFactor) {
   const HostMatrix<double> a = generated("elasticity3d:4"), dense = random_spd(144, 1.0, 3);
   FsaiOptions options = in_blocks(0);
   options.block_similarity = 0.9;
-  options.pattern_bytes = 16000;
+  options.memory_budget = 16000;
   Fsai<double, TypeParam> fsai(options);
   fsai.symbolic(space, to_device<TypeParam>(a));
   fsai.numeric(space, to_device<TypeParam>(a));
@@ -238,9 +238,9 @@ TYPED_TEST(BlockFsaiTest, AUnitedPatternBeyondItsBudgetIsRefused) {
   options = in_blocks(6);
   const std::int64_t united = bytes(factor<TypeParam>(a, options));
   ASSERT_GT(united, alone);
-  options.pattern_bytes = united;
+  options.memory_budget = united;
   factor<TypeParam>(a, options);
-  options.pattern_bytes = united - 1;
+  options.memory_budget = united - 1;
   EXPECT_THAT(message_of<InputError>([&] { factor<TypeParam>(a, options); }),
               HasSubstr("lower the block size"));
 }
@@ -312,7 +312,7 @@ TYPED_TEST(BlockFsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
       FsaiOptions options = in_blocks(6, power, precision);
       const HostMatrix<double> once = factor<TypeParam>(a, options);
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
-      options.slab_bytes = 1 << 21;  // one of the longest rows
+      options.workspace_budget = 1 << 21;  // one of the longest rows
       EXPECT_TRUE(once == factor<TypeParam>(a, options));
     }
   }

@@ -198,7 +198,7 @@ TYPED_TEST(ComplexFsaiTest, OfARotatedMatrixIsTheRotatedFactor) {
       {"adaptive_fsai", {{"gradient", "merge"}, {"step_size", "3"}}},
       {"adaptive_fsai", {{"gradient", "merge"}, {"initial_power", "1"}, {"candidate_floor", 0.05}}},
       {"adaptive_fsai", {{"gradient", "merge"}, {"preset", "heavy"}, {"postfilter", 0.02}}},
-      {"adaptive_fsai", {{"max_steps", "120"}, {"tolerance", 0.0}, {"slab_bytes", "65536"}}}};
+      {"adaptive_fsai", {{"max_steps", "120"}, {"tolerance", 0.0}, {"workspace_budget", "65536"}}}};
   const HostMatrix<double> a = random_spd(140, 0.12, 71);
   const std::vector<Complex> d = random_phases(140, 72);
   const HostMatrix<Complex> h = rotated(a, d);
@@ -333,7 +333,7 @@ TYPED_TEST(ComplexFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
       Method method{name, {{"setup_scalar", setup}}};
       const HostMatrix<Complex> once = factor<TypeParam>(a, method);
       EXPECT_TRUE(once == factor<TypeParam>(a, method));
-      method.options["slab_bytes"] = "65536";
+      method.options["workspace_budget"] = "65536";
       EXPECT_TRUE(once == factor<TypeParam>(a, method));
     }
   }

@@ -303,8 +303,8 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
                              {"relaxation_steps", std::int64_t(2)},
                              {"setup_scalar", std::string("single")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("isai", options);
@@ -320,7 +320,7 @@ TYPED_TEST(IsaiApplyTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"pover", std::int64_t(2)}}), AllOf(HasSubstr("pover"), HasSubstr("'power'")));
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"relaxation_steps", std::int64_t(-1)}}), HasSubstr("relaxation_steps"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
   EXPECT_THAT(refuse({{"unit_diagonal", true}}), HasSubstr("kind = lower or upper"));
 }
 

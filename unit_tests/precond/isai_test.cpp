@@ -483,7 +483,7 @@ TYPED_TEST(IsaiTest, AFailedNumericLeavesTheInverseAsItWas) {
     IsaiOptions options = of_kind(kind, 3);
     options.reuse = Reuse::none;
     options.prefilter = 0.001;
-    options.pattern_bytes = 8000;
+    options.memory_budget = 8000;
     options.relaxation_steps = 1;
     Isai<double, TypeParam> isai(options);
     isai.symbolic(space, to_device<TypeParam>(diagonal));
@@ -535,7 +535,7 @@ TYPED_TEST(IsaiTest, SameBitsTwiceAndInSlabsOfAnySize) {
         options.prefilter = 0.01;
         const auto once = inverse_of<TypeParam>(a, options);
         EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
-        options.slab_bytes = 1 << 18;  // one of the longest rows
+        options.workspace_budget = 1 << 18;  // one of the longest rows
         EXPECT_TRUE(once == inverse_of<TypeParam>(a, options));
       }
     }

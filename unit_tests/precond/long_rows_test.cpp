@@ -327,7 +327,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   using Space = typename Preconditioner::matrix_type::memory_space::execution_space;
   const Space space;
   const auto device = to_device<Space>(a);
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   Preconditioner small(options);
   small.symbolic(space, device);
   std::string message;
@@ -339,15 +339,16 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   }
   EXPECT_THAT(message, AllOf(HasSubstr(name + ": row " + std::to_string(row) + " (from 0)"),
                              HasSubstr("has " + std::to_string(length) + " entries"),
-                             HasSubstr("slab_bytes = 65536 are allowed"),
-                             HasSubstr("Set slab_bytes = " + std::to_string(bytes_in(message)))));
+                             HasSubstr("workspace_budget = 65536 are allowed"),
+                             HasSubstr("Set workspace_budget = " + std::to_string(bytes_in(message)))));
   const std::int64_t needed = bytes_in(message);
   EXPECT_GE(needed, std::int64_t(length) * length * 4) << "half a matrix of doubles at least";
   EXPECT_LT(peak, needed / 4);
-  options.slab_bytes = needed - 1;
+  options.workspace_budget = needed - 1;
   Preconditioner one_less(options);
-  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }), HasSubstr("slab_bytes"));
-  options.slab_bytes = needed;
+  EXPECT_THAT(message_of<InputError>([&] { one_less.numeric(space, device); }),
+              HasSubstr("workspace_budget"));
+  options.workspace_budget = needed;
   Preconditioner enough(options);
   enough.symbolic(space, device);
   const MemoryPeak memory;
@@ -374,7 +375,7 @@ TYPED_TEST(LongRows, OfSpaiTakeOneColumnsMemory) {
   const int n = 400;
   const HostMatrix<double> a = arrows(n, {3, 300}, false, 19);
   SpaiOptions options;
-  options.slab_bytes = 1 << 16;
+  options.workspace_budget = 1 << 16;
   Spai<double, TypeParam> spai(options);
   const auto device = to_device<TypeParam>(a);
   spai.symbolic(TypeParam(), device);
@@ -413,7 +414,7 @@ TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
   const int n = expensive_order<TypeParam>(2.0 / 3), of_cholesky = expensive_order<TypeParam>(1.0 / 3);
   const auto length = [](int entries) { return "has " + std::to_string(entries) + " entries"; };
   IsaiOptions isai_options;
-  isai_options.slab_bytes = std::int64_t(1) << 40;
+  isai_options.workspace_budget = std::int64_t(1) << 40;
   Isai<double, TypeParam> isai(isai_options);
   EXPECT_THAT(told_before(isai, space, plain_arrow(n, 10)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr("may take "), HasSubstr(" seconds; "),
@@ -423,12 +424,12 @@ TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
   EXPECT_THAT(told_before(factored, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("isai: the setup's"), HasSubstr(length(of_cholesky))));
   FsaiOptions fsai_options;
-  fsai_options.slab_bytes = std::int64_t(1) << 40;
+  fsai_options.workspace_budget = std::int64_t(1) << 40;
   Fsai<double, TypeParam> fsai(fsai_options);
   EXPECT_THAT(told_before(fsai, space, plain_arrow(of_cholesky, of_cholesky - 1)),
               AllOf(HasSubstr("fsai: the setup's"), HasSubstr(length(of_cholesky))));
   NonsymmetricFsaiOptions general_options;
-  general_options.slab_bytes = std::int64_t(1) << 40;
+  general_options.workspace_budget = std::int64_t(1) << 40;
   NonsymmetricFsai<double, TypeParam> general(general_options);
   EXPECT_THAT(told_before(general, space, plain_arrow(n, n - 1)),
               AllOf(HasSubstr("nonsymmetric_fsai: the setup's"), HasSubstr(length(n))));
@@ -439,7 +440,7 @@ TYPED_TEST(LongRows, OfSpaiAreToldOfBefore) {
   Rows rows(n);
   for (int i = 0; i < n; ++i) rows[i] = {{i, 4}, {7, 1}};
   SpaiOptions options;
-  options.column_bytes = std::int64_t(1) << 40;
+  options.memory_budget = std::int64_t(1) << 40;
   HostGraph pattern(n);  // of other columns the diagonal alone
   for (int i = 0; i < n; ++i)
     pattern[i] = i == 7 ? std::vector<int>{7} : std::vector<int>{std::min(i, 7), std::max(i, 7)};

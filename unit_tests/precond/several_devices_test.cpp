@@ -303,7 +303,7 @@ TYPED_TEST(SeveralDevicesTest, ErrorsNameTheDeviceAndTheRow) {
   m->numeric(space, to_device<TypeParam>(whole));
   expect_same<TypeParam>(found<double, TypeParam>(*m), before);
   // A budget that rows do not fit in.
-  const auto small = over<double, TypeParam>({"fsai", {{"power", "6"}, {"pattern_bytes", "1024"}}}, 2);
+  const auto small = over<double, TypeParam>({"fsai", {{"power", "6"}, {"memory_budget", "1024"}}}, 2);
   EXPECT_THAT(message_of<InputError>([&] { small->symbolic(space, to_device<TypeParam>(whole)); }),
               HasSubstr("device 0: the lower triangle"));
 }
@@ -385,7 +385,7 @@ TYPED_TEST(SeveralDevicesTest, TheListenerIsToldByTheFirstDevice) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a device solves any row in less than a minute";
   const TypeParam space = of_one_thread<TypeParam>();
   const auto a = to_device<TypeParam>(with_a_long_row());
-  const OptionMap room = {{"slab_bytes", "2147483648"}};
+  const OptionMap room = {{"workspace_budget", "2147483648"}};
   for (const bool before : {true, false}) {
     const auto m = over<double, TypeParam>({"fsai", room}, 2);
     if (!before) m->symbolic(space, a);

@@ -379,7 +379,7 @@ TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
     ASSERT_NO_FATAL_FAILURE(
         expect_orthogonal(a, once, columns, precision == Precision::double_precision ? 1e-11 : 1e-3));
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern));
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     EXPECT_TRUE(once == invert<TypeParam>(a, options, nullptr, &pattern)) << "one team after the other";
     for (const char* label : {"stream_columns", "stream_long_columns", "solve_columns", "count_rows"})
       EXPECT_TRUE(!has_register_levels<TypeParam> ||
@@ -500,7 +500,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   SpaiOptions options = with(Side::right, 1);
   options.reuse = Reuse::none;
   options.prefilter = 0.05;
-  options.column_bytes = 2048;
+  options.memory_budget = 2048;
   Spai<double, TypeParam> spai(options);
   spai.symbolic(space, to_device<TypeParam>(diagonal));
   spai.numeric(space, to_device<TypeParam>(diagonal));
@@ -508,7 +508,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   EXPECT_EQ(before.nnz(), 60u);
   EXPECT_THAT(
       message_of<InputError>([&] { spai.numeric(space, to_device<TypeParam>(a)); }),
-      AllOf(HasSubstr("spai: a column with "), HasSubstr("column_bytes = 2048"), HasSubstr("prefilter")));
+      AllOf(HasSubstr("spai: a column with "), HasSubstr("memory_budget = 2048"), HasSubstr("prefilter")));
   EXPECT_THAT(message_of<InputError>(
                   [&] { spai.numeric(space, to_device<TypeParam>(random_around_three(21, 0.5, 1))); }),
               HasSubstr("spai: numeric was given 21 rows, symbolic 60; call symbolic again"));
@@ -516,7 +516,7 @@ TYPED_TEST(SpaiTest, AFailedNumericLeavesTheInverseAsItWas) {
   EXPECT_EQ(spai.report().nnz, 60);
   options.prefilter = 0;
   options.power = 3;
-  options.pattern_bytes = 10000;
+  options.memory_budget = 10000;
   EXPECT_THAT(message_of<InputError>([&] { invert<TypeParam>(a, options); }), HasSubstr("10000"));
   EXPECT_THAT(message_of<InputError>([&] {
                 invert<TypeParam>(sparse<double>({{1}, {2}}), options);
@@ -678,7 +678,7 @@ TYPED_TEST(SpaiTest, ADenseRowAndAHugeColumn) {
   }
   for (Side side : {Side::right, Side::left}) {
     SpaiOptions options = with(side);
-    options.slab_bytes = 1 << 16;
+    options.workspace_budget = 1 << 16;
     Report report;
     const auto m = invert<TypeParam>(arrow, options, &report);
     ASSERT_EQ(pattern_of(m), pattern_of(arrow));
@@ -716,7 +716,7 @@ TYPED_TEST(SpaiTest, ColumnsOfThousandsOfRows) {
     for (int i = 0; i < dense && k < dense; ++i) pattern[i].push_back(k);
   for (const Precision precision : {Precision::single_precision, Precision::double_precision}) {
     SpaiOptions options = with(Side::right, 1, precision);
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     const auto m = invert<TypeParam>(a, options, nullptr, &pattern);
     const double tolerance = precision == Precision::double_precision ? 1e-10 : 1e-4;
     ASSERT_NO_FATAL_FAILURE(expect_least(a, m, Side::right, tolerance, {0, 20, dense - 1, dense, n - 1}));
@@ -730,7 +730,7 @@ TYPED_TEST(SpaiTest, SameBitsTwiceAndInSlabsOfAnySizeAndOnFewerThreads) {
       SpaiOptions options = with(Side::right, 1, precision);
       const auto once = invert<TypeParam>(a, options);
       EXPECT_TRUE(once == invert<TypeParam>(a, options));
-      options.slab_bytes = 1 << 16;
+      options.workspace_budget = 1 << 16;
       EXPECT_TRUE(once == invert<TypeParam>(a, options));
       const TypeParam one_thread = of_one_thread<TypeParam>();
       const auto device = to_device<TypeParam>(a);
@@ -782,9 +782,8 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
                              {"setup_scalar", std::string("single")},
                              {"strategy", std::string("sorted")},
                              {"reuse", std::string("none")},
-                             {"pattern_bytes", std::int64_t(1) << 30},
-                             {"slab_bytes", std::int64_t(1) << 20},
-                             {"column_bytes", std::int64_t(1) << 20},
+                             {"memory_budget", std::int64_t(1) << 30},
+                             {"workspace_budget", std::int64_t(1) << 20},
                              {"storage", std::string("half")},
                              {"storage_format", std::string("jad")}};
   const auto built = create_preconditioner<double, TypeParam>("spai", options);
@@ -802,8 +801,8 @@ TYPED_TEST(SpaiTest, TheRegistryBuildsItWithEveryOption) {
   EXPECT_THAT(refuse({{"prefilter", 1.5}}), HasSubstr("prefilter"));
   EXPECT_THAT(refuse({{"side", std::string("middle")}}), HasSubstr("side"));
   EXPECT_THAT(refuse({{"strategy", std::string("best")}}), HasSubstr("strategy"));
-  EXPECT_THAT(refuse({{"slab_bytes", std::int64_t(1000)}}), HasSubstr("slab_bytes"));
-  EXPECT_THAT(refuse({{"column_bytes", std::int64_t(1000)}}), HasSubstr("column_bytes"));
+  EXPECT_THAT(refuse({{"workspace_budget", std::int64_t(1000)}}), HasSubstr("workspace_budget"));
+  EXPECT_THAT(refuse({{"memory_budget", std::int64_t(1000)}}), HasSubstr("memory_budget"));
 }
 
 TYPED_TEST(SpaiTest, ConjugateGradientsRefuseIt) {
@@ -862,7 +861,7 @@ TYPED_TEST(SpaiTest, HoldsNoMoreThanItReports) {
   for (Side side : {Side::right, Side::left}) {
     const auto a = to_device<TypeParam>(generated("convection_diffusion3d:14"));
     SpaiOptions options = with(side, 1);
-    options.slab_bytes = 1 << 20;
+    options.workspace_budget = 1 << 20;
     Spai<double, TypeParam> spai(options);
     spai.symbolic(space, a);
     const MemoryPeak memory;

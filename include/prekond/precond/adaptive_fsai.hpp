@@ -17,7 +17,7 @@ namespace prekond {
 /// 30, s 1 and no stop on a step's improvement (published()) make the stronger factor. The defaults were
 /// chosen by the time of setup and CG of 73 settings on 22 matrices (perf_tests/results/cpu/sweep.md): rows
 /// end where further entries no longer pay.
-struct AdaptiveFsaiOptions {
+struct AdaptiveFsaiOptions : SetupOptions {
   static constexpr const char* name = "adaptive_fsai";
   static constexpr const char* summary = "adaptive factored sparse approximate inverse, G^T G ~ A^-1 (SPD)";
   static constexpr const char* paper =
@@ -27,8 +27,8 @@ struct AdaptiveFsaiOptions {
   /// How a row's gradient is formed. `list`: kept and updated, in a compact list with a table from column to
   /// place (on GPUs a hash table; on the host a marker array of n ints a thread, whatever the budget).
   /// `marker` (the "global array" of section 3.1): the same with a marker array of n ints for each row in
-  /// flight, of which there are as many as `slab_bytes` allows. `merge` (Algorithm 2): anew in each step, by
-  /// a merge of the pattern's rows of A.
+  /// flight, of which there are as many as `workspace_budget` allows. `merge` (Algorithm 2): anew in each
+  /// step, by a merge of the pattern's rows of A.
   enum class Gradient { list, marker, merge };
 
   Preset preset = Preset::custom;
@@ -43,15 +43,10 @@ struct AdaptiveFsaiOptions {
   double postfilter = 0;
   int initial_power = 0;
   double candidate_floor = -1;
-  Precision setup_scalar = Precision::single_precision;
-  Storage storage = Storage::full;
-  MatrixFormat storage_format = MatrixFormat::csr;
-  Reuse reuse = Reuse::pattern;
   Gradient gradient = Gradient::list;
   int block_size = 1;
   double block_similarity = 0.8;
   int block_limit = 16;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
 
   static AdaptiveFsaiOptions published() {
     AdaptiveFsaiOptions options;
@@ -108,16 +103,6 @@ struct AdaptiveFsaiOptions {
           "rows begin with the pattern of this power of A's lower triangle, G_0; 0: the diagonal");
     visit("candidate_floor", candidate_floor, -1.0, 1.0,
           "a candidate needs |r_j| > floor sqrt(a_ii a_jj); -1: 1e-12 in double, 1e-5 in single");
-    visit("setup_scalar", setup_scalar, precision_choices(),
-          "precision in which rows are grown; G's scaling is double always");
-    visit("storage", storage, storage_choices(),
-          "precision in which G is kept and applied; full: the matrix's; half loses what is below 2^-28 of "
-          "its row's largest entry");
-    describe_storage_format(visit, storage_format);
-    visit("reuse", reuse, growing_reuse_choices(),
-          "what a second numeric phase does: solves on the pattern found, finds it anew, or begins with it "
-          "and takes "
-          "max_steps more");
     visit("gradient", gradient,
           {{"list", Gradient::list}, {"marker", Gradient::marker}, {"merge", Gradient::merge}},
           "how a row's gradient is formed: in a list, with a marker array of n ints for each row in flight, "
@@ -131,8 +116,7 @@ struct AdaptiveFsaiOptions {
           "with block_size 0: a row joins the one before where they share this part of their united columns "
           "in A");
     visit("block_limit", block_limit, 1, 32, "with block_size 0: most rows of a block");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of a working slab of the setup, and of the markers of gradient = marker");
+    SetupOptions::describe(visit, growing_reuse_choices());
   }
 };
 
@@ -148,8 +132,8 @@ struct AdaptiveFsaiOptions {
 /// Cost: O(k^2 nnz(A)/n) a row for k entries; with `gradient = merge` each of a step's columns, up to k
 /// nnz(A)/n, also takes two reductions of the lanes, on the host k comparisons. Memory beyond G and G^T: one
 /// copy of A's values where the setup's precision is not A's, an int a row from symbolic on, G once more in
-/// the setup's chunks, and two slabs of `slab_bytes`, one of which the markers of `gradient = marker` share;
-/// on the host also a marker array of n ints a thread, except with `merge`. The report has the peak. A
+/// the setup's chunks, and two slabs of `workspace_budget`, one of which the markers of `gradient = marker`
+/// share; on the host also a marker array of n ints a thread, except with `merge`. The report has the peak. A
 /// numeric phase that fails leaves G as it was. Breakdown: a pivot lambda^2 <= 16 eps a_jj ends its row's
 /// growth; a row with psi not above zero falls back to 1/sqrt(a_ii). Both are counted in the report. A
 /// diagonal outside [2^-480, 2^480] (of floats 2^-46, 2^46) takes a copy of A's values scaled by a power of
@@ -174,8 +158,8 @@ struct AdaptiveFsaiOptions {
 /// Columns >= num_rows (of other ranks) are skipped; a matrix without rows (a rank's part) has an empty G.
 /// Complex scalars: for Hermitian matrices, M^-1 = G^H G, diag(G A G^H) = 1; the columns with the largest
 /// |r_j| are taken. \pre `a` is symmetric, or Hermitian (see check_spd_input) \throws InputError for a
-/// diagonal entry that is missing, not positive or not real, and with `gradient = marker` where `slab_bytes`
-/// is less than the markers of one row, 4 n bytes
+/// diagonal entry that is missing, not positive or not real, and with `gradient = marker` where
+/// `workspace_budget` is less than the markers of one row, 4 n bytes
 template <class Scalar, class Space>
 class AdaptiveFsai : public FactoredInverse<Scalar, Space> {
  public:

@@ -28,14 +28,14 @@ class BlockSetup {
   using LargeKernel = GrowBlocks<Scalar, Real, Space, typename Rows::Sets::Large, unsigned, false, Portable>;
 
   BlockSetup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
-             const Parameters& parameters, std::int64_t slab_bytes, const Supernodes<Space>& supernodes)
+             const Parameters& parameters, std::int64_t workspace_budget, const Supernodes<Space>& supernodes)
       : m_space(space),
         m_a(a),
         m_parameters(parameters),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
         m_supernodes(supernodes),
-        m_rows(space, a, nnz, parameters, slab_bytes) {}
+        m_rows(space, a, nnz, parameters, workspace_budget) {}
 
   /// G, its columns left of each block found together. `start`: the pattern to begin with, united in the
   /// blocks.
@@ -57,7 +57,7 @@ class BlockSetup {
   Space m_space;
   Matrix<Scalar, Real> m_a;
   Parameters m_parameters;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   int m_mean;
   Supernodes<Space> m_supernodes;
   Rows m_rows;
@@ -114,7 +114,7 @@ void BlockSetup<Scalar, Real, Space, Portable>::choose_scratch_layout(LargeKerne
   const std::int64_t block_bytes =
       width * m_supernodes.largest * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
   const int count = static_cast<int>(std::clamp<std::int64_t>(
-      m_slab_bytes / block_bytes, 1, std::min<std::int64_t>(blocks, Tuning::sample_rows)));
+      m_workspace_budget / block_bytes, 1, std::min<std::int64_t>(blocks, Tuning::sample_rows)));
   const auto ints = [&](const char* label, std::int64_t size) {
     return allocate<Vector<int, Space>>(m_space, label, size);
   };
@@ -203,7 +203,7 @@ auto BlockSetup<Scalar, Real, Space, Portable>::grow(const CsrGraphView<Space>& 
   const std::int64_t width = kernel.slab.width;
   const std::int64_t block_bytes =
       width * m_supernodes.largest * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-  const std::int64_t chunk = std::clamp<std::int64_t>(m_slab_bytes / block_bytes, 1, blocks);
+  const std::int64_t chunk = std::clamp<std::int64_t>(m_workspace_budget / block_bytes, 1, blocks);
   if (!is_host_space<Space>) choose_scratch_layout(kernel);
 
   const std::int64_t places = std::min(n, chunk * m_supernodes.largest);

@@ -22,7 +22,7 @@ struct Sources {
   bool kept;                  ///< the pattern is G's
   CsrGraphView<Space> start;  ///< G_0's
   Gradient gradient;
-  std::int64_t slab_bytes;
+  std::int64_t workspace_budget;
   bool filtered;                                 ///< what is grown is not the final G yet
   Supernodes<Space> supernodes;                  ///< blocks that grow together; none: rows alone
   VectorView<const int, Space> representatives;  ///< of the runs of equal rows

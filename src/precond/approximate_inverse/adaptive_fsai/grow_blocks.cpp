@@ -10,7 +10,8 @@ template <class Real, class Scalar, class Space>
 void grow_blocks(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                  const Parameters& parameters, const Sources<Space>& sources,
                  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
-  BlockSetup<Scalar, Real, Space> setup(space, a, nnz, parameters, sources.slab_bytes, sources.supernodes);
+  BlockSetup<Scalar, Real, Space> setup(space, a, nnz, parameters, sources.workspace_budget,
+                                        sources.supernodes);
   g = setup.grow(sources.start);
   setup.report_to(report);
 }

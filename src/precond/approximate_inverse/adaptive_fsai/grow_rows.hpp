@@ -12,7 +12,7 @@ template <Gradient gradient, class Real, class Scalar, class Space>
 void grow_rows(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                const Parameters& parameters, const Sources<Space>& sources,
                CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
-  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.slab_bytes);
+  Setup<Scalar, Real, Space, false, gradient> setup(space, a, nnz, parameters, sources.workspace_budget);
   if (sources.kept)
     setup.solve(g);
   else

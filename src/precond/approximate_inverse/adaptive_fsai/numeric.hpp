@@ -240,7 +240,7 @@ void AdaptiveFsai<Scalar, Space>::check_pattern_work(const Space& space, const m
 template <class Scalar, class Space>
 CsrGraph<Space> AdaptiveFsai<Scalar, Space>::power(const Space& space, const matrix_view& a) const {
   return lower_power<Space>(space, a, m_options.initial_power, std::numeric_limits<std::int64_t>::max(),
-                            m_options.slab_bytes);
+                            m_options.workspace_budget);
 }
 
 /// `start` with the rows of a block united, where there are blocks and a start.
@@ -329,9 +329,13 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   inner::Parameters parameters =
       inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
   if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
-  const inner::Sources<Space> sources{
-      kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
-      supernodes, representatives};
+  const inner::Sources<Space> sources{kept,
+                                      start,
+                                      m_options.gradient,
+                                      m_options.workspace_budget,
+                                      !kept && m_options.postfilter > 0,
+                                      supernodes,
+                                      representatives};
 
   if (kept)
     g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());

@@ -51,11 +51,11 @@ class Setup {
   using LargeKernel = GrowRows<Scalar, Real, Space, typename Sets::Large, unsigned, false, Portable>;
 
   Setup(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz, const Parameters& parameters,
-        std::int64_t slab_bytes)
+        std::int64_t workspace_budget)
       : m_space(space),
         m_a(a),
         m_parameters(parameters),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_mean(static_cast<int>(nnz / std::max<std::int64_t>(1, a.num_rows)) + 1),
         m_outcome(make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::adaptive_fsai::numeric::next", 1)) {}
@@ -91,9 +91,9 @@ class Setup {
   /// Rows whose results the slab has room for. A host's slab is small: pages that are touched for the first
   /// time cost more than a chunk's end does.
   std::int64_t chunk_size(std::int64_t row_bytes) const {
-    const std::int64_t budget = is_host_space<Space>
-                                    ? std::min(m_slab_bytes, Tuning::host_slab_bytes * concurrency(m_space))
-                                    : m_slab_bytes;
+    const std::int64_t budget =
+        is_host_space<Space> ? std::min(m_workspace_budget, Tuning::host_slab_bytes * concurrency(m_space))
+                             : m_workspace_budget;
     return std::clamp<std::int64_t>(budget / row_bytes, 1, m_a.num_rows);
   }
 
@@ -127,7 +127,7 @@ class Setup {
   Space m_space;
   Matrix<Scalar, Real> m_a;
   Parameters m_parameters;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   int m_mean;
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;
@@ -152,13 +152,14 @@ int shortages_of(const Space& space, std::int64_t first, VectorView<const int, S
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::affordable(std::int64_t bytes) const {
   if constexpr (gradient == Gradient::marker) {
-    if (marker_bytes() > m_slab_bytes)
+    if (marker_bytes() > m_workspace_budget)
       throw InputError("adaptive_fsai: gradient = marker takes " + std::to_string(marker_bytes()) +
-                       " bytes for each row in flight, and slab_bytes is " + std::to_string(m_slab_bytes) +
-                       "; raise slab_bytes to that at least, or set gradient to list or merge");
+                       " bytes for each row in flight, and workspace_budget is " +
+                       std::to_string(m_workspace_budget) +
+                       "; raise workspace_budget to that at least, or set gradient to list or merge");
     bytes += marker_bytes();
   }
-  return std::max<std::int64_t>(1, m_slab_bytes / std::max<std::int64_t>(1, bytes));
+  return std::max<std::int64_t>(1, m_workspace_budget / std::max<std::int64_t>(1, bytes));
 }
 
 /// Zero, as every row leaves them.
@@ -261,8 +262,8 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
   const std::int64_t width = sample.slab.width;
   const std::int64_t row_bytes =
       std::max<std::int64_t>(1, width) * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-  const int count = static_cast<int>(
-      std::clamp<std::int64_t>(m_slab_bytes / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
+  const int count = static_cast<int>(std::clamp<std::int64_t>(
+      m_workspace_budget / row_bytes, 1, std::min<std::int64_t>(n, Tuning::sample_rows)));
   auto list = allocate<Vector<int, Space>>(m_space, "prekond::adaptive_fsai::numeric::sample_list", count);
   Kokkos::parallel_for("prekond::adaptive_fsai::numeric::choose_sample",
                        Kokkos::RangePolicy<Space>(m_space, 0, count), SpreadEvenly<Space>{list, n});

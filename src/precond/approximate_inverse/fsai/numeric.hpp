@@ -44,9 +44,9 @@ CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matri
   if (this->has_user_pattern()) return this->user_pattern(a);
   // Without a threshold the pattern is A's own, whose columns of other ranks the power skips.
   if (m_options.prefilter == 0)
-    return lower_power<Space>(space, a, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+    return lower_power<Space>(space, a, m_options.power, m_options.memory_budget, m_options.workspace_budget);
   return lower_power<Space>(space, threshold<Scalar, Space>(space, a, m_options.prefilter), m_options.power,
-                            m_options.pattern_bytes, m_options.slab_bytes);
+                            m_options.memory_budget, m_options.workspace_budget);
 }
 
 /// What row_pattern and merge_supernodes would give.
@@ -54,8 +54,8 @@ template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::block_pattern(const Space& space, const matrix_source& source) const {
   const auto& blocks = *source.blocks();
   const auto lower = lower_power<Space>(space, impl::graph_of<Space>(blocks), m_options.power,
-                                        m_options.pattern_bytes, m_options.slab_bytes);
-  return lower_rows_of_blocks<Space>(space, lower, blocks.block_size, m_options.pattern_bytes);
+                                        m_options.memory_budget, m_options.workspace_budget);
+  return lower_rows_of_blocks<Space>(space, lower, blocks.block_size, m_options.memory_budget);
 }
 
 template <class Scalar, class Space>
@@ -72,7 +72,7 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
     // Rows alone have all places of a block, but for a diagonal.
     const auto alone = static_cast<double>(b > 0 && options.power == 0 ? pattern.num_rows : pattern.nnz());
     if (supernodes.count() > 0 && b == 0)
-      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.pattern_bytes);
+      pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.memory_budget);
     note = impl::supernodes_note(supernodes, static_cast<double>(pattern.nnz()) / alone);
   }
   m_supernodes = supernodes;  // not before what may throw: an old factor needs its own
@@ -111,7 +111,8 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
                 allocate<Vector<Scalar, Space>>(space, "prekond::fsai::g_values", pattern.nnz()));
   // Where a filter follows, this is not the final G.
   const bool filtered = !kept && m_options.postfilter > 0;
-  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.slab_bytes, name());
+  inner::Setup<Scalar, Space, Matrix> setup(space, scaled.matrix(), diagonal, m_options.workspace_budget,
+                                            name());
   // A postfilter leaves a block's rows different columns.
   const bool rows_alone = kept && m_options.postfilter > 0;
   const Supernodes<Space> supernodes = rows_alone ? Supernodes<Space>{} : m_supernodes;

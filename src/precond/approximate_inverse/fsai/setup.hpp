@@ -104,10 +104,10 @@ void share_rows(const Space& space, const Kernel& kernel, std::int64_t count, st
 /// Launches a RowKernel with members `workspaces` and `next` over `count` rows of up to `longest` entries,
 /// whose workspaces have `bytes`.
 ///
-/// There are as many workspaces as `slab_bytes` has room for. \pre there is room for one
+/// There are as many workspaces as `workspace_budget` has room for. \pre there is room for one
 template <class Space, class Kernel>
 void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int longest, std::size_t bytes,
-                 std::int64_t slab_bytes, const char* label) {
+                 std::int64_t workspace_budget, const char* label) {
   constexpr Unit unit = Kernel::unit;
   if constexpr (Kernel::host && DoneByThreads<Kernel, Space>) {
     if (is_shared(count, longest)) {
@@ -120,7 +120,7 @@ void launch_rows(const Space& space, Kernel kernel, std::int64_t count, int long
       Kernel::host ? 1
                    : std::clamp((longest + Kernel::width - 1) / Kernel::width, 1, Tuning::max_team_vectors);
   if constexpr (unit == Unit::slab) {
-    const auto affordable = std::max<std::int64_t>(1, slab_bytes / static_cast<std::int64_t>(bytes));
+    const auto affordable = std::max<std::int64_t>(1, workspace_budget / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, concurrency(space) / (vectors * Kernel::width));
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     const std::string label_of_slab = std::string(label) + "::workspaces";
@@ -253,20 +253,21 @@ template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class Setup {
  public:
   Setup(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
-        std::int64_t slab_bytes, const std::string& name)
+        std::int64_t workspace_budget, const std::string& name)
       : m_space(space),
         m_a(a),
         m_diagonal(diagonal),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_name(name),
         m_outcome(make_breakdown_counter(space, "prekond::fsai::numeric::outcome")),
         m_next(allocate<Vector<int, Space>>(space, "prekond::fsai::numeric::next", 1)) {}
 
-  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
     check_slab(m_name, longest,
-               Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes, m_slab_bytes);
+               Layout<in_precision_t<Scalar, double>>(static_cast<int>(longest.length)).bytes,
+               m_workspace_budget);
     return longest;
   }
 
@@ -303,13 +304,13 @@ class Setup {
     const Kernel kernel{{},       m_a,  m_diagonal, pattern,   values, layout, 16 * epsilon,
                         m_groups, rows, again,      m_outcome, {},     m_next};
     launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, layout.bytes,
-                m_slab_bytes, "prekond::fsai::numeric::solve_rows");
+                m_workspace_budget, "prekond::fsai::numeric::solve_rows");
   }
 
   Space m_space;
   Matrix m_a;
   VectorView<const real_type_t<Scalar>, Space> m_diagonal;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;  ///< of the preconditioner
   Vector<BreakdownCounter, Space> m_outcome;
   Vector<int, Space> m_next;

@@ -60,11 +60,12 @@ template <class Scalar, class Space>
 class GeneralSetup : public RowSetup<Scalar, Space> {
  public:
   GeneralSetup(const Space& space, const CsrView<Scalar, Space>& a,
-               const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
+               const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
                const std::string& name)
-      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name) {}
+      : RowSetup<Scalar, Space>(space, a, wanted, workspace_budget, name) {}
 
-  /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
+  /// \throws InputError where the system of a row takes more than `workspace_budget` in double, which it may
+  /// need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     return this->check_longest(pattern, bytes_of<double>);
   }
@@ -151,7 +152,7 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
 
   CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const override {
     const IsaiOptions& options = this->options();
-    return power<Space>(space, s, options.power, options.pattern_bytes, options.slab_bytes);
+    return power<Space>(space, s, options.power, options.memory_budget, options.workspace_budget);
   }
 
   /// The size of the source's blocks, where the rows of a block have the same pattern of whole blocks; else
@@ -169,7 +170,7 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
     const int b = block_rows(space, source);
     const CsrGraph<Space> pattern =
         b > 0 ? rows_of_blocks<Space>(space, power_of_part(space, graph_of<Space>(*source.blocks())), b,
-                                      this->options().pattern_bytes)
+                                      this->options().memory_budget)
               : Base::make_pattern(space, source);
     m_block_rows = b;
     return pattern;
@@ -181,12 +182,12 @@ class GeneralIsai : public ExplicitIsai<Scalar, Space> {
     const bool by_blocks =
         m_block_rows > 0 && blocks != nullptr && blocks->padding == 0 && blocks->block_size == m_block_rows;
     if (!by_blocks) {
-      GeneralSetup<Scalar, Space> setup(space, source.csr(), source.wanted_rows(), this->options().slab_bytes,
-                                        this->name());
+      GeneralSetup<Scalar, Space> setup(space, source.csr(), source.wanted_rows(),
+                                        this->options().workspace_budget, this->name());
       return solve_by(setup, space, m, {}, report);
     }
     GeneralBlockSetup<Scalar, Space> setup(space, Blocks(*blocks), source.wanted_rows(),
-                                           this->options().slab_bytes, this->name());
+                                           this->options().workspace_budget, this->name());
     return solve_by(setup, space, m, uniform_supernodes<Space>(space, m.num_rows, m_block_rows), report);
   }
 

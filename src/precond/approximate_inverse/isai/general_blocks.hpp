@@ -75,10 +75,11 @@ class GeneralBlockSetup : public RowSetup<Scalar, Space, BlockEntries<Scalar, Sp
   using Matrix = BlockEntries<Scalar, Space>;
 
   GeneralBlockSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-                    std::int64_t slab_bytes, const std::string& name)
-      : RowSetup<Scalar, Space, Matrix>(space, a, wanted, slab_bytes, name) {}
+                    std::int64_t workspace_budget, const std::string& name)
+      : RowSetup<Scalar, Space, Matrix>(space, a, wanted, workspace_budget, name) {}
 
-  /// \throws InputError where the system of a row takes more than `slab_bytes` in double, which it may need
+  /// \throws InputError where the system of a row takes more than `workspace_budget` in double, which it may
+  /// need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     return this->check_longest(pattern, bytes_of<double>);
   }

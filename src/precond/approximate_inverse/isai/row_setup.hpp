@@ -54,26 +54,27 @@ class RowSetup {
  protected:
   /// `name` is the preconditioner's. `wanted`: see MatrixSource.
   RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
-           std::int64_t slab_bytes, const std::string& name)
+           std::int64_t workspace_budget, const std::string& name)
       : m_space(space),
         m_a(a),
         m_outcome(make_breakdown_counter(space, "prekond::isai::numeric::outcome", wanted)),
         m_next(allocate<Vector<int, Space>>(space, "prekond::isai::numeric::next", 1)),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_name(name) {}
 
-  /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than `slab_bytes`
+  /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than
+  /// `workspace_budget`
   template <class Bytes>
   LongestRow check_longest(const CsrGraphView<Space>& pattern, const Bytes& bytes) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_slab_bytes);
+    check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_workspace_budget);
     return longest;
   }
 
   template <class Kernel>
   void launch(const Kernel& kernel, VectorView<const int, Space> rows, int longest, std::size_t bytes) {
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::isai::numeric::solve_rows");
+                      m_workspace_budget, "prekond::isai::numeric::solve_rows");
   }
 
   Space m_space;
@@ -82,7 +83,7 @@ class RowSetup {
   Vector<int, Space> m_next;
 
  private:
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;
 };
 

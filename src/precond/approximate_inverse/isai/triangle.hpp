@@ -50,11 +50,11 @@ template <class Scalar, class Space>
 class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
   TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a,
-                  const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
+                  const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
                   const std::string& name)
-      : RowSetup<Scalar, Space>(space, a, wanted, slab_bytes, name) {}
+      : RowSetup<Scalar, Space>(space, a, wanted, workspace_budget, name) {}
 
-  /// \throws InputError where the workspace of a row takes more than `slab_bytes`
+  /// \throws InputError where the workspace of a row takes more than `workspace_budget`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
 
   /// M's values for a triangle of A. \pre check_rows
@@ -104,10 +104,10 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
   CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const override {
     const IsaiOptions& options = this->options();
     if (is_upper())
-      return power<Space>(space, upper_triangle<Space>(space, s), options.power, options.pattern_bytes,
-                          options.slab_bytes);
+      return power<Space>(space, upper_triangle<Space>(space, s), options.power, options.memory_budget,
+                          options.workspace_budget);
     const auto lower_power_of = [&](const CsrGraphView<Space>& graph) {
-      return lower_power<Space>(space, graph, options.power, options.pattern_bytes, options.slab_bytes);
+      return lower_power<Space>(space, graph, options.power, options.memory_budget, options.workspace_budget);
     };
     // The powers 0 and 1 are the same of all of A, whose triangle need not be made then.
     return options.power <= 1 ? lower_power_of(s) : lower_power_of(lower_triangle<Space>(space, s));
@@ -117,7 +117,8 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
                          Report& report) override {
     const matrix_view& a = source.csr();
     const IsaiOptions& options = this->options();
-    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.slab_bytes, this->name());
+    TriangularSetup<Scalar, Space> setup(space, a, source.wanted_rows(), options.workspace_budget,
+                                         this->name());
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});
     // Of A's mean row; those of the other triangle count too.

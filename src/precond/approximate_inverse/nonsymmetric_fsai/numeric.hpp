@@ -28,9 +28,9 @@ CsrGraph<Space> NonsymmetricFsai<Scalar, Space>::pattern_of(const Space& space, 
   const CsrGraphView<Space> s =
       m_options.prefilter > 0 ? CsrGraphView<Space>(filtered) : CsrGraphView<Space>(a);
   if (m_options.power == 0)
-    return lower_power<Space>(space, s, 0, m_options.pattern_bytes, m_options.slab_bytes);
-  return lower_power<Space>(space, symmetrize<Space>(space, s), m_options.power, m_options.pattern_bytes,
-                            m_options.slab_bytes);
+    return lower_power<Space>(space, s, 0, m_options.memory_budget, m_options.workspace_budget);
+  return lower_power<Space>(space, symmetrize<Space>(space, s), m_options.power, m_options.memory_budget,
+                            m_options.workspace_budget);
 }
 
 template <class Scalar, class Space>
@@ -46,8 +46,8 @@ void NonsymmetricFsai<Scalar, Space>::find_inverse(const Space& space, const mat
   matrix_type lower = values_of("prekond::nonsymmetric_fsai::lower_values");
   matrix_type upper = values_of("prekond::nonsymmetric_fsai::upper_values");
   {  // the setup's arrays make way for the transposition's
-    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(), m_options.slab_bytes,
-                                                        name());
+    impl::nonsymmetric_fsai::Setup<Scalar, Space> setup(space, a, source.wanted_rows(),
+                                                        m_options.workspace_budget, name());
     const impl::LongestRow longest = setup.check_rows(pattern);
     report.numeric_flops = 2 * impl::fsai::count_flops<Space>(
                                    space, "prekond::nonsymmetric_fsai::numeric::count_flops", pattern, {});

@@ -169,11 +169,11 @@ class Setup {
 
   /// `wanted`: see MatrixSource.
   Setup(const Space& space, const CsrView<Scalar, Space>& a,
-        const VectorView<const unsigned char, Space>& wanted, std::int64_t slab_bytes,
+        const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
         const std::string& name)
       : m_space(space),
         m_a(a),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_name(name),
         m_sizes(lu::measure_rows<Scalar, Space>(space, a, "prekond::nonsymmetric_fsai::numeric", true)),
         m_status(allocate<Vector<unsigned char, Space>>(space, "prekond::nonsymmetric_fsai::numeric::status",
@@ -187,10 +187,11 @@ class Setup {
     m_sizes = lu::measure_rows<Scalar, Space>(space, m_a, "prekond::nonsymmetric_fsai::numeric", true);
   }
 
-  /// \throws InputError where a row's system takes more than `slab_bytes`, in double, which it may need
+  /// \throws InputError where a row's system takes more than `workspace_budget`, in double, which it may need
   LongestRow check_rows(const CsrGraphView<Space>& pattern) {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
-    check_slab(m_name, longest, workspace_bytes<double>(static_cast<int>(longest.length)), m_slab_bytes);
+    check_slab(m_name, longest, workspace_bytes<double>(static_cast<int>(longest.length)),
+               m_workspace_budget);
     return longest;
   }
 
@@ -272,12 +273,12 @@ class Setup {
         {},    m_a,      m_sizes.scale, lower,    lower.values, upper.values, bytes,
         floor, pivoting, rows,          m_status, m_outcome,    {},           m_next};
     fsai::launch_rows(m_space, kernel, static_cast<std::int64_t>(rows.extent(0)), longest, bytes,
-                      m_slab_bytes, "prekond::nonsymmetric_fsai::numeric::solve_rows");
+                      m_workspace_budget, "prekond::nonsymmetric_fsai::numeric::solve_rows");
   }
 
   Space m_space;
   CsrView<Scalar, Space> m_a;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   std::string m_name;  ///< of the preconditioner
   lu::RowSizes<Scalar, Space> m_sizes;
   Vector<unsigned char, Space> m_status;

@@ -59,7 +59,7 @@ struct ColumnBins {
 /// may be.
 template <class Space, class Bytes>
 std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int64_t teams,
-                             std::int64_t slab_bytes, std::int64_t most, const Bytes& bytes) {
+                             std::int64_t workspace_budget, std::int64_t most, const Bytes& bytes) {
   std::vector<Bin> joined;
   for (const Bin& bin : bins.bins) {
     if (bin.group != group) continue;
@@ -69,7 +69,7 @@ std::vector<Bin> joined_bins(const ColumnBins<Space>& bins, int group, std::int6
       both.n2 = std::max(both.n2, bin.n2);
       both.count += bin.count;
       const auto of_team = static_cast<std::int64_t>(bytes(both));
-      if (of_team <= most && of_team * std::min(both.count, teams) <= slab_bytes) {
+      if (of_team <= most && of_team * std::min(both.count, teams) <= workspace_budget) {
         joined.back() = both;
         continue;
       }

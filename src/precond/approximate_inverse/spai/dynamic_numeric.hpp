@@ -56,7 +56,7 @@ template <class Scalar, class Space>
 CsrGraph<Space> DynamicSpai<Scalar, Space>::make_pattern(const Space& space, const matrix_source& source) {
   const matrix_view& a = source.csr();
   if (this->has_user_pattern()) return this->user_pattern(a);
-  return power<Space>(space, a, m_options.initial_power, m_options.pattern_bytes, m_options.slab_bytes);
+  return power<Space>(space, a, m_options.initial_power, m_options.memory_budget, m_options.workspace_budget);
 }
 
 template <class Scalar, class Space>
@@ -67,10 +67,8 @@ void DynamicSpai<Scalar, Space>::find_inverse(const Space& space, const matrix_s
   matrix_type m;
   if (this->keeps_pattern()) {
     SpaiOptions options;
+    static_cast<StaticSetupOptions&>(options) = m_options;
     options.side = m_options.side;
-    options.setup_scalar = m_options.setup_scalar;
-    options.slab_bytes = m_options.slab_bytes;
-    options.column_bytes = m_options.column_bytes;
     m = impl::spai::least_on_pattern<Scalar, Space>(
         space, a, pattern, {}, options, name(), [&](const std::string& note) { this->tell(note, report); },
         report);

@@ -160,7 +160,7 @@ class Setup {
     const std::int64_t n = m_start.num_rows;
     const std::int64_t entries = limits_for(1).entries;
     const auto bytes = entries * static_cast<std::int64_t>(sizeof(int) + sizeof(Scalar));
-    const std::int64_t rows = std::clamp<std::int64_t>(m_options.slab_bytes / bytes, 1, n);
+    const std::int64_t rows = std::clamp<std::int64_t>(m_options.workspace_budget / bytes, 1, n);
     std::vector<Matrix> chunks;
     {
       const Chunk chunk(m_space, rows, entries);
@@ -266,14 +266,14 @@ class Setup {
     using Kernel = GrowColumns<Scalar, Real, Space>;
     using Arrays = typename Kernel::GrownColumn::Arrays;
     const std::size_t bytes = Arrays(nullptr, limits).bytes;
-    if (bytes > static_cast<std::size_t>(m_options.column_bytes))
+    if (bytes > static_cast<std::size_t>(m_options.memory_budget))
       throw InputError("dynamic_spai: a column whose local system has more than " +
                        std::to_string(limits.rows / 4) + " rows needs a workspace of " +
                        std::to_string(bytes) +
-                       " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
+                       " bytes; memory_budget = " + std::to_string(m_options.memory_budget) +
                        " are allowed. Choose a smaller max_fill or max_steps, or more");
     const auto affordable =
-        std::max<std::int64_t>(1, m_options.slab_bytes / static_cast<std::int64_t>(bytes));
+        std::max<std::int64_t>(1, m_options.workspace_budget / static_cast<std::int64_t>(bytes));
     const std::int64_t useful = std::max(1, concurrency(m_space) / Kernel::width);
     const auto units = static_cast<int>(std::min({count, useful, affordable}));
     Kernel kernel{{VectorView<const int, Space>(chunk.columns.data(), count), bytes, 0,

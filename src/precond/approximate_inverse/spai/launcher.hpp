@@ -26,12 +26,12 @@ class Launcher {
  public:
   static constexpr bool host = is_host_space<Space>;
 
-  Launcher(const Space& space, std::int64_t slab_bytes)
+  Launcher(const Space& space, std::int64_t workspace_budget)
       : m_space(space),
-        m_slab_bytes(slab_bytes),
+        m_workspace_budget(workspace_budget),
         m_next(allocate<Vector<int, Space>>(space, "prekond::spai::numeric::next", 1)) {}
 
-  std::int64_t slab_bytes() const { return m_slab_bytes; }
+  std::int64_t workspace_budget() const { return m_workspace_budget; }
   void fence() { m_space.fence("prekond::spai::numeric::launcher"); }
 
   void release_slab() {
@@ -50,7 +50,7 @@ class Launcher {
     if constexpr (Kernel::has_slab) {
       const std::size_t bytes = Kernel::unit == Unit::apart ? kernel.far_bytes : kernel.near_bytes;
       const std::int64_t affordable = std::max<std::int64_t>(
-          1, m_slab_bytes / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
+          1, m_workspace_budget / static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)));
       const std::int64_t useful = std::max(1, concurrency(m_space) / (vectors * Kernel::width));
       league = static_cast<int>(std::min({count, useful, affordable}));
       kernel.slab = slab_of(bytes * static_cast<std::size_t>(league));
@@ -92,7 +92,7 @@ class Launcher {
   }
 
   Space m_space;
-  std::int64_t m_slab_bytes;
+  std::int64_t m_workspace_budget;
   Vector<int, Space> m_next;
   Vector<char, Space> m_slab;
 };

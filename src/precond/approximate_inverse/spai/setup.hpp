@@ -43,7 +43,7 @@ class Setup {
         m_status(
             allocate<Vector<unsigned char, Space>>(space, "prekond::spai::numeric::status", lists.num_rows)),
         m_outcome(make_breakdown_counter(space, "prekond::spai::numeric::outcome", wanted)),
-        m_main(space, options.slab_bytes) {
+        m_main(space, options.workspace_budget) {
     Kokkos::parallel_for("prekond::spai::numeric::scale_rows", rows_policy(),
                          ScaleRow<Scalar, Space>{b, m_scale});
   }
@@ -171,7 +171,7 @@ class Setup {
         // The longest take most memory, and wait for each other where that is short.
         for (std::size_t i = 0; i < spaces.size(); ++i)
           m_beside.push_back(
-              std::make_unique<Launcher<Space>>(spaces[i], m_options.slab_bytes / (i == 2 ? 2 : 4)));
+              std::make_unique<Launcher<Space>>(spaces[i], m_options.workspace_budget / (i == 2 ? 2 : 4)));
         if (m_longest > longest_of_team)
           solve_columns<Real, LeastSquares::qr>(*m_beside[2], values, m_status, qr_floor<Real>, last,
                                                 longest_of_team);
@@ -229,8 +229,8 @@ class Setup {
     const auto arrays_of = [](const Bin& bin) {
       return typename Kernel::Arrays(nullptr, nullptr, bin.n1, bin.n2 - 1);
     };
-    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.slab_bytes(),
-                                      m_options.column_bytes, [&](const Bin& joined) {
+    for (const Bin& bin : joined_bins(bins, group, Kernel::teams * processors(), launcher.workspace_budget(),
+                                      m_options.memory_budget, [&](const Bin& joined) {
                                         const auto arrays = arrays_of(joined);
                                         return arrays.near_bytes + arrays.far_bytes;
                                       })) {
@@ -261,11 +261,11 @@ class Setup {
 
   /// \throws InputError
   void check_bytes(std::size_t bytes, const Bin& bin, int more = 0) const {
-    if (bytes <= static_cast<std::size_t>(m_options.column_bytes)) return;
+    if (bytes <= static_cast<std::size_t>(m_options.memory_budget)) return;
     throw InputError(
         m_name + ": a column with " + std::to_string(bin.n2 - more) + " entries has a local system" +
         (bin.n1 > 0 ? " of up to " + std::to_string(bin.n1) + " rows" : "") + ", which takes " +
-        std::to_string(bytes) + " bytes; column_bytes = " + std::to_string(m_options.column_bytes) +
+        std::to_string(bytes) + " bytes; memory_budget = " + std::to_string(m_options.memory_budget) +
         " are allowed. Choose a smaller power, a prefilter, a pattern without that column, or more");
   }
 
@@ -276,7 +276,8 @@ class Setup {
                      VectorView<const unsigned char, Space> chosen, Real floor, bool last_try,
                      int above = -1);
 
-  /// Of the columns whose local systems are rank-deficient, where `column_bytes` allows it.
+  /// Gives the columns whose local systems are rank-deficient the solution of least norm, where
+  /// `memory_budget` has room for it.
   void minimise_norms(VectorView<Scalar, Space> values) {
     m_found = fetch(m_space, m_outcome);
     if (m_found.pivots == 0) return;
@@ -285,10 +286,10 @@ class Setup {
       return typename Kernel::Arrays(nullptr, bin.n1, bin.n2).bytes;
     };
     const ColumnBins<Space>& bins = bins_of(0, m_status, {}, Status::shortened);
-    for (const Bin& bin :
-         joined_bins(bins, 0, 2 * processors(), m_main.slab_bytes(), m_options.column_bytes, bytes_of)) {
+    for (const Bin& bin : joined_bins(bins, 0, 2 * processors(), m_main.workspace_budget(),
+                                      m_options.memory_budget, bytes_of)) {
       const std::size_t bytes = bytes_of(bin);
-      if (bytes > static_cast<std::size_t>(m_options.column_bytes)) continue;
+      if (bytes > static_cast<std::size_t>(m_options.memory_budget)) continue;
       const Kernel kernel{base_of<Unit::slab>(bins, bin, bytes, 0), m_b, m_scale, m_lists, m_n1, values};
       m_main.launch_bin("prekond::spai::numeric::minimise_norms", kernel, host ? 1 : tuning.max_lanes / 32,
                         bin);

@@ -18,7 +18,8 @@ CsrGraph<Space> Spai<Scalar, Space>::make_pattern(const Space& space, const matr
   if (m_options.prefilter > 0) filtered = threshold<Scalar, Space>(space, a, m_options.prefilter);
   const CsrGraphView<Space> s =
       m_options.prefilter > 0 ? CsrGraphView<Space>(filtered) : CsrGraphView<Space>(a);
-  const auto all = power<Space>(space, s, m_options.power, m_options.pattern_bytes, m_options.slab_bytes);
+  const auto all =
+      power<Space>(space, s, m_options.power, m_options.memory_budget, m_options.workspace_budget);
   return m_options.side == Side::right ? keep_wanted_columns<Space>(space, all, source.wanted_rows())
                                        : keep_wanted_rows<Space>(space, all, source.wanted_rows());
 }

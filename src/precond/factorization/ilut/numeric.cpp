@@ -139,10 +139,10 @@ class Growth {
            static_cast<std::int64_t>(slab * sizeof(double));
   }
   void check_bytes(std::int64_t needed) {
-    if (needed <= m_rules.work_bytes) return;
+    if (needed <= m_rules.memory_budget) return;
     std::ostringstream text;
-    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; work_bytes is "
-         << m_rules.work_bytes << ". A larger tau, or a smaller p, drops more";
+    text << m_rules.owner << ": the factors and rows in work need " << needed << " bytes; memory_budget is "
+         << m_rules.memory_budget << ". A larger tau, or a smaller p, drops more";
     throw InputError(text.str());
   }
 

@@ -57,7 +57,7 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   rules.symmetric = m_symmetric;
   rules.p = m_options.p;
   rules.tau = m_options.tau;
-  rules.work_bytes = m_options.work_bytes;
+  rules.memory_budget = m_options.memory_budget;
   const auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {

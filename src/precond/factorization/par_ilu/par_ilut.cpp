@@ -41,7 +41,7 @@ std::shared_ptr<const typename ParIlut<Scalar, Space>::Pattern> ParIlut<Scalar, 
     const Space& space, const matrix_view& a) const {
   constexpr bool looks_at_symmetry = false;  // patterns that are found have none
   return std::make_shared<const Pattern>(
-      Pattern{fill_pattern<Space>(space, a, 0, m_options.pattern_bytes, looks_at_symmetry)});
+      Pattern{fill_pattern<Space>(space, a, 0, m_options.memory_budget, looks_at_symmetry)});
 }
 
 template <class Scalar, class Space>
