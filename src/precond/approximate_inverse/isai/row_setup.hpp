@@ -3,6 +3,7 @@
 #pragma once
 /// What the ISAI's setups have in common: where rows go, how they are launched, what broke down.
 #include "precond/approximate_inverse/fsai/setup.hpp"
+#include "precond/approximate_inverse/row_lu/lu_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 #include <string>
@@ -49,9 +50,6 @@ struct InverseRows {
 template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class RowSetup {
  public:
-  BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
-
- protected:
   /// `name` is the preconditioner's. `wanted`: see MatrixSource.
   RowSetup(const Space& space, const Matrix& a, const VectorView<const unsigned char, Space>& wanted,
            std::int64_t workspace_budget, const std::string& name)
@@ -62,6 +60,9 @@ class RowSetup {
         m_workspace_budget(workspace_budget),
         m_name(name) {}
 
+  BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
+
+ protected:
   /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than
   /// `workspace_budget`
   template <class Bytes>
@@ -69,6 +70,14 @@ class RowSetup {
     const LongestRow longest = longest_row<Space>(m_space, pattern.row_ptrs);
     check_slab(m_name, longest, bytes(static_cast<int>(longest.length)), m_workspace_budget);
     return longest;
+  }
+
+  /// See lu::solve_bins.
+  template <class Real, class Systems>
+  void solve_bins(const Systems& systems, VectorView<const std::size_t, Space> row_ptrs,
+                  VectorView<const unsigned char, Space> chosen, Real floor, Pivoting pivoting) {
+    lu::solve_bins<Real, Space>(m_space, systems, row_ptrs, chosen, floor, pivoting, m_next,
+                                m_workspace_budget, "prekond::isai::numeric::solve_rows");
   }
 
   template <class Kernel>

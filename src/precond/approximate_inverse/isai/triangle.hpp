@@ -49,10 +49,7 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
 template <class Scalar, class Space>
 class TriangularSetup : public RowSetup<Scalar, Space> {
  public:
-  TriangularSetup(const Space& space, const CsrView<Scalar, Space>& a,
-                  const VectorView<const unsigned char, Space>& wanted, std::int64_t workspace_budget,
-                  const std::string& name)
-      : RowSetup<Scalar, Space>(space, a, wanted, workspace_budget, name) {}
+  using RowSetup<Scalar, Space>::RowSetup;
 
   /// \throws InputError where the workspace of a row takes more than `workspace_budget`
   LongestRow check_rows(const CsrGraphView<Space>& pattern) { return this->check_longest(pattern, bytes_of); }
