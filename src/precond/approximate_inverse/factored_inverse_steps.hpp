@@ -13,7 +13,7 @@ namespace prekond {
 
 namespace impl::factored_inverse {
 
-/// What the reductions over rows with entries that are not finite find.
+/// The rows with entries that are not finite.
 struct NotFinite {
   std::int64_t count = 0;
   std::int64_t first_row = -1;
@@ -147,7 +147,7 @@ void FactoredInverse<Scalar, Space>::store_factors(const Space& space, const mat
     report.bytes = m_lower.bytes() + m_upper.bytes();
     return;
   }
-  // Of complex matrices only Hermitian ones have an algorithm: the second factor is G^H.
+  // Complex matrices are Hermitian here: the second factor is G^H.
   const auto upper = conjugate_transpose<Scalar, Space>(space, upper_transposed);
   const bool two = upper_transposed.values.data() != lower.values.data();
   // G_L = D_L H_L and G_U = H_U D_U, the roundings by rows of G_L and of G_U^T: H_L takes both scales.

@@ -29,7 +29,7 @@ struct MaxRowLength {
   }
 };
 
-/// Of rows with fewer than 2^31 entries. Fences once.
+/// The longest row, where rows have fewer than 2^31 entries. Fences once.
 template <class Space>
 LongestRow longest_row(const Space& space, VectorView<const std::size_t, Space> row_ptrs) {
   if (row_ptrs.extent(0) < 2) return {};

@@ -94,7 +94,7 @@ void install() {
   tools::set_deallocate_data_callback(&count_deallocation);
 }
 
-/// Leaves a callback alone that was installed during the phase.
+/// A callback that a tool installed during the phase stays.
 void uninstall() {
   const auto now = tools::get_callbacks();
   if (now.begin_fence == &count_fence) tools::set_begin_fence_callback(tools_fence);

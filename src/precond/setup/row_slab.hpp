@@ -43,7 +43,7 @@ struct AppendRows {
   }
 };
 
-/// `cols` and `values` have the rows one behind the other; row k of the chunk ends at row_ptrs(slab.first + k
+/// `cols` and `values` have the rows one after another; row k of the chunk ends at row_ptrs(slab.first + k
 /// + 1) - begin.
 template <class Scalar, class Space>
 void append_rows(const Space& space, const char* label, const RowSlab<Scalar, Space>& slab,

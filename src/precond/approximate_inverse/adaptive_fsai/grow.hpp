@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the phases of the adaptive FSAI call to find G. It is compiled in units of its own, a few kernels
-/// each: they compile beside each other, and a process on a GPU loads those that it launches.
+/// The functions that the phases of the adaptive FSAI call to find G. They are compiled in units of their
+/// own, a few kernels each: these compile at the same time, and a process on a GPU loads those that it
+/// launches.
 #include <prekond/core/report.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/supernodes.hpp>
@@ -16,14 +17,14 @@ namespace prekond::impl::adaptive_fsai {
 
 using Gradient = AdaptiveFsaiOptions::Gradient;
 
-/// What rows begin with, and the working memory.
+/// The patterns that rows begin with, and the working memory.
 template <class Space>
 struct Sources {
   bool kept;                  ///< the pattern is G's
   CsrGraphView<Space> start;  ///< G_0's
   Gradient gradient;
   std::int64_t workspace_budget;
-  bool filtered;                                 ///< what is grown is not the final G yet
+  bool filtered;                                 ///< a postfilter follows: the result is not the final G
   Supernodes<Space> supernodes;                  ///< blocks that grow together; none: rows alone
   VectorView<const int, Space> representatives;  ///< of the runs of equal rows
 };

@@ -9,8 +9,9 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What Algorithm 1 works on. The classes differ in how they know the gradient r = A g~: Row keeps it by
-/// column and updates it, MergedRow forms it anew in each step, Block keeps one for each of its rows.
+/// The pattern that Algorithm 1 works on. The classes differ in how they know the gradient r = A g~: Row
+/// keeps it by column and updates it, MergedRow forms it anew in each step, Block keeps one for each of its
+/// rows.
 ///   begin(start, n, kept)   g~ = e_i, with room for the start's columns; false: the workspace is too small.
 ///                           `kept`: they are the whole pattern
 ///   candidate(col)          a column of the start, as a candidate

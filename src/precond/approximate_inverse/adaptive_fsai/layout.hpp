@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a row of the adaptive FSAI works on: the matrix, the parameters, its workspace.
+/// The data of a row of the adaptive FSAI: the matrix, the parameters, its workspace.
 #include <prekond/core/scalar.hpp>
 #include "dense/inverse_factor.hpp"
 #include "sparse_product/column_set.hpp"
@@ -11,7 +11,7 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What became of a row.
+/// The end of a row.
 enum class RowStatus : unsigned char {
   done,
   pivot,     ///< growth ended at a pivot under the floor
@@ -19,7 +19,8 @@ enum class RowStatus : unsigned char {
   overflow,  ///< the workspace was too small: the row is to be done again in a larger one
 };
 
-/// What a workspace had too little of; negated, it stands for the length of a row that is to be done again.
+/// The part of a workspace that was too small; negated, it is in place of the length of a row that is to be
+/// done again.
 enum class Shortage : int { members = 1, capacity = 2, pool = 3 };
 
 /// The matrix, as the kernel reads it: `values` in the setup's precision, times one power of two for the
@@ -64,7 +65,7 @@ struct alignas(16) RememberedRow {
   int slots;          ///< where their slots begin in the pool
 };
 
-/// Lanes without an entry work on a place of their own behind the others: cheaper than a branch.
+/// Lanes without an entry work on a place of their own after the others: cheaper than a branch.
 inline constexpr int unused_slots = 16;
 
 /// Sizes of a row's workspace and where its arrays begin, in bytes, largest alignment first. The pool of
@@ -109,7 +110,7 @@ struct Layout {
     y = place(static_cast<std::size_t>(batch), sizeof(Number));
     gradient = place(static_cast<std::size_t>(capacity) + 1 + unused_slots, gradient_parts * sizeof(Number));
     factor = place(InverseFactor<Number>::size(m), sizeof(Number));
-    // Lookups without branches read behind the last.
+    // Lookups without branches read beyond the last.
     constexpr std::size_t behind = Set::uses_markers && !Set::shared_insertion ? 1 : 0;
     cols = place(static_cast<std::size_t>(capacity) + behind, sizeof(int));
     representatives = place(m + 1, sizeof(int));

@@ -154,7 +154,7 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
   return longest;
 }
 
-/// What the kernels need of the options, for starts of up to `longest_start` entries beside the diagonal.
+/// The parameters of the kernels, for starts of up to `longest_start` entries besides the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
                                 std::int64_t num_rows, bool kept, int in_block, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index

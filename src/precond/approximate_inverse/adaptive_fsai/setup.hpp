@@ -22,7 +22,7 @@
 
 namespace prekond::impl::adaptive_fsai {
 
-/// What finds the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
+/// The sets that find the columns of a gradient, in workspaces with 16-bit and with 32-bit slots.
 template <class Space, Gradient gradient>
 struct ColumnSets {
   using Shared = SharedMarkerColumnSet;
@@ -174,9 +174,8 @@ VectorView<int, Space> Setup<Scalar, Real, Space, Portable, gradient>::markers_f
   return m_markers;
 }
 
-/// Rows one by one, each vector of lanes in its own workspace of a slab within the budget. (On the host each
-/// thread has a workspace whatever the budget, and markers; with gradient = marker the budget limits the
-/// markers.)
+/// Does rows one by one, each vector of lanes in its own workspace of a slab within the budget. (On the host
+/// each thread has a workspace and markers, which the budget limits only for gradient = marker.)
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 template <class Kernel>
 void Setup<Scalar, Real, Space, Portable, gradient>::run_in_slab(Kernel kernel, const char* label) {
@@ -239,7 +238,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::launch_in_scratch(SmallKern
   Kokkos::parallel_for(label, policy, kernel);
 }
 
-/// What a sample's rows need at most, but for a few. (Freeing a view of the host would make all devices
+/// The most that a sample's rows need, but for a few. (Freeing a view of the host would make all devices
 /// wait.)
 template <class Space>
 int quantile_of(const Space& space, const Vector<int, Space>& used) {
@@ -294,7 +293,7 @@ void Setup<Scalar, Real, Space, Portable, gradient>::choose_scratch_layout(Large
 /// Counts the rows of [first, first + count) whose workspace was too small, and lists them where `list` has
 /// room.
 ///
-/// The number alone by a reduction, after which the host waits in a fence: a scan's end copies it first, and
+/// The number comes by a reduction, after which the host waits in a fence: a scan copies it at its end, and
 /// where several devices take turns no other one could be served until the rows before it are done.
 template <class Scalar, class Real, class Space, bool Portable, Gradient gradient>
 std::int64_t Setup<Scalar, Real, Space, Portable, gradient>::outgrown(std::int64_t first, std::int64_t count,

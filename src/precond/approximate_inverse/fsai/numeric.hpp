@@ -49,7 +49,7 @@ CsrGraph<Space> Fsai<Scalar, Space>::row_pattern(const Space& space, const matri
                             m_options.memory_budget, m_options.workspace_budget);
 }
 
-/// What row_pattern and merge_supernodes would give.
+/// The pattern that row_pattern and merge_supernodes would give.
 template <class Scalar, class Space>
 CsrGraph<Space> Fsai<Scalar, Space>::block_pattern(const Space& space, const matrix_source& source) const {
   const auto& blocks = *source.blocks();
@@ -69,7 +69,7 @@ CsrGraph<Space> Fsai<Scalar, Space>::make_pattern(const Space& space, const matr
   const auto supernodes = impl::choose_supernodes<Space>(space, source, options);
   std::string note;
   if (options.block_size != 1) {
-    // Rows alone have all places of a block, but for a diagonal.
+    // Single rows have all places of a block, but for a diagonal.
     const auto alone = static_cast<double>(b > 0 && options.power == 0 ? pattern.num_rows : pattern.nnz());
     if (supernodes.count() > 0 && b == 0)
       pattern = merge_supernodes<Space>(space, pattern, supernodes, m_options.memory_budget);
@@ -103,7 +103,7 @@ void Fsai<Scalar, Space>::find_factor(const Space& space, const matrix_source& s
   auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
   impl::check_diagonal(range, name());
   impl::widen(range, source);
-  // What is found is the same in exact arithmetic, whatever each row's scale is.
+  // In exact arithmetic the factor does not depend on the rows' scales.
   const impl::Equilibrated<Scalar, Space, Matrix> scaled(space, a, diagonal, range.min, range.max);
   if (scaled.is_scaled()) impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
   const CsrGraph<Space> pattern = this->numeric_pattern(space, source);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What is done to a finished G: its small entries are dropped, its rows scaled.
+/// The last steps on a finished G: small entries are dropped, rows are scaled.
 #include <prekond/core/report.hpp>
 #include <prekond/core/scalar.hpp>
 #include "core/kernel_policy.hpp"
@@ -52,7 +52,7 @@ struct MeasureRow {
   }
 };
 
-/// Of each row, what an entry's square has to reach.
+/// The bound for each row that the square of an entry has to reach.
 template <class Scalar, class Space>
 Vector<double, Space> measure_rows(const Space& space, const CsrGraphView<Space>& g,
                                    VectorView<const Scalar, Space> values,
@@ -193,8 +193,8 @@ struct ScaleRows : VectorRows<Space, Width> {
   }
 };
 
-/// Scales the rows of G, whatever their scale is (see ScaleRows). Rows that fall back to the diagonal are
-/// counted.
+/// Scales the rows of G, which may have any scale (see ScaleRows). Counts the rows that fall back to the
+/// diagonal.
 template <class Scalar, class Space, class Matrix>
 void scale_rows(const Space& space, const Matrix& a, VectorView<const real_type_t<Scalar>, Space> diagonal,
                 const CsrGraphView<Space>& pattern, VectorView<Scalar, Space> values,

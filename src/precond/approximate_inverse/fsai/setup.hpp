@@ -29,26 +29,25 @@ struct Tuning {
   static constexpr std::size_t scratch_limit = 48000;   // of a team at level 0, on CUDA
   static constexpr std::size_t vector_scratch = 36000;  // six teams a processor
   static constexpr int max_team_vectors = 8;
-  static constexpr int slab_rows_per_fetch = 16;  // host threads take rows in groups, long ones alone
+  static constexpr int slab_rows_per_fetch = 16;  // host threads take short rows in groups
   static constexpr std::size_t large_workspace = 1 << 16;
   /// Host threads share the systems of longer rows, where there are few of them or they are much longer.
   static constexpr int longest_of_thread = 1024;
   static constexpr int few_rows = 128;
 };
 
-/// Do all threads of a host work on one row of a bin after the other, or each on rows of its own? Whatever
-/// the number of threads is: it must not change a bit.
+/// Whether all threads of a host work on each row of a bin, one row after another. The number of threads has
+/// no part in it, since it must not change a bit.
 inline bool is_shared(std::int64_t count, int longest) {
   return longest > Tuning::longest_of_thread &&
          (count <= Tuning::few_rows || longest > 4 * Tuning::longest_of_thread);
 }
 
-/// Which kernel a row is done by: a vector of lanes each, with its workspace in scratch; a team each,
-/// likewise; or each with a workspace in a slab (a thread's own on the host, a team's on a device), fetching
-/// row after row.
+/// The unit that works on a row: a vector of lanes, or a team, with its workspace in scratch; or a thread of
+/// the host or a team of a device that fetches row after row, with its workspace in a slab.
 enum class Unit { short_vector, vector, team, slab };
 
-/// A kernel whose rows are each done by such a unit, with a workspace of its own.
+/// A kernel over rows, each done by such a unit in a workspace of its own.
 template <class Space, Unit row_unit>
 struct RowKernel {
   using Policy = KernelPolicy<Space>;
@@ -176,7 +175,7 @@ void launch_bins(const Space& space, VectorView<const std::size_t, Space> row_pt
 /// Rows, or the blocks k with the rows begins(k) .. begins(k + 1) - 1.
 template <class Space>
 struct RowGroups {
-  VectorView<const int, Space> begins;  ///< empty: each row is alone
+  VectorView<const int, Space> begins;  ///< empty: single rows
   KOKKOS_FUNCTION int first(int k) const { return begins.extent(0) > 0 ? begins(k) : k; }
   KOKKOS_FUNCTION int last(int k) const { return begins.extent(0) > 0 ? begins(k + 1) - 1 : k; }
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the ISAIs with an explicit M have in common.
+/// The parts that the ISAIs with an explicit M share.
 #include <prekond/pattern/threshold.hpp>
 #include <prekond/precond/isai.hpp>
 #include "pattern/power.hpp"
@@ -27,11 +27,11 @@ class ExplicitIsai : public StaticPatternInverse<Scalar, Space, ExplicitInverse<
   Properties properties() const override { return m_options.properties(); }
 
  protected:
-  /// The part of a pattern of the user's that M has.
+  /// The part of the user's pattern that M has.
   virtual CsrGraph<Space> part_of(const Space& space, const CsrGraph<Space>& pattern) const = 0;
   /// The power of the part of S, the filtered pattern of A.
   virtual CsrGraph<Space> power_of_part(const Space& space, const CsrGraphView<Space>& s) const = 0;
-  /// M's values, and what the report says of the work.
+  /// Finds M's values, and writes the work to the report.
   virtual BreakdownCounter solve(const Space& space, const matrix_source& source, const matrix_type& m,
                                  Report& report) = 0;
   CsrGraph<Space> make_pattern(const Space& space, const matrix_source& source) override {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the ISAI's setups have in common: where rows go, how they are launched, what broke down.
+/// The parts that the setups of the ISAI share: the place of a row's result, its launch, its breakdown.
 #include "precond/approximate_inverse/fsai/setup.hpp"
 #include "precond/approximate_inverse/row_lu/lu_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
@@ -13,7 +13,7 @@ namespace prekond::impl::isai {
 using fsai::RowResult;
 using fsai::Unit;
 
-/// Where the rows go.
+/// The place of the rows' results.
 template <class Scalar, class Space>
 struct InverseRows {
   CsrGraphView<Space> pattern;
@@ -26,7 +26,7 @@ struct InverseRows {
   }
   KOKKOS_FORCEINLINE_FUNCTION const int* cols(int i) const { return pattern.col_idxs.data() + begin(i); }
 
-  /// Row i as it was solved or, where its result is `last`, the diagonal alone, at the place `own`.
+  /// Writes row i as it was solved or, where its result is `last`, only the diagonal, at the place `own`.
   template <class LaneGroup, class SolvedRow>
   KOKKOS_FUNCTION void write(const LaneGroup& lane_group, int i, int own, const SolvedRow& row,
                              const RowResult& result, double diagonal) const {
@@ -46,7 +46,7 @@ struct InverseRows {
   }
 };
 
-/// What is kept while M's rows are solved bin by bin.
+/// The setup of M's rows, which are solved bin by bin.
 template <class Scalar, class Space, class Matrix = CsrView<Scalar, Space>>
 class RowSetup {
  public:
@@ -63,7 +63,7 @@ class RowSetup {
   BreakdownCounter outcome() const { return fetch(m_space, m_outcome); }
 
  protected:
-  /// `bytes(length)` are those of a row's workspace. \throws InputError where they are more than
+  /// `bytes(length)` is the size of a row's workspace. \throws InputError where it is more than
   /// `workspace_budget`
   template <class Bytes>
   LongestRow check_longest(const CsrGraphView<Space>& pattern, const Bytes& bytes) {

@@ -10,7 +10,8 @@
 
 namespace prekond::impl::isai {
 
-/// A triangle's rows hold few entries, however long those of M are: as many lanes. In scratch while it fits.
+/// The rows of a triangle hold few entries, even where those of M are long, and get few lanes. Workspaces are
+/// in scratch where they fit.
 inline constexpr fsai::UnitLimits triangle_units{64, 1 << 30};
 
 /// Solves the rows of one bin of a triangle.
@@ -24,7 +25,7 @@ struct SolveTriangular : fsai::RowKernel<Space, unit> {
   Triangle triangle;
   InverseRows<Scalar, Space> inverse;
   std::size_t bytes;
-  VectorView<int, Space> places;  ///< of a host thread num_rows; empty on a device
+  VectorView<int, Space> places;  ///< num_rows for a host thread; empty on a device
   VectorView<const int, Space> rows;
   VectorView<char, Space> workspaces;
   VectorView<int, Space> next;
@@ -118,7 +119,7 @@ class TriangularIsai : public ExplicitIsai<Scalar, Space> {
                                          this->name());
     setup.check_rows(m);
     setup.solve(m, m.values, {is_upper(), options.unit_diagonal});
-    // Of A's mean row; those of the other triangle count too.
+    // By A's mean row, in which entries of the other triangle count too.
     report.numeric_flops = 2.0 * double(m.nnz()) * double(a.nnz()) / double(a.num_rows);
     return setup.outcome();
   }

@@ -129,12 +129,12 @@ void solve_bins(const Space& space, const Systems& systems, VectorView<const std
 }
 
 /// Calls solve(floor, pivoting, broken) for all rows, and then for those that broke down: in single precision
-/// (a float's floor) where that is asked for, in double, and in double without pivoting.
+/// (with the floor of a float) where `in_single`, in double, and in double without pivoting.
 template <class Solve>
 void solve_in_turn(bool in_single, const Solve& solve) {
   if (in_single) solve(16 * 0x1p-23f, Pivoting::rows, false);
   solve(16 * 0x1p-52, Pivoting::rows, in_single);
-  // What is not pivoted needs room for the growth of its entries: half of the digits.
+  // A factorisation without pivoting needs room for the growth of its entries: half of the digits.
   solve(0x1p-26, Pivoting::none, true);
 }
 

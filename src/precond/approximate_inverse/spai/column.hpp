@@ -17,7 +17,7 @@ struct Status {
     again = 1,      ///< by the next kernel
     shortened = 2,  ///< without entries that depend on others
     diagonal = 3,
-    streamed = 4  ///< waits for its turn
+    streamed = 4  ///< left to a later kernel
   };
 };
 
@@ -42,8 +42,8 @@ KOKKOS_FUNCTION void judge_solution(const LaneGroup& lane_group, const Column& c
   });
 }
 
-/// How a column's data is laid out: all of it together, or the local matrix apart with a buffer for a panel
-/// in the memory of the rest.
+/// The layout of a column's data: all of it together, or the local matrix apart, with a buffer for a panel in
+/// the memory of the rest.
 enum class Placement { together, apart };
 
 /// The workspace of a column with up to n1 rows and n2 entries.
@@ -106,15 +106,15 @@ struct ColumnArrays {
   }
 };
 
-/// What became of a column's solve.
+/// The result of a column's solve.
 struct ColumnResult {
   bool dropped;  ///< entries were left out
   bool nothing;  ///< the solution is zero or not finite
-  float pivot;   ///< what was left of the first column that was left out, relative to its norm
+  float pivot;   ///< the first column that was left out: its orthogonal part, relative to its norm
 };
 
 /// Columns of the local matrix are scaled by powers of two that bring their largest entries into [1, 2), so
-/// that single precision holds any range of values and the unknowns change by these alone.
+/// that single precision holds any range of values and the unknowns change only by these powers.
 template <class Scalar, class Real, class Space, class LaneGroup, LeastSquares Solver>
 class Column {
  public:
@@ -179,8 +179,8 @@ class Column {
     });
   }
 
-  /// Of B = A(I, J) with the right-hand side e appended the Gram matrix has [B^T B, B^T e; e^T B, 2]: the
-  /// last column of its factor's inverse, over its last entry, is -m.
+  /// The Gram matrix of B = A(I, J) with the right-hand side e appended has [B^T B, B^T e; e^T B, 2]: the
+  /// last column of the inverse of its factor, divided by its last entry, is -m.
   KOKKOS_FUNCTION void solve_normal(int k, Real floor) const {
     const auto& gram = m_arrays.gram;
     gram.clear(m_lane_group, m_n2 + 1);

@@ -9,7 +9,7 @@ namespace prekond::impl::dynamic_spai {
 using spai::IndexTable;
 using spai::place;
 
-/// What a column may take, and when it stops.
+/// The limits of a column's workspace and growth.
 struct Limits {
   int rows;        ///< of I
   int entries;     ///< of J
@@ -63,7 +63,7 @@ struct ColumnArrays {
     result.size = IndexTable::num_slots(static_cast<std::size_t>(n) + more);
     result.slots = place<unsigned>(base, end, result.size);
     result.positions = place<int>(base, end, result.size);
-    // A part of the list is sorted with room for the next power of two behind it.
+    // A part of the list is sorted with room for the next power of two after it.
     result.list = place<int>(base, end, 3 * static_cast<std::size_t>(n));
     result.count = place<int>(base, end, 1);
     return result;
@@ -179,8 +179,8 @@ class Column {
     return slot < set.size ? set.positions[slot] : -1;
   }
 
-  /// The rows of the columns [from, to) of J, ascending behind those that there are. \returns whether there
-  /// was room
+  /// Adds the rows of the columns [from, to) of J, ascending, after those that are there. \returns whether
+  /// there was room
   KOKKOS_FUNCTION bool add_rows(int from, int to) {
     m_lane_group.region([&](int lane) {
       for (int c = from + lane; c < to; c += m_lane_group.size()) {
@@ -231,7 +231,7 @@ class Column {
     });
   }
 
-  /// e_k - A m = Q (0, what Q^T e_k has behind the rank).
+  /// e_k - A m = Q (0, w), where w is the part of Q^T e_k beyond the rank.
   KOKKOS_FUNCTION void find_residual(int rank, int panels) const {
     m_lane_group.region([&](int lane) {
       for (int i = lane; i < m_rows + 8; i += m_lane_group.size())

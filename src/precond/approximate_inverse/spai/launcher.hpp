@@ -12,9 +12,9 @@
 
 namespace prekond::impl::spai {
 
-/// Do all threads of a host work on one column of a bin after the other, or each on columns of its own?
-/// Whatever the number of threads is: it must not change a bit. What is shared are the columns of a local
-/// matrix, of which there have to be many.
+/// Whether all threads of a host work on each column of a bin, one column after another. The number of
+/// threads has no part in it, since it must not change a bit. The threads share the columns of a local
+/// matrix, which has to have many.
 inline bool is_shared(const Bin& bin) {
   constexpr int longest_of_thread = 512, few_columns = 128;
   return bin.n2 > longest_of_thread && (bin.count <= few_columns || bin.n2 > 8 * longest_of_thread);

@@ -50,11 +50,11 @@ class Setup {
 
   Setup(const Setup&) = delete;
   Setup& operator=(const Setup&) = delete;
-  /// Waits for what an exception left running.
+  /// Waits for kernels that an exception left running.
   ~Setup() {
     try {
       for (auto& launcher : m_beside) launcher->fence();
-    } catch (...) {  // one exception is on its way already
+    } catch (...) {  // another exception is being thrown
     }
   }
 
@@ -98,7 +98,7 @@ class Setup {
   RowsPolicy rows_policy() const { return RowsPolicy(m_space, 0, m_lists.num_rows); }
   /// With e_k where `more` is 1.
   ColumnSizes<Space> sizes(int more = 0) const { return {m_n1, m_lists.row_ptrs, more}; }
-  /// Of small systems, see floor_for.
+  /// The floor of small systems, see floor_for.
   template <class Real>
   static constexpr Real qr_floor = sizeof(Real) == 4 ? Real(16 * 0x1p-23f) : Real(16 * 0x1p-52);
   double n2_average() const {
@@ -152,8 +152,8 @@ class Setup {
     }
   }
 
-  /// All columns by QR. Where they are streamed, what breaks down waits for another kernel, with its n1. Long
-  /// columns, often few, have streams of the device's beside the one of the others.
+  /// Solves all columns by QR. Where they are streamed, columns that break down are left to another kernel,
+  /// with their n1. Long columns, often few, have streams of the device besides that of the others.
   template <class Real>
   void solve_all(VectorView<Scalar, Space> values) {
     const bool last = sizeof(Real) == sizeof(double);
@@ -302,7 +302,7 @@ class Setup {
     return {bins.columns_of(bin), near_bytes, far_bytes, {}, {}};
   }
 
-  /// Calls launch(unit) with a std::integral_constant; a host has slabs alone.
+  /// Calls launch(unit) with a std::integral_constant; a host has only slabs.
   template <bool every, class LaunchUnit>
   static void dispatch(Unit unit, const LaunchUnit& launch) {
     if constexpr (host) {
