@@ -11,7 +11,7 @@
 
 /// Setup time of the adaptive FSAI: perf_adaptive_fsai --matrix=elasticity3d:100 [--tolerance=1e-3]
 /// [--steps=10,20,30]
-/// [--repetitions=5] [--gradient=list,marker,merge] [--block_size=1] [--workspace_budget=268435456]
+/// [--repetitions=5] [--gradient=list,marker,merge] [--workspace_budget=268435456]
 /// [--kernels=true: times by kernel, once]. The time is that of symbolic and numeric, fenced, with every
 /// allocation, cast and G^T.
 /// --gradient=marker,merge with a workspace_budget as large as the markers of all rows in flight repeats
@@ -52,8 +52,6 @@ void register_all(int& argc, char** argv) {
   options.step_size = std::stoi(perf::take_flag(argc, argv, "step_size", "1"));
   options.workspace_budget =
       std::stoll(perf::take_flag(argc, argv, "workspace_budget", std::to_string(options.workspace_budget)));
-  options.block_size = std::stoi(perf::take_flag(argc, argv, "block_size", "1"));
-  const std::string blocks = perf::block_suffix(options.block_size);
   const bool kernels = perf::take_flag(argc, argv, "kernels", "false") == "true";
   const auto steps = perf::numbers(perf::take_flag(argc, argv, "steps", "10,20,30"));
   const auto chosen = gradients(perf::take_flag(argc, argv, "gradient", ""));
@@ -66,11 +64,10 @@ void register_all(int& argc, char** argv) {
       for (int k : steps) {
         options.max_steps = k;
         if (kernels) perf::print_kernels<Algorithm>(*a, options, spec + " " + word + " " + std::to_string(k));
-        perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k) + blocks, repetitions,
+        perf::add("setup/" + spec + "/" + word + "/k_max:" + std::to_string(k), repetitions,
                   [=](benchmark::State& state) { return perf::set_up<Algorithm>(state, *a, options); });
       }
-      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()) +
-                    blocks,
+      perf::add("numeric_again/" + spec + "/" + word + "/k_max:" + std::to_string(options.max_steps.value()),
                 repetitions, [=](benchmark::State&) { return set_up_again(*a, options); });
     }
   }

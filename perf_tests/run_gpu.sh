@@ -123,7 +123,6 @@ part_perf() {
     measure "fsai_${matrix//[:,=]/_}" perf_fsai "--matrix=$matrix"
   done
   matrix=elasticity3d:100
-  measure adaptive_fsai_blocks_elasticity3d_100 perf_adaptive_fsai "--matrix=$matrix" --block_size=3 --steps=10,30
   measure fsai_blocks_elasticity3d_100 perf_fsai "--matrix=$matrix" --block_size=3
   measure gradients_elasticity3d_36 perf_adaptive_fsai --matrix=elasticity3d:36 --gradient=list,marker,merge \
     --workspace_budget=17179869184

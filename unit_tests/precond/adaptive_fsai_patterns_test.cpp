@@ -323,7 +323,7 @@ TYPED_TEST(AdaptiveFsaiPatterns, AStructOutOfRangeIsRefused) {
   EXPECT_THAT(message({.step_size = 0}), HasSubstr("'step_size' = 0"));
   EXPECT_THAT(message({.tolerance = -0.5}), HasSubstr("'tolerance' = -0.5"));
   EXPECT_THAT(message({.step_tolerance = std::nan("")}), HasSubstr("'step_tolerance'"));
-  EXPECT_THAT(message({.block_size = 33}), HasSubstr("'block_size' = 33"));
+  EXPECT_THAT(message({.max_row_size = -1}), HasSubstr("'max_row_size' = -1"));
 }
 
 // Whoever gives a tolerance wants that stop, not the other one.

@@ -14,67 +14,6 @@
 
 namespace prekond::testing {
 
-struct ReferenceBlock {
-  std::vector<int> pattern;        ///< columns left of the block, in the order they were chosen
-  std::vector<ReferenceRow> rows;  ///< on the pattern and the block's columns up to their own
-  bool tie = false;                ///< a choice was between columns that agree to 1e-9
-};
-
-/// Rows first .. first + size - 1 grow one pattern: a step adds the s columns j < first with the largest
-/// sum_r R_rj^2 / psi_r, for the rows' gradients R_r and their psi_r on the pattern alone. The stops compare
-/// the geometric mean of psi_r / a_rr.
-inline ReferenceBlock grow_block(const Dense& a, int first, int size, const ReferenceAdaptiveFsai& parameters,
-                                 const std::vector<int>& start = {}, int most = 1 << 30) {
-  ReferenceBlock block;
-  block.pattern = start;
-  std::vector<ReferenceRow> rows(size);
-  const auto solve = [&] {
-    long double sum = 0;
-    for (int r = 0; r < size; ++r) {
-      rows[r] = solve_row(a, first + r, block.pattern);
-      sum += std::log(static_cast<long double>(rows[r].psi) / a[first + r][first + r]);
-    }
-    return static_cast<double>(std::exp(sum / size));
-  };
-  double psi = solve();
-  const double psi_0 = psi;
-  for (int k = 0; k < parameters.k_max; ++k) {
-    std::vector<double> strength(first), relative(first);
-    for (int j = 0; j < first; ++j) {
-      for (int r = 0; r < size; ++r) {
-        double gradient = a[j][first + r];
-        for (std::size_t p = 0; p < block.pattern.size(); ++p)
-          gradient += a[j][block.pattern[p]] * rows[r].g[p];
-        strength[j] += gradient * gradient / rows[r].psi;
-        relative[j] += gradient * gradient / (a[first + r][first + r] * a[j][j]);
-      }
-    }
-    const std::size_t before = block.pattern.size();
-    for (int t = 0; t < parameters.s && static_cast<int>(block.pattern.size()) < most; ++t) {
-      int best = -1;
-      for (int j = 0; j < first; ++j) {
-        if (std::find(block.pattern.begin(), block.pattern.end(), j) != block.pattern.end()) continue;
-        if (!(relative[j] > parameters.floor * parameters.floor)) continue;
-        if (best >= 0 && std::abs(strength[j] - strength[best]) <= 1e-9 * strength[best]) block.tie = true;
-        if (best < 0 || strength[j] > strength[best]) best = j;
-      }
-      if (best < 0) break;
-      block.pattern.push_back(best);
-    }
-    if (block.pattern.size() == before) break;
-    const double psi_before = psi;
-    psi = solve();
-    if (psi <= parameters.epsilon * psi_0) break;
-    if (parameters.step_tolerance > 0 && psi_before - psi <= parameters.step_tolerance * psi_before) break;
-  }
-  std::vector<int> columns = block.pattern;
-  for (int r = 0; r < size; ++r) {
-    block.rows.push_back(solve_row(a, first + r, columns));
-    columns.push_back(first + r);
-  }
-  return block;
-}
-
 /// Row i of G is the minimiser on its own columns. Errors are in units of the row's largest |g_ij|
 /// sqrt(a_jj).
 inline void expect_minimiser(const Dense& a, const HostMatrix<double>& g, int i, double tolerance) {

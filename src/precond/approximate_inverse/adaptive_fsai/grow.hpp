@@ -6,7 +6,6 @@
 /// launches.
 #include <prekond/core/report.hpp>
 #include <prekond/matrix/csr_graph.hpp>
-#include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 
 #include "precond/approximate_inverse/adaptive_fsai/layout.hpp"
@@ -25,7 +24,6 @@ struct Sources {
   Gradient gradient;
   std::int64_t workspace_budget;
   bool filtered;                                 ///< a postfilter follows: the result is not the final G
-  Supernodes<Space> supernodes;                  ///< blocks that grow together; none: rows alone
   VectorView<const int, Space> representatives;  ///< of the runs of equal rows
 };
 
@@ -34,11 +32,5 @@ template <Gradient gradient, class Real, class Scalar, class Space>
 void grow_rows(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
                const Parameters& parameters, const Sources<Space>& sources,
                CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report);
-
-/// Grows G in the sources' supernodes. For real matrices.
-template <class Real, class Scalar, class Space>
-void grow_blocks(const Space& space, const Matrix<Scalar, Real>& a, std::int64_t nnz,
-                 const Parameters& parameters, const Sources<Space>& sources,
-                 CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report);
 
 }  // namespace prekond::impl::adaptive_fsai

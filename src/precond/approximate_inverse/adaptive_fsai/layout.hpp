@@ -49,13 +49,8 @@ struct Parameters {
   double pivot_floor;
   const unsigned char* wanted = nullptr;  ///< not 0: rows that grow; null: all do
 
-  /// Up to how many entries the row may grow, or rows first .. first + count - 1 together.
-  KOKKOS_FUNCTION int limit_of(int first, int count = 1) const {
-    if (wanted == nullptr) return growth_limit;
-    for (int r = 0; r < count; ++r)
-      if (wanted[first + r] != 0) return growth_limit;
-    return 0;
-  }
+  /// The number of entries up to which row i may grow.
+  KOKKOS_FUNCTION int limit_of(int i) const { return wanted == nullptr || wanted[i] != 0 ? growth_limit : 0; }
 };
 
 /// A row of A whose entries left of column i have their slots remembered.

@@ -15,7 +15,6 @@
 #include "precond/approximate_inverse/adaptive_fsai/flops.hpp"
 #include "precond/approximate_inverse/adaptive_fsai/grow.hpp"
 #include "precond/approximate_inverse/fsai/scale.hpp"
-#include "precond/approximate_inverse/fsai/supernodes.hpp"
 #include "precond/scaling/diagonal.hpp"
 #include "precond/scaling/equilibrate.hpp"
 #include "precond/setup/breakdown_counter.hpp"
@@ -105,14 +104,6 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
   const Matrix<Scalar, Real> matrix{
       a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),          a.values.data(),
       diagonal_of_real.data(), root.data(),       sources.representatives.data(), a.num_rows};
-  if (sources.supernodes.count() > 0) {
-    if constexpr (is_complex<Scalar>) {
-      throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
-    } else {
-      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report);
-      return true;
-    }
-  }
   const auto grow = sources.gradient == Gradient::list     ? grow_rows<Gradient::list, Real, Scalar, Space>
                     : sources.gradient == Gradient::marker ? grow_rows<Gradient::marker, Real, Scalar, Space>
                                                            : grow_rows<Gradient::merge, Real, Scalar, Space>;
@@ -156,7 +147,7 @@ std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern)
 
 /// The parameters of the kernels, for starts of up to `longest_start` entries besides the diagonal.
 inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
-                                std::int64_t num_rows, bool kept, int in_block, Report& report) {
+                                std::int64_t num_rows, bool kept, Report& report) {
   constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
   const std::int64_t most =
       (kept ? 0 : std::int64_t(*options.max_steps) * *options.step_size) + longest_start;
@@ -164,7 +155,7 @@ inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t
     report.notes.push_back("a row gets 46340 off-diagonal entries at most");
   Parameters parameters{};
   parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
-  parameters.growth_limit = parameters.max_members + in_block;
+  parameters.growth_limit = parameters.max_members;
   if (options.max_row_size > 0)
     parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
   parameters.max_steps = *options.max_steps;
@@ -208,8 +199,7 @@ void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,
 
 template <class Scalar, class Space>
 std::int64_t AdaptiveFsai<Scalar, Space>::PatternWork::bytes() const {
-  return start.bytes() + static_cast<std::int64_t>(representatives.span() + supernodes.begins.span()) *
-                             static_cast<std::int64_t>(sizeof(int));
+  return start.bytes() + static_cast<std::int64_t>(representatives.span() * sizeof(int));
 }
 
 template <class Scalar, class Space>
@@ -221,10 +211,8 @@ auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_sourc
   work.fingerprint = fingerprint<Space>(space, a);
   if (grows_on_all()) work.representatives = equal_row_representatives<Space>(space, a.row_ptrs, a.col_idxs);
   if (kept) return work;
-  work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
   if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
-    work.start =
-        unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()), work.supernodes);
+    work.start = keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows());
   return work;
 }
 
@@ -243,28 +231,19 @@ CsrGraph<Space> AdaptiveFsai<Scalar, Space>::power(const Space& space, const mat
                             m_options.workspace_budget);
 }
 
-/// `start` with the rows of a block united, where there are blocks and a start.
-template <class Scalar, class Space>
-CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const CsrGraph<Space>& start,
-                                                   const Supernodes<Space>& supernodes) {
-  if (supernodes.count() == 0 || start.row_ptrs.extent(0) == 0) return start;
-  return merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
-}
-
 template <class Scalar, class Space>
 CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(
     const Space& space, const matrix_view& grown_on,
     const VectorView<const unsigned char, Space>& wanted) const {
   const std::int64_t n = grown_on.num_rows;
-  if (extends())
-    return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);
+  if (extends()) return {n, n, this->factor().row_ptrs, this->factor().col_idxs};
   if (m_initial_pattern.row_ptrs.extent(0) > 0) {
     impl::check_pattern_rows(m_initial_pattern, n, name());
-    return unite(space, m_initial_pattern, m_work.supernodes);
+    return m_initial_pattern;
   }
   if (m_options.initial_power == 0) return {};
   if (m_work.start.row_ptrs.extent(0) > 0) return m_work.start;
-  return unite(space, keep_wanted_rows<Space>(space, power(space, grown_on), wanted), m_work.supernodes);
+  return keep_wanted_rows<Space>(space, power(space, grown_on), wanted);
 }
 
 template <class Scalar, class Space>
@@ -315,26 +294,19 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (!grows_on_all())
     representatives = equal_row_representatives<Space>(space, grown_on.row_ptrs, grown_on.col_idxs);
   CsrGraph<Space> start;
-  Supernodes<Space> supernodes;
-  if (!kept) {
-    start = initial_pattern(space, grown_on, source.wanted_rows());
-    supernodes = m_work.supernodes;
-    if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
-  }
+  if (!kept) start = initial_pattern(space, grown_on, source.wanted_rows());
   if (extends()) report.notes.push_back("rows began with the pattern of the G before");
   matrix_type g = this->factor();
-  // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
+  // Nothing else is known of a kept pattern: it may have begun with some power.
   const std::int64_t longest =
       inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
-  inner::Parameters parameters =
-      inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
+  inner::Parameters parameters = inner::parameters_of(m_options, longest, a.num_rows, kept, report);
   if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
   const inner::Sources<Space> sources{kept,
                                       start,
                                       m_options.gradient,
                                       m_options.workspace_budget,
                                       !kept && m_options.postfilter > 0,
-                                      supernodes,
                                       representatives};
 
   if (kept)
@@ -349,18 +321,13 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   if (!done)
     inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
   const double flops =
-      flops_of_scalar<Scalar> *
-      (supernodes.count() > 0 ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
-                              : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept));
+      flops_of_scalar<Scalar> * inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
   if (sources.filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);
   if (m_options.prefilter > 0 || sources.filtered)
     inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
   scaled.undo(space, g, g.values);
   this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report);
-  if (m_options.reuse == Reuse::pattern) {  // G has its pattern
-    m_work.start = {};
-    m_work.supernodes = {};
-  }
+  if (m_options.reuse == Reuse::pattern) m_work.start = {};  // G has its pattern
   report.numeric_flops = flops;
 }
 
