@@ -175,7 +175,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, InSinglePrecision) {
   }
 }
 
-TYPED_TEST(AdaptiveFsaiStrategies, OfAFloatMatrixInEitherPrecision) {
+TYPED_TEST(AdaptiveFsaiStrategies, FloatMatrixInEitherPrecision) {
   const TypeParam space;
   const HostMatrix<float> a = convert<float>(random_spd(97, 0.1, 5));
   for (const Gradient gradient : others) {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "testing/fsai_expectations.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/host_matrix.hpp"
-#include "testing/reference_block_fsai.hpp"
 #include "testing/reference_supernodes.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -87,7 +87,7 @@ TYPED_TEST(BlockFsaiTest, SinglePrecisionIsAsGoodAsItsBits) {
   }
 }
 
-TYPED_TEST(BlockFsaiTest, BlocksOfEveryOrderBesideTheEdgesOfTheBins) {
+TYPED_TEST(BlockFsaiTest, BlocksOfEveryOrderAroundTheEdgesOfTheBins) {
   const int n = 400;
   const HostMatrix<double> a = random_gram(n, n + 60, 0.05, 29);
   // Block k has some k columns on its left.
@@ -152,7 +152,7 @@ TYPED_TEST(BlockFsaiTest, SupernodesAreTheNodesOfElasticity) {
             reference_merge(pattern_of(factor<TypeParam>(a, in_blocks(1))), begins));
 }
 
-TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreAlone) {
+TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreSingle) {
   const HostMatrix<double> a = generated("poisson3d:6");
   Report report;
   const HostMatrix<double> g = factor<TypeParam>(a, in_blocks(0), &report);

@@ -179,7 +179,7 @@ TYPED_TEST(ComplexFsaiTest, PatternsGrowAsTheDenseAlgorithmSays) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, OfARotatedMatrixIsTheRotatedFactor) {
+TYPED_TEST(ComplexFsaiTest, RotatedMatrixHasTheRotatedFactor) {
   // G of D^H A D is D^H G D: every conjugation, in every option.
   const std::vector<Method> methods = {
       {"fsai", {}},
@@ -406,7 +406,7 @@ TYPED_TEST(ComplexFsaiTest, ExtremeScales) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, RefusesWhatIsNotHermitianOnTheDiagonal) {
+TYPED_TEST(ComplexFsaiTest, RefusesADiagonalThatIsNotReal) {
   const Complex i(0, 1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   for (const char* name : {"fsai", "adaptive_fsai"}) {
@@ -422,7 +422,7 @@ TYPED_TEST(ComplexFsaiTest, RefusesWhatIsNotHermitianOnTheDiagonal) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, TheRegistrySaysWhatIsForRealMatricesOnly) {
+TYPED_TEST(ComplexFsaiTest, TheRegistryNamesTheMethodsForRealMatricesOnly) {
   EXPECT_THAT(
       message_of<OptionError>([] { create_preconditioner<Complex, TypeParam>("nonsymmetric_fsai", {}); }),
       AllOf(HasSubstr("there is no preconditioner 'nonsymmetric_fsai'"),

@@ -268,7 +268,7 @@ TYPED_TEST(StoredFactors, ADiagonalEntryFarBelowTheOthersDoesNotVanish) {
   }
 }
 
-TYPED_TEST(StoredFactors, WhatIsNotFiniteIsNotTaken) {
+TYPED_TEST(StoredFactors, EntriesThatAreNotFiniteAreNotTaken) {
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   // Rows 2 and 4 have a usable diagonal entry, row 3 has none.
   const auto g = sparse<double>(

@@ -295,7 +295,7 @@ TYPED_TEST(FsaiTest, RowsOfEveryLength) {
   }
 }
 
-TYPED_TEST(FsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(FsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 7};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);
@@ -348,7 +348,7 @@ TYPED_TEST(FsaiTest, ThePrefilterOnlyShapesThePattern) {
   }
 }
 
-TYPED_TEST(FsaiTest, ThePostfilterDropsWhatItsRuleSays) {
+TYPED_TEST(FsaiTest, ThePostfilterDropsTheEntriesOfItsRule) {
   const std::vector<Case> cases = {{"random:129", random_spd(129, 0.15, 41)},
                                    {"scaled:80", random_spd(80, 0.2, 42, 8)},
                                    {"gram:70", random_gram(70, 90, 0.05, 43)}};

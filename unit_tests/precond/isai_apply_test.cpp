@@ -73,7 +73,7 @@ TYPED_TEST(IsaiApplyTest, TheFactoredKindTakesAPatternAndAThreshold) {
   EXPECT_EQ(pattern_of(inverse_of<TypeParam>(a, options)), diagonal);
 }
 
-TYPED_TEST(IsaiApplyTest, ConjugateGradientsTakeTheFactoredKindAlone) {
+TYPED_TEST(IsaiApplyTest, ConjugateGradientsTakeOnlyTheFactoredKind) {
   const TypeParam space;
   const auto a = to_device<TypeParam>(generated("poisson2d:15"));
   const Vector<double, TypeParam> b("b", 225), x("x", 225);
@@ -142,7 +142,7 @@ double distance(const std::vector<double>& x, const std::vector<double>& y) {
   return std::sqrt(square);
 }
 
-TYPED_TEST(IsaiApplyTest, StandsInForTheSolvesOfAnIlu) {
+TYPED_TEST(IsaiApplyTest, ReplacesTheSolvesOfAnIlu) {
   const TypeParam space;
   const auto [l, u] = ilu0(generated("convection_diffusion3d:6"));
   const auto lower = to_device<TypeParam>(l);  // without its diagonal, as factorisations keep it

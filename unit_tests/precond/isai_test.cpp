@@ -37,7 +37,7 @@ template <class Space>
 class IsaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(IsaiTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(IsaiTest, RefusesOptionsThatMeanNothing) {
+TYPED_TEST(IsaiTest, RefusesAUnitDiagonalOfOtherKinds) {
   for (const IsaiKind kind : all_kinds) {
     IsaiOptions options = of_kind(kind);
     options.reuse = Reuse::extend;
@@ -53,7 +53,7 @@ TYPED_TEST(IsaiTest, RefusesOptionsThatMeanNothing) {
 
 // ------------------------------------------------------------------------------------ values and patterns
 
-TYPED_TEST(IsaiTest, EveryRowIsTheTextbooks) {
+TYPED_TEST(IsaiTest, EveryRowIsThatOfTheReference) {
   for (const Case& test : general_matrices()) {
     for (const IsaiKind kind : explicit_kinds) {
       const Dense part = part_of(test.matrix, kind);
@@ -240,7 +240,7 @@ HostGraph spread_rows(int n, int length) {
   return rows;
 }
 
-TYPED_TEST(IsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(IsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 2, 7, 20, 31, 110, 300};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);
@@ -297,7 +297,7 @@ TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
 }
 
 // A long row of T is searched for the few columns that a short row of M has beside it.
-TYPED_TEST(IsaiTest, ShortRowsBesideALongRowOfATriangle) {
+TYPED_TEST(IsaiTest, ShortRowsWithALongRowOfATriangle) {
   const int n = 401, long_row = 200;
   Dense dense = to_dense(random_general(n, 0.01, 7));
   for (int j = 0; j < n; ++j)
@@ -427,7 +427,7 @@ TYPED_TEST(IsaiTest, ScalesOfAnySize) {
   }
 }
 
-TYPED_TEST(IsaiTest, WhatFloatCannotHoldFallsBackToTheDiagonal) {
+TYPED_TEST(IsaiTest, EntriesBeyondFloatFallBackToTheDiagonal) {
   const HostMatrix<float> a = sparse<float>({{1, 0, 0}, {1e30f, 1, 0}, {0, 1e30f, 2}});
   for (const IsaiKind kind : {IsaiKind::general, IsaiKind::lower}) {
     Report report;

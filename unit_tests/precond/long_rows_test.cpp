@@ -138,7 +138,7 @@ TYPED_TEST_SUITE(LongRows, TestSpaces, SpaceNames);
 
 // ------------------------------------------------------------------------------------------ who solves them
 
-TYPED_TEST(LongRows, OfIsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, IsaiSolvesThemByAllThreads) {
   const int centre = 517;
   const HostMatrix<double> a = arrows(1103, {centre}, false, 3);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -158,7 +158,7 @@ TYPED_TEST(LongRows, OfIsaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfIsaiThatAreSingularAreShortened) {
+TYPED_TEST(LongRows, IsaiShortensSingularOnes) {
   const int n = 1061, centre = 100;
   Rows rows(n);
   std::mt19937 random(17);
@@ -188,7 +188,7 @@ TYPED_TEST(LongRows, OfIsaiThatAreSingularAreShortened) {
   EXPECT_EQ(zeros, 1) << "the column that was left out";
 }
 
-TYPED_TEST(LongRows, OfTheStaticFsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, StaticFsaiSolvesThemByAllThreads) {
   const int n = 1109;
   const HostMatrix<double> a = arrows(n, {n - 2, n - 1}, true, 5);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -213,7 +213,7 @@ TYPED_TEST(LongRows, OfTheStaticFsaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfTheNonsymmetricFsaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, NonsymmetricFsaiSolvesThemByAllThreads) {
   const int n = 1103;
   const HostMatrix<double> a = arrows(n, {1050, n - 1}, false, 7);
   for (const Precision precision : {Precision::double_precision, Precision::single_precision}) {
@@ -251,7 +251,7 @@ double least_squares_residual(const HostMatrix<double>& at, const HostMatrix<dou
 }
 
 /// A column of 611 entries, and one with two that depend on each other.
-TYPED_TEST(LongRows, OfSpaiAreSolvedByAllThreads) {
+TYPED_TEST(LongRows, SpaiSolvesColumnsByAllThreads) {
   const int n = 803, of_column = 611;
   HostMatrix<double> a = arrows(n, {}, false, 11);
   HostGraph pattern(n);
@@ -280,7 +280,7 @@ TYPED_TEST(LongRows, OfSpaiAreSolvedByAllThreads) {
   }
 }
 
-TYPED_TEST(LongRows, OfSpaiThatAreRankDeficientHaveTheLeastNorm) {
+TYPED_TEST(LongRows, SpaiGivesRankDeficientColumnsTheLeastNorm) {
   const int n = 641;
   Rows rows(n);
   std::mt19937 random(29);
@@ -358,7 +358,7 @@ void expect_budget(Options options, const HostMatrix<double>& a, const std::stri
   EXPECT_EQ(enough.report().breakdowns.count, 0);
 }
 
-TYPED_TEST(LongRows, ObeyTheBudgetOrAreRefusedWithTheOneTheyNeed) {
+TYPED_TEST(LongRows, WorkspaceBudgetIsObeyedOrTheErrorNamesTheNeededOne) {
   const int n = 907;
   const HostMatrix<double> general = arrows(n, {n - 3, n - 2, n - 1}, false, 13),
                            spd = arrows(n, {n - 3, n - 2, n - 1}, true, 13);
@@ -371,7 +371,7 @@ TYPED_TEST(LongRows, ObeyTheBudgetOrAreRefusedWithTheOneTheyNeed) {
       NonsymmetricFsaiOptions(), general, "nonsymmetric_fsai", n - 1, n)));
 }
 
-TYPED_TEST(LongRows, OfSpaiTakeOneColumnsMemory) {
+TYPED_TEST(LongRows, SpaiTakesTheMemoryOfOneColumn) {
   const int n = 400;
   const HostMatrix<double> a = arrows(n, {3, 300}, false, 19);
   SpaiOptions options;
@@ -409,7 +409,7 @@ int expensive_order(double operations_of_cube) {
   return n;
 }
 
-TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
+TYPED_TEST(LongRows, ListenerIsToldBeforeSolvesOfMoreThanAMinute) {
   const TypeParam space;
   const int n = expensive_order<TypeParam>(2.0 / 3), of_cholesky = expensive_order<TypeParam>(1.0 / 3);
   const auto length = [](int entries) { return "has " + std::to_string(entries) + " entries"; };
@@ -435,7 +435,7 @@ TYPED_TEST(LongRows, AreToldOfBeforeWhereTheyTakeMoreThanAMinute) {
               AllOf(HasSubstr("nonsymmetric_fsai: the setup's"), HasSubstr(length(n))));
 }
 
-TYPED_TEST(LongRows, OfSpaiAreToldOfBefore) {
+TYPED_TEST(LongRows, ListenerIsToldBeforeLongColumnsOfSpai) {
   const int n = expensive_order<TypeParam>(4.0 / 3);
   Rows rows(n);
   for (int i = 0; i < n; ++i) rows[i] = {{i, 4}, {7, 1}};
@@ -450,7 +450,7 @@ TYPED_TEST(LongRows, OfSpaiAreToldOfBefore) {
               AllOf(HasSubstr("spai: the setup's"), HasSubstr("has " + std::to_string(n) + " entries")));
 }
 
-TYPED_TEST(LongRows, ThatAreShortAreNotToldOf) {
+TYPED_TEST(LongRows, ListenerIsNotToldOfShortRows) {
   Isai<double, TypeParam> isai;
   isai.set_listener([](const std::string& text) { ADD_FAILURE() << text; });
   set_up(isai, TypeParam(), plain_arrow(300, 10));
@@ -471,7 +471,7 @@ HostGraph without_centre(int n, int centre, bool lower) {
 }
 
 /// Reading a dense row for each row that meets it would take 10^10 steps and more.
-TYPED_TEST(LongRows, AreNotReadByEachRowThatMeetsThem) {
+TYPED_TEST(LongRows, LongRowIsNotReadByEachRowThatMeetsIt) {
   const TypeParam space;
   const int n = 400000;
   for (const int centre : {0, n / 2}) {
@@ -501,7 +501,7 @@ TYPED_TEST(LongRows, AreNotReadByEachRowThatMeetsThem) {
 }
 
 /// Of a triangle with two dense rows: a row that meets both subtracts the second at one place.
-TYPED_TEST(LongRows, OfATriangleAreNotReadByEachRowThatMeetsThem) {
+TYPED_TEST(LongRows, LongRowOfATriangleIsNotReadByEachRowThatMeetsIt) {
   const int n = 400000, first = n / 2, second = first + 1;
   Rows rows(n);
   HostGraph pattern(n);
@@ -544,7 +544,7 @@ TYPED_TEST(LongRows, OfATriangleAreNotReadByEachRowThatMeetsThem) {
 }
 
 /// Where the long row's columns do not matter, as growth ends before they are candidates.
-TYPED_TEST(LongRows, AreNotReadByEachAdaptiveRow) {
+TYPED_TEST(LongRows, LongRowIsNotReadByEachAdaptiveRow) {
   if (!is_host_space<TypeParam>) GTEST_SKIP() << "a GPU's rows read them";
   const int n = 400000;
   for (const int centre : {0, n / 2}) {
@@ -568,7 +568,7 @@ TYPED_TEST(LongRows, AreNotReadByEachAdaptiveRow) {
 
 /// Rows that are put off give what is read at once: where they are met in the end, the candidates are the
 /// same.
-TYPED_TEST(LongRows, OfAnAdaptivePatternGrowItAsTheTextbookDoes) {
+TYPED_TEST(LongRows, AdaptiveFsaiGrowsThemAsTheReferenceDoes) {
   const int n = 1300;
   const HostMatrix<double> a = arrows(n, {2, 40}, true, 23);
   for (const double step_tolerance : {0.0, 0.05}) {

@@ -194,7 +194,7 @@ TYPED_TEST(NonsymmetricFsaiTest, ItsPatternDoesNotGrow) {
   EXPECT_THROW((NonsymmetricFsai<double, TypeParam>(options)), OptionError);
 }
 
-TYPED_TEST(NonsymmetricFsaiTest, EveryRowAndColumnIsTheTextbooks) {
+TYPED_TEST(NonsymmetricFsaiTest, EveryRowAndColumnIsThatOfTheReference) {
   for (const Case& test : general_matrices()) {
     for (int power = 0; power <= 3; ++power) {
       SCOPED_TRACE(test.name + ", power " + std::to_string(power));
@@ -314,7 +314,7 @@ HostGraph rows_of_length(int n, int length) {
   return rows;
 }
 
-TYPED_TEST(NonsymmetricFsaiTest, RowsOfOneLengthBesideTheEdgesOfEveryBin) {
+TYPED_TEST(NonsymmetricFsaiTest, RowsOfOneLengthAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths = {1, 2, 7, 20, 110, 300};
   for (int edge : {8, 16, 24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256}) {
     lengths.push_back(edge);

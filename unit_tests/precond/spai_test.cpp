@@ -125,7 +125,7 @@ class SpaiTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SpaiTest, TestSpaces, SpaceNames);
 
 // Table 3 with the predictions for E + |A| of Table 4.
-TEST(SpaiStrategy, PredictsWhatThePaperDoes) {
+TEST(SpaiStrategy, PredictsTheChoicesOfThePaper) {
   using impl::spai::choose_strategy;
   struct Line {
     const char* name;
@@ -312,7 +312,7 @@ HostGraph columns_of_lengths(int n, const std::vector<int>& lengths) {
   return rows;
 }
 
-TYPED_TEST(SpaiTest, SizesBesideTheEdgesOfEveryBin) {
+TYPED_TEST(SpaiTest, SizesAroundTheEdgesOfEveryBin) {
   std::vector<int> lengths;
   for (int edge : {1, 8, 16, 24, 32, 48, 64, 96, 128}) {
     lengths.push_back(edge);
@@ -652,7 +652,7 @@ TYPED_TEST(SpaiTest, ScalesOfAnySize) {
       ASSERT_EQ(std::ldexp(m.values[k], 4 * (i - 30)), plain.values[k]);
 }
 
-TYPED_TEST(SpaiTest, WhatSinglePrecisionCannotSolveIsDoneInDouble) {
+TYPED_TEST(SpaiTest, ColumnsThatSinglePrecisionCannotSolveAreDoneInDouble) {
   Dense hilbert(9, std::vector<double>(9));
   for (int i = 0; i < 9; ++i)
     for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);

@@ -111,6 +111,34 @@ bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
   return true;
 }
 
+/// set_up in the precision that the options ask for, or in double where single has too narrow a range.
+template <class Scalar, class Space>
+void set_up_in(Precision precision, const Space& space, const CsrView<Scalar, Space>& a,
+               VectorView<const real_type_t<Scalar>, Space> diagonal, const DiagonalRange<Scalar>& range,
+               const Parameters& parameters, const Sources<Space>& sources,
+               CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+  if (precision == Precision::single_precision) {
+    if (set_up<float, Scalar, Space>(space, a, diagonal, range, parameters, sources, g, report)) return;
+    report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
+  }
+  set_up<double, Scalar, Space>(space, a, diagonal, range, parameters, sources, g, report);
+}
+
+/// The range of the scaled diagonal. A rank's part that is scaled by one power of two takes the scaled range
+/// of the whole matrix, `whole`, of which the part's least entry was `own_least`.
+template <class Scalar, class Space>
+DiagonalRange<Scalar> scaled_range(const Space& space, const Equilibrated<Scalar, Space>& scaled,
+                                   const VectorView<real_type_t<Scalar>, Space>& diagonal,
+                                   const DiagonalRange<Scalar>& whole, real_type_t<Scalar> own_least) {
+  if (!scaled.is_scaled()) return whole;
+  auto range = extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  if (scaled.is_graded()) return range;
+  const auto scale = range.min / own_least;
+  range.min = whole.min * scale;
+  range.max = whole.max * scale;
+  return range;
+}
+
 /// |a_ij| > tau sqrt(a_ii a_jj), and the diagonal; columns of other ranks are left out.
 template <class Scalar, class Space>
 struct KeepStrong {
@@ -272,14 +300,8 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
   impl::check_diagonal(range, name());
   const auto own_least = range.min;
   impl::widen(range, source);
-  const auto whole = range;
   const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max);
-  if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
-  if (scaled.is_scaled() && !scaled.is_graded()) {  // by one power of two: the whole's range as this part's
-    const auto scale = range.min / own_least;
-    range.min = whole.min * scale;
-    range.max = whole.max * scale;
-  }
+  range = inner::scaled_range<Scalar, Space>(space, scaled, diagonal, range, own_least);
   if (scaled.is_graded())
     report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
   const matrix_view& b = scaled.matrix();
@@ -311,15 +333,8 @@ void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_
 
   if (kept)
     g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());
-  bool done = false;
-  if (m_options.setup_scalar == Precision::single_precision) {
-    done =
-        inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
-    if (!done)
-      report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
-  }
-  if (!done)
-    inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report);
+  inner::set_up_in<Scalar, Space>(m_options.setup_scalar, space, grown_on, diagonal, range, parameters,
+                                  sources, g, report);
   const double flops =
       flops_of_scalar<Scalar> * inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept);
   if (sources.filtered) g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// FSAI in blocks of rows, by dense systems that are gathered and factored anew for each row.
+/// Expectations of a static FSAI, by dense systems that are gathered and factored for each row.
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/reference_cg.hpp"
 #include "testing/spd_matrices.hpp"
