@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the performance tests of the FSAI setups have in common.
+/// The parts that the performance tests of the FSAI setups share.
 #include "benchmark_main.hpp"
 #include "kernel_times.hpp"
 #include "memory_peak.hpp"

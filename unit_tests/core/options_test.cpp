@@ -370,7 +370,7 @@ TEST(OptionsTest, NearestWordIsThatOfTheSmallestEditDistance) {
   EXPECT_EQ(nearest_word("anything", {}), "");
 }
 
-/// What the toy registry builds.
+/// The class that the toy registry builds.
 struct Product {
   virtual ~Product() = default;
   virtual std::string text() const = 0;
@@ -443,7 +443,7 @@ TEST(RegistryTest, ErrorsNameTheNearestAndAll) {
               HasSubstr("no gadget 'toy'"));
 }
 
-/// A method that has a toy in it, and one beside it.
+/// A method that has a toy in it, and one in addition to it.
 struct OuterOptions {
   static constexpr const char* name = "outer";
   static constexpr const char* summary = "has a method";

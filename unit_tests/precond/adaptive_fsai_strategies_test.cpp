@@ -208,7 +208,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, SameBitsTwiceInChunksAndOnAnyNumberOfThreads)
 }
 
 TYPED_TEST(AdaptiveFsaiStrategies, RowsThatOutgrowTheirWorkspaceLoseNothing) {
-  // Rows of some 576 entries beside rows of five; then rows of more members than the first workspaces hold.
+  // Rows of some 576 entries next to rows of five; then rows of more members than the first workspaces hold.
   const HostMatrix<double> circuit = generated("circuit:48"), random = random_spd(290, 0.05, 21);
   AdaptiveFsaiOptions few = in_double(), many = in_double();
   few.max_steps = 12;

@@ -134,7 +134,7 @@ TYPED_TEST(AdaptiveFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
 }
 
 TYPED_TEST(AdaptiveFsaiTest, RowsThatOutgrowTheirWorkspaceLoseNothing) {
-  // Rows of some 576 entries beside rows of five; a long row meets far more columns than its neighbours.
+  // Rows of some 576 entries next to rows of five; a long row meets far more columns than its neighbours.
   const HostMatrix<double> a = to_host(generate<double>(Kokkos::DefaultHostExecutionSpace(), "circuit:48"));
   AdaptiveFsaiOptions options = in_double();
   options.max_steps = 12;

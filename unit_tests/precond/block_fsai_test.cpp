@@ -156,7 +156,7 @@ TYPED_TEST(BlockFsaiTest, WithoutSupernodesRowsAreSingle) {
   const HostMatrix<double> a = generated("poisson3d:6");
   Report report;
   const HostMatrix<double> g = factor<TypeParam>(a, in_blocks(0), &report);
-  EXPECT_THAT(report.notes, ElementsAre("supernodes: none were found, rows were alone"));
+  EXPECT_THAT(report.notes, ElementsAre("supernodes: none were found, each row was solved by itself"));
   EXPECT_TRUE(g == factor<TypeParam>(a, in_blocks(1), &report));
   EXPECT_THAT(report.notes, IsEmpty());
 }
@@ -173,7 +173,7 @@ TYPED_TEST(BlockFsaiTest, FiltersWorkRowByRow) {
                                                                          " entries before the postfilter"));
   expect_sound(a, g, 1e-10);
   for (int i = 0; i < 131; ++i) {
-    // What is left is as it was, but for the row's scale.
+    // The other entries are as before, but for the row's scale.
     const double ratio = g(i, i) / full(i, i);
     for (std::size_t k = g.row_ptrs[i]; k < g.row_ptrs[i + 1]; ++k)
       ASSERT_NEAR(g.values[k] / (ratio * full(i, g.col_idxs[k])), 1, 1e-10);

@@ -242,7 +242,7 @@ TYPED_TEST(ComplexFsaiTest, CgTakesTheRealMatrixsIterations) {
         const SolveResult real = solve<TypeParam>(a, std::vector<double>(500, 1), method);
         const SolveResult complex = solve<TypeParam>(rotated(a, d), b, method);
         ASSERT_TRUE(complex.converged) << describe(method);
-        // What is rounded is rotated, and does not round alike.
+        // The rotated numbers round differently.
         EXPECT_NEAR(complex.iterations, real.iterations,
                     std::string(storage) == "full" && std::string(setup) == "double" ? 0 : 1)
             << describe(method);

@@ -17,7 +17,7 @@ template <class Space>
 class EquilibrateTest : public ::testing::Test {};
 TYPED_TEST_SUITE(EquilibrateTest, TestSpaces, SpaceNames);
 
-/// Of diag(2^low, 2^high): is it scaled, is it graded, and its values then.
+/// For diag(2^low, 2^high): is it scaled, is it graded, and its values then.
 struct Seen {
   bool scaled, graded;
   std::vector<double> values;

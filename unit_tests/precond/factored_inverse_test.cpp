@@ -280,7 +280,7 @@ TYPED_TEST(StoredFactors, EntriesThatAreNotFiniteAreNotTaken) {
     const Breakdowns& breakdowns = m.report().breakdowns;
     EXPECT_EQ(breakdowns.count, 4);
     EXPECT_EQ(breakdowns.first_row, 1);
-    EXPECT_EQ(breakdowns.action, "4 rows had entries that are not finite and kept their diagonal alone");
+    EXPECT_EQ(breakdowns.action, "4 rows had entries that are not finite and kept only their diagonal");
   }
   const auto sound = sparse<double>({{1, 0}, {1, 2}}), bad = sparse<double>({{1, 0}, {nan, 4}});
   for (const bool lower : {true, false}) {

@@ -645,7 +645,8 @@ TYPED_TEST(FsaiTest, EveryRowThatBreaksDownIsCountedOnce) {
       const HostMatrix<double> filtered = factor<TypeParam>(a, options, &report);
       expect_finite(filtered);
       for (int i = 0; i < 60; ++i) ASSERT_NEAR(unit_diagonal(dense, filtered, i), 1, 1e-8) << "row " << i;
-      // What a row keeps of A is positive definite, and so is any part of that: no other row falls back.
+      // The part of A that a row keeps is positive definite, and so is any part of that: no other row falls
+      // back.
       EXPECT_EQ(report.breakdowns.count, static_cast<std::int64_t>(broken.size())) << "with the postfilter";
     }
   }
@@ -880,7 +881,7 @@ TYPED_TEST(FsaiTest, APatternBeyondItsBudgetIsRefused) {
   EXPECT_THAT(message_of<InputError>([&] { fsai.symbolic(space, to_device<TypeParam>(a)); }), names_both);
 
   // With a threshold the values decide: a numeric phase finds out, and leaves G as it was.
-  options.prefilter = 0.1;  // entries are -1 beside 4
+  options.prefilter = 0.1;  // entries are -1 and 4
   options.reuse = Reuse::none;
   HostMatrix<double> few = a;
   for (int i = 0; i < few.num_rows; ++i)
@@ -1040,7 +1041,7 @@ TYPED_TEST(FsaiTest, EveryOptionIsUsed) {
   EXPECT_NE(with("reuse", std::string("none")).second.col_idxs, plain.second.col_idxs);
   EXPECT_EQ(with("reuse", std::string("pattern")).second.col_idxs, plain.second.col_idxs);
   EXPECT_THAT(with("memory_budget", std::int64_t(1) << 10).error, HasSubstr("1024"));
-  // Of 400 rows that are all alike; block_similarity needs others, see BlockFsaiTest.
+  // The 400 rows are all alike; block_similarity needs others, see BlockFsaiTest.
   const auto entries_in_blocks = [&](std::int64_t size, std::int64_t limit) {
     return run({{"power", std::int64_t(0)}, {"block_size", size}, {"block_limit", limit}}).first.nnz();
   };

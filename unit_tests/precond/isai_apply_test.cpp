@@ -17,7 +17,7 @@
 
 #include <filesystem>
 
-/// What is done with an ISAI: the factored kind, applications, relaxation, the registry, reports.
+/// The uses of an ISAI: the factored kind, applications, relaxation, the registry, reports.
 namespace prekond::testing {
 namespace {
 

@@ -102,7 +102,7 @@ TYPED_TEST(IsaiTest, TheFullPatternGivesTheInverse) {
   }
 }
 
-// Of A, of its triangle alone, and of the triangle with anything in the other one.
+// The inverse of A's triangle does not depend on the entries of the other one.
 TYPED_TEST(IsaiTest, TheOtherTriangleIsIgnored) {
   const HostMatrix<double> a = random_general(90, 0.1, 23);
   for (const bool upper : {false, true}) {
@@ -296,7 +296,7 @@ TYPED_TEST(IsaiTest, RowsOfATriangleOfAnyLength) {
   }
 }
 
-// A long row of T is searched for the few columns that a short row of M has beside it.
+// A long row of T is searched for the few columns that a short row of M has in common with it.
 TYPED_TEST(IsaiTest, ShortRowsWithALongRowOfATriangle) {
   const int n = 401, long_row = 200;
   Dense dense = to_dense(random_general(n, 0.01, 7));
@@ -334,7 +334,7 @@ TYPED_TEST(IsaiTest, RowsThatNeedPivoting) {
 }
 
 TYPED_TEST(IsaiTest, ASingularRowIsShortenedOrFallsBackToItsDiagonal) {
-  // Rows 0 and 1 are the same, and 2 and 3 are regular beside them.
+  // Rows 0 and 1 are the same, and 2 and 3 are regular.
   const HostMatrix<double> a = sparse<double>({{2, 2, 0, 0}, {2, 2, 0, 1}, {0, 0, 4, 1}, {0, 0, 1, 4}});
   for (const IsaiOptions& options : both_precisions(IsaiKind::general)) {
     Report report;

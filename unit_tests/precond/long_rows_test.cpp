@@ -441,7 +441,7 @@ TYPED_TEST(LongRows, ListenerIsToldBeforeLongColumnsOfSpai) {
   for (int i = 0; i < n; ++i) rows[i] = {{i, 4}, {7, 1}};
   SpaiOptions options;
   options.memory_budget = std::int64_t(1) << 40;
-  HostGraph pattern(n);  // of other columns the diagonal alone
+  HostGraph pattern(n);  // other columns have only the diagonal
   for (int i = 0; i < n; ++i)
     pattern[i] = i == 7 ? std::vector<int>{7} : std::vector<int>{std::min(i, 7), std::max(i, 7)};
   Spai<double, TypeParam> spai(options);
@@ -500,7 +500,7 @@ TYPED_TEST(LongRows, LongRowIsNotReadByEachRowThatMeetsIt) {
   }
 }
 
-/// Of a triangle with two dense rows: a row that meets both subtracts the second at one place.
+/// A triangle with two dense rows: a row that meets both subtracts the second at one place.
 TYPED_TEST(LongRows, LongRowOfATriangleIsNotReadByEachRowThatMeetsIt) {
   const int n = 400000, first = n / 2, second = first + 1;
   Rows rows(n);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What preconditioners make of what a MatrixSource knows, and what they find in a pattern before the values.
+// The use of the knowledge of a MatrixSource by preconditioners, and their work on a pattern before the
+// values.
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"
 #include "testing/spd_matrices.hpp"
@@ -149,7 +150,7 @@ TYPED_TEST(SetupSourceTest, NodesAreTheSupernodesWhereTheirUnknownsAreKnown) {
   const auto a = generate<double>(TypeParam(), "poisson2d:6");  // no two rows are alike
   Source<TypeParam> source = a;
   const auto nodes = [&](int limit) { return notes_with_nodes<Fsai<double, TypeParam>>(source, limit); };
-  const std::string none = "supernodes: none were found, rows were alone";
+  const std::string none = "supernodes: none were found, each row was solved by itself";
   EXPECT_THAT(nodes(16), Contains(none));
   source.set_unknowns_per_node(3);
   EXPECT_THAT(nodes(16), Contains(HasSubstr("supernodes: 12, mean size 3")));

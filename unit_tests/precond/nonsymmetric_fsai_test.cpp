@@ -357,7 +357,7 @@ TYPED_TEST(NonsymmetricFsaiTest, ALeadingBlockOfZerosIsSolvedByPivoting) {
   for (const NonsymmetricFsaiOptions& options : both_precisions()) {
     Report report;
     const auto g = factor<TypeParam>(a, options, &report);
-    // Row 0 has a_00 = 0 alone; row 1's leading block is singular: both become 1.
+    // Row 0 has only a_00 = 0; row 1's leading block is singular: both become 1.
     EXPECT_EQ(report.breakdowns.count, 2);
     EXPECT_EQ(report.breakdowns.first_row, 0);
     EXPECT_THAT(report.breakdowns.action, HasSubstr("2 fell back to the diagonal"));

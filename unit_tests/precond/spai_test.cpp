@@ -249,7 +249,7 @@ TYPED_TEST(SpaiTest, TheNormalEquationsGiveTheSame) {
       ASSERT_NO_FATAL_FAILURE(expect_least(test.matrix, invert<TypeParam>(test.matrix, options), side, 1e-4));
     }
   }
-  // What they are not safe for is solved by QR.
+  // Systems for which they are not safe are solved by QR.
   Dense hilbert(9, std::vector<double>(9));
   for (int i = 0; i < 9; ++i)
     for (int j = 0; j < 9; ++j) hilbert[i][j] = 1.0 / (i + j + 1);
@@ -361,7 +361,7 @@ void expect_orthogonal(const HostMatrix<double>& a, const HostMatrix<double>& m,
   }
 }
 
-// By vectors, by teams of either size, and stored; beside each other.
+// By vectors, by teams of either size, and stored, at the same time.
 TYPED_TEST(SpaiTest, LongColumnsOfEveryKind) {
   const int n = 1511;  // a prime
   const std::vector<int> lengths = {3,   95,  96,  97,  107, 108, 127, 128, 200, 255, 256,

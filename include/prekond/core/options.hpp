@@ -32,11 +32,12 @@ struct OptionField {
   std::string range;                      ///< "0 .. 1e+06", or "single | double"; empty for a bool
   std::vector<std::string> former_names;  ///< names that set it too, and that no list shows
   std::function<OptionValue()> get;
-  /// Checks the value and returns what commits it. \throws OptionError
+  /// Checks the value and returns the function that commits it. \throws OptionError
   std::function<Commit(const OptionValue&)> prepare;
-  /// Of kind "method": the values in force of the method's own options.
+  /// For the kind "method", the values in force of the method's own options.
   std::function<OptionMap()> method_options;
-  /// Of kind "method": the same as `prepare` for the name, where there is one, and options of the method.
+  /// For the kind "method", the same as `prepare` for the name, where there is one, and options of the
+  /// method.
   std::function<Commit(const std::string* name, const OptionMap& options)> prepare_method;
 };
 

@@ -83,7 +83,7 @@ void check_finite(const Space& space, const Matrix& lower, const Matrix& upper, 
   }
   all.count += found.count;
   all.action += (all.action.empty() ? "" : "; ") + std::to_string(found.count) +
-                " rows had entries that are not finite and kept their diagonal alone";
+                " rows had entries that are not finite and kept only their diagonal";
 }
 
 template <class Scalar, class Space>
@@ -96,7 +96,7 @@ struct ApplyWorkspace : Workspace {
 template <class Scalar, class Space>
 std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const Space& space,
                                                                           int num_vectors) const {
-  if (m_rows_only) throw std::logic_error(this->name() + ": make_workspace with rows alone");
+  if (m_rows_only) throw std::logic_error(this->name() + ": make_workspace after keep_rows_only");
   auto workspace = std::make_unique<impl::factored_inverse::ApplyWorkspace<Scalar, Space>>();
   workspace->gx = allocate<MultiVector<Scalar, Space>>(space, "prekond::factored_inverse::apply::gx",
                                                        this->num_rows(), num_vectors);
@@ -106,7 +106,7 @@ std::unique_ptr<Workspace> FactoredInverse<Scalar, Space>::make_workspace(const 
 template <class Scalar, class Space>
 MultiVectorView<const Scalar, Space> FactoredInverse<Scalar, Space>::multiply_lower(
     const Space& space, MultiVectorView<const Scalar, Space> x, Workspace& workspace) const {
-  if (m_rows_only) throw std::logic_error(this->name() + ": apply with rows alone");
+  if (m_rows_only) throw std::logic_error(this->name() + ": apply after keep_rows_only");
   const auto& gx = static_cast<impl::factored_inverse::ApplyWorkspace<Scalar, Space>&>(workspace).gx;
   if (x.extent(1) > gx.extent(1))
     throw std::logic_error(this->name() + ": the workspace was made for fewer vectors");

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of unknown length, on their way to a matrix: each has a place in a slab with room for the longest.
+/// Rows of unknown length before they become a matrix: each has a place in a slab with room for the longest.
 #include <prekond/core/views.hpp>
 
 #include <cstdint>

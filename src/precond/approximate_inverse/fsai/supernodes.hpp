@@ -28,7 +28,7 @@ Supernodes<Space> choose_supernodes(const Space& space, const Source& source, co
 /// The report's note about the supernodes. The united pattern has `fill` times as many entries.
 template <class Space>
 std::string supernodes_note(const Supernodes<Space>& supernodes, double fill) {
-  if (supernodes.count() == 0) return "supernodes: none were found, rows were alone";
+  if (supernodes.count() == 0) return "supernodes: none were found, each row was solved by itself";
   const double mean = static_cast<double>(supernodes.num_rows) / static_cast<double>(supernodes.count());
   char text[96];
   std::snprintf(text, sizeof(text), "supernodes: %lld, mean size %.3g",

@@ -16,7 +16,7 @@ template <class Space>
 struct ColumnSizes {
   VectorView<const int, Space> counts;
   VectorView<const std::size_t, Space> list_ptrs;
-  int more = 0;  ///< columns beside those of J
+  int more = 0;  ///< columns in addition to those of J
   KOKKOS_FORCEINLINE_FUNCTION int n1(std::int64_t k) const { return counts(k); }
   KOKKOS_FORCEINLINE_FUNCTION int n2(std::int64_t k) const {
     return static_cast<int>(list_ptrs(k + 1) - list_ptrs(k)) + more;

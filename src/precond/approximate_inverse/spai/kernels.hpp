@@ -145,9 +145,9 @@ KOKKOS_FUNCTION Scalar diagonal_entry(const CsrView<Scalar, Space>& b, int k) {
   return Kokkos::isfinite(inverse) && inverse != 0 ? inverse : Scalar(1);
 }
 
-/// What is left of a column that depends on others is rounding, which grows with the number of rows: 16 eps
-/// at first, and beyond so many rows with their square root. Found by experiment: a QR of 10^5 rows at once
-/// leaves up to 26 eps, one by blocks up to 66.
+/// The floor for the rest of a column that depends on others, which is rounding and grows with the number of
+/// rows: 16 eps up to `first_rows` rows, and beyond them with the square root of their number. The rule comes
+/// from an experiment: a QR of 10^5 rows at once leaves up to 26 eps, one by blocks up to 66.
 template <class Real>
 KOKKOS_FUNCTION Real floor_for(Real floor, int n1, int first_rows) {
   const Real growth = Kokkos::sqrt(Real(n1) / Real(first_rows));

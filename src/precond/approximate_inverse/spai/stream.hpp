@@ -103,7 +103,7 @@ class LocalRows {
   LaneGroup m_lane_group;
   const CsrView<Scalar, Space>& m_b;
   int m_limit;
-  std::size_t m_position[Sets];  ///< behind the next entry
+  std::size_t m_position[Sets];  ///< after the next entry
   int m_left[Sets];
   int m_one[Sets];  ///< the row of e_k's one
   int m_index[Sets];
@@ -130,7 +130,7 @@ struct MergedRows {
 template <class LaneGroup>
 struct ListedRows {
   LaneGroup lane_group;
-  const int* rows;  ///< I, behind which there is none
+  const int* rows;  ///< I; there is none after it
   int left;
   int* minimum;  ///< of two words
 
