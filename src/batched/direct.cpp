@@ -137,7 +137,7 @@ class DirectSolution {
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     BatchedOptions common;
     common.scratch = options.scratch;
-    common.spill_budget = options.spill_budget;
+    common.workspace_budget = options.workspace_budget;
     common.lanes = lanes();
     if (is_tridiagonal() && !is_host_space<Space>)
       pieces[SolveTridiagonal<Scalar>::reduced_piece] = Chunks::work_length(

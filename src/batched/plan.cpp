@@ -71,7 +71,7 @@ Plan make_plan(const BatchedOptions& options, const PlanSizes& sizes) {
   if (sizes.host) plan.at_once = turn_of_host(sizes.num_systems, plan.workers);
   const std::int64_t slice = plan.placement.spilled_length * sizes.scalar_bytes;
   if (slice > 0)
-    plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, options.spill_budget / slice));
+    plan.workers = std::min(plan.workers, std::max<std::int64_t>(1, options.workspace_budget / slice));
   return plan;
 }
 

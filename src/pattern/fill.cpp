@@ -118,7 +118,7 @@ struct Budget {
     throw InputError("the pattern of the factors of level " + std::to_string(level) + " would have " +
                      std::to_string(nnz) + " entries and take " + std::to_string(bytes) +
                      " bytes, more than the " + std::to_string(most_bytes) +
-                     " allowed; lower the level or raise pattern_bytes");
+                     " allowed; lower the level or raise memory_budget");
   }
 };
 

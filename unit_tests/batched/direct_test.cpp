@@ -224,7 +224,7 @@ TYPED_TEST(BatchedDirectTest, PlacesOfNumbersDoNotChangeResults) {
       const auto expected = solve_directly<double, TypeParam>(device.matrix, b, options);
       for (const int scratch : {0, 1000, 6000}) {
         options.scratch = scratch;
-        options.spill_budget = 1000000;
+        options.workspace_budget = 1000000;
         const auto found = solve_directly<double, TypeParam>(device.matrix, b, options);
         for (int s = 0; s < 40; ++s) ASSERT_TRUE(found.same(s, expected, s)) << scratch << ", system " << s;
       }

@@ -263,7 +263,7 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(plan.placement.in_scratch, 1u);
   EXPECT_TRUE(plan.in_turns);
   EXPECT_EQ(plan.workers, 132 * 8 < 256000000 / 800000 ? 132 * 8 : 256000000 / 800000);
-  options.spill_budget = 1000000;
+  options.workspace_budget = 1000000;
   EXPECT_EQ(make_plan(options, sizes).workers, 1);
   sizes.most_scratch = 100;
   EXPECT_EQ(make_plan(options, sizes).placement.in_scratch, 0u);

@@ -103,7 +103,7 @@ TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
       const auto some = solve_batch<double>(batch.matrix, b, options);
       for (int s = 0; s < 9; ++s) EXPECT_TRUE(some.same(s, all, s)) << scratch << ", system " << s;
     }
-    options.spill_budget = 1000000;
+    options.workspace_budget = 1000000;
     options.stored = true;
     const auto stored = solve_batch<double>(batch.matrix, b, options);
     for (int s = 0; s < 9; ++s) EXPECT_TRUE(stored.same(s, all, s)) << "stored, system " << s;

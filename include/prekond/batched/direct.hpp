@@ -25,7 +25,7 @@ struct BatchedDirectOptions {
   bool stored = false;
   BatchedLanes lanes = BatchedLanes::automatic;
   int scratch = 40000;
-  std::int64_t spill_budget = 256000000;
+  std::int64_t workspace_budget = 256000000;
 
   template <class Visitor>
   void describe(Visitor& visit) {
@@ -40,8 +40,11 @@ struct BatchedDirectOptions {
            {"team", BatchedLanes::team}},
           "of a device, for one system: 8, 32, or a team of up to 256");
     visit("scratch", scratch, 0, 200000, "bytes of fast memory of a team, at most, for x and the factors");
-    visit("spill_budget", spill_budget, std::int64_t(1000000), std::int64_t(1) << 40,
-          "bytes for what does not fit in it; at least one system is on its way");
+    visit("workspace_budget", workspace_budget, std::int64_t(1000000), std::int64_t(1) << 40,
+          "bytes for vectors and factors that do not fit in `scratch`; more bytes allow more systems at the "
+          "same "
+          "time");
+    visit.formerly("spill_budget");
   }
 };
 

@@ -71,7 +71,7 @@ struct AmgOptions {
   AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t workspace_budget = std::int64_t(256) << 20;
   SpgemmLibrary spgemm = SpgemmLibrary::own;
 
   /// The limit of strong couplings: `theta`, of systems (several unknowns a node or several vectors)
@@ -107,7 +107,7 @@ struct AmgOptions {
     return Storage::full;
   }
 
-  SpgemmOptions products() const { return {.slab_bytes = slab_bytes, .library = spgemm}; }
+  SpgemmOptions products() const { return {.slab_bytes = workspace_budget, .library = spgemm}; }
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
@@ -218,8 +218,9 @@ struct AmgOptions {
         "reuse", reuse, reuse_choices(),
         "of a later numeric phase: pattern keeps the aggregates or coarse rows and all patterns, none finds "
         "them anew");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of the setup's working memory in products of matrices");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory in products of matrices; more bytes allow more rows at the same time");
+    visit.formerly("slab_bytes");
     visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
           "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
           "phases have ours");

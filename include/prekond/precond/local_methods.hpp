@@ -32,8 +32,8 @@ struct DenseBlockOptions {
   static constexpr const char* paper = "Anzt, Dongarra, Flegar, Quintana-Orti, Parallel Comput. 81 (2019)";
 
   Storage storage = Storage::full;
-  std::int64_t inverse_bytes = std::int64_t(16) << 30;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
+  std::int64_t workspace_budget = std::int64_t(256) << 20;
 
   Properties properties() const { return {.symmetry = Symmetry::symmetric}; }
 
@@ -42,10 +42,13 @@ struct DenseBlockOptions {
     visit("storage", storage, storage_choices(),
           "precision in which the inverses are kept and applied; full: the matrix's; half and bfloat16 keep "
           "symmetry, and definiteness only of well-conditioned blocks");
-    visit("inverse_bytes", inverse_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the inverses may take");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget of the setup's working memory, for blocks that do not fit a team's scratch");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the inverses may take; the setup refuses to take more");
+    visit.formerly("inverse_bytes");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory for blocks that do not fit the scratch of a team; more bytes allow more "
+          "blocks at the same time");
+    visit.formerly("slab_bytes");
   }
 };
 
@@ -78,7 +81,7 @@ struct LocalIc0Options {
 /// Cost: a row is built in a dense working row of the block's m numbers, which is searched and cleared: m^2
 /// operations a block besides those of the factors. Memory: an entry of L or U takes a number and 4 bytes, a
 /// row a number and 16 bytes. While the factors grow there is room for the most entries that rows may have,
-/// A's and `fill` of L and of U each, m (m - 1) in a block at most; `factor_bytes` bounds it.
+/// A's and `fill` of L and of U each, m (m - 1) in a block at most; `memory_budget` bounds it.
 struct LocalIlutOptions {
   static constexpr const char* name = "ilut";
   static constexpr const char* summary = "ILUT of each block, by a team: entries dropped by size and number";
@@ -86,7 +89,7 @@ struct LocalIlutOptions {
 
   double drop_tolerance = 1e-3;
   int fill = 10;
-  std::int64_t factor_bytes = std::int64_t(16) << 30;
+  std::int64_t memory_budget = std::int64_t(16) << 30;
 
   Properties properties() const { return {.symmetry = Symmetry::unknown}; }
 
@@ -100,8 +103,9 @@ struct LocalIlutOptions {
         "fill", fill, 0, 1000000,
         "p: a row of L keeps as many entries as A has there and p more, the largest ones after the division "
         "by the pivots, and so does one of U");
-    visit("factor_bytes", factor_bytes, std::int64_t(1) << 10, std::int64_t(1) << 50,
-          "most memory that the factors' entries may take while they grow");
+    visit("memory_budget", memory_budget, std::int64_t(1) << 10, std::int64_t(1) << 50,
+          "bytes that the entries of the factors may take while they grow; the setup refuses to take more");
+    visit.formerly("factor_bytes");
   }
 };
 

@@ -85,12 +85,12 @@ std::int64_t factor_ilut(const Space& space, const BlockValues<Scalar, Space>& v
                              subdomains.subdomain, options.fill};
   const auto [begin, most] = scan_row_lengths(space, label + "::room", n, room);
   const double bytes = double(most) * (sizeof(int) + sizeof(Scalar));
-  if (bytes > double(options.factor_bytes))
+  if (bytes > double(options.memory_budget))
     throw InputError("local = ilut: the factors may grow to " + std::to_string(most) + " entries of " +
                      std::to_string(sizeof(int) + sizeof(Scalar)) +
-                     " bytes; local.factor_bytes = " + std::to_string(options.factor_bytes) +
+                     " bytes; local.memory_budget = " + std::to_string(options.memory_budget) +
                      " are allowed. Choose a smaller local.fill = " + std::to_string(options.fill) +
-                     " or smaller blocks, or set local.factor_bytes = " +
+                     " or smaller blocks, or set local.memory_budget = " +
                      std::to_string(most * (sizeof(int) + sizeof(Scalar))));
   const auto lower = allocate<Vector<int, Space>>(space, label + "::lower_length", n);
   const auto length = allocate<Vector<int, Space>>(space, label + "::length", n);

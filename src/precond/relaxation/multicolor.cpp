@@ -111,9 +111,6 @@ void Multicolor<Scalar, Space>::numeric_step(const Space& space, const matrix_so
   report.apply_flops = sweeps->flops();
   report.foreign_entries = pattern.foreign;
   report.pattern_kept = kept;
-  if (m_options.storage != Storage::full)
-    report.setup_bytes =
-        static_cast<std::int64_t>((factors.lower.span() + factors.upper.span()) * sizeof(Scalar));
   std::string note = std::to_string(pattern.num_colors) + (pattern.num_colors == 1 ? " colour" : " colours");
   if (colored.num_colors_before != pattern.num_colors)
     note += ", " + std::to_string(colored.num_colors_before) + " without sparsification";

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of unknown length, on their way to a matrix: each has a place in a slab with room for the longest.
+/// Rows of unknown length before they become a matrix: each has a place in a slab with room for the longest.
 #include <prekond/core/views.hpp>
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct AppendRows {
   }
 };
 
-/// `cols` and `values` have the rows one behind the other; row k of the chunk ends at row_ptrs(slab.first + k
+/// `cols` and `values` have the rows one after another; row k of the chunk ends at row_ptrs(slab.first + k
 /// + 1) - begin.
 template <class Scalar, class Space>
 void append_rows(const Space& space, const char* label, const RowSlab<Scalar, Space>& slab,

@@ -57,7 +57,7 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   rules.symmetric = m_symmetric;
   rules.p = m_options.p;
   rules.tau = m_options.tau;
-  rules.work_bytes = m_options.work_bytes;
+  rules.memory_budget = m_options.memory_budget;
   const auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {
@@ -86,10 +86,6 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   report.apply_flops = solves->flops();
   report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(n);
   report.foreign_entries = m_pattern->foreign;
-  report.setup_bytes =
-      best.factors.work_bytes + static_cast<std::int64_t>((m_pattern->lower.nnz() + m_pattern->upper.nnz() +
-                                                           6 * n + (best.tries > 1 ? lower + upper + n : 0)) *
-                                                          sizeof(Scalar));
   space.fence("prekond::ilut::numeric");  // temporaries are freed
   m_solves = solves;
   m_shift = best.alpha;
