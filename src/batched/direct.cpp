@@ -142,8 +142,8 @@ class DirectSolution {
     if (is_tridiagonal() && !is_host_space<Space>)
       pieces[SolveTridiagonal<Scalar>::reduced_piece] = Chunks::work_length(
           shape.num_rows, common.lanes == BatchedLanes::few      ? 8
-                          : common.lanes == BatchedLanes::vector ? LevelTuning::team_lanes
-                                                                 : LevelTuning::most_threads);
+                          : common.lanes == BatchedLanes::vector ? LaneGroupTuning::team_lanes
+                                                                 : LaneGroupTuning::most_threads);
     return make_plan(common, {shape.num_rows, num_systems, pieces, 0, sizeof(Scalar), is_host_space<Space>,
                               concurrency(space), most_scratch, InScratch::as_far_as_it_goes});
   }

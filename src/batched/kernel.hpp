@@ -21,7 +21,8 @@ struct Columns {
 template <class Scalar, class Space, int Lanes>
 struct SystemTeams {
   static constexpr bool is_team = Lanes == 0;
-  static constexpr int most_threads = is_team ? LevelTuning::most_threads : LevelTuning::shared_threads;
+  static constexpr int most_threads =
+      is_team ? LaneGroupTuning::most_threads : LaneGroupTuning::shared_threads;
   static constexpr int resident = is_host_space<Space> ? 1 : 512 / most_threads;
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(most_threads), unsigned(resident)>>;
   using Member = typename Policy::member_type;
@@ -35,7 +36,7 @@ struct SystemTeams {
   std::int64_t workers = 0, num_systems = 0;
   int at_once = 1;  ///< systems that a worker takes in one turn
 
-  KOKKOS_FUNCTION static constexpr std::int64_t level_bytes() {
+  KOKKOS_FUNCTION static constexpr std::int64_t lane_group_bytes() {
     if constexpr (is_team)
       return SystemTeamLaneGroup<Space, Member>::bytes;
     else
@@ -46,7 +47,7 @@ struct SystemTeams {
   template <class Work>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_system(const Member& team, const Work& work) const {
     const int team_systems = is_team ? 1 : team.team_size();
-    const std::int64_t own = level_bytes();
+    const std::int64_t own = lane_group_bytes();
     const std::int64_t bytes = own + placement.scratch_length * std::int64_t(sizeof(Scalar)) * team_systems;
     char* scratch = nullptr;
     if (bytes > 0) scratch = static_cast<char*>(team.team_shmem().get_shmem_aligned(bytes, 16));

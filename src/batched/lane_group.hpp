@@ -16,7 +16,7 @@
 
 namespace prekond::impl::batched {
 
-struct LevelTuning {
+struct LaneGroupTuning {
   static constexpr int team_lanes = 32;       // of a vector of a team
   static constexpr int most_threads = 256;    // lanes of a team for one system
   static constexpr int shared_threads = 128;  // lanes of a team whose vectors have a system each
@@ -29,20 +29,20 @@ struct LevelTuning {
 
 template <class Space, class Member>
 using TeamBase = std::conditional_t<has_register_levels<Space>,
-                                    RegisterTeamLaneGroup<Space, Member, LevelTuning::team_lanes>,
-                                    TeamLaneGroup<Member, LevelTuning::team_lanes>>;
+                                    RegisterTeamLaneGroup<Space, Member, LaneGroupTuning::team_lanes>,
+                                    TeamLaneGroup<Member, LaneGroupTuning::team_lanes>>;
 
 /// All lanes of a team, with sums: of each vector by its own means, then of the vectors in their order, which
 /// every lane adds up for itself. One barrier a sum: two sets of places take turns.
 template <class Space, class Member>
 class SystemTeamLaneGroup : public TeamBase<Space, Member> {
-  static constexpr int lanes = LevelTuning::team_lanes;
-  static constexpr int most_vectors = LevelTuning::most_threads / lanes;
+  static constexpr int lanes = LaneGroupTuning::team_lanes;
+  static constexpr int most_vectors = LaneGroupTuning::most_threads / lanes;
   static constexpr bool by_vectors = has_register_levels<Space>;
 
  public:
   /// Scratch memory of level 0, in bytes
-  static constexpr int bytes = by_vectors ? 2 * most_vectors * LevelTuning::most_sums * 16 : 0;
+  static constexpr int bytes = by_vectors ? 2 * most_vectors * LaneGroupTuning::most_sums * 16 : 0;
 
   KOKKOS_FUNCTION SystemTeamLaneGroup(const Member& member, void* places)
       : TeamBase<Space, Member>(member), m_places(static_cast<char*>(places)) {}
@@ -76,7 +76,7 @@ class SystemTeamLaneGroup : public TeamBase<Space, Member> {
  private:
   template <class T, int N>
   KOKKOS_FORCEINLINE_FUNCTION void join_vectors(T (&sums)[N]) const {
-    static_assert(N <= LevelTuning::most_sums && sizeof(T) <= 16);
+    static_assert(N <= LaneGroupTuning::most_sums && sizeof(T) <= 16);
     T* places = reinterpret_cast<T*>(m_places + m_turn * (bytes / 2));
     m_turn = 1 - m_turn;
     if (this->lane() % lanes == 0)

@@ -12,9 +12,10 @@ namespace {
 BatchedLanes choose_lanes(const BatchedOptions& options, const PlanSizes& sizes) {
   if (options.lanes != BatchedLanes::automatic) return options.lanes;
   const bool levels = sizes.num_levels > 0;
-  const std::int64_t few = levels ? sizes.num_levels * LevelTuning::level_of_few : LevelTuning::rows_of_few;
+  const std::int64_t few =
+      levels ? sizes.num_levels * LaneGroupTuning::level_of_few : LaneGroupTuning::rows_of_few;
   const std::int64_t vector =
-      levels ? sizes.num_levels * LevelTuning::level_of_vector : LevelTuning::rows_of_vector;
+      levels ? sizes.num_levels * LaneGroupTuning::level_of_vector : LaneGroupTuning::rows_of_vector;
   if (sizes.num_rows <= few) return BatchedLanes::few;
   return sizes.num_rows <= vector ? BatchedLanes::vector : BatchedLanes::team;
 }
@@ -23,13 +24,13 @@ BatchedLanes choose_lanes(const BatchedOptions& options, const PlanSizes& sizes)
 /// lane a row.
 void share_lanes(Plan& plan, std::int64_t num_rows) {
   if (plan.lanes == BatchedLanes::team) {
-    plan.vector_length = LevelTuning::team_lanes;
-    constexpr std::int64_t most = LevelTuning::most_threads / LevelTuning::team_lanes;
+    plan.vector_length = LaneGroupTuning::team_lanes;
+    constexpr std::int64_t most = LaneGroupTuning::most_threads / LaneGroupTuning::team_lanes;
     const std::int64_t wanted = (num_rows + plan.vector_length - 1) / plan.vector_length;
     plan.threads = static_cast<int>(std::clamp<std::int64_t>(wanted, 2, most));
   } else {
     plan.vector_length = plan.lanes == BatchedLanes::few ? 8 : 32;
-    plan.threads = plan.systems_per_team = LevelTuning::shared_threads / plan.vector_length;
+    plan.threads = plan.systems_per_team = LaneGroupTuning::shared_threads / plan.vector_length;
   }
 }
 
@@ -37,7 +38,7 @@ void share_lanes(Plan& plan, std::int64_t num_rows) {
 void fit_scratch(Plan& plan, const PlanSizes& sizes, std::int64_t scratch) {
   constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   const std::int64_t bytes = place_pieces(sizes.pieces, all).scratch_length * sizes.scalar_bytes;
-  const int fewest = std::min(plan.systems_per_team, LevelTuning::team_lanes / plan.vector_length);
+  const int fewest = std::min(plan.systems_per_team, LaneGroupTuning::team_lanes / plan.vector_length);
   if (sizes.in_scratch == InScratch::all_or_as_it_comes && bytes * fewest > scratch) return;
   while (plan.systems_per_team > fewest && bytes * plan.systems_per_team > scratch)
     plan.threads = plan.systems_per_team = plan.systems_per_team / 2;

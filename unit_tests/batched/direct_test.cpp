@@ -345,7 +345,7 @@ std::vector<double> by_lanes(const Solve& solve,
   const SystemMemory<double> memory{nullptr, spilled.data(), placement};
   Kokkos::deep_copy(x, 7.0);
   LaneThreads<Width> lanes;
-  lanes.run([&](const auto& level) { solve(level, 0, memory); });
+  lanes.run([&](const auto& lane_group) { solve(lane_group, 0, memory); });
   return column_of(x, 0);
 }
 
@@ -396,7 +396,7 @@ TEST_F(BatchedDirectLanes, ChunksSolveDominantSystems) {
         values[1 + i - j + 3 * j] = double(bands.systems[0][i][j]);
     const TridiagonalChunks<double> chunks{{values.data()}, x.data(), inverses.data(), reduced.data()};
     LaneThreads<8> lanes;
-    lanes.run([&](const auto& level) { chunks.solve(level, n); });
+    lanes.run([&](const auto& lane_group) { chunks.solve(lane_group, n); });
     ASSERT_LE(backward_error(bands.systems[0], x, b[0]), 1e-15) << "rows " << n;
   }
 }

@@ -51,8 +51,8 @@ struct OneSolve {
     const Placement placement = place_pieces({s}, 0);
     for (int attempt = 0; attempt < 2; ++attempt) {
       LaneThreads<8> lanes;
-      lanes.run([&](const auto& level) {
-        MakeShadow<double>{shadow.data(), int(a.num_rows), s}(level, attempt,
+      lanes.run([&](const auto& lane_group) {
+        MakeShadow<double>{shadow.data(), int(a.num_rows), s}(lane_group, attempt,
                                                               {nullptr, work.data(), placement});
       });
     }
@@ -95,7 +95,7 @@ std::vector<double> by_lanes(OneSolve<Method, Inverse>& one, std::int64_t capaci
   const SystemMemory<double> memory{scratch.data(), spilled.data(), placement};
   Kokkos::deep_copy(one.x, 0.0);
   LaneThreads<Width> lanes;
-  lanes.run([&](const auto& level) { one.solve(level, 1, memory); });
+  lanes.run([&](const auto& lane_group) { one.solve(lane_group, 1, memory); });
   return column_of(one.x, 1);
 }
 
@@ -153,8 +153,8 @@ TEST_F(BatchedSystemLanes, InnerProductsAreALanesOrSeverals) {
     for (int count = 1; count <= 20; ++count) {
       std::vector<double> sums(20, -1), partial(8);
       LaneThreads<8> lanes;
-      lanes.run([&](const auto& level) {
-        VectorBlock<const double>{numbers.data(), n, stride}.project_by_lanes(level, count, w.data(),
+      lanes.run([&](const auto& lane_group) {
+        VectorBlock<const double>{numbers.data(), n, stride}.project_by_lanes(lane_group, count, w.data(),
                                                                               sums.data(), partial.data());
       });
       for (int k = 0; k < 20; ++k) {

@@ -18,7 +18,7 @@ struct VectorBlock {
   template <class LaneGroup, class Other>
   KOKKOS_FORCEINLINE_FUNCTION void project(const LaneGroup& lane_group, int count, const Other* w,
                                            Other* sums) const {
-    constexpr int width = LevelTuning::most_sums;
+    constexpr int width = LaneGroupTuning::most_sums;
     for (int first = 0; first < count; first += width) {
       Other found[width];
       const Scalar* v[width];  // those behind the last are the first of the pass, whose sums nobody takes

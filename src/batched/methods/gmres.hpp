@@ -59,10 +59,10 @@ struct GmresMethod {
   }
 
  private:
-  static constexpr int partial_sums = LevelTuning::team_lanes;
+  static constexpr int partial_sums = LaneGroupTuning::team_lanes;
   /// Odd where lanes read across vectors.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t stride(std::int64_t n) {
-    return n <= LevelTuning::team_lanes ? n | 1 : n;
+    return n <= LaneGroupTuning::team_lanes ? n | 1 : n;
   }
 
   /// sums(k) = (v_k, x), k < count

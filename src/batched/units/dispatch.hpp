@@ -47,7 +47,7 @@ class Launcher {
     typename Teams::Policy policy(m_space, static_cast<int>(m_plan.num_teams()), m_plan.threads,
                                   m_plan.vector_length);
     // 16 more for the alignment
-    const std::int64_t bytes = m_plan.scratch_bytes + Teams::level_bytes() + 16;
+    const std::int64_t bytes = m_plan.scratch_bytes + Teams::lane_group_bytes() + 16;
     policy.set_scratch_size(0, Kokkos::PerTeam(static_cast<int>(bytes)));
     Kokkos::parallel_for(label, policy, make.template operator()<Lanes>(teams));
   }
