@@ -26,6 +26,18 @@ KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
   return is_finite(ratio) ? ratio : T(0);
 }
 
+/// sum[k] += (u_k, v_k) of element i
+template <int N, class Scalar, class Space>
+struct Dots {
+  struct Pair {
+    VectorView<const Scalar, Space> u, v;
+  };
+  Pair pairs[N];
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Scalar* sum) const {
+    for (int k = 0; k < N; ++k) sum[k] += conjugate(pairs[k].u(i)) * pairs[k].v(i);
+  }
+};
+
 template <class Scalar, class Space>
 class Diagnosis;
 
@@ -124,9 +136,12 @@ class KrylovRun {
   }
 
   void sum(VectorView<Scalar, Space> message) const { m_problem.reducer.sum(space(), message); }
-  /// The same in two halves, with work between them that leaves the message alone and sums nothing.
-  void start_sum(VectorView<Scalar, Space> message) const { m_problem.reducer.start(space(), message); }
-  void finish_sum() const { m_problem.reducer.finish(space()); }
+
+  /// result(k) = (u_k, v_k) over this process's rows, in one kernel.
+  template <int N>
+  void dots(const char* label, const Dots<N, Scalar, Space>& pairs, VectorView<Scalar, Space> result) const {
+    block_reduce<N>(space(), label, num_rows(), m_reduce, result, pairs);
+  }
 
   void multiply(const MultiVectorView<Scalar, Space>& from, const MultiVectorView<Scalar, Space>& to) {
     m_system.multiply(range(from), range(to));
