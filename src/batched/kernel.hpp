@@ -110,7 +110,7 @@ struct SolveSystem {
   Inverse inverse;
   Columns<const Scalar> stored;  ///< the values of all inverses, or null
   const int* stored_replaced;
-  StopRule rule;
+  StoppingCriteria rule;
   Log log;
   MethodSettings settings;
   const Scalar* shadow;  ///< \see Work
@@ -131,7 +131,7 @@ struct SolveSystem {
     constexpr double least =
         static_cast<double>(Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>);
     if (!(bb >= least && bb <= most)) return end_at_once(lane_group, a.num_rows, b_s, x[s], log, s);
-    Course<Scalar> course(rule, s, Kokkos::sqrt(bb));
+    StoppingState<Scalar> stopping(rule, s, Kokkos::sqrt(bb));
     const bool own_x = memory.placement.is_in_scratch(x_piece);
     Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
     if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
@@ -143,7 +143,7 @@ struct SolveSystem {
                                                                   values,
                                                                   x_s,
                                                                   memory,
-                                                                  course,
+                                                                  stopping,
                                                                   log,
                                                                   s,
                                                                   b_s,
@@ -153,15 +153,15 @@ struct SolveSystem {
     bool again = true;
     while (again) {
       work.residual(memory.piece(Method::residual));
-      course.begin_cycle();
+      stopping.begin_cycle();
       Method::iterate(work);
-      again = course.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
-                                  Method::restarts);
+      again = stopping.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
+                                    Method::restarts);
     }
     if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
-    const double relative = course.relative_residual();
-    log.end(lane_group, s, course.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
-            course.reason(), replaced);
+    const double relative = stopping.relative_residual();
+    log.end(lane_group, s, stopping.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
+            stopping.reason(), replaced);
   }
 
  private:

@@ -199,10 +199,10 @@ void BatchedSolver<Scalar, Matrix>::solve(const Space& space, const Matrix& a,
   make_room(space, result, own.num_systems, own.options.history);
   const StoppingOptions& stopping = own.options.stopping;
   constexpr std::int64_t most = std::numeric_limits<int>::max() - 1;
-  const StopRule rule{stopping.rtol, stopping.atol,
-                      tolerances.rtol.extent(0) > 0 ? tolerances.rtol.data() : nullptr,
-                      tolerances.atol.extent(0) > 0 ? tolerances.atol.data() : nullptr,
-                      static_cast<int>(std::min(stopping.max_iters, most))};
+  const StoppingCriteria rule{stopping.rtol, stopping.atol,
+                              tolerances.rtol.extent(0) > 0 ? tolerances.rtol.data() : nullptr,
+                              tolerances.atol.extent(0) > 0 ? tolerances.atol.data() : nullptr,
+                              static_cast<int>(std::min(stopping.max_iters, most))};
   const SolveTask<Scalar, Matrix> task{
       a, own.options, own.analysis, own.solve_plan, own.workspace, own.stored, b, x, rule, log_of(result)};
   visit_method(own.options.solver, [&]<class Method>() { solve_by<Method, Scalar, Matrix>(space, task); });

@@ -35,7 +35,7 @@ struct SolveTask {
   const StoredInverses<Scalar, Space>& stored;
   MultiVectorView<const Scalar, Space> b;
   MultiVectorView<Scalar, Space> x;
-  StopRule rule;
+  StoppingCriteria rule;
   HistoryLog log;
 };
 

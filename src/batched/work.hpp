@@ -9,12 +9,12 @@
 ///   residual, spare                    which of them is r = b - A x when it begins, and which may be
 ///                                      overwritten at its end
 ///   restarts                           whether it starts again after its first breakdown
-///   iterate(work)                      iterates from r, until the course ends
+///   iterate(work)                      iterates from r until the stopping test ends it
 #include <prekond/batched/options.hpp>
 
-#include "batched/course.hpp"
 #include "batched/lane_group.hpp"
 #include "batched/placement.hpp"
+#include "batched/stopping_state.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -59,7 +59,7 @@ struct Work {
   const Scalar* inverse_values;
   Scalar* x;
   const SystemMemory<Scalar>& memory;
-  Course<Scalar>& course;
+  StoppingState<Scalar>& stopping;
   const Log& log;
   std::int64_t system;
   const Scalar* b;
@@ -93,19 +93,11 @@ struct Work {
 
   /// The stopping test, seen by the logger.
   KOKKOS_FORCEINLINE_FUNCTION bool goes_on(real_type_t<Scalar> rr, bool finite,
-                                           StopReason breakdown = Course<Scalar>::nothing) const {
-    const bool on = course.judge(rr, finite, breakdown);
-    log.iteration(lane_group, system, course.iterations(), course.norm_r());
+                                           StopReason breakdown = stopping::no_breakdown) const {
+    const bool on = stopping.judge(rr, finite, breakdown);
+    log.iteration(lane_group, system, stopping.iterations(), stopping.norm_r());
     return on;
   }
 };
-
-/// num / den where both are finite and den is not 0; 0 otherwise, so that nothing moves.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
-  if (den == T(0)) return T(0);
-  const T ratio = num / den;
-  return is_finite(ratio) ? ratio : T(0);
-}
 
 }  // namespace prekond::impl::batched

@@ -8,8 +8,6 @@
 #include "run.hpp"
 
 #include <cmath>
-#include <limits>
-#include <optional>
 #include <vector>
 
 namespace prekond {
@@ -62,7 +60,7 @@ void half_step(const Space& space, const Vectors<Scalar, Space>& vectors,
   block_reduce<1>(
       space, "prekond::bicgstab::half_step", r.extent(0), workspace, result,
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        const Scalar alpha = krylov::ratio_or_zero<Scalar>(residual(0), pivot(0));
+        const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         if (alpha != Scalar(0)) r(i) -= alpha * v(i);
         sum[0] += conjugate(r(i)) * r(i);
       });
@@ -79,9 +77,9 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
   block_reduce<2>(
       space, "prekond::bicgstab::full_step", r.extent(0), workspace, result,
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
-        const Scalar alpha = krylov::ratio_or_zero<Scalar>(residual(0), pivot(0));
+        const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         const bool half = static_cast<double>(real_part(omega_group(0))) <= threshold2;
-        const Scalar omega = half ? Scalar(0) : krylov::ratio_or_zero<Scalar>(omega_group(1), omega_group(2));
+        const Scalar omega = half ? Scalar(0) : ratio_or_zero<Scalar>(omega_group(1), omega_group(2));
         // y may be r itself. A vector that is not finite stays out of x where its factor is 0.
         const Scalar y_i = y(i);
         if (alpha != Scalar(0)) x(i) += alpha * z(i);
@@ -99,6 +97,7 @@ template <class Scalar, class Space>
 class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
   using Base = krylov::KrylovRun<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
+  using Real = real_type_t<Scalar>;
 
  public:
   BicgstabRun(const LinearProblem<Scalar, Space>& problem, Side side)
@@ -189,17 +188,21 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     this->for_each_running([&](int c) {
       const Scalar rho = m_scalars.host_now(Scalars::residual, c, 0);
       const double rr = m_scalars.real_now(Scalars::residual, c, 1);
-      std::optional<StopReason> breakdown;
+      StopReason breakdown = stopping::no_breakdown;
       bool finite = is_finite(rho);
       if (!stepped) m_shadow_norms[c] = std::sqrt(m_scalars.real_now(Scalars::pivot, c, 0));
       const double size = m_shadow_norms[c] * std::sqrt(rr);
-      if (!(static_cast<double>(Kokkos::abs(rho)) > epsilon * size)) breakdown = StopReason::breakdown_rho;
+      if (stopping::rho_vanishes<Real>(static_cast<double>(Kokkos::abs(rho)), size))
+        breakdown = StopReason::breakdown_rho;
       if (stepped) {
         const Scalar sigma = m_scalars.host_before(Scalars::pivot, c, 0);
         const Scalar ts = m_scalars.host_before(Scalars::omega, c, 1);
         finite = finite && is_finite(sigma) && is_finite(ts) &&
                  is_finite(m_scalars.host_before(Scalars::omega, c, 2));
-        if (omega_vanishes(c, ts)) breakdown = StopReason::breakdown_omega;
+        if (stopping::omega_vanishes<Real>(static_cast<double>(Kokkos::abs(ts)),
+                                           m_scalars.real_before(Scalars::omega, c, 0),
+                                           m_scalars.real_before(Scalars::omega, c, 2)))
+          breakdown = StopReason::breakdown_omega;
         if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       }
       // (t, t) in terms of (s, s), which r is made of
@@ -210,15 +213,6 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
     });
   }
 
-  /// Is t orthogonal to s, but for rounding, or zero?
-  bool omega_vanishes(int c, const Scalar& ts) const {
-    const double ss = m_scalars.real_before(Scalars::omega, c, 0),
-                 tt = m_scalars.real_before(Scalars::omega, c, 2);
-    const double cosine = static_cast<double>(Kokkos::abs(ts)) / (std::sqrt(ss) * std::sqrt(tt));
-    return !(cosine > 4 * epsilon);
-  }
-
-  static constexpr double epsilon = static_cast<double>(std::numeric_limits<real_type_t<Scalar>>::epsilon());
   krylov::DeviceScalars<Scalar, Space> m_scalars;
   std::vector<double> m_shadow_norms;
   Multi m_r, m_shadow, m_p, m_v, m_t, m_z, m_y;

@@ -8,7 +8,6 @@
 #include "run.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace prekond {
 namespace {
@@ -217,7 +216,7 @@ class CgRun : public krylov::KrylovRun<Scalar, Space> {
       // The two-reduction form filed the curvature of its last step in the set before this one.
       const double curvature = m_single ? m_scalars.real_now(Scalars::dots, c, 2)
                                         : m_scalars.real_before(Scalars::curvature, c, 0);
-      std::optional<StopReason> breakdown;
+      StopReason breakdown = stopping::no_breakdown;
       if (!(rz > 0))
         breakdown = StopReason::breakdown_preconditioner_not_spd;
       else if (!curvature_is_positive(c, curvature))

@@ -155,7 +155,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       m_arnoldi[c].least_squares.start(std::sqrt(rr), this->operator_exponent());
       m_arnoldi[c].norm_r = std::sqrt(rr);
       adapt_newton_steps(m_arnoldi[c]);
-      this->judge(c, rr, true, std::nullopt, shown);
+      this->judge(c, rr, true, stopping::no_breakdown, shown);
     });
     if (m_delayed) return;
     for (int c : this->running())
@@ -260,7 +260,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
       for (int i = 0; i < j; ++i) least_squares.next(i) = arnoldi.pending[i] + s_of(group, c, i);
       finish_column(c, beta, std::sqrt(pending_squares + uu), finite);
     } else if (!finite) {
-      this->judge(c, uu, false, std::nullopt, false);
+      this->judge(c, uu, false, stopping::no_breakdown, false);
     }
     if (last || !this->is_running(c)) return;
     Number last_entry = to_double(m_scalars.host_now(group, c, 2 * j + 1));
@@ -377,7 +377,7 @@ class GmresRun : public KrylovRun<Scalar, Space> {
     const bool space_ends = !(beta > tolerance * size);
     least_squares.next(least_squares.columns() + 1) = space_ends ? 0 : beta;
     double norm_r = least_squares.push(tolerance);
-    std::optional<StopReason> breakdown;
+    StopReason breakdown = stopping::no_breakdown;
     if (least_squares.last_is_negligible()) {
       least_squares.pop();
       norm_r = least_squares.residual();

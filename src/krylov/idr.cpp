@@ -19,36 +19,35 @@ namespace {
 
 using krylov::Basis;
 using krylov::Group;
-using krylov::IdrState;
 
 /// v = r - sum of c_i g_i, i >= k
 template <class Scalar, class Space>
-void shadow_orthogonal(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g,
+void shadow_orthogonal(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> g,
                        VectorView<const Scalar, Space> r, VectorView<Scalar, Space> v) {
   Kokkos::parallel_for(
       "prekond::idr::shadow_orthogonal", Kokkos::RangePolicy<Space>(space, 0, r.extent(0)),
       KOKKOS_LAMBDA(int i) {
         Scalar sum = r(i);
-        for (int j = k; j < state.s; ++j) sum -= state.c(j) * g.column(j)[i];
+        for (int j = k; j < state.s; ++j) sum -= state.c()[j] * g.column(j)[i];
         v(i) = sum;
       });
 }
 
 /// u_k = omega z + sum of c_i u_i, i >= k
 template <class Scalar, class Space>
-void new_direction(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> u,
+void new_direction(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> u,
                    VectorView<const Scalar, Space> z) {
   Kokkos::parallel_for(
       "prekond::idr::new_direction", Kokkos::RangePolicy<Space>(space, 0, z.extent(0)), KOKKOS_LAMBDA(int i) {
         Scalar sum = state.omega() * z(i);
-        for (int j = k; j < state.s; ++j) sum += state.c(j) * u.column(j)[i];
+        for (int j = k; j < state.s; ++j) sum += state.c()[j] * u.column(j)[i];
         u.column(k)[i] = sum;
       });
 }
 
 /// g_k and u_k without their parts along p_0 .. p_(k-1); x += beta u_k, r -= beta g_k, and (r, r)
 template <class Scalar, class Space>
-void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar> g, Basis<Scalar> u,
+void step_along(const Space& space, IdrSystem<Scalar> state, int k, Basis<Scalar> g, Basis<Scalar> u,
                 VectorView<Scalar, Space> x, VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
                 const ReduceWorkspace<Scalar, Space>& workspace) {
   block_reduce<1>(
@@ -56,8 +55,8 @@ void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar>
       KOKKOS_LAMBDA(std::int64_t i, Scalar * sum) {
         Scalar g_i = g.column(k)[i], u_i = u.column(k)[i];
         for (int j = 0; j < k; ++j) {
-          g_i -= state.alpha(j) * g.column(j)[i];
-          u_i -= state.alpha(j) * u.column(j)[i];
+          g_i -= state.alpha()[j] * g.column(j)[i];
+          u_i -= state.alpha()[j] * u.column(j)[i];
         }
         g.column(k)[i] = g_i;
         u.column(k)[i] = u_i;
@@ -72,7 +71,7 @@ void step_along(const Space& space, IdrState<Scalar> state, int k, Basis<Scalar>
 
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
 template <class Scalar, class Space>
-void reduce_dimension(const Space& space, IdrState<Scalar> state, VectorView<const Scalar, Space> z,
+void reduce_dimension(const Space& space, IdrSystem<Scalar> state, VectorView<const Scalar, Space> z,
                       VectorView<const Scalar, Space> t, VectorView<Scalar, Space> x,
                       VectorView<Scalar, Space> r, VectorView<Scalar, Space> result,
                       const ReduceWorkspace<Scalar, Space>& workspace) {
@@ -102,7 +101,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
         m_kernels(problem.space, this->num_rows(), m_s + 1),
         m_scalars(problem.space, "prekond::idr::scalars", 2 * m_s + 5, this->num_columns()) {
     const int k = this->num_columns();
-    m_state = allocate_zero<Multi>(problem.space, "prekond::idr::state", IdrState<Scalar>::size(m_s), k);
+    m_state = allocate_zero<Multi>(problem.space, "prekond::idr::state", IdrSystem<Scalar>::length(m_s), k);
     m_shadow = allocate<Multi>(problem.space, "prekond::idr::shadow", this->num_rows(), m_s);
     m_g = this->allocate_columns("prekond::idr::g", m_s * k);
     m_u = this->allocate_columns("prekond::idr::u", m_s * k);
@@ -121,7 +120,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
   Group omega() const { return {2 * m_s + 2, 2}; }
   Group pivot() const { return {2 * m_s + 4, 1}; }
 
-  IdrState<Scalar> state(int c) const { return {column(m_state, c).data(), m_s}; }
+  IdrSystem<Scalar> state(int c) const { return {column(m_state, c).data(), m_s}; }
   Multi block(const Multi& v, int j) const {
     const int k = this->num_columns();
     return Kokkos::subview(v, Kokkos::ALL, Kokkos::make_pair(j * k, (j + 1) * k));
@@ -160,7 +159,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
                     krylov::IdrStart<Scalar, Space>{state(c), m_scalars.now(reduced(), c)});
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
     this->for_each_running(
-        [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced()), {}); });
+        [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced())); });
   }
 
   /// P: random vectors, by classical Gram-Schmidt twice. A vector that adds nothing ends it: s is smaller
@@ -262,7 +261,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
     m_scalars.read(this->space(), "prekond::idr::stopping_test");
     this->count_iteration();
     this->for_each_running([&](int c) {
-      std::optional<StopReason> breakdown;
+      StopReason breakdown = stopping::no_breakdown;
       if (m_scalars.host_now(divisor, c, 0) == Scalar(0)) breakdown = reason;
       // A t that is not zero, and whose square is.
       if (divisor.first == omega().first && m_scalars.real_now(omega(), c, 1) == 0) breakdown = reason;

@@ -6,8 +6,6 @@
 #include "core/instantiate.hpp"
 #include "run.hpp"
 
-#include <optional>
-
 namespace prekond {
 namespace {
 
@@ -69,8 +67,7 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
   void test() {
     this->sum(m_scalars.message(residual_norm));
     m_scalars.read(this->space(), "prekond::richardson::stopping_test");
-    this->for_each_running(
-        [&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true, std::nullopt); });
+    this->for_each_running([&](int c) { this->judge(c, m_scalars.real_now(residual_norm, c, 0), true); });
   }
 
   Scalar m_omega;

@@ -103,11 +103,10 @@ void KrylovRun<Scalar, Space>::set_threshold(int c) {
   const int exponent = -m_system.rhs_exponent(c);
   const double relative = m_problem.stopping.rtol * state.norm_b.times_power(exponent).value();
   const double absolute = std::ldexp(m_problem.stopping.atol, exponent);
-  state.relative = relative >= absolute;
-  state.threshold = std::max(relative, absolute);
+  state.threshold = stopping::Threshold::of(relative, absolute);
   // On the left the two norms may go far apart; on the right a smaller target only keeps clear of the
   // threshold.
-  state.target = std::ldexp(state.threshold, -std::min(state.false_claims, m_on_left ? 1000 : 2));
+  state.target = stopping::next_target(state.threshold.value, state.false_claims, m_on_left ? 1000 : 2);
 }
 
 template <class Scalar, class Space>
@@ -156,35 +155,33 @@ void KrylovRun<Scalar, Space>::confirm_rounded(int c) {
   m_system.round_solution(c);
   measure_truth();
   const Column& state = m_columns[c];
-  if (!state.truth.is_finite() || state.truth.value() > state.threshold) ended(c, StopReason::out_of_range);
+  if (!state.truth.is_finite() || state.truth.value() > state.threshold.value)
+    ended(c, StopReason::out_of_range);
 }
 
 template <class Scalar, class Space>
 StopReason KrylovRun<Scalar, Space>::final_reason(int c) const {
   const Column& state = m_columns[c];
-  if (!state.truth.is_finite()) return StopReason::nan;
-  if (state.truth.value() <= state.threshold && state.reason != StopReason::nan)
-    return state.relative ? StopReason::rtol : StopReason::atol;
-  return state.reason == StopReason::rtol ? StopReason::stagnation : state.reason;
+  return stopping::confirmed_reason(state.reason, state.truth.is_finite(), state.truth.value(),
+                                    state.threshold);
 }
 
 template <class Scalar, class Space>
 bool KrylovRun<Scalar, Space>::goes_on(int c, StopReason reason) {
   Column& state = m_columns[c];
-  const bool may = state.result.iterations < m_problem.stopping.max_iters;
-  ended(c, reason);
+  const bool may = iterations_left(c) > 0;
   if (reason == StopReason::stagnation) {
     const ExtendedNumber truth = state.truth.times_power(m_system.rhs_exponent(c));
-    const bool falls = state.false_claims == 0 || ratio(truth, state.last_claim) <= 0.9;
+    const double progress = ratio(truth, state.last_claim);
+    const bool again = stopping::goes_on_after_false_claim(state.false_claims++, progress, may, reason);
     state.last_claim = truth;
-    ++state.false_claims;
     set_threshold(c);
-    if (falls && !may) ended(c, StopReason::max_iters);
-    return falls && may;
+    ended(c, reason);
+    return again;
   }
-  const bool broken = reason == StopReason::breakdown_rho || reason == StopReason::breakdown_pivot ||
-                      reason == StopReason::breakdown_omega || reason == StopReason::breakdown_arnoldi;
-  if (!broken || !m_restarts_after_breakdown || state.breakdowns > 0 || !may) return false;
+  ended(c, reason);
+  if (!stopping::may_restart_after(reason) || !m_restarts_after_breakdown || state.breakdowns > 0 || !may)
+    return false;
   Diagnosis<Scalar, Space> diagnosis(m_problem, m_system, m_workspace.get(), m_on_left, m_reduce);
   if (!rescale(c, diagnosis)) ++state.breakdowns;
   return true;
@@ -208,7 +205,7 @@ bool KrylovRun<Scalar, Space>::may_be_helped(int c) {
 template <class Scalar, class Space>
 bool KrylovRun<Scalar, Space>::rescale(int c, Diagnosis<Scalar, Space>& diagnosis) {
   Column& state = m_columns[c];
-  if (state.range_is_known || state.result.iterations >= m_problem.stopping.max_iters) return false;
+  if (state.range_is_known || iterations_left(c) <= 0) return false;
   if (state.rescalings++ == most_rescalings) return false;
   const bool by_another_column =
       !(m_cycle_exponents == OperatorExponents{m_system.matrix_exponent(), m_system.inverse_exponent()});

@@ -4,6 +4,7 @@
 #include <prekond/krylov/solver.hpp>
 
 #include "column_norms.hpp"
+#include "core/stopping_rules.hpp"
 #include "device_scalars.hpp"
 #include "scaled_system.hpp"
 
@@ -11,20 +12,10 @@
 #include <cmath>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
 namespace prekond::krylov {
-
-/// num / den where both are finite and den is not 0; 0 otherwise, so that nothing moves until the host sees
-/// why.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T ratio_or_zero(const T& num, const T& den) {
-  if (den == T(0)) return T(0);
-  const T ratio = num / den;
-  return is_finite(ratio) ? ratio : T(0);
-}
 
 /// sum[k] += (u_k, v_k) of element i
 template <int N, class Scalar, class Space>
@@ -62,11 +53,9 @@ class KrylovRun {
   struct Column {
     ExtendedNumber norm_b;
     double norm_r = 0;
-    double threshold = 0;
-    bool relative = true;     ///< the threshold is rtol ||b||
-    double target = 0;        ///< of the method's own norm: the threshold, or less after false claims
-    double cycle_target = 0;  ///< the target, or what rounding lets this cycle reach
-    double diverged = 0;      ///< where nothing of b is left in r
+    stopping::Threshold threshold;
+    double target = 0;             ///< for the method's own norm: the threshold, or less after false claims
+    stopping::CycleBounds bounds;  ///< of the method's own norm in this cycle
     /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the
     /// preconditioner on the left.
     double scale = 1;
@@ -183,10 +172,10 @@ class KrylovRun {
   /// left.
   void residual(const MultiVectorView<Scalar, Space>& r);
 
-  /// Files ||r||^2 of column c as the method has it, and ends the column where it converged, where something
-  /// is not finite, where (r, r) or a number of `squares` (inner products that ||r||^2 has a part in) is
-  /// about to leave the range, at a breakdown, or after max_iters. `shown`: the monitor sees it.
-  void judge(int c, double rr, bool finite, std::optional<StopReason> breakdown, bool shown = true,
+  /// Takes ||r||^2 of column c as the method knows it, and ends the column where it converged, where a number
+  /// is not finite, where (r, r) or one of `squares` (inner products of the size of ||r||^2) is about to
+  /// leave the range of its type, at a breakdown, or after max_iters. `shown`: whether the monitor sees it.
+  void judge(int c, double rr, bool finite, StopReason breakdown = stopping::no_breakdown, bool shown = true,
              std::initializer_list<double> squares = {}) {
     Column& column = m_columns[c];
     column.norm_r = column.scale * std::sqrt(rr);
@@ -195,26 +184,17 @@ class KrylovRun {
       m_problem.monitor(c, column.result.iterations, std::ldexp(column.norm_r, m_system.rhs_exponent(c)));
     const bool begins = std::exchange(column.cycle_begins, false);
     if (begins) {
-      column.cycle_target = std::max(column.target, rounding * column.norm_r);
       const double norm_b = column.norm_b.times_power(-m_system.rhs_exponent(c)).value();
-      column.diverged = std::max(column.norm_r, norm_b) / std::numeric_limits<Real>::epsilon();
+      column.bounds = stopping::CycleBounds::of<Real>(column.target, column.norm_r, norm_b);
       column.begun_at = column.result.iterations;
     }
     const bool range_matters = !column.range_is_known;
-    if (range_matters && begins && !column.left_is_safe)
-      end(c, StopReason::out_of_range);
-    else if (column.is_finite && column.norm_r <= column.cycle_target)
-      end(c, StopReason::rtol);
-    else if (range_matters && leaves_range(rr, begins, squares))
-      end(c, StopReason::out_of_range);
-    else if (!column.is_finite)
-      end(c, StopReason::nan);
-    else if (breakdown)
-      end(c, *breakdown);
-    else if (column.norm_r > column.diverged)
-      end(c, StopReason::divergence);
-    else if (column.result.iterations >= m_problem.stopping.max_iters)
-      end(c, StopReason::max_iters);
+    if (range_matters && begins && !column.left_is_safe) return end(c, StopReason::out_of_range);
+    const stopping::IterationState state{column.norm_r, column.is_finite,
+                                         range_matters && leaves_range(rr, begins, squares), breakdown,
+                                         iterations_left(c) > 0};
+    StopReason reason = StopReason::max_iters;
+    if (stopping::ends_iteration(column.bounds, state, reason)) end(c, reason);
   }
   void end(int c, StopReason reason) {
     m_columns[c].reason = reason;
@@ -228,7 +208,7 @@ class KrylovRun {
   }
   /// (target / scale)^2: where the method's own ||r||^2 has converged.
   double target2(int c) const {
-    const double target = m_columns[c].cycle_target / m_columns[c].scale;
+    const double target = m_columns[c].bounds.target / m_columns[c].scale;
     return target * target;
   }
 
@@ -239,8 +219,6 @@ class KrylovRun {
   static constexpr int most_rescalings = 32;
   /// Below that, the two products that tell a singular matrix would be a noticeable part of a solve.
   static constexpr std::int64_t iterations_worth_a_look = 1000;
-  /// Of ||r|| at a cycle's start: what no residual falls below before it is computed anew.
-  static constexpr double rounding = std::numeric_limits<Real>::epsilon() / 8;
 
   void true_residual(const MultiVectorView<Scalar, Space>& r);
 

@@ -7,7 +7,6 @@
 #include <Teuchos_Comm.hpp>
 #include <Teuchos_CommHelpers.hpp>
 
-#include <memory>
 #include <utility>
 #include <vector>
 
@@ -19,7 +18,7 @@ template <class Scalar, class Space>
 class CommReducer : public Reducer<Scalar, Space> {
  public:
   explicit CommReducer(Teuchos::RCP<const Teuchos::Comm<int>> comm)
-      : m_comm(std::move(comm)), m_buffers(std::make_unique<Buffers>()) {}
+      : m_comm(std::move(comm)) {}
   CommReducer(const CommReducer&) = delete;
   CommReducer& operator=(const CommReducer&) = delete;
 
@@ -27,35 +26,32 @@ class CommReducer : public Reducer<Scalar, Space> {
     if (m_comm->getSize() == 1 || values.extent(0) == 0) return;
     fetch(space, values);
     Teuchos::reduceAll(*m_comm, Teuchos::REDUCE_SUM, static_cast<int>(values.extent(0)),
-                       m_buffers->mine.data(), m_buffers->all.data());
+                       m_mine.data(), m_all.data());
     put_back(space, values);
   }
 
  private:
-  struct Buffers {
-    std::vector<Scalar> mine, all;
-  };
   using Host =
       Kokkos::View<Scalar*, Kokkos::LayoutLeft, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
 
   /// This rank's values on the host.
   void fetch(const Space& space, const VectorView<Scalar, Space>& values) const {
     const std::size_t count = values.extent(0);
-    if (m_buffers->mine.size() < count) {
-      m_buffers->mine.resize(count);
-      m_buffers->all.resize(count);
+    if (m_mine.size() < count) {
+      m_mine.resize(count);
+      m_all.resize(count);
     }
-    Kokkos::deep_copy(space, Host(m_buffers->mine.data(), count), values);
+    Kokkos::deep_copy(space, Host(m_mine.data(), count), values);
     space.fence("prekond::tpetra::reducer::sum");
   }
   void put_back(const Space& space, const VectorView<Scalar, Space>& values) const {
-    Kokkos::deep_copy(space, values, Host(m_buffers->all.data(), values.extent(0)));
+    Kokkos::deep_copy(space, values, Host(m_all.data(), values.extent(0)));
     // The next sum overwrites the buffer.
     if constexpr (!is_host_space<Space>) space.fence("prekond::tpetra::reducer::copied");
   }
 
   Teuchos::RCP<const Teuchos::Comm<int>> m_comm;
-  std::unique_ptr<Buffers> m_buffers;
+  mutable std::vector<Scalar> m_mine, m_all;
 };
 
 }  // namespace prekond::tpetra

@@ -41,7 +41,7 @@ struct BicgstabMethod {
         w.lane_group, n, rho, [](int) {}, add_rho);
     const double norm_of_shadow = Kokkos::sqrt(
         static_cast<double>(sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(r0[i]); })));
-    bool on = w.goes_on(real_part(rho[1]), is_finite(rho[0]), rho_vanishes(rho, norm_of_shadow));
+    bool on = w.goes_on(real_part(rho[1]), is_finite(rho[0]), breakdown_of(rho, norm_of_shadow));
     Scalar beta = 0, omega = 0;
     for (bool first = true; on; first = false) {
       for_elements(w.lane_group, n, [&](int i) {
@@ -64,7 +64,7 @@ struct BicgstabMethod {
       w.precondition(r, y);
       Scalar ts[2];
       omega_dots(w, y, r, t, ts);
-      const bool half = static_cast<double>(ss) <= w.course.target2();
+      const bool half = static_cast<double>(ss) <= w.stopping.target2();
       const Scalar step = half ? Scalar(0) : ratio_or_zero<Scalar>(ts[0], ts[1]);
       update_and_sum<Scalar>(
           w.lane_group, n, rho,
@@ -74,9 +74,11 @@ struct BicgstabMethod {
             r[i] -= step * t[i];
           },
           add_rho);
-      w.course.count_iteration();
-      StopReason breakdown = rho_vanishes(rho, norm_of_shadow);
-      if (omega_vanishes<Scalar>(ts, ss)) breakdown = StopReason::breakdown_omega;
+      w.stopping.count_iteration();
+      StopReason breakdown = breakdown_of(rho, norm_of_shadow);
+      if (stopping::omega_vanishes<Real>(static_cast<double>(Kokkos::abs(ts[0])), static_cast<double>(ss),
+                                         static_cast<double>(real_part(ts[1]))))
+        breakdown = StopReason::breakdown_omega;
       if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       const bool finite = is_finite(rho[0]) && is_finite(sigma) && is_finite(ts[0]) && is_finite(ts[1]);
       on = w.goes_on(real_part(rho[1]), finite, breakdown);
@@ -87,10 +89,19 @@ struct BicgstabMethod {
   }
 
  private:
+  template <class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION static StopReason breakdown_of(const Scalar (&rho)[2], double norm_of_shadow) {
+    const double size = norm_of_shadow * Kokkos::sqrt(static_cast<double>(real_part(rho[1])));
+    const bool vanishes =
+        stopping::rho_vanishes<real_type_t<Scalar>>(static_cast<double>(Kokkos::abs(rho[0])), size);
+    return vanishes ? StopReason::breakdown_rho : stopping::no_breakdown;
+  }
+
   /// r^ = r, or random numbers after a breakdown: those of krylov/bicgstab.hpp.
   template <class Work, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void begin_shadow(const Work& w, const Scalar* r, Scalar* r0) {
-    if (w.course.breakdowns() == 0) return for_elements(w.lane_group, w.size(), [&](int i) { r0[i] = r[i]; });
+    if (w.stopping.breakdowns() == 0)
+      return for_elements(w.lane_group, w.size(), [&](int i) { r0[i] = r[i]; });
     using Real = real_type_t<Scalar>;
     constexpr std::uint64_t seed = 2026;
     const std::uint64_t key = counter_hash(seed, static_cast<std::uint64_t>(w.size()));
@@ -121,23 +132,6 @@ struct BicgstabMethod {
       update_and_sum<Scalar>(
           w.lane_group, w.size(), ts, [&](int i) { t[i] = w.a.template row_product<Scalar>(i, y); }, add);
     }
-  }
-
-  template <class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION static StopReason rho_vanishes(const Scalar (&rho)[2], double norm_of_shadow) {
-    constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<real_type_t<Scalar>>);
-    const double size = norm_of_shadow * Kokkos::sqrt(static_cast<double>(real_part(rho[1])));
-    return static_cast<double>(Kokkos::abs(rho[0])) > epsilon * size ? Course<Scalar>::nothing
-                                                                     : StopReason::breakdown_rho;
-  }
-  /// Is t orthogonal to s, but for rounding, or zero?
-  template <class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION static bool omega_vanishes(const Scalar (&ts)[2], real_type_t<Scalar> ss) {
-    constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<real_type_t<Scalar>>);
-    const double cosine =
-        static_cast<double>(Kokkos::abs(ts[0])) /
-        (Kokkos::sqrt(static_cast<double>(ss)) * Kokkos::sqrt(static_cast<double>(real_part(ts[1]))));
-    return !(cosine > 4 * epsilon);
   }
 };
 

@@ -63,7 +63,7 @@ struct CgMethod {
         update_and_sum<Scalar>(
             w.lane_group, n, dots, [](int) {}, add_dots);
       }
-      w.course.count_iteration();
+      w.stopping.count_iteration();
     }
   }
 
@@ -71,7 +71,7 @@ struct CgMethod {
   template <class Work, class Scalar, class Real>
   KOKKOS_FORCEINLINE_FUNCTION static bool judge(const Work& w, const Scalar (&dots)[2], Real curvature) {
     const Real rz = real_part(dots[0]);
-    StopReason breakdown = Course<Scalar>::nothing;
+    StopReason breakdown = stopping::no_breakdown;
     if (!(rz > Real(0)))
       breakdown = StopReason::breakdown_preconditioner_not_spd;
     else if (!(curvature > Real(0)))

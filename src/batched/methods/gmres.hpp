@@ -46,7 +46,7 @@ struct GmresMethod {
     for (bool first = true; on; first = false) {
       if (!first) w.residual(v[0]);
       const Real rr = sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(v[0][i]); });
-      if (!(first ? w.goes_on(rr, true) : w.course.judge(rr, true))) return;
+      if (!(first ? w.goes_on(rr, true) : w.stopping.judge(rr, true))) return;
       const Real norm = Kokkos::sqrt(rr);
       w.lane_group.region([&](int lane) {
         for (int i = lane; i < n; i += w.lane_group.size()) v[0][i] *= 1 / norm;
@@ -54,7 +54,7 @@ struct GmresMethod {
       });
       int columns = 0;
       for (int j = 0; on && j < steps; ++j) on = step(w, v, small_system, j, columns);
-      if (w.course.reason() != StopReason::nan || on) update(w, v, small_system, columns);
+      if (w.stopping.reason() != StopReason::nan || on) update(w, v, small_system, columns);
     }
   }
 
@@ -101,12 +101,12 @@ struct GmresMethod {
         for (int i = lane; i < n; i += w.lane_group.size()) next[i] *= 1 / beta;
       if (lane == 0) small_system.push(j, h2, space_ends ? Real(0) : beta, rounding);
     });
-    w.course.count_iteration();
+    w.stopping.count_iteration();
     const Real norm_r = real_part(small_system.residual());
     const bool negligible = small_system.negligible() != Scalar(0);
     columns = negligible ? j : j + 1;
     return w.goes_on(norm_r * norm_r, Kokkos::isfinite(size) && Kokkos::isfinite(beta),
-                     negligible ? StopReason::breakdown_arnoldi : Course<Scalar>::nothing);
+                     negligible ? StopReason::breakdown_arnoldi : stopping::no_breakdown);
   }
 
   /// x += M^-1 V y. The last vector of the basis is not among them.

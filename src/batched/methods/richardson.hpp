@@ -40,7 +40,7 @@ struct RichardsonMethod {
         r[i] -= omega * t[i];
         return abs2(r[i]);
       });
-      w.course.count_iteration();
+      w.stopping.count_iteration();
     }
   }
 };
