@@ -13,8 +13,8 @@ struct StoppingCriteria {
   int max_iters;
 };
 
-/// The stopping test, the restarts and the reason of one system. Every lane has a copy of its own. The rules are those
-/// of core/stopping_rules.hpp, as for a single system, without rescaling by powers of two.
+/// The stopping test, the restarts and the reason of one system. Every lane has a copy of its own. The rules
+/// are those of core/stopping_rules.hpp, as for a single system, without rescaling by powers of two.
 template <class Scalar>
 class StoppingState {
   using Real = real_type_t<Scalar>;
@@ -40,8 +40,8 @@ class StoppingState {
     return !stopping::ends_iteration(m_bounds, state, m_reason);
   }
 
-  /// Takes ||b - A x|| at the end of a cycle, which is not finite where x is not; returns whether another cycle
-  /// begins. `restarts`: whether the method starts again after its first breakdown.
+  /// Takes ||b - A x|| at the end of a cycle, which is not finite where x is not; returns whether another
+  /// cycle begins. `restarts`: whether the method starts again after its first breakdown.
   KOKKOS_FUNCTION bool starts_again(double true_norm, bool restarts) {
     const bool may = m_iterations < m_max_iters;
     m_true_norm = true_norm;

@@ -4,8 +4,8 @@
 #include <prekond/krylov/bicgstab.hpp>
 
 #include "core/instantiate.hpp"
+#include "iteration.hpp"
 #include "random_vector.hpp"
-#include "run.hpp"
 
 #include <cmath>
 #include <vector>
@@ -94,13 +94,13 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
 
 /// One solve.
 template <class Scalar, class Space>
-class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
   using Real = real_type_t<Scalar>;
 
  public:
-  BicgstabRun(const LinearProblem<Scalar, Space>& problem, Side side)
+  BicgstabIteration(const LinearProblem<Scalar, Space>& problem, Side side)
       : Base(problem, side, true),
         m_scalars(problem.space, "prekond::bicgstab::scalars", Scalars::size, this->num_columns(), 2),
         m_shadow_norms(this->num_columns()) {
@@ -222,7 +222,7 @@ class BicgstabRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Bicgstab<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return BicgstabRun<Scalar, Space>(problem, m_options.side).run();
+  return BicgstabIteration<Scalar, Space>(problem, m_options.side).run();
 }
 
 #define PREKOND_BICGSTAB(Scalar, Space) template class Bicgstab<Scalar, Space>;

@@ -5,7 +5,7 @@
 #include <prekond/krylov/cg.hpp>
 
 #include "core/instantiate.hpp"
-#include "run.hpp"
+#include "iteration.hpp"
 
 #include <algorithm>
 
@@ -108,12 +108,12 @@ void fused_update(const Space& space, const Vectors<Scalar, Space>& v, VectorVie
 
 /// One solve.
 template <class Scalar, class Space>
-class CgRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class CgIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  CgRun(const LinearProblem<Scalar, Space>& problem, const CgOptions& options)
+  CgIteration(const LinearProblem<Scalar, Space>& problem, const CgOptions& options)
       : Base(problem, Side::right, false),
         m_single(options.single_reduction),
         m_flexible(options.flexible),
@@ -254,7 +254,7 @@ std::vector<SolveResult> Cg<Scalar, Space>::run(const LinearProblem<Scalar, Spac
         " is not symmetric; cg needs a symmetric positive definite one, such as jacobi, fsai or "
         "adaptive_fsai, and a nonsymmetric one needs a solver for general matrices: bicgstab, gmres, "
         "fgmres or idr");
-  return CgRun<Scalar, Space>(problem, m_options).run();
+  return CgIteration<Scalar, Space>(problem, m_options).run();
 }
 
 #define PREKOND_CG(Scalar, Space) template class Cg<Scalar, Space>;

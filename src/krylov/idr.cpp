@@ -5,9 +5,9 @@
 
 #include "basis.hpp"
 #include "core/instantiate.hpp"
-#include "idr_scalars.hpp"
+#include "idr_kernels.hpp"
+#include "iteration.hpp"
 #include "random_vector.hpp"
-#include "run.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -89,12 +89,12 @@ void reduce_dimension(const Space& space, IdrSystem<Scalar> state, VectorView<co
 
 /// One solve.
 template <class Scalar, class Space>
-class IdrRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  IdrRun(const LinearProblem<Scalar, Space>& problem, const IdrOptions& options)
+  IdrIteration(const LinearProblem<Scalar, Space>& problem, const IdrOptions& options)
       : Base(problem, options.side, true),
         m_s(options.s),
         m_kappa(options.kappa),
@@ -288,7 +288,7 @@ class IdrRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Idr<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return IdrRun<Scalar, Space>(problem, m_options).run();
+  return IdrIteration<Scalar, Space>(problem, m_options).run();
 }
 
 #define PREKOND_IDR(Scalar, Space) template class Idr<Scalar, Space>;

@@ -59,13 +59,14 @@ struct NextResidual {
 /// One run of the method. v_j are the basis in residuals, w_j = M^-1 v_j; A' = 2^a A and M'^-1 = 2^m M^-1 are
 /// of ordinary size, and T is theirs.
 template <class Scalar, class Space>
-class LanczosRun {
+class LanczosIteration {
   using Real = real_type_t<Scalar>;
   using Column = Vector<Scalar, Space>;
 
  public:
-  LanczosRun(const Space& space, const Operator<Scalar, Space>& a, const Preconditioner<Scalar, Space>* m,
-             const LanczosOptions& options, const Reducer<Scalar, Space>& reducer)
+  LanczosIteration(const Space& space, const Operator<Scalar, Space>& a,
+                   const Preconditioner<Scalar, Space>* m, const LanczosOptions& options,
+                   const Reducer<Scalar, Space>& reducer)
       : m_space(space),
         m_a(a),
         m_inverse(m),
@@ -297,7 +298,7 @@ LanczosResult lanczos(const Space& space, const Operator<Scalar, Space>& a,
     throw InputError("lanczos: the preconditioner " + preconditioner->name() +
                      " is another operator for another vector; take one that is not, such as amg with "
                      "cycle = v, or none");
-  return LanczosRun<Scalar, Space>(space, a, preconditioner, checked, reducer)();
+  return LanczosIteration<Scalar, Space>(space, a, preconditioner, checked, reducer)();
 }
 
 #define PREKOND_LANCZOS(Scalar, Space)                                                                       \

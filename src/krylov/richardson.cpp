@@ -4,7 +4,7 @@
 #include <prekond/krylov/richardson.hpp>
 
 #include "core/instantiate.hpp"
-#include "run.hpp"
+#include "iteration.hpp"
 
 namespace prekond {
 namespace {
@@ -28,12 +28,12 @@ void step(const Space& space, Scalar omega, VectorView<Scalar, Space> x, VectorV
 
 /// One solve.
 template <class Scalar, class Space>
-class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
-  using Base = krylov::KrylovRun<Scalar, Space>;
+class RichardsonIteration : public krylov::KrylovIteration<Scalar, Space> {
+  using Base = krylov::KrylovIteration<Scalar, Space>;
   using Multi = MultiVector<Scalar, Space>;
 
  public:
-  RichardsonRun(const LinearProblem<Scalar, Space>& problem, double omega)
+  RichardsonIteration(const LinearProblem<Scalar, Space>& problem, double omega)
       : Base(problem, Side::right, false),
         m_omega(static_cast<real_type_t<Scalar>>(omega)),
         m_scalars(problem.space, "prekond::richardson::scalars", 1, this->num_columns()) {
@@ -79,7 +79,7 @@ class RichardsonRun : public krylov::KrylovRun<Scalar, Space> {
 
 template <class Scalar, class Space>
 std::vector<SolveResult> Richardson<Scalar, Space>::run(const LinearProblem<Scalar, Space>& problem) const {
-  return RichardsonRun<Scalar, Space>(problem, m_options.omega).run();
+  return RichardsonIteration<Scalar, Space>(problem, m_options.omega).run();
 }
 
 #define PREKOND_RICHARDSON(Scalar, Space) template class Richardson<Scalar, Space>;

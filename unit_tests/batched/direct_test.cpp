@@ -299,7 +299,7 @@ TYPED_TEST(BatchedDirectTest, SolvesThoseThatFailed) {
   const auto expected = solve_directly<double, TypeParam>(device.matrix, b);
   BatchedResult<TypeParam> before;
   BatchedSolver<double, BatchedBanded<double, TypeParam>> solver(
-      options_of(BatchedMethod::bicgstab, BatchedInverse::none, 1e-10, 1));
+      options_of(BatchedMethod::bicgstab, BatchedPreconditioner::none, 1e-10, 1));
   const auto b_device = device_columns<double, TypeParam>(b, 20);
   const MultiVector<double, TypeParam> x("prekond::testing::x", 20, 4);
   solver.symbolic(space, device.matrix);
@@ -340,9 +340,9 @@ template <int Width, class Solve>
 std::vector<double> by_lanes(const Solve& solve,
                              const MultiVector<double, Kokkos::DefaultHostExecutionSpace>& x,
                              const std::vector<std::int64_t>& lengths) {
-  const Placement placement = place_pieces(lengths, 0);
-  std::vector<double> spilled(placement.spilled_length + 1);
-  const SystemMemory<double> memory{nullptr, spilled.data(), placement};
+  const ScratchLayout layout = make_scratch_layout(lengths, 0);
+  std::vector<double> spilled(layout.spilled_length + 1);
+  const SystemMemory<double> memory{nullptr, spilled.data(), layout};
   Kokkos::deep_copy(x, 7.0);
   LaneThreads<Width> lanes;
   lanes.run([&](const auto& lane_group) { solve(lane_group, 0, memory); });

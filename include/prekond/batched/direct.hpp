@@ -11,7 +11,7 @@ namespace prekond {
 
 namespace impl::batched {
 template <class Scalar, class Space>
-class DirectSolution;
+class DirectImpl;
 }
 
 enum class BatchedPivoting { partial, none };
@@ -101,7 +101,7 @@ class BatchedDirect {
   const BatchedDirectOptions& options() const;
 
  private:
-  std::unique_ptr<impl::batched::DirectSolution<Scalar, Space>> m_solution;
+  std::unique_ptr<impl::batched::DirectImpl<Scalar, Space>> m_impl;
 };
 
 }  // namespace prekond

@@ -10,7 +10,7 @@ namespace prekond {
 
 enum class BatchedMethod { cg, bicgstab, gmres, idr, richardson };
 
-enum class BatchedInverse { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai, ilu_isai };
+enum class BatchedPreconditioner { none, jacobi, block_jacobi, ilu0, ic0, par_ilu, isai, fsai, ilu_isai };
 
 /// Who works on a system on a device: a vector of lanes with others of its kind in a team, or a team. On a
 /// host it is always one thread.
@@ -21,7 +21,7 @@ struct BatchedOptions {
   static constexpr const char* name = "batched";
 
   BatchedMethod solver = BatchedMethod::bicgstab;
-  BatchedInverse precond = BatchedInverse::jacobi;
+  BatchedPreconditioner precond = BatchedPreconditioner::jacobi;
   StoppingOptions stopping{1e-6, 0, 1000};
   double omega = 1;
   int restart = 30;
@@ -46,15 +46,15 @@ struct BatchedOptions {
            {"richardson", BatchedMethod::richardson}},
           "the method that all systems are solved with");
     visit("precond", precond,
-          {{"none", BatchedInverse::none},
-           {"jacobi", BatchedInverse::jacobi},
-           {"block_jacobi", BatchedInverse::block_jacobi},
-           {"ilu0", BatchedInverse::ilu0},
-           {"ic0", BatchedInverse::ic0},
-           {"par_ilu", BatchedInverse::par_ilu},
-           {"isai", BatchedInverse::isai},
-           {"fsai", BatchedInverse::fsai},
-           {"ilu_isai", BatchedInverse::ilu_isai}},
+          {{"none", BatchedPreconditioner::none},
+           {"jacobi", BatchedPreconditioner::jacobi},
+           {"block_jacobi", BatchedPreconditioner::block_jacobi},
+           {"ilu0", BatchedPreconditioner::ilu0},
+           {"ic0", BatchedPreconditioner::ic0},
+           {"par_ilu", BatchedPreconditioner::par_ilu},
+           {"isai", BatchedPreconditioner::isai},
+           {"fsai", BatchedPreconditioner::fsai},
+           {"ilu_isai", BatchedPreconditioner::ilu_isai}},
           "the preconditioner of each system; cg needs a symmetric one (none, jacobi, block_jacobi, ic0, "
           "fsai)");
     stopping.describe(visit);

@@ -14,7 +14,7 @@ namespace prekond {
 
 namespace impl::batched {
 template <class Scalar, class Matrix>
-class Solution;
+class SolverImpl;
 }
 
 /// Tolerances of each system, in place of those of the options. Either may be empty.
@@ -75,7 +75,7 @@ class BatchedSolver {
   const BatchedOptions& options() const;
 
  private:
-  std::unique_ptr<impl::batched::Solution<Scalar, Matrix>> m_solution;
+  std::unique_ptr<impl::batched::SolverImpl<Scalar, Matrix>> m_impl;
 };
 
 /// All at once: analyses the pattern, and solves.

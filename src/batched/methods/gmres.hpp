@@ -5,7 +5,7 @@
 
 #include "batched/methods/basis.hpp"
 #include "batched/methods/small_least_squares.hpp"
-#include "batched/work.hpp"
+#include "batched/solve_context.hpp"
 
 namespace prekond::impl::batched {
 
@@ -34,27 +34,27 @@ struct GmresMethod {
     return k == small ? SmallLeastSquares<double>::length(steps) + partial_sums : (steps + 1) * stride(n);
   }
 
-  template <class Work>
-  KOKKOS_FUNCTION static void iterate(const Work& w) {
-    using Scalar = typename Work::scalar_type;
+  template <class Context>
+  KOKKOS_FUNCTION static void iterate(const Context& context) {
+    using Scalar = typename Context::scalar_type;
     using Real = real_type_t<Scalar>;
-    const int n = w.size(), steps = w.settings.steps;
-    const VectorBlock<Scalar> v{w.vector(basis), n, static_cast<int>(stride(n))};
-    const SmallLeastSquares<Scalar> small_system{w.vector(small), steps};
-    w.lane_group.once([&] { small_system.largest_norm() = Scalar(0); });
+    const int n = context.size(), steps = context.settings.steps;
+    const VectorBlock<Scalar> v{context.vector(basis), n, static_cast<int>(stride(n))};
+    const SmallLeastSquares<Scalar> small_system{context.vector(small), steps};
+    context.lane_group.once([&] { small_system.largest_norm() = Scalar(0); });
     bool on = true;
     for (bool first = true; on; first = false) {
-      if (!first) w.residual(v[0]);
-      const Real rr = sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(v[0][i]); });
-      if (!(first ? w.goes_on(rr, true) : w.stopping.judge(rr, true))) return;
+      if (!first) context.residual(v[0]);
+      const Real rr = sum_elements<Real>(context.lane_group, n, [&](int i) { return abs2(v[0][i]); });
+      if (!(first ? context.goes_on(rr, true) : context.stopping.judge(rr, true))) return;
       const Real norm = Kokkos::sqrt(rr);
-      w.lane_group.region([&](int lane) {
-        for (int i = lane; i < n; i += w.lane_group.size()) v[0][i] *= 1 / norm;
+      context.lane_group.region([&](int lane) {
+        for (int i = lane; i < n; i += context.lane_group.size()) v[0][i] *= 1 / norm;
         if (lane == 0) small_system.rhs()[0] = Scalar(norm);
       });
       int columns = 0;
-      for (int j = 0; on && j < steps; ++j) on = step(w, v, small_system, j, columns);
-      if (w.stopping.reason() != StopReason::nan || on) update(w, v, small_system, columns);
+      for (int j = 0; on && j < steps; ++j) on = step(context, v, small_system, j, columns);
+      if (context.stopping.reason() != StopReason::nan || on) update(context, v, small_system, columns);
     }
   }
 
@@ -66,64 +66,65 @@ struct GmresMethod {
   }
 
   /// sums(k) = (v_k, x), k < count
-  template <class Work, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION static void project(const Work& w, const VectorBlock<Scalar>& v, int count,
-                                                  const Scalar* x, Scalar* sums, Scalar* partial) {
-    using LaneGroup = typename Work::lane_group_type;
+  template <class Context, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION static void project(const Context& context, const VectorBlock<Scalar>& v,
+                                                  int count, const Scalar* x, Scalar* sums, Scalar* partial) {
+    using LaneGroup = typename Context::lane_group_type;
     if constexpr (LaneGroup::width > 1)
-      if (w.size() <= LaneGroup::width) return v.project_by_lanes(w.lane_group, count, x, sums, partial);
-    v.project(w.lane_group, count, x, sums);
+      if (context.size() <= LaneGroup::width)
+        return v.project_by_lanes(context.lane_group, count, x, sums, partial);
+    v.project(context.lane_group, count, x, sums);
   }
 
   /// Does the method go on? `columns`: those of the least-squares problem.
-  template <class Work, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION static bool step(const Work& w, const VectorBlock<Scalar>& v,
+  template <class Context, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION static bool step(const Context& context, const VectorBlock<Scalar>& v,
                                                const SmallLeastSquares<Scalar>& small_system, int j,
                                                int& columns) {
     using Real = real_type_t<Scalar>;
     constexpr Real rounding = 10 * Kokkos::Experimental::epsilon_v<Real>;
-    const int n = w.size();
+    const int n = context.size();
     Scalar *next = v[j + 1], *h = small_system.column(), *h2 = small_system.y();
-    const Scalar* z = w.preconditioned(v[j], w.vector(preconditioned));
-    multiply(w.lane_group, w.a, z, next);
-    project(w, v, j + 2, next, h, small_system.after());  // the last one is (w, w)
+    const Scalar* z = context.preconditioned(v[j], context.vector(preconditioned));
+    multiply(context.lane_group, context.a, z, next);
+    project(context, v, j + 2, next, h, small_system.after());  // the last one is (w, w)
     const Real size = Kokkos::sqrt(real_part(h[j + 1]));
-    for_elements(w.lane_group, n, [&](int i) { next[i] -= v.combined(i, 0, j + 1, h); });
-    project(w, v, j + 1, next, h2, small_system.after());
-    const Real square = sum_elements<Real>(w.lane_group, n, [&](int i) {
+    for_elements(context.lane_group, n, [&](int i) { next[i] -= v.combined(i, 0, j + 1, h); });
+    project(context, v, j + 1, next, h2, small_system.after());
+    const Real square = sum_elements<Real>(context.lane_group, n, [&](int i) {
       next[i] -= v.combined(i, 0, j + 1, h2);
       return abs2(next[i]);
     });
     const Real beta = Kokkos::sqrt(square);
     const bool space_ends = !(beta > rounding * size);
-    w.lane_group.region([&](int lane) {
+    context.lane_group.region([&](int lane) {
       if (!space_ends)
-        for (int i = lane; i < n; i += w.lane_group.size()) next[i] *= 1 / beta;
+        for (int i = lane; i < n; i += context.lane_group.size()) next[i] *= 1 / beta;
       if (lane == 0) small_system.push(j, h2, space_ends ? Real(0) : beta, rounding);
     });
-    w.stopping.count_iteration();
+    context.stopping.count_iteration();
     const Real norm_r = real_part(small_system.residual());
     const bool negligible = small_system.negligible() != Scalar(0);
     columns = negligible ? j : j + 1;
-    return w.goes_on(norm_r * norm_r, Kokkos::isfinite(size) && Kokkos::isfinite(beta),
-                     negligible ? StopReason::breakdown_arnoldi : stopping::no_breakdown);
+    return context.goes_on(norm_r * norm_r, Kokkos::isfinite(size) && Kokkos::isfinite(beta),
+                           negligible ? StopReason::breakdown_arnoldi : stopping::no_breakdown);
   }
 
   /// x += M^-1 V y. The last vector of the basis is not among them.
-  template <class Work, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION static void update(const Work& w, const VectorBlock<Scalar>& v,
+  template <class Context, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION static void update(const Context& context, const VectorBlock<Scalar>& v,
                                                  const SmallLeastSquares<Scalar>& small_system, int columns) {
-    using Inverse = typename Work::inverse_type;
-    small_system.solve(w.lane_group, columns);
+    using Precond = typename Context::precond_type;
+    small_system.solve(context.lane_group, columns);
     const Scalar* y = small_system.y();
-    if constexpr (Inverse::is_pointwise) {
-      for_elements(w.lane_group, w.size(),
-                   [&](int i) { w.x[i] += w.inverse_at(i, v.combined(i, 0, columns, y)); });
+    if constexpr (Precond::is_pointwise) {
+      for_elements(context.lane_group, context.size(),
+                   [&](int i) { context.x[i] += context.precondition_at(i, v.combined(i, 0, columns, y)); });
     } else {
-      Scalar *sum = v[w.settings.steps], *z = w.vector(preconditioned);
-      for_elements(w.lane_group, w.size(), [&](int i) { sum[i] = v.combined(i, 0, columns, y); });
-      w.precondition(sum, z);
-      for_elements(w.lane_group, w.size(), [&](int i) { w.x[i] += z[i]; });
+      Scalar *sum = v[context.settings.steps], *z = context.vector(preconditioned);
+      for_elements(context.lane_group, context.size(), [&](int i) { sum[i] = v.combined(i, 0, columns, y); });
+      context.precondition(sum, z);
+      for_elements(context.lane_group, context.size(), [&](int i) { context.x[i] += z[i]; });
     }
   }
 };
