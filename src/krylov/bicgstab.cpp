@@ -80,7 +80,7 @@ void full_step(const Space& space, const Vectors<Scalar, Space>& vectors,
         const Scalar alpha = ratio_or_zero<Scalar>(residual(0), pivot(0));
         const bool half = static_cast<double>(real_part(omega_group(0))) <= threshold2;
         const Scalar omega = half ? Scalar(0) : ratio_or_zero<Scalar>(omega_group(1), omega_group(2));
-        // y may be r itself. A vector that is not finite stays out of x where its factor is 0.
+        // y may be r itself. A vector that is not finite does not enter x where its factor is 0.
         const Scalar y_i = y(i);
         if (alpha != Scalar(0)) x(i) += alpha * z(i);
         if (omega != Scalar(0)) {
@@ -182,7 +182,7 @@ class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
     this->sum(m_scalars.message_before(Scalars::residual));
   }
 
-  /// The stopping test; the step's own scalars are in the set before this one.
+  /// The stopping test. The scalars of the step are in the set before this one.
   void test(bool stepped) {
     m_scalars.read(this->space(), "prekond::bicgstab::stopping_test");
     this->for_each_running([&](int c) {
@@ -205,7 +205,7 @@ class BicgstabIteration : public krylov::KrylovIteration<Scalar, Space> {
           breakdown = StopReason::breakdown_omega;
         if (sigma == Scalar(0)) breakdown = StopReason::breakdown_pivot;
       }
-      // (t, t) in terms of (s, s), which r is made of
+      // (t, t) relative to (s, s), from which r is computed
       const double size_of_t = stepped ? m_scalars.real_before(Scalars::omega, c, 2) /
                                              m_scalars.real_before(Scalars::omega, c, 0) * rr
                                        : rr;

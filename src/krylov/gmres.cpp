@@ -21,7 +21,7 @@ std::vector<SolveResult> Fgmres<Scalar, Space>::run(const LinearProblem<Scalar, 
   return krylov::GmresIteration<Scalar, Space>(problem, settings).run();
 }
 
-// One unit: nearly all of their code is the same.
+// Both are in one unit because nearly all of their code is the same.
 #define PREKOND_GMRES(Scalar, Space)   \
   template class Gmres<Scalar, Space>; \
   template class Fgmres<Scalar, Space>;

@@ -44,9 +44,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   struct Arnoldi {
     HessenbergLeastSquares<Number> least_squares;
     std::vector<Number> pending;             ///< dcgs2: a column of H before the correction by the next step
-    std::vector<NewtonStep<Number>> newton;  ///< of the s-step form, once there are Ritz values
-    int newton_exponent = 0;                 ///< the operator's, that they were found with
-    double norm_r = 0, reduction = 1;        ///< of the last step
+    std::vector<NewtonStep<Number>> newton;  ///< for the s-step form, once there are Ritz values
+    int newton_exponent = 0;                 ///< the operator's exponent when `newton` was computed
+    double norm_r = 0, reduction = 1;        ///< after the last step
   };
 
  public:
@@ -76,7 +76,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   static int most_steps(int restart, const StoppingOptions& stopping) {
     return static_cast<int>(std::clamp<std::int64_t>(stopping.max_iters, 1, restart));
   }
-  // Where the scalars are. The second projection of cgs2 stands behind the first.
+  // Places of the scalars. The second projection of cgs2 follows the first.
   Group first_projection(int values) const { return {0, values}; }
   Group second_projection(int values) const { return {m_steps + 2, values}; }
   Group norm_group() const { return {2 * (m_steps + 2), 1}; }
@@ -104,7 +104,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     }
   }
 
-  /// Steps from j on, one or a block; returns how many.
+  /// Makes one step or a block of steps from j on; returns their number.
   int steps_from(int j) {
     if (m_delayed) {
       delayed_step(j);
@@ -118,14 +118,14 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     return 1;
   }
 
-  /// w = v_{j+1} = K v_j, unless it has been started already.
+  /// w = v_{j+1} = K v_j, unless `start_product` has launched it.
   void make_product(int j) {
     if (m_started != j) this->product(block(m_v, j), preconditioned_block(j), block(m_v, j + 1));
     m_started = -1;
   }
-  /// On a device: starts step j's product, which the stream has to do while the host waits for the `steps`
-  /// before it and looks at them. Not where these are expected to be the last, by the last reduction of the
-  /// residual.
+  /// Launches the product of step j on a device, which runs while the host waits for the `steps` before it
+  /// and tests
+  /// them, unless the last reduction of the residual suggests that these are the last.
   void start_product(int j, int steps) {
     if constexpr (!is_host_space<Space>) {
       const bool goes_on = std::any_of(this->running().begin(), this->running().end(), [&](int c) {
@@ -139,8 +139,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     }
   }
 
-  /// v_0 = r (dcgs2), or r / ||r||, and the test of ||r||. It is the true residual, and was seen as the last
-  /// cycle's.
+  /// v_0 = r (dcgs2), or r / ||r||, and the test of ||r||, which is the true residual. The monitor has seen
+  /// it as the
+  /// last one of the cycle before unless `shown`.
   void start_cycle(bool shown) {
     const Space& space = this->space();
     this->residual(block(m_v, 0));
@@ -164,8 +165,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
                                m_scalars.now(norm_group(), c).data());
   }
 
-  /// Step j with classical Gram-Schmidt twice; w is made in v_{j+1}'s place, and the last sum of a projection
-  /// is (w, w).
+  /// Step j with classical Gram-Schmidt twice; w becomes v_{j+1}, and the last sum of a projection is (w, w).
   void step(int j) {
     const Space& space = this->space();
     const Group first = first_projection(j + 2), second = second_projection(j + 2);
@@ -201,8 +201,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     });
   }
 
-  /// Step j of the delayed form: v_j is still u, orthogonalised once; what is projected is u and its product
-  /// w. Ends column j - 1 of H. Step m only does that.
+  /// Step j of the delayed form: v_j is still u, orthogonalised once; the step projects u and its product w,
+  /// and
+  /// completes column j - 1 of H. Step m only completes that.
   void delayed_step(int j) {
     const Space& space = this->space();
     const bool last = j == m_steps;
@@ -225,7 +226,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     this->for_each_running([&](int c) { finish_delayed_column(c, j, group); });
   }
 
-  /// v_j, the next u, and z_j of the kept vectors.
+  /// Computes v_j, the next u, and z_j of the kept vectors.
   void finish_vectors(int j, Group group) {
     const Space& space = this->space();
     for (int c : this->running()) {
@@ -275,10 +276,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   }
   Number s_of(Group group, int c, int i) const { return to_double(m_scalars.host_now(group, c, i)); }
 
-  // -------------------------------------------------------------------------------------------- the s-step
-  // form
+  // ---------------------------------------------------------------------------------------- the s-step form
 
-  /// Steps from j on that are made as one block: 1 while a column has no shifts.
+  /// The number of steps from j on that make one block: 1 while a column has no shifts.
   int block_size(int j) {
     int size = std::min(m_longest_block, m_steps - j);
     std::int64_t left = 0;
@@ -288,7 +288,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     }
     return static_cast<int>(std::max<std::int64_t>(1, std::min<std::int64_t>(size, left)));
   }
-  /// From the columns of H that there are.
+  /// Computes the Newton steps from the columns of H.
   void find_newton_steps() {
     for (int c : this->running()) {
       Arnoldi& arnoldi = m_arnoldi[c];
@@ -299,7 +299,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
       arnoldi.newton_exponent = this->operator_exponent();
     }
   }
-  /// To the operator's power of two, which may have changed between cycles.
+  /// Scales the Newton steps to the operator's power of two, which may have changed between cycles.
   void adapt_newton_steps(Arnoldi& arnoldi) const {
     const int power = arnoldi.newton_exponent - this->operator_exponent();
     if (power == 0) return;
@@ -307,9 +307,10 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     arnoldi.newton_exponent = this->operator_exponent();
   }
 
-  /// `size` steps from j on: w_1 .. w_size of a Newton basis are made in the place of v_{j+1} .., and made
-  /// orthonormal by block classical Gram-Schmidt with a Cholesky QR, twice, two reductions in all. Returns
-  /// how many of the vectors are independent enough: only those are steps.
+  /// `size` steps from j on: makes w_1 .. w_size of a Newton basis in the place of v_{j+1} .., and
+  /// orthonormalises
+  /// them by block classical Gram-Schmidt with a Cholesky QR, twice, with two reductions in all. Returns the
+  /// number of vectors that are independent enough, which is the number of steps made.
   int block_step(int j, int size) {
     const Space& space = this->space();
     for (int i = 0; i < size; ++i) {
@@ -325,13 +326,13 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     m_blocks->await(space, "prekond::gmres::stopping_test");
     int independent = size;
     for (int c : this->running()) independent = std::min(independent, m_blocks->independent_vectors(c, size));
-    // What follows in this cycle is made in blocks that have not failed.
+    // Later blocks of this cycle are no longer than the part of this one that has not failed.
     if (independent < size) m_longest_block = std::max(1, independent);
     take_block(j, size, independent);
     return independent;
   }
 
-  /// Takes in the columns of H of a block's steps, and tests after each.
+  /// Adds the columns of H of a block's steps, and tests after each.
   void take_block(int j, int size, int independent) {
     const std::vector<int> begun = this->running();
     std::vector<BlockColumns<Number>> columns;
@@ -368,8 +369,9 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     finish_column(c, real_part(columns.h(j + i + 1, i)), std::sqrt(squares), std::isfinite(squares));
   }
 
-  /// The column of H above its last entry has been set: takes it in, with `beta` below, and tests. `size`:
-  /// the norm of the vector that the basis was projected out of.
+  /// Adds the column of H, which has been set above its last entry `beta`, and tests. `size` is the norm of
+  /// the vector
+  /// before it was made orthogonal to the basis.
   void finish_column(int c, double beta, double size, bool finite) {
     Arnoldi& arnoldi = m_arnoldi[c];
     auto& least_squares = arnoldi.least_squares;
@@ -388,7 +390,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     this->judge(c, norm_r * norm_r, finite, breakdown, true, {(size * size) * (norm_r * norm_r)});
   }
 
-  /// x += M^-1 V y of the columns of this cycle, and of each as far as it came.
+  /// x += M^-1 V y for the columns of this cycle, each with its own number of steps.
   void update_solution() {
     const Space& space = this->space();
     const Group group{0, m_steps};
@@ -430,11 +432,11 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   int m_steps;
   bool m_delayed, m_flexible;
   int m_step_size;
-  int m_longest_block = 1;  ///< of this cycle, by what became of its blocks
-  int m_started = -1;       ///< the step whose product has been started
+  int m_longest_block = 1;  ///< in this cycle; shorter after a block that failed
+  int m_started = -1;       ///< the step whose product has been launched
   BasisKernels<Scalar, Space> m_kernels;
   DeviceScalars<Scalar, Space> m_scalars, m_y;
-  std::optional<BlockOrthogonalization<Scalar, Space>> m_blocks;  ///< of the s-step form
+  std::optional<BlockOrthogonalization<Scalar, Space>> m_blocks;  ///< for the s-step form
   std::vector<Arnoldi> m_arnoldi;
   std::vector<int> m_cycle;
   Multi m_v, m_z;

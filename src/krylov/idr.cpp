@@ -113,7 +113,7 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
   }
 
  private:
-  // Where the scalars are; the groups of m_s + 1 values end with (r, r) or, in the making of P, a norm.
+  // Places of the scalars; the groups of m_s + 1 values end with (r, r) or, while P is made, with a norm.
   Group projection() const { return {0, m_s}; }
   Group reduced() const { return {m_s, m_s + 1}; }  ///< P^H r, (r, r)
   Group residual_norm() const { return {2 * m_s + 1, 1}; }
@@ -162,8 +162,9 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
         [&](int c) { this->judge(c, m_scalars.real_now(reduced(), c, m_s), finite(c, reduced())); });
   }
 
-  /// P: random vectors, by classical Gram-Schmidt twice. A vector that adds nothing ends it: s is smaller
-  /// then.
+  /// P: random vectors, orthonormalised by classical Gram-Schmidt twice. The first vector that is not
+  /// independent of those
+  /// before it ends the process, and s becomes smaller.
   void make_shadow(std::uint64_t seed) {
     const Space& space = this->space();
     const double negligible =
@@ -193,7 +194,7 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
     return VectorView<Scalar, Space>(m_scalars.now(reduced(), c).data() + m_s, 1);
   }
 
-  /// P^H r beside (r, r), in one message.
+  /// P^H r and (r, r) in one message.
   void project_residual() {
     for (int c : this->running())
       m_kernels.project(this->space(), "prekond::idr::project_residual", shadow(), m_s, column(m_r, c).data(),
@@ -263,7 +264,7 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
     this->for_each_running([&](int c) {
       StopReason breakdown = stopping::no_breakdown;
       if (m_scalars.host_now(divisor, c, 0) == Scalar(0)) breakdown = reason;
-      // A t that is not zero, and whose square is.
+      // t is not zero, but its square is.
       if (divisor.first == omega().first && m_scalars.real_now(omega(), c, 1) == 0) breakdown = reason;
       const double rr = m_scalars.real_now(square, c, k);
       this->judge(c, rr, finite(c, square) && finite(c, divisor), breakdown, true,
@@ -271,7 +272,7 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
     });
   }
 
-  /// (t, t) in terms of (r, r), for the step that has a t
+  /// (t, t) relative to (r, r) for the step that has a t
   double size_of_product(Group divisor, int c, double rr) const {
     if (divisor.first != omega().first) return rr;
     return m_scalars.real_now(omega(), c, 1) / m_scalars.real_now(residual_norm(), c, 0) * rr;

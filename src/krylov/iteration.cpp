@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// What a solve does before its first cycle of iterations and after each: KrylovIteration's members that its
-/// methods do not call in an iteration.
+/// The steps of a solve before its first cycle of iterations and after each: the members of KrylovIteration
+/// that methods do not call in an iteration.
 #include "iteration.hpp"
 
 #include "core/instantiate.hpp"
@@ -105,7 +105,7 @@ void KrylovIteration<Scalar, Space>::set_threshold(int c) {
   const double relative = m_problem.stopping.rtol * state.norm_b.times_power(exponent).value();
   const double absolute = std::ldexp(m_problem.stopping.atol, exponent);
   state.threshold = stopping::Threshold::of(relative, absolute);
-  // On the left the two norms may go far apart; on the right a smaller target only keeps clear of the
+  // On the left the two norms may differ by much; on the right a smaller target only keeps clear of the
   // threshold.
   state.target = stopping::next_target(state.threshold.value, state.false_claims, m_on_left ? 1000 : 2);
 }
@@ -136,7 +136,7 @@ void KrylovIteration<Scalar, Space>::measure_truth() {
   true_residual(m_scratch);
   for (int c : m_running) {
     m_norms.start(space(), c, 0, column(m_scratch, c), m_reduce);
-    // Where a column of A is empty, the residual does not tell of the unknown: its norm does.
+    // The residual does not depend on the unknown of an empty column of A; the norm of x does.
     m_norms.start(space(), c, 1, x(c), m_reduce);
   }
   m_norms.read(space(), 2, m_problem.reducer);
@@ -196,7 +196,7 @@ bool KrylovIteration<Scalar, Space>::may_be_helped(int c) {
   Diagnosis<Scalar, Space> diagnosis(m_problem, m_system, m_workspace.get(), m_on_left, m_reduce);
   if (reason != StopReason::max_iters && rescale(c, diagnosis)) return true;
   if (reason == StopReason::out_of_range && state.is_finite && !state.range_is_known) {
-    state.range_is_known = true;  // nothing can be done about it: on with the numbers as they are
+    state.range_is_known = true;  // no powers of two help: the solve goes on with the numbers as they are
     return true;
   }
   conclude(c, diagnosis);
@@ -231,11 +231,11 @@ bool KrylovIteration<Scalar, Space>::rescale(int c, Diagnosis<Scalar, Space>& di
       if (!solution_fits(other, m_system.rhs_exponent(other) + exponents->matrix)) return false;
     m_system.scale_operators(exponents->matrix, exponents->inverse);
   }
-  if (lost) {  // an initial vector is a guess; this one has been overwritten by what was out of range
+  if (lost) {  // x is lost to numbers out of range: the solve starts from 0
     Kokkos::deep_copy(space(), x(c), Scalar(0));
     state.norm_x = {};
   }
-  // b - A x is more than a number can be: x is what has to become smaller.
+  // b - A x overflows, so x has to become smaller.
   if (overflows) scale_rhs(c, m_system.rhs_exponent(c) + Safe::all / 2);
   return true;
 }

@@ -32,10 +32,10 @@ struct Dots {
 template <class Scalar, class Space>
 class Diagnosis;
 
-/// What the methods do in common: one solve of k columns. A method derives from it, allocates its vectors and
-/// gives `iterate`; here are the preconditioned product, the residuals, the stopping test, the true residual
-/// at the end, the restarts, the powers of two that keep inner products in range, and the results. What
-/// happens before and after a cycle of iterations is compiled once for all methods, in run.cpp.
+/// One solve of k columns: the base class of the methods. A method allocates its vectors and overrides
+/// `iterate`; the base class has the preconditioned product, the residuals, the stopping test, the true
+/// residual at the end, the restarts, the powers of two that keep inner products in range, and the results.
+/// The steps before and after a cycle of iterations are compiled once for all methods, in iteration.cpp.
 template <class Scalar, class Space>
 class KrylovIteration {
  public:
@@ -49,23 +49,23 @@ class KrylovIteration {
   std::vector<SolveResult> run();
 
  protected:
-  /// Norms and targets are those of the scaled system.
+  /// The state of one column. Norms and targets are those of the scaled system.
   struct Column {
     ExtendedNumber norm_b;
     double norm_r = 0;
     stopping::Threshold threshold;
     double target = 0;             ///< for the method's own norm: the threshold, or less after false claims
-    stopping::CycleBounds bounds;  ///< of the method's own norm in this cycle
-    /// ||b - A x|| over the norm that the method sees, where an iteration started: 1 but with the
-    /// preconditioner on the left.
+    stopping::CycleBounds bounds;  ///< bounds of the method's own norm in this cycle
+    /// ||b - A x|| over the norm that the method sees at the start of a cycle: 1 unless the preconditioner is
+    /// on the left.
     double scale = 1;
-    bool left_is_safe = true;     ///< ||M^-1 (b - A x)||, with the preconditioner on the left
+    bool left_is_safe = true;     ///< whether ||M^-1 (b - A x)|| is in range, on the left
     bool cycle_begins = false;    ///< no residual of this cycle has been judged
-    std::int64_t begun_at = 0;    ///< the iterations before this cycle
-    bool is_finite = true;        ///< all that was judged last
-    bool range_is_known = false;  ///< other powers of two would not help
+    std::int64_t begun_at = 0;    ///< iterations before this cycle
+    bool is_finite = true;        ///< whether the last numbers that were judged are
+    bool range_is_known = false;  ///< whether other powers of two would not help
     StopReason reason =
-        StopReason::rtol;       ///< why iterating ended: rtol where the recursive residual has converged
+        StopReason::rtol;       ///< the reason of the end of the cycle: rtol where the recursive residual has converged
     int false_claims = 0;       ///< convergences that the true residual did not confirm
     ExtendedNumber last_claim;  ///< the true residual at the last of them, without the powers of two
     int breakdowns = 0;
@@ -77,24 +77,24 @@ class KrylovIteration {
 
   KrylovIteration(const Problem& problem, Side side, bool restarts_after_breakdown);
 
-  /// From the x there is: ends every running column, by `judge` or `end`.
+  /// Iterates from the current x until `judge` or `end` has ended every running column.
   virtual void iterate() = 0;
 
-  /// Does a factor of A leave the method's way as it is?
+  /// Whether a factor of A does not change the iterates.
   virtual bool ignores_factor_of_matrix() const { return true; }
 
   const Space& space() const { return m_problem.space; }
   std::int64_t num_rows() const { return static_cast<std::int64_t>(m_problem.b.extent(0)); }
   int num_columns() const { return static_cast<int>(m_problem.b.extent(1)); }
   const ReduceWorkspace<Scalar, Space>& reduce_workspace() const { return m_reduce; }
-  /// Does x move along M^-1 p rather than along p?
+  /// Whether x changes along M^-1 p rather than along p.
   bool moves_by_preconditioner() const { return m_problem.preconditioner && !m_on_left; }
   Column& column_state(int c) { return m_columns[c]; }
   VectorView<Scalar, Space> x(int c) const { return column(m_problem.x, c); }
-  /// The global numbers of the rows: made anew at each call.
+  /// The global numbers of the rows, computed anew at each call.
   RowNumbers<Space> row_numbers() const { return m_problem.a.row_numbers(space()); }
 
-  /// n x k. Several columns start at 0, as a product also reads those that have ended.
+  /// n x k. Several columns are zeroed, because a product also reads the columns that have ended.
   Multi allocate_columns(const char* label, int columns) const {
     if (num_columns() == 1) return allocate<Multi>(space(), label, num_rows(), columns);
     return allocate_zero<Multi>(space(), label, num_rows(), columns);
@@ -114,12 +114,12 @@ class KrylovIteration {
   }
 
   bool is_running(int c) const { return std::find(m_running.begin(), m_running.end(), c) != m_running.end(); }
-  /// Takes other columns for the running ones; returns what these were.
+  /// Replaces the running columns; returns the former ones.
   std::vector<int> exchange_running(std::vector<int> columns) {
     return std::exchange(m_running, std::move(columns));
   }
 
-  /// The columns from the first to the last running one: what a product is made with.
+  /// The columns from the first to the last running one, which a product works on.
   MultiVectorView<Scalar, Space> range(const MultiVectorView<Scalar, Space>& v) const {
     return Kokkos::subview(v, Kokkos::ALL, Kokkos::make_pair(m_running.front(), m_running.back() + 1));
   }
@@ -136,13 +136,13 @@ class KrylovIteration {
     m_system.multiply(range(from), range(to));
     count_products();
   }
-  /// y = A x and (x, y), of the column that is alone in running.
+  /// y = A x and (x, y) for the only running column.
   void multiply_dot(VectorView<const Scalar, Space> from, VectorView<Scalar, Space> to,
                     VectorView<Scalar, Space> dot) {
     m_system.multiply_dot(from, to, dot, m_reduce);
     count_products();
   }
-  /// A M^-1 is in units of its power of two.
+  /// The power of two by which A M^-1 is scaled.
   int operator_exponent() const { return m_system.matrix_exponent() + m_system.inverse_exponent(); }
   void precondition(const MultiVectorView<Scalar, Space>& from, const MultiVectorView<Scalar, Space>& to) {
     m_system.precondition(range(from), range(to), *m_workspace);
@@ -206,7 +206,7 @@ class KrylovIteration {
   std::int64_t iterations_left(int c) const {
     return m_problem.stopping.max_iters - m_columns[c].result.iterations;
   }
-  /// (target / scale)^2: where the method's own ||r||^2 has converged.
+  /// (target / scale)^2, the bound at which the method's own ||r||^2 has converged.
   double target2(int c) const {
     const double target = m_columns[c].bounds.target / m_columns[c].scale;
     return target * target;
@@ -217,7 +217,8 @@ class KrylovIteration {
   using Safe = SafeExponents<Real>;
   static constexpr int norm_places = 3;
   static constexpr int most_rescalings = 32;
-  /// Below that, the two products that tell a singular matrix would be a noticeable part of a solve.
+  /// With fewer iterations the two products that detect a singular matrix would be a noticeable part of a
+  /// solve.
   static constexpr std::int64_t iterations_worth_a_look = 1000;
 
   void true_residual(const MultiVectorView<Scalar, Space>& r);
@@ -242,30 +243,31 @@ class KrylovIteration {
 
   void start();
 
-  /// Some ||b|| is out of the ordinary.
+  /// Scales columns whose ||b|| is out of the safe range.
   void scale_first();
 
-  /// max(rtol ||b||, atol), in the scaled system's numbers.
+  /// max(rtol ||b||, atol) of the scaled system.
   void set_threshold(int c);
 
-  /// The true residuals of the columns that have ended; puts those that start again back among the running
+  /// Computes the true residuals of the columns of a cycle; the columns that start again become the running
   /// ones.
   void verify(const std::vector<int>& cycle);
 
   /// ||b - A x|| and ||x|| of the running columns.
   void measure_truth();
 
-  /// A solution of the scaled system is one when it still is as a vector of its type.
+  /// Tests whether a solution of the scaled system is still one once it is rounded to its type.
   void confirm_rounded(int c);
 
   StopReason final_reason(int c) const;
 
-  /// Files the reason. Does the column start again? Once after a breakdown; after a convergence that the true
-  /// residual did not confirm as long as that falls, each time with half the target.
+  /// Sets the reason of a cycle's end. Returns whether the column starts again: once after a breakdown, and
+  /// after a convergence that the true residual did not confirm as long as that falls, each time with half
+  /// the target.
   bool goes_on(int c, StopReason reason);
 
-  /// Is the true residual of another size than what a cycle should start with? What grew in iterations is a
-  /// divergence, and stays as it is.
+  /// Whether the true residual is out of the range that a cycle should start with. A residual that grew in
+  /// iterations is a divergence, and is not rescaled.
   bool is_off_center(const Column& state) const {
     if (!state.truth.is_finite() || state.truth.is_zero()) return false;
     return state.truth.exponent < Safe::norm_min ||
@@ -280,21 +282,21 @@ class KrylovIteration {
     m_system.scale_rhs(c, exponent);
     set_threshold(c);
   }
-  /// Is x' a vector of finite numbers where x = 2^power x'?
+  /// Whether x' = 2^-power x is a vector of finite numbers.
   bool solution_fits(int c, int power) const {
     const ExtendedNumber& norm_x = m_columns[c].norm_x;
     return !norm_x.is_finite() || norm_x.is_zero() ||
            norm_x.exponent + m_system.solution_exponent(c) - power < Safe::all - 2;
   }
 
-  /// Of a column that ended without success: are there powers of two with which it is worth another try? If
-  /// there are none: why it failed.
+  /// Whether a column that ended without success starts again with other powers of two; finds the reason of
+  /// its failure otherwise.
   bool may_be_helped(int c);
 
-  /// Looks for powers of two that would make the cycle that has ended another one.
+  /// Looks for powers of two that would change the cycle that has ended; returns whether it found some.
   bool rescale(int c, Diagnosis<Scalar, Space>& diagnosis);
 
-  /// Names what can be named better.
+  /// Replaces the reason by a more specific one where there is one.
   void conclude(int c, Diagnosis<Scalar, Space>& diagnosis);
 
   const Problem& m_problem;
@@ -305,7 +307,7 @@ class KrylovIteration {
   ColumnNorms<Scalar, Space> m_norms;
   std::vector<Column> m_columns;
   std::vector<int> m_running, m_visited;
-  OperatorExponents m_cycle_exponents;  ///< of the cycle that has ended
+  OperatorExponents m_cycle_exponents;  ///< those of the last cycle
   Multi m_scratch;
   std::unique_ptr<Workspace> m_workspace;
 };

@@ -9,7 +9,7 @@
 namespace prekond {
 namespace {
 
-/// A column's only scalar: (r, r)
+/// The only scalar of a column: (r, r)
 constexpr krylov::Group residual_norm{0, 1};
 
 /// x += omega z, r -= omega t, and (r, r). z may be r itself.
@@ -45,7 +45,7 @@ class RichardsonIteration : public krylov::KrylovIteration<Scalar, Space> {
   }
 
  private:
-  /// Omega belongs to M^-1 A as it is.
+  /// Omega is for the unscaled M^-1 A.
   bool ignores_factor_of_matrix() const override { return false; }
 
   void iterate() override {

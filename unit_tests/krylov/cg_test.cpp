@@ -692,7 +692,7 @@ TYPED_TEST(CgTest, TheFlexibleFormAllowsForAnMThatChanges) {
   EXPECT_THAT(message_of<InputError>([&] {
                 solve<double, TypeParam>(operator_of<TypeParam>(a), &changing, b, CgOptions{}, stop_at(1e-8));
               }),
-              HasSubstr("is another operator for another vector; that needs a flexible solver"));
+              HasSubstr("changes between applications; that needs a flexible solver"));
 }
 
 TYPED_TEST(CgTest, SameBitsTwice) {
