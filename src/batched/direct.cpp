@@ -16,9 +16,10 @@ namespace prekond {
 namespace impl::batched {
 
 struct DirectTuning {
-  static constexpr int rows_of_few = 64;      // a tridiagonal system of up to so many rows: 8 lanes
-  static constexpr int rows_of_vector = 900;  // of up to so many: 32 lanes
-  static constexpr int numbers_of_few = 32;   // of a band, that a step of the elimination changes: 8 lanes
+  static constexpr int rows_of_few = 64;      // most rows of a tridiagonal system for 8 lanes
+  static constexpr int rows_of_vector = 900;  // and for 32 lanes
+  static constexpr int numbers_of_few =
+      32;  // most numbers that a step of a band's elimination changes, for 8 lanes
   static constexpr int numbers_of_vector = 2048;
 };
 
@@ -59,11 +60,11 @@ class DirectImpl {
   }
 
   void check(const Matrix& a) const {
-    expect(ready, "symbolic comes before numeric and solve");
+    expect(ready, "call symbolic before numeric and solve");
     check_sizes(a);
     expect(a.num_rows == shape.num_rows && a.lower == shape.lower && a.upper == shape.upper &&
                a.num_systems() == num_systems,
-           "the matrix is of other sizes than the one that symbolic has seen; call symbolic again");
+           "the matrix has other sizes than that of the last symbolic; call symbolic again");
   }
 
   void check_solve(const Matrix& a, MultiVectorView<const Scalar, Space> b,
@@ -71,7 +72,7 @@ class DirectImpl {
     check(a);
     check_vectors<Scalar, Space>(a.num_rows, num_systems, b, x, {});
     if (options.stored && !has_factors)
-      throw InputError("batched: with the option stored, numeric comes before solve");
+      throw InputError("batched: with the option stored, call numeric before solve");
   }
 
   void factor(const Space& space, const Matrix& a) {
@@ -113,12 +114,12 @@ class DirectImpl {
   std::int64_t num_systems = 0;
 
  private:
-  /// By a method of its own, which is as fast as a solve with stored factors would be
+  /// Whether the tridiagonal method applies, which is as fast as a solve with stored factors would be.
   bool is_tridiagonal() const { return !options.stored && shape.lower == 1 && shape.upper == 1; }
 
   Columns<int> stored_rows() const { return {rows.data(), static_cast<std::int64_t>(rows.stride(1))}; }
 
-  /// As many as there are numbers that a step of the elimination changes, or by the rows of a tridiagonal
+  /// The lanes, by the numbers that a step of the elimination changes, or by the rows of a tridiagonal
   /// system.
   BatchedLanes lanes() const {
     if (options.lanes != BatchedLanes::automatic) return options.lanes;

@@ -8,7 +8,8 @@
 namespace prekond::impl::batched {
 namespace {
 
-/// As many lanes as there are rows at a time: all, or with factors those of a level.
+/// About as many lanes as there are rows that can be worked on at a time: all rows, or with factors those of
+/// a level.
 BatchedLanes choose_lanes(const BatchedOptions& options, const LaunchSizes& sizes) {
   if (options.lanes != BatchedLanes::automatic) return options.lanes;
   const bool levels = sizes.num_levels > 0;
@@ -20,8 +21,7 @@ BatchedLanes choose_lanes(const BatchedOptions& options, const LaunchSizes& size
   return sizes.num_rows <= vector ? BatchedLanes::vector : BatchedLanes::team;
 }
 
-/// Lanes: of the vectors that share a team as many as make it large, of a team that has one system about a
-/// lane a row.
+/// Sets the lanes: vectors that share a team fill it; a team with one system has about one lane a row.
 void share_lanes(LaunchConfig& config, std::int64_t num_rows) {
   if (config.lanes == BatchedLanes::team) {
     config.vector_length = LaneGroupTuning::team_lanes;
@@ -34,7 +34,7 @@ void share_lanes(LaunchConfig& config, std::int64_t num_rows) {
   }
 }
 
-/// Fewer systems a team, until their numbers fit in the team's scratch memory.
+/// Halves the systems of a team until their numbers fit in its scratch memory.
 void fit_scratch(LaunchConfig& config, const LaunchSizes& sizes, std::int64_t scratch) {
   constexpr std::int64_t all = std::numeric_limits<std::int64_t>::max();
   const std::int64_t bytes = make_scratch_layout(sizes.pieces, all).scratch_length * sizes.scalar_bytes;
@@ -44,8 +44,8 @@ void fit_scratch(LaunchConfig& config, const LaunchSizes& sizes, std::int64_t sc
     config.threads = config.systems_per_team = config.systems_per_team / 2;
 }
 
-/// Systems that a thread of the host takes at a time: several, as the threads wait for one another where they
-/// count turns, and few where the last ones would make it wait.
+/// The number of systems that a host thread takes at a time: several, because threads wait for each other at
+/// the counter, but few enough that the last ones do not delay the end.
 int turn_of_host(std::int64_t num_systems, std::int64_t workers) {
   constexpr std::int64_t turns = 32, most = 16;
   return static_cast<int>(

@@ -12,13 +12,13 @@ namespace prekond::impl::batched {
 struct LaunchConfig {
   ScratchLayout layout;
   BatchedLanes lanes = BatchedLanes::vector;  ///< never automatic
-  int threads = 1;                            ///< of a team: vectors of lanes
+  int threads = 1;                            ///< vectors of lanes in a team
   int systems_per_team = 1;                   ///< `threads`, or 1
   int vector_length = 1;
   std::int64_t workers = 0;        ///< systems that are worked on at a time
   bool is_dynamic = false;         ///< a worker takes further systems when it has finished some
   int at_once = 1;                 ///< systems that a worker takes in one turn
-  std::int64_t scratch_bytes = 0;  ///< of a team, without the bytes of its lane group
+  std::int64_t scratch_bytes = 0;  ///< bytes of a team without those of its lane group
 
   /// Vectors of lanes that work on one system
   int groups() const { return threads / systems_per_team; }
@@ -36,7 +36,7 @@ struct LaunchSizes {
   unsigned elsewhere;                ///< \see make_scratch_layout
   std::int64_t scalar_bytes;
   bool host;
-  std::int64_t concurrency;   ///< of the space
+  std::int64_t concurrency;   ///< threads of the space
   std::int64_t most_scratch;  ///< bytes that a team may have
   ScratchFit scratch_fit = ScratchFit::any;
   std::int64_t num_levels = 0;  ///< levels of rows of a preconditioner that works level by level, else 0

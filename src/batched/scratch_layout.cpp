@@ -9,7 +9,7 @@ namespace prekond::impl::batched {
 ScratchLayout make_scratch_layout(const std::vector<std::int64_t>& lengths, std::int64_t capacity,
                                   unsigned elsewhere) {
   if (lengths.size() > ScratchLayout::most_pieces)
-    throw std::logic_error("prekond: a batched method has more vectors than a layout has pieces");
+    throw std::logic_error("prekond: a batched method has more vectors than a scratch layout has pieces");
   ScratchLayout layout;
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     const std::int64_t length = (lengths[k] + piece_alignment - 1) / piece_alignment * piece_alignment;

@@ -15,8 +15,8 @@ struct ScratchLayout {
 
   std::int64_t offset[most_pieces] = {};
   unsigned in_scratch = 0;          ///< bit k: piece k
-  std::int64_t scratch_length = 0;  ///< of a system
-  std::int64_t spilled_length = 0;  ///< of a system, in the workspace
+  std::int64_t scratch_length = 0;  ///< numbers of a system in scratch memory
+  std::int64_t spilled_length = 0;  ///< and in the workspace
 
   KOKKOS_FORCEINLINE_FUNCTION bool is_in_scratch(int piece) const { return (in_scratch >> piece & 1u) != 0; }
 };

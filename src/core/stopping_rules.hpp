@@ -39,7 +39,7 @@ struct CycleBounds {
   KOKKOS_FORCEINLINE_FUNCTION static double larger(double a, double b) { return a < b ? b : a; }
 };
 
-/// What a method knows after an iteration.
+/// The state of a method after an iteration.
 struct IterationState {
   double norm_r;             ///< by the recurrence
   bool finite;               ///< all numbers of the iteration

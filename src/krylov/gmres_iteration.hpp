@@ -124,8 +124,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
     m_started = -1;
   }
   /// Launches the product of step j on a device, which runs while the host waits for the `steps` before it
-  /// and tests
-  /// them, unless the last reduction of the residual suggests that these are the last.
+  /// and tests them, unless the last reduction of the residual suggests that these are the last.
   void start_product(int j, int steps) {
     if constexpr (!is_host_space<Space>) {
       const bool goes_on = std::any_of(this->running().begin(), this->running().end(), [&](int c) {
@@ -140,8 +139,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   }
 
   /// v_0 = r (dcgs2), or r / ||r||, and the test of ||r||, which is the true residual. The monitor has seen
-  /// it as the
-  /// last one of the cycle before unless `shown`.
+  /// it as the last one of the cycle before unless `shown`.
   void start_cycle(bool shown) {
     const Space& space = this->space();
     this->residual(block(m_v, 0));
@@ -202,8 +200,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   }
 
   /// Step j of the delayed form: v_j is still u, orthogonalised once; the step projects u and its product w,
-  /// and
-  /// completes column j - 1 of H. Step m only completes that.
+  /// and completes column j - 1 of H. Step m only completes that.
   void delayed_step(int j) {
     const Space& space = this->space();
     const bool last = j == m_steps;
@@ -308,9 +305,8 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   }
 
   /// `size` steps from j on: makes w_1 .. w_size of a Newton basis in the place of v_{j+1} .., and
-  /// orthonormalises
-  /// them by block classical Gram-Schmidt with a Cholesky QR, twice, with two reductions in all. Returns the
-  /// number of vectors that are independent enough, which is the number of steps made.
+  /// orthonormalises them by block classical Gram-Schmidt with a Cholesky QR, twice, with two reductions in
+  /// all. Returns the number of vectors that are independent enough, which is the number of steps made.
   int block_step(int j, int size) {
     const Space& space = this->space();
     for (int i = 0; i < size; ++i) {
@@ -370,8 +366,7 @@ class GmresIteration : public KrylovIteration<Scalar, Space> {
   }
 
   /// Adds the column of H, which has been set above its last entry `beta`, and tests. `size` is the norm of
-  /// the vector
-  /// before it was made orthogonal to the basis.
+  /// the vector before it was made orthogonal to the basis.
   void finish_column(int c, double beta, double size, bool finite) {
     Arnoldi& arnoldi = m_arnoldi[c];
     auto& least_squares = arnoldi.least_squares;

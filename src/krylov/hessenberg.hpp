@@ -38,9 +38,8 @@ class HessenbergLeastSquares {
   const Number& entry(int i, int j) const { return m_h[at(i, j)]; }
 
   /// Adds the next column; returns the norm of the least-squares residual. `rounding` is the error of the
-  /// entries
-  /// relative to the largest norm of a column with this exponent, of former cycles too, or to ten times the
-  /// norm of this column where that is larger and the entry below the diagonal is 0.
+  /// entries relative to the largest norm of a column with this exponent, of former cycles too, or to ten
+  /// times the norm of this column where that is larger and the entry below the diagonal is 0.
   double push(double rounding) {
     const int j = m_columns++;
     for (int i = 0; i <= j + 1; ++i) m_r[at(i, j)] = m_h[at(i, j)];

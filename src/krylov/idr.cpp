@@ -163,8 +163,7 @@ class IdrIteration : public krylov::KrylovIteration<Scalar, Space> {
   }
 
   /// P: random vectors, orthonormalised by classical Gram-Schmidt twice. The first vector that is not
-  /// independent of those
-  /// before it ends the process, and s becomes smaller.
+  /// independent of those before it ends the process, and s becomes smaller.
   void make_shadow(std::uint64_t seed) {
     const Space& space = this->space();
     const double negligible =

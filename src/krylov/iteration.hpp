@@ -59,14 +59,14 @@ class KrylovIteration {
     /// ||b - A x|| over the norm that the method sees at the start of a cycle: 1 unless the preconditioner is
     /// on the left.
     double scale = 1;
-    bool left_is_safe = true;     ///< whether ||M^-1 (b - A x)|| is in range, on the left
-    bool cycle_begins = false;    ///< no residual of this cycle has been judged
-    std::int64_t begun_at = 0;    ///< iterations before this cycle
-    bool is_finite = true;        ///< whether the last numbers that were judged are
-    bool range_is_known = false;  ///< whether other powers of two would not help
-    StopReason reason =
-        StopReason::rtol;       ///< the reason of the end of the cycle: rtol where the recursive residual has converged
-    int false_claims = 0;       ///< convergences that the true residual did not confirm
+    bool left_is_safe = true;              ///< whether ||M^-1 (b - A x)|| is in range, on the left
+    bool cycle_begins = false;             ///< no residual of this cycle has been judged
+    std::int64_t begun_at = 0;             ///< iterations before this cycle
+    bool is_finite = true;                 ///< whether the last numbers that were judged are
+    bool range_is_known = false;           ///< whether other powers of two would not help
+    StopReason reason = StopReason::rtol;  ///< the reason of the end of the cycle: rtol where the recursive
+                                           ///< residual has converged
+    int false_claims = 0;                  ///< convergences that the true residual did not confirm
     ExtendedNumber last_claim;  ///< the true residual at the last of them, without the powers of two
     int breakdowns = 0;
     int rescalings = 0;
@@ -307,7 +307,7 @@ class KrylovIteration {
   ColumnNorms<Scalar, Space> m_norms;
   std::vector<Column> m_columns;
   std::vector<int> m_running, m_visited;
-  OperatorExponents m_cycle_exponents;  ///< those of the last cycle
+  OperatorExponents m_cycle_exponents;  ///< the exponents of the last cycle
   Multi m_scratch;
   std::unique_ptr<Workspace> m_workspace;
 };

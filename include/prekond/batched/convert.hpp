@@ -47,7 +47,7 @@ BatchedCsr<Scalar, Space> batched_from_blocks(const Space& space, const CsrView<
 /// The differences of the systems from their model.
 struct BatchedPerturbation {
   double spread = 0.2;     ///< largest relative change of an entry, 0 to 1
-  std::uint64_t seed = 1;  ///< of the random numbers
+  std::uint64_t seed = 1;  ///< seed of the random numbers
 };
 
 /// `num_systems` systems of the pattern of `model`, for tests and measurements. Copies the pattern. Fences.

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What the units of a format instantiate: all methods together, as they share what preconditioners compile
-/// to.
+/// The instances of one format: all methods in one unit, because they share the code of the preconditioners.
 #include "batched/instances/launch_definitions.hpp"
 #include "batched/methods/list.hpp"
 #include "core/instantiate.hpp"

@@ -8,13 +8,15 @@
 
 namespace prekond::impl::batched {
 
-/// BiCGSTAB with the preconditioner on the right, as krylov/bicgstab.hpp has it.
+/// BiCGSTAB with the preconditioner on the right, by the recurrences of krylov/bicgstab.hpp.
 /// ```
 /// z = M^-1 p   v = A z   alpha = (r^, r) / (r^, v)   x += alpha z   s = r - alpha v
 /// y = M^-1 s   t = A y   omega = (t, s) / (t, t)     x += omega y   r = s - omega t
 /// beta = (r^, r) / (r^, r)_old alpha / omega         p = r + beta (p - omega v)
 /// ```
-/// s takes r's place, y takes z's. Five steps with a barrier an iteration, and those of M^-1.
+/// s overwrites r, and y overwrites z.
+///
+/// Cost of an iteration: five steps with a barrier, and those of M^-1.
 struct BicgstabMethod {
   static constexpr BatchedMethod kind = BatchedMethod::bicgstab;
   static constexpr bool needs_symmetric = false, restarts = true;
@@ -100,7 +102,7 @@ struct BicgstabMethod {
     return vanishes ? StopReason::breakdown_rho : stopping::no_breakdown;
   }
 
-  /// r^ = r, or random numbers after a breakdown: those of krylov/bicgstab.hpp.
+  /// r^ = r, or after a breakdown the random numbers of krylov/bicgstab.hpp.
   template <class Context, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void begin_shadow(const Context& context, const Scalar* r, Scalar* r0) {
     if (context.stopping.breakdowns() == 0)

@@ -7,12 +7,14 @@
 
 namespace prekond::impl::batched {
 
-/// Conjugate gradients, with the two inner products of krylov/cg.hpp.
+/// Conjugate gradients by the recurrences of krylov/cg.hpp with two reductions.
 /// ```
 /// q = A p     alpha = (r, z) / (p, q)     x += alpha p     r -= alpha q     z = M^-1 r
 /// beta = (r, z) / (r, z)_old              p = z + beta p
 /// ```
-/// Four steps with a barrier an iteration and those of M^-1; a pointwise z is not stored.
+/// A pointwise z is not stored.
+///
+/// Cost of an iteration: four steps with a barrier, and those of M^-1.
 struct CgMethod {
   static constexpr BatchedMethod kind = BatchedMethod::cg;
   static constexpr bool needs_symmetric = true, restarts = false;

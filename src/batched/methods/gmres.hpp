@@ -9,15 +9,16 @@
 
 namespace prekond::impl::batched {
 
-/// GMRES(m) with the preconditioner on the right, as krylov/gmres.hpp has it:
+/// GMRES(m) with the preconditioner on the right, as in krylov/gmres.hpp:
 /// ```
 /// w = A M^-1 v_j     h = V^H w     w -= V h     (twice)     v_(j+1) = w / ||w||
 /// x += M^-1 V y,     y = argmin || ||r|| e_1 - H y ||
 /// ```
-/// after m steps, or where the estimate of the residual is small enough. A cycle has no more steps than the
-/// system has rows. Classical Gram-Schmidt twice. Where there are as many lanes as rows each inner product
-/// is a lane's: a step has ten barriers. Else lanes share inner products: with j vectors (2 j + 3) / 4 sums,
-/// four inner products at a time, and ten other barriers.
+/// The update of x follows after m steps, or when the estimate of the residual is small enough. A cycle has
+/// no more steps than the system has rows.
+///
+/// Cost of step j: ten barriers where there are as many lanes as rows, so that each inner product belongs to
+/// one lane; otherwise ten barriers and (2 j + 3) / 4 sums over lanes, of four inner products each.
 ///
 /// Source: Saad, Schultz, SIAM J. Sci. Stat. Comput. 7 (1986), 856-869.
 struct GmresMethod {
@@ -25,7 +26,7 @@ struct GmresMethod {
   static constexpr bool needs_symmetric = false, restarts = true;
   enum { preconditioned, small, basis };
   static constexpr int residual = basis, spare = basis;
-  /// Systems of up to so many rows have all their numbers in scratch, with fewer systems a team.
+  /// The most rows for which a team gets fewer systems so that all their numbers are in scratch memory.
   static constexpr int rows_in_scratch = 64;
   KOKKOS_FUNCTION static constexpr int num_vectors(bool, bool) { return 3; }
   static std::int64_t piece_length(int k, std::int64_t n, const BatchedOptions& options, bool identity) {
@@ -60,7 +61,7 @@ struct GmresMethod {
 
  private:
   static constexpr int partial_sums = LaneGroupTuning::team_lanes;
-  /// Odd where lanes read across vectors.
+  /// The distance of vectors, which is odd where lanes read across vectors.
   KOKKOS_FORCEINLINE_FUNCTION static constexpr std::int64_t stride(std::int64_t n) {
     return n <= LaneGroupTuning::team_lanes ? n | 1 : n;
   }
@@ -76,7 +77,7 @@ struct GmresMethod {
     v.project(context.lane_group, count, x, sums);
   }
 
-  /// Does the method go on? `columns`: those of the least-squares problem.
+  /// Returns whether the method goes on. `columns` is the number of columns of the least-squares problem.
   template <class Context, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static bool step(const Context& context, const VectorBlock<Scalar>& v,
                                                const SmallLeastSquares<Scalar>& small_system, int j,
@@ -110,7 +111,7 @@ struct GmresMethod {
                            negligible ? StopReason::breakdown_arnoldi : stopping::no_breakdown);
   }
 
-  /// x += M^-1 V y. The last vector of the basis is not among them.
+  /// x += M^-1 V y, without the last vector of the basis.
   template <class Context, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void update(const Context& context, const VectorBlock<Scalar>& v,
                                                  const SmallLeastSquares<Scalar>& small_system, int columns) {

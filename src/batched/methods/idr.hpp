@@ -9,9 +9,11 @@
 
 namespace prekond::impl::batched {
 
-/// IDR(s) by biorthogonal vectors with the preconditioner on the right, as krylov/idr.hpp has it, with the
-/// same random shadow vectors, which all systems share. A step has s / 4 sums and seven other barriers, the
-/// step that reduces the dimension 2 + s / 4 and five.
+/// IDR(s) by biorthogonal vectors with the preconditioner on the right, as in krylov/idr.hpp, with the same
+/// random shadow vectors, which all systems share.
+///
+/// Cost of a step: s / 4 sums over lanes and seven other barriers; 2 + s / 4 sums and five barriers for the
+/// step that reduces the dimension.
 ///
 /// Source: van Gijzen, Sonneveld, ACM Trans. Math. Softw. 38 (2011), algorithm 913.
 struct IdrMethod {
@@ -52,8 +54,8 @@ struct IdrMethod {
   }
 
  private:
-  /// Along u_k: v = r - sum_(i >= k) c_i g_i, u_k = omega M^-1 v + sum_(i >= k) c_i u_i, g_k = A u_k, both
-  /// without their parts along p_0 .. p_(k-1); x += beta u_k, r -= beta g_k.
+  /// The step along u_k: v = r - sum_(i >= k) c_i g_i, u_k = omega M^-1 v + sum_(i >= k) c_i u_i, g_k = A
+  /// u_k, both without their parts along p_0 .. p_(k-1); x += beta u_k, r -= beta g_k.
   template <class Context, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static bool step(const Context& context, const VectorBlock<const Scalar>& p,
                                                const VectorBlock<Scalar>& u, const VectorBlock<Scalar>& g,
@@ -102,7 +104,7 @@ struct IdrMethod {
     });
     omega = small_system.enlarged_omega(dots[0], dots[1], rr, static_cast<Real>(context.settings.kappa));
     const Scalar step = omega;
-    // Where z is r itself, x before r.
+    // x comes before r, because z may be r itself.
     rr = sum_elements<Real>(context.lane_group, n, [&](int i) {
       if (step != Scalar(0)) {
         x[i] += step * z[i];

@@ -7,8 +7,9 @@
 
 namespace prekond::impl::batched {
 
-/// Richardson's iteration, x += omega M^-1 r, r -= omega A M^-1 r. Two steps with a barrier an iteration, and
-/// those of M^-1 where it is not the identity.
+/// Richardson's iteration, x += omega M^-1 r, r -= omega A M^-1 r.
+///
+/// Cost of an iteration: two steps with a barrier, and those of M^-1 where it is not the identity.
 struct RichardsonMethod {
   static constexpr BatchedMethod kind = BatchedMethod::richardson;
   static constexpr bool needs_symmetric = false, restarts = false;

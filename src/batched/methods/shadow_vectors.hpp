@@ -8,8 +8,8 @@
 
 namespace prekond::impl::batched {
 
-/// P of IDR: random vectors, by classical Gram-Schmidt twice; those of krylov/random_vector.hpp. "System" s
-/// is try s.
+/// P of IDR: the random vectors of krylov/random_vector.hpp, orthonormalised by classical Gram-Schmidt twice.
+/// A "system" of the kernel is an attempt of the solves.
 template <class Scalar>
 struct MakeShadowVectors {
   Scalar* shadow;

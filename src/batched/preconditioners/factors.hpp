@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Incomplete factors of a system on the shared pattern, and the solves by them.
+/// Incomplete factors of a system on the shared pattern, and the solves with them.
 #include <prekond/batched/csr.hpp>
 
 #include "batched/analysis.hpp"
@@ -15,13 +15,13 @@ namespace prekond::impl::batched {
 template <class Real>
 inline constexpr Real pivot_floor = 16 * (sizeof(Real) == 4 ? Real(0x1p-23) : Real(0x1p-52));
 
-/// Rows by levels.
+/// Rows by the levels of a level schedule.
 struct RowLevels {
   const int* rows;
   const int* ptrs;
   int count;
 
-  /// row(i) for all rows, level after level: by a lane each, or on the host in their own order.
+  /// row(i) for all rows, level after level, each by one lane.
   template <class LaneGroup, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void by_lanes(const LaneGroup& lane_group, const Row& row) const {
     for (int l = 0; l < count; ++l) {
@@ -31,7 +31,7 @@ struct RowLevels {
       });
     }
   }
-  /// row(vector, i), by a vector each.
+  /// row(vector, i) for all rows, level after level, each by one vector of lanes.
   template <class LaneGroup, class Row>
   KOKKOS_FORCEINLINE_FUNCTION void by_vectors(const LaneGroup& lane_group, const Row& row) const {
     const auto& vector = lane_group.vector();
@@ -48,8 +48,8 @@ RowLevels row_levels(const LevelSchedule<Space>& schedule) {
   return {schedule.rows.data(), schedule.level_ptrs.data(), schedule.num_levels()};
 }
 
-/// The pattern of L and U: those of A's two triangles. The values of a system are those of the entries, by
-/// their places in the pattern, then the pivots' reciprocals (`num_entries + i`); a stored diagonal entry is
+/// The pattern of L and U: the two triangles of A. The values of a system are those of the entries, by their
+/// places in the pattern, then the reciprocals of the pivots (`num_entries + i`); a stored diagonal entry is
 /// not used.
 struct FactorPattern {
   int num_rows;
@@ -76,13 +76,13 @@ struct FactorPattern {
 
   KOKKOS_FORCEINLINE_FUNCTION int begin(int i) const { return static_cast<int>(row_ptrs[i]); }
   KOKKOS_FORCEINLINE_FUNCTION int end(int i) const { return static_cast<int>(row_ptrs[i + 1]); }
-  /// Where U's entries of row i begin.
+  /// The first place of U's entries of row i.
   KOKKOS_FORCEINLINE_FUNCTION int after_diagonal(int i) const {
     const int place = middle[i];
     return place < end(i) && col_idxs[place] == i ? place + 1 : place;
   }
 
-  /// A's values, with the diagonal entry, 0 where there is none, in the pivot's place too.
+  /// Copies the values of A, and the diagonal entry, or 0, to the pivot's place.
   template <class LaneGroup, class System, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const System& a, Scalar* values) const {
     for_elements(lane_group, num_rows, [&](int i) {
@@ -96,8 +96,8 @@ struct FactorPattern {
     });
   }
 
-  /// to = U^-1 L^-1 from, level by level, so that no lane waits for another. `Unit`: L has ones on its
-  /// diagonal, and U the pivots; else both have the pivots.
+  /// to = U^-1 L^-1 from, level by level, so that no lane waits for another. With `Unit` L has ones on its
+  /// diagonal, and U the pivots; otherwise both have the pivots.
   template <bool Unit, class LaneGroup, class Scalar>
   KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, const Scalar* values, const Scalar* from,
                              Scalar* to) const {
@@ -142,7 +142,7 @@ struct FactorPattern {
   }
 };
 
-/// A pivot's reciprocal where it is sound; else that of the diagonal entry, or 1.
+/// The reciprocal of a sound pivot; otherwise that of the diagonal entry, or 1.
 template <class Scalar>
 KOKKOS_FORCEINLINE_FUNCTION Scalar reciprocal(const Scalar& pivot, const Scalar& diagonal, bool sound) {
   if (sound) return Scalar(1) / pivot;

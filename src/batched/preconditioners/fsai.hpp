@@ -12,9 +12,13 @@ namespace prekond::impl::batched {
 /// ```
 /// y A(J, J) = e_i(J)     g_i(J) = y / sqrt(y_i)
 /// ```
-/// so that G A G^H has ones on its diagonal. By Gaussian elimination with row exchanges, a row by a vector of
-/// lanes. Where y_i is not positive or something is not finite, the row keeps 1 / sqrt(a_ii) alone, 1 where
-/// a_ii is not positive. An application is a product with G, and one with G^H by its rows.
+/// so that G A G^H has ones on its diagonal, by Gaussian elimination with row exchanges, a row by a vector of
+/// lanes.
+///
+/// Cost of an application: a product with G, and one with G^H by its rows.
+///
+/// Breakdown: where y_i is not positive or a number is not finite, the row keeps only 1 / sqrt(a_ii), or 1
+/// where a_ii is not positive.
 ///
 /// Source: Kolotilina, Yeremin, SIAM J. Matrix Anal. Appl. 14 (1993), 45-58.
 template <class Scalar>
@@ -26,7 +30,7 @@ struct FsaiPreconditioner {
 
   LocalRows<Scalar> rows;
   RowPattern transposed;
-  const int* places;  ///< of an entry of the transposed pattern, where G has it
+  const int* places;  ///< the place in G of an entry of the transposed pattern
 
   template <class Space>
   static FsaiPreconditioner make(const Analysis<Space>& analysis, const BatchedOptions&) {
@@ -59,7 +63,7 @@ struct FsaiPreconditioner {
   }
 
  private:
-  /// Returns 1 where the row fell back.
+  /// Returns 1 where the row keeps only its diagonal entry.
   template <class Vector, class System>
   KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values,
                                 const LocalSystem<Scalar>& local, int i) const {

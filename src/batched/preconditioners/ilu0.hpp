@@ -6,10 +6,9 @@
 namespace prekond::impl::batched {
 
 /// M = L U, exact incomplete factors on A's pattern: row by row (Saad's IKJ variant), rows of a level by
-/// different vectors of lanes, which share a row's entries.
-///
-/// Where the pivot is not above 16 epsilon times the largest entry of the row of A, or something in the row
-/// is not finite, the row keeps nothing but its diagonal entry (1 where that is 0 or not finite).
+/// different vectors of lanes, which share a row's entries. Breakdown: where the pivot is not above 16
+/// epsilon times the largest entry of the row of A, or a number of the row is not finite, the row keeps only
+/// its diagonal entry (1 where that is 0 or not finite).
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 10.4.
 template <class Scalar>

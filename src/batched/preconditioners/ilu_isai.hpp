@@ -11,10 +11,12 @@ namespace prekond::impl::batched {
 /// ```
 /// m_i(J) L(J, J) = e_i(J)
 /// ```
-/// and likewise for U, by substitution, whose unknowns are the entries of the row themselves: no dense matrix
-/// is made, and a row may be of any length. A row by a vector of lanes, each step an entry of the row. Where
-/// something is not finite, the row keeps its diagonal entry alone. An application is two products, without
-/// the levels of triangular solves.
+/// and likewise for U, by substitution in the entries of the row, without a dense matrix, so that a row may
+/// have any length. A vector of lanes makes a row, one entry a step.
+///
+/// Cost of an application: two products, without the levels of triangular solves.
+///
+/// Breakdown: a row with a number that is not finite keeps only its diagonal entry.
 ///
 /// Source: Anzt, Huckle, Braeckle, Dongarra, Parallel Computing 71 (2018), 1-22.
 template <class Scalar>
@@ -53,7 +55,7 @@ struct IluIsaiPreconditioner {
   }
 
  private:
-  /// L has ones on its diagonal: an entry is final once those to its right are.
+  /// Computes a row of M_L. L has ones on its diagonal: an entry is final once those to its right are.
   template <class Vector>
   KOKKOS_FUNCTION bool lower_row(const Vector& vector, const Scalar* factors, Scalar* values, int i) const {
     const std::size_t first = lower.row_ptrs[i];
@@ -69,7 +71,8 @@ struct IluIsaiPreconditioner {
     return end_row(vector, cols, count, i, Scalar(1), row);
   }
 
-  /// From the left; the divisions by U's diagonal come last, as nobody reads what they write.
+  /// Computes a row of M_U from the left; the divisions by U's diagonal come last, because no step reads
+  /// their results.
   template <class Vector>
   KOKKOS_FUNCTION bool upper_row(const Vector& vector, const Scalar* factors, Scalar* values, int i) const {
     const Scalar* pivots = factors + ilu0.pattern.num_entries;
@@ -81,7 +84,7 @@ struct IluIsaiPreconditioner {
     for (int p = 0; p + 1 < count; ++p) {
       const int j = cols[p];
       const int begin = ilu0.pattern.after_diagonal(j), end = ilu0.pattern.end(j);
-      // Without entries there is no step that others wait in: row[p] may be in work.
+      // Without entries there is no barrier, and another lane may still write row[p].
       if (begin < end) subtract(vector, factors, begin, end, row[p] * pivots[j], cols, count, row);
     }
     vector.region([&](int lane) {
@@ -111,7 +114,7 @@ struct IluIsaiPreconditioner {
     });
   }
 
-  /// False where the row fell back to its diagonal entry.
+  /// Returns false where the row keeps only its diagonal entry.
   template <class Vector>
   KOKKOS_FORCEINLINE_FUNCTION static bool end_row(const Vector& vector, const int* cols, int count, int i,
                                                   const Scalar diagonal, Scalar* row) {

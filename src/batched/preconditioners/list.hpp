@@ -14,8 +14,8 @@
 
 namespace prekond::impl::batched {
 
-/// The first of them come with every format, the others with CSR. A new preconditioner is a file and a line
-/// here.
+/// FewPreconditioners exist for every format, AllPreconditioners for CSR. A new preconditioner is a file and
+/// a line here.
 template <class Scalar>
 using FewPreconditioners =
     PreconditionerList<NoPreconditioner<Scalar>, JacobiPreconditioner<Scalar>, Ilu0Preconditioner<Scalar>>;

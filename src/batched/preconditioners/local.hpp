@@ -12,12 +12,13 @@ namespace prekond::impl::batched {
 /// ```
 /// m_i(J) A(J, J) = e_i(J)
 /// ```
-/// by Gaussian elimination with row exchanges, a row by a vector of lanes. Where A(J, J) is singular or
-/// something is not finite, the row keeps the reciprocal of its diagonal entry alone, 1 where there is none.
-/// An application is a product with M.
+/// by Gaussian elimination with row exchanges, a row by a vector of lanes. The pattern of isai is that of
+/// |A|^power; that of block_jacobi has blocks of `block_size` rows, whose inverses M consists of.
 ///
-/// The patterns: isai, that of |A|^power; block_jacobi, blocks of `block_size` rows, for which it is the
-/// inverse of the block.
+/// Cost of an application: a product with M.
+///
+/// Breakdown: where A(J, J) is singular or a number is not finite, the row keeps only the reciprocal of its
+/// diagonal entry, or 1.
 ///
 /// Source: Anzt, Huckle, Braeckle, Dongarra, Parallel Computing 71 (2018), 1-22.
 template <class Scalar, BatchedPreconditioner Kind>
@@ -51,7 +52,7 @@ struct LocalPreconditioner {
   }
 
  private:
-  /// Returns 1 where the row fell back.
+  /// Returns 1 where the row keeps only its diagonal entry.
   template <class Vector, class System>
   KOKKOS_FUNCTION int solve_row(const Vector& vector, const System& a, Scalar* values,
                                 const LocalSystem<Scalar>& local, int i) const {

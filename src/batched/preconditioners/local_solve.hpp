@@ -22,7 +22,7 @@ KOKKOS_FORCEINLINE_FUNCTION int place_among(const int* cols, int count, int col)
   return begin < count && cols[begin] == col ? begin : -1;
 }
 
-/// A small dense system by the lanes of a vector: k x k by columns, the right-hand side behind it, then the
+/// A small dense system for the lanes of a vector: k x k by columns, then the right-hand side, then the
 /// pivots.
 template <class Scalar>
 struct LocalSystem {
@@ -35,12 +35,12 @@ struct LocalSystem {
   KOKKOS_FORCEINLINE_FUNCTION Scalar* solution() const { return column(k); }
   KOKKOS_FORCEINLINE_FUNCTION Scalar* pivots() const { return column(k + 1); }
 
-  /// Gaussian elimination with row exchanges; a lane has whole columns, so that a step is one barrier, and
-  /// two with the substitution. False where a pivot is zero or something is not finite.
+  /// Gaussian elimination with row exchanges; a lane has whole columns, so that a step has one barrier, and
+  /// two with the substitution. Returns false where a pivot is zero or a number is not finite.
   template <class Vector>
   KOKKOS_FUNCTION bool solve(const Vector& vector) const {
     for (int c = 0; c < k; ++c) {
-      // Nobody writes to column c any more.
+      // No lane writes to column c any more.
       const Scalar* own = column(c);
       int row = c;
       Real largest = Kokkos::abs(own[c]);
@@ -107,7 +107,7 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar diagonal_entry(const System& a, int i) {
   return diagonal;
 }
 
-/// A matrix by rows on a pattern that all systems share, its values elsewhere.
+/// The pattern by rows of a matrix that all systems share; the values are separate.
 struct RowPattern {
   int num_rows;
   const std::size_t* row_ptrs;
@@ -147,7 +147,7 @@ KOKKOS_FORCEINLINE_FUNCTION int count_independent_rows(const LaneGroup& lane_gro
   return lane_group.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
 }
 
-/// Rows that are solved for with small dense systems of their own, each by a vector of lanes.
+/// Rows that are the solutions of small dense systems, each by a vector of lanes.
 template <class Scalar>
 struct LocalRows {
   RowPattern pattern;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Lists of preconditioners, and one of a list that is chosen when a kernel is launched.
+/// Lists of preconditioners, and a preconditioner that is one of a list, chosen when a kernel is launched.
 #include <prekond/batched/options.hpp>
 
 #include "batched/lane_group.hpp"
@@ -13,8 +13,8 @@
 
 namespace prekond::impl::batched {
 
-/// One of several preconditioners: a kernel is compiled once for all of them, and calls theirs out of line.
-/// They are copied as bytes.
+/// One of several preconditioners: a kernel is compiled once for all of them, and calls their functions out
+/// of line. They are copied as bytes.
 template <class... Preconds>
 class OneOf {
   static_assert((std::is_trivially_copyable_v<Preconds> && ...));
@@ -69,8 +69,7 @@ class OneOf {
   BatchedPreconditioner m_kind;
 };
 
-/// OneOf those of a list of which nothing can be fused with a method, and that are symmetric where
-/// `Symmetric`.
+/// OneOf the preconditioners of a list that are not pointwise, and that are symmetric where `Symmetric`.
 template <bool Symmetric, class Found, class... Rest>
 struct OneOfRest {
   using type = Found;
@@ -90,8 +89,8 @@ struct PreconditionerList {
     ((kind == Preconds::kind ? f.template operator()<Preconds>() : void()), ...);
   }
 
-  /// What a kernel of a solve is compiled for: a pointwise preconditioner by itself, which a method fuses
-  /// with its own loops, the others together.
+  /// The preconditioner that a kernel of a solve is compiled for: each pointwise one, which a method fuses
+  /// with its loops, and OneOf for all others.
   template <class Precond, bool Symmetric>
   using of_kernel = std::conditional_t<Precond::is_pointwise, Precond,
                                        typename OneOfRest<Symmetric, OneOf<>, Preconds...>::type>;

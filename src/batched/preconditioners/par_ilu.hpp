@@ -9,9 +9,11 @@ namespace prekond::impl::batched {
 /// ```
 /// l_ij = (a_ij - sum_{k < j} l_ik u_kj) / u_jj     u_ij = a_ij - sum_{k < i} l_ik u_kj
 /// ```
-/// As many sweeps as the pattern has levels of rows make ILU(0). A pivot that is not above 16 epsilon times
-/// |a_ii| keeps its value of the sweep before, an entry that is not finite is 0; rows where that is so in the
-/// last sweep, and rows without a usable diagonal entry (1 takes its place), are counted.
+/// The result is ILU(0) after as many sweeps as the pattern has levels of rows.
+///
+/// Breakdown: a pivot that is not above 16 epsilon times |a_ii| keeps its value of the sweep before, and an
+/// entry that is not finite becomes 0. The count has the rows with such numbers in the last sweep, and those
+/// without a usable diagonal entry, which becomes 1.
 ///
 /// Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015), algorithm 2.
 template <class Scalar>

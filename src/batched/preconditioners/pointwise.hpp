@@ -1,26 +1,25 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The simplest preconditioners, and what each of them has to have. A new one is a file like this one, and a
-/// line of inverses/list.hpp:
+/// The pointwise preconditioners, and the interface of all of them. A new preconditioner is a file like this
+/// one, and a line of preconditioners/list.hpp:
 ///
-///   kind, symmetric                    its name among the options; whether CG may have it
-///   is_identity, is_pointwise          M^-1 r is r; element i of it is at(values, i, r_i)
-///   parts                              what of the pattern's analysis it needs
-///   make(analysis, options)            from what was found of the pattern
-///   values_length(), work_length(groups)     numbers of a system that `generate` makes, and that it works
-///   with
-///                                      by so many vectors of lanes
-///   generate(lane group, system, values, work)    makes them, returns how many pivots were replaced (a
-///   collective
-///                                      step of all lanes; ends with a barrier)
+///   kind, symmetric                    its name among the options; whether CG may use it
+///   is_identity, is_pointwise          M^-1 r is r; element i of M^-1 r is at(values, i, r_i)
+///   parts                              the parts of the pattern's analysis that it needs
+///   make(analysis, options)            the preconditioner for an analysed pattern
+///   values_length()                    numbers of a system that `generate` makes
+///   work_length(groups)                numbers of working memory of `generate` with `groups` vectors of
+///   lanes generate(lane group, system, values, work)
+///                                      makes the values, returns the number of replaced pivots; a collective
+///                                      step of all lanes that ends with a barrier
 ///   apply_length()                     numbers of `work` of an application, where it needs some
-///   apply(lane group, n, values, from, to, work)     to = M^-1 from (`from` and `to` are different vectors,
-///                                      unless it is pointwise); a barrier before it is the caller's, its
-///                                      last step is a region (not a sum, whose places the caller's next one
-///                                      needs)
+///   apply(lane group, n, values, from, to, work)
+///                                      to = M^-1 from, two different vectors, unless it is pointwise; the
+///                                      caller puts a barrier before it, and its last step is a region, not a
+///                                      sum, whose places the caller's next sum needs
 ///
-/// An application of any finite vector is finite but for overflow: replaced pivots see to it.
+/// An application to a finite vector is finite but for overflow, because unusable pivots are replaced.
 #include <prekond/batched/options.hpp>
 
 #include "batched/analysis.hpp"
@@ -49,7 +48,9 @@ struct NoPreconditioner {
   KOKKOS_FORCEINLINE_FUNCTION Scalar at(const Scalar*, int, const Scalar& x) const { return x; }
 };
 
-/// M = diag A. Where the diagonal entry is zero, not stored or without a finite inverse, 1 takes its place.
+/// M = diag A.
+///
+/// Breakdown: 1 replaces a diagonal entry that is zero, not stored or without a finite reciprocal.
 template <class Scalar>
 struct JacobiPreconditioner {
   static constexpr BatchedPreconditioner kind = BatchedPreconditioner::jacobi;
