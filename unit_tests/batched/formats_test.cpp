@@ -114,7 +114,7 @@ void expect_products(const std::vector<HostMatrix<Scalar>>& systems) {
   all.template operator()<0>();
 }
 
-TYPED_TEST(BatchedFormatsTest, ProductsAreTheTextbooks) {
+TYPED_TEST(BatchedFormatsTest, ProductsMatchTheReference) {
   for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257})
     expect_products<double, TypeParam>(perturbed(uneven_matrix(n), 3, 0.1));
   expect_products<double, TypeParam>(perturbed(random_general(67, 0.6, 3), 33, 0.1));
@@ -125,7 +125,7 @@ TYPED_TEST(BatchedFormatsTest, ProductsAreTheTextbooks) {
   expect_products<Kokkos::complex<double>, TypeParam>(systems);
 }
 
-TYPED_TEST(BatchedFormatsTest, AllFormatsSolveAlike) {
+TYPED_TEST(BatchedFormatsTest, AllFormatsGiveTheSameSolutions) {
   const TypeParam space;
   const auto systems = perturbed(uneven_matrix(33), 7, 0.1);
   const auto b = random_columns(33, 7);

@@ -23,7 +23,7 @@ using namespace impl::batched;
 using Space = Kokkos::DefaultHostExecutionSpace;
 using Csr = BatchedCsr<double, Space>;
 
-/// What a solve of system 1 needs and leaves.
+/// The arguments and results of a solve of system 1.
 template <class Method, class Precond>
 struct OneSolve {
   using Solve = SolveSystem<double, Csr, Method, Precond, HistoryLog>;
@@ -86,7 +86,7 @@ struct OneSolve {
   Solve solve;
 };
 
-/// The first numbers stand in "scratch".
+/// Solves with the first `capacity` numbers in "scratch".
 template <int Width, class Method, class Precond>
 std::vector<double> by_lanes(OneSolve<Method, Precond>& one, std::int64_t capacity) {
   const ScratchLayout layout = make_scratch_layout(
@@ -117,7 +117,7 @@ void check_lanes(const HostMatrix<double>& a, int slack = 1) {
 
 class BatchedSystemLanes : public LanesTest {};
 
-TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
+TEST_F(BatchedSystemLanes, SeveralLanesMatchOneLane) {
   for (const auto& a : {uneven_matrix(1), uneven_matrix(9), uneven_matrix(33), random_general(57, 0.7, 5)}) {
     if (a.num_rows != 57) check_lanes<BicgstabMethod, NoPreconditioner<double>>(a);
     check_lanes<BicgstabMethod, JacobiPreconditioner<double>>(a);
@@ -146,7 +146,7 @@ TEST_F(BatchedSystemLanes, SolveAsOneLaneDoes) {
 }
 
 /// Fewer inner products than lanes, and more.
-TEST_F(BatchedSystemLanes, InnerProductsAreALanesOrSeverals) {
+TEST_F(BatchedSystemLanes, InnerProductsByOneOrSeveralLanes) {
   for (const int n : {1, 5, 11}) {
     const int stride = n | 1;
     const auto numbers = random_vector(std::size_t(20 * stride), 5), w = random_vector(std::size_t(n), 6);
@@ -188,7 +188,7 @@ std::vector<double> by_teams(OneSolve<BicgstabMethod, Precond>& one, bool is_dyn
   return column_of(one.x, 1);
 }
 
-TEST_F(BatchedSystemLanes, TeamsSolveAsOneLaneDoes) {
+TEST_F(BatchedSystemLanes, TeamsMatchOneLane) {
   const auto check = [](auto& one) {
     const auto expected = by_teams<std::decay_t<decltype(one.solve.preconditioner)>, 1>(one, false);
     ASSERT_TRUE(converged(one.reasons[1]));
@@ -210,7 +210,7 @@ TEST_F(BatchedSystemLanes, TeamsSolveAsOneLaneDoes) {
   }
 }
 
-TEST(BatchedPlans, PiecesGoToScratchByPriority) {
+TEST(BatchedLaunchConfig, PiecesGoToScratchByPriority) {
   const ScratchLayout p = make_scratch_layout({10, 100, 7, 10, 3}, 28, 1u << 3);
   EXPECT_EQ(p.in_scratch, 0b10101u);
   EXPECT_EQ(p.offset[0], 0);
@@ -222,7 +222,7 @@ TEST(BatchedPlans, PiecesGoToScratchByPriority) {
   EXPECT_THROW(make_scratch_layout(std::vector<std::int64_t>(13, 1), 0), std::logic_error);
 }
 
-TEST(BatchedPlans, FollowFromSizes) {
+TEST(BatchedLaunchConfig, LanesAndScratchFollowFromSizes) {
   BatchedOptions options;
   options.scratch = 40000;
   LaunchSizes sizes{16, 1000000, {16, 16, 16}, 0, 8, false, 132 * 2048, 40000};
@@ -249,7 +249,7 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(config.threads, 1);
   EXPECT_EQ(config.layout.in_scratch, 1u) << "40000 bytes";
   sizes.scratch_fit = ScratchFit::fewer_systems_if_all_fits;
-  EXPECT_EQ(make_launch_config(options, sizes).systems_per_team, 4) << "one system alone would be too large";
+  EXPECT_EQ(make_launch_config(options, sizes).systems_per_team, 4) << "a single system would be too large";
   sizes.pieces = {4000};
   EXPECT_EQ(make_launch_config(options, sizes).systems_per_team, 1);
   sizes.scratch_fit = ScratchFit::any;
@@ -267,12 +267,12 @@ TEST(BatchedPlans, FollowFromSizes) {
   EXPECT_EQ(make_launch_config(options, sizes).workers, 1);
   sizes.most_scratch = 100;
   EXPECT_EQ(make_launch_config(options, sizes).layout.in_scratch, 0u);
-  // Of a size that 32 bits do not hold.
+  // The size exceeds 32 bits.
   sizes.pieces = {std::int64_t(1) << 33};
   EXPECT_EQ(make_launch_config(options, sizes).layout.spilled_length, std::int64_t(1) << 33);
 }
 
-TEST(BatchedPlans, ThreadsOfAHostTakeSeveralSystemsOfMany) {
+TEST(BatchedLaunchConfig, ThreadsOfAHostTakeSeveralSystemsOfMany) {
   LaunchSizes sizes{16, 1000000, {16}, 0, 8, true, 2, 40000};
   const auto at_once = [&](std::int64_t num_systems) {
     sizes.num_systems = num_systems;
@@ -287,7 +287,7 @@ TEST(BatchedPlans, ThreadsOfAHostTakeSeveralSystemsOfMany) {
   EXPECT_EQ(at_once(1000000), 1);
 }
 
-TEST(BatchedPlans, LanesAreAsManyAsRowsOfALevel) {
+TEST(BatchedLaunchConfig, LanesAreAsManyAsRowsOfALevel) {
   BatchedOptions options;
   LaunchSizes sizes{1000, 100, {1000}, 0, 8, false, 132 * 2048, 40000, ScratchFit::any, 1000};
   EXPECT_EQ(make_launch_config(options, sizes).lanes, BatchedLanes::few) << "a chain of rows";

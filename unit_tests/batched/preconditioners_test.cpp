@@ -16,8 +16,8 @@ namespace prekond::testing {
 namespace {
 
 template <class Space>
-class BatchedInversesTest : public ::testing::Test {};
-TYPED_TEST_SUITE(BatchedInversesTest, TestSpaces, SpaceNames);
+class BatchedPreconditionersTest : public ::testing::Test {};
+TYPED_TEST_SUITE(BatchedPreconditionersTest, TestSpaces, SpaceNames);
 
 PlainFactors reference(const HostMatrix<double>& a, BatchedPreconditioner inverse, int sweeps) {
   if (inverse == BatchedPreconditioner::ilu0) return plain_ilu0(a);
@@ -48,7 +48,7 @@ void expect_applications(const std::vector<HostMatrix<double>>& systems, Batched
   for (std::size_t s = 0; s < systems.size(); ++s) EXPECT_TRUE(stored.same(int(s), solved, int(s)));
 }
 
-TYPED_TEST(BatchedInversesTest, AreTheTextbooks) {
+TYPED_TEST(BatchedPreconditionersTest, MatchTheReference) {
   for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257, 512})
     for (const auto inverse : {BatchedPreconditioner::ilu0, BatchedPreconditioner::par_ilu})
       expect_applications<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), inverse);
@@ -200,7 +200,7 @@ void expect_local(const std::vector<HostMatrix<double>>& systems, BatchedPrecond
   for (std::size_t s = 0; s < systems.size(); ++s) EXPECT_TRUE(stored.same(int(s), solved, int(s)));
 }
 
-TYPED_TEST(BatchedInversesTest, RowsAreThoseOfLocalInverses) {
+TYPED_TEST(BatchedPreconditionersTest, RowsMatchLocalInverses) {
   for (const int n : {1, 2, 7, 8, 9, 31, 33, 64, 65, 257, 300})
     for (const int size : {1, 2, 3}) {
       expect_local<TypeParam>(perturbed(uneven_matrix(n), 3, 0.1), BatchedPreconditioner::isai, size);
@@ -226,7 +226,7 @@ TYPED_TEST(BatchedInversesTest, RowsAreThoseOfLocalInverses) {
   expect_local<TypeParam>({zero_diagonal}, BatchedPreconditioner::block_jacobi, 2);
 }
 
-TYPED_TEST(BatchedInversesTest, SingularLocalSystemsFallBackToTheDiagonal) {
+TYPED_TEST(BatchedPreconditionersTest, SingularLocalSystemsFallBackToTheDiagonal) {
   const auto a = sparse<double>({{2, 2, 0}, {2, 2, 0}, {0, 0, 4}});
   for (const auto inverse : {BatchedPreconditioner::isai, BatchedPreconditioner::block_jacobi}) {
     auto options = options_of(BatchedMethod::richardson, inverse, 0, 1);
@@ -238,7 +238,7 @@ TYPED_TEST(BatchedInversesTest, SingularLocalSystemsFallBackToTheDiagonal) {
   }
 }
 
-TYPED_TEST(BatchedInversesTest, RowsOfFsaiThatBreakDownKeepTheirDiagonal) {
+TYPED_TEST(BatchedPreconditionersTest, RowsOfFsaiThatBreakDownKeepTheirDiagonal) {
   // Rows 1 and 3 have no positive y; a_33 is negative, so that 1 takes its place. Row 2 is sound.
   const auto a = sparse<double>({{4, 8, 0, 0}, {8, 4, 0, 0}, {0, 0, 16, 0}, {0, 0, 0, -9}});
   auto options = options_of(BatchedMethod::richardson, BatchedPreconditioner::fsai, 0, 1);
@@ -252,8 +252,8 @@ TYPED_TEST(BatchedInversesTest, RowsOfFsaiThatBreakDownKeepTheirDiagonal) {
   EXPECT_EQ(none.x[0], (std::vector<double>{2, 3}));
 }
 
-TYPED_TEST(BatchedInversesTest, RowsOfFactorsInversesThatOverflowKeepTheirDiagonal) {
-  // L and U have 1e200 beside their diagonals: products of two are not finite.
+TYPED_TEST(BatchedPreconditionersTest, RowsOfFactorsInversesThatOverflowKeepTheirDiagonal) {
+  // L and U have 1e200 next to their diagonals, so products of two entries are not finite.
   const auto a = sparse<double>({{1, 1e200, 0}, {1e200, 2, 1e200}, {0, 1e200, 1}});
   auto options = options_of(BatchedMethod::richardson, BatchedPreconditioner::ilu_isai, 0, 1);
   options.power = 2;
@@ -282,11 +282,11 @@ void expect_complex_fsai() {
   EXPECT_EQ(solved.reasons[0], StopReason::rtol);
   EXPECT_EQ(solved.iterations[0], 1);
 }
-TYPED_TEST(BatchedInversesTest, FsaiOfHermitianSystems) {
+TYPED_TEST(BatchedPreconditionersTest, FsaiOfHermitianSystems) {
   expect_complex_fsai<Kokkos::complex<double>, TypeParam>();
 }
 
-TYPED_TEST(BatchedInversesTest, CgConvergesFasterWithLargerBlocks) {
+TYPED_TEST(BatchedPreconditionersTest, CgConvergesFasterWithLargerBlocks) {
   const auto systems = perturbed(problem("poisson2d:9"), 2, 0.001, true);
   const auto b = random_columns(81, 2);
   auto options = options_of(BatchedMethod::cg, BatchedPreconditioner::block_jacobi);
@@ -298,7 +298,7 @@ TYPED_TEST(BatchedInversesTest, CgConvergesFasterWithLargerBlocks) {
   EXPECT_LT(solved.iterations[1], jacobi.iterations[1]);
 }
 
-TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
+TYPED_TEST(BatchedPreconditionersTest, PivotsThatBreakDown) {
   const auto flat = sparse<double>({{1, 1, 2, 0}, {1, 1, 1, 1}, {3, 1, 5, 1}, {0, 1, 1, 1}});
   expect_applications<TypeParam>({flat, flat}, BatchedPreconditioner::ilu0);
   const auto no_diagonal = sparse<double>({{0, 1, 0}, {1, 0, 0}, {0, 1, 2}});
@@ -312,7 +312,7 @@ TYPED_TEST(BatchedInversesTest, PivotsThatBreakDown) {
   expect_applications<TypeParam>({empty_row}, BatchedPreconditioner::ilu0);
 }
 
-TYPED_TEST(BatchedInversesTest, ABadSystemIsNeverNan) {
+TYPED_TEST(BatchedPreconditionersTest, SingularSystemsHaveFinitePreconditioners) {
   for (const auto inverse :
        {BatchedPreconditioner::jacobi, BatchedPreconditioner::ilu0, BatchedPreconditioner::par_ilu,
         BatchedPreconditioner::ic0, BatchedPreconditioner::isai, BatchedPreconditioner::block_jacobi,
@@ -335,7 +335,7 @@ TYPED_TEST(BatchedInversesTest, ABadSystemIsNeverNan) {
   }
 }
 
-TYPED_TEST(BatchedInversesTest, MakeSolversFast) {
+TYPED_TEST(BatchedPreconditionersTest, ReduceTheIterations) {
   const auto systems = perturbed(uneven_matrix(257), 5, 0.1);
   const auto b = random_columns(257, 5);
   const DeviceBatch<double, TypeParam> batch(systems);
@@ -367,7 +367,7 @@ TYPED_TEST(BatchedInversesTest, MakeSolversFast) {
   EXPECT_LT(1.5 * ic0.report.max_iterations, plain.report.min_iterations);
 }
 
-TYPED_TEST(BatchedInversesTest, WhatDoesNotGoTogetherIsRefused) {
+TYPED_TEST(BatchedPreconditionersTest, IncompatibleOptionsAreRefused) {
   using Csr = BatchedCsr<double, TypeParam>;
   const auto make = [](BatchedMethod method, BatchedPreconditioner inverse) {
     return [=] { BatchedSolver<double, Csr> solver(options_of(method, inverse)); };

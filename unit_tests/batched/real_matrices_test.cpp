@@ -47,7 +47,7 @@ std::optional<int> iterations_of(const HostMatrix<double>& a, BatchedPreconditio
   return {};
 }
 
-TEST(BatchedRealMatrices, IterationsOfTheSlides) {
+TEST(BatchedRealMatrices, IterationsOfPublishedSlides) {
   const std::filesystem::path folder = PREKOND_MATRICES;
   if (!std::filesystem::is_directory(folder)) GTEST_SKIP() << "no matrices at " << PREKOND_MATRICES;
   int compared = 0, apart = 0;

@@ -53,7 +53,7 @@ void expect_as_alone(const std::vector<HostMatrix<double>>& systems, BatchedMeth
   }
 }
 
-TYPED_TEST(BatchedSolversTest, EachSystemGoesAsAlone) {
+TYPED_TEST(BatchedSolversTest, EachSystemMatchesItsOwnSolve) {
   for (const int n : {1, 2, 7, 8, 9, 31, 32, 33, 64, 65, 257, 512})
     for (const int count : {1, 2, 33}) {
       const auto general = perturbed(uneven_matrix(n), count, 0.1);
@@ -67,7 +67,7 @@ TYPED_TEST(BatchedSolversTest, EachSystemGoesAsAlone) {
     }
 }
 
-TYPED_TEST(BatchedSolversTest, SolutionsAreThoseOfTheSolverForOne) {
+TYPED_TEST(BatchedSolversTest, SolutionsMatchTheSolverForOneSystem) {
   for (const int n : {7, 33, 64, 257}) {
     const auto general = perturbed(uneven_matrix(n), 5, 0.1);
     const auto spd = perturbed(shifted(problem("tridiagonal:" + std::to_string(n)), -1), 5, 0.1, true);
@@ -90,7 +90,7 @@ TYPED_TEST(BatchedSolversTest, AThousandSystems) {
   for (std::size_t s = 0; s < systems.size(); ++s) ASSERT_GT(solved.iterations[s], 0) << s;
 }
 
-TYPED_TEST(BatchedSolversTest, PlacesOfVectorsDoNotChangeResults) {
+TYPED_TEST(BatchedSolversTest, TheScratchLayoutDoesNotChangeResults) {
   const auto systems = perturbed(uneven_matrix(65), 9, 0.1);
   const auto b = random_columns(65, 9);
   const DeviceBatch<double, TypeParam> batch(systems);
@@ -141,14 +141,14 @@ void expect_bad_ones_named(BatchedMethod method, StopReason reason_of_zeros) {
       << bad.report.text();
 }
 
-TYPED_TEST(BatchedSolversTest, BadSystemsLeaveTheOthersAlone) {
+TYPED_TEST(BatchedSolversTest, FailedSystemsDoNotChangeTheOthers) {
   expect_bad_ones_named<TypeParam>(BatchedMethod::bicgstab, StopReason::breakdown_pivot);
   expect_bad_ones_named<TypeParam>(BatchedMethod::gmres, StopReason::breakdown_arnoldi);
   expect_bad_ones_named<TypeParam>(BatchedMethod::idr, StopReason::breakdown_pivot);
 }
 
 /// Cycles of GMRES and shadow spaces of IDR of other sizes than the default.
-TYPED_TEST(BatchedSolversTest, CyclesAndShadowSpacesAreThoseOfTheSolverForOne) {
+TYPED_TEST(BatchedSolversTest, RestartsAndShadowSpacesMatchTheSolverForOneSystem) {
   const auto systems = perturbed(uneven_matrix(65), 3, 0.1);
   const auto b = random_columns(65, 3);
   const DeviceBatch<double, TypeParam> batch(systems);
@@ -192,7 +192,7 @@ TYPED_TEST(BatchedSolversTest, InitialGuessesAndTolerancesOfSystems) {
   const auto again = solve_batch<double>(batch.matrix, b, options, exact.x, tolerances);
   EXPECT_EQ(again.iterations, (std::vector<int>{0, 0, 0, 0}));
   for (int s = 0; s < 3; ++s) EXPECT_EQ(again.x[s], exact.x[s]);
-  EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, whatever the guess";
+  EXPECT_EQ(again.x[3], std::vector<double>(33, 0.0)) << "b = 0, for any initial x";
 }
 
 }  // namespace

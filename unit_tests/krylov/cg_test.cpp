@@ -97,7 +97,7 @@ const std::vector<Problem> problems = {
     {"elasticity3d:3", false}, {"elasticity3d:4", false}, {"elasticity3d:4,contrast=1", true},
     {"circuit:11", false}};
 
-TYPED_TEST(CgTest, SolutionIterationsAndHistoryAreTheTextbooks) {
+TYPED_TEST(CgTest, SolutionIterationsAndHistoryMatchTheReference) {
   for (const auto& [spec, gentle] : problems) {
     const HostMatrix<double> a = problem(spec);
     const std::vector<double> b = random_vector(a.num_rows);
@@ -225,7 +225,7 @@ TYPED_TEST(CgTest, TheExactSolutionTakesNoIteration) {
   }
 }
 
-TYPED_TEST(CgTest, AGoodGuessIsUsed) {
+TYPED_TEST(CgTest, StartsFromTheInitialVector) {
   const HostMatrix<double> a = problem("poisson2d:20");
   const std::vector<double> b = random_vector(a.num_rows);
   for (const CgOptions& form : all_forms()) {
@@ -270,7 +270,7 @@ TYPED_TEST(CgTest, TheMonitorSeesEveryIteration) {
     ASSERT_EQ(solved.seen.size(), std::size_t(solved.result.iterations) + 1);
     for (std::size_t k = 0; k < solved.seen.size(); ++k) EXPECT_EQ(solved.seen[k], std::int64_t(k));
     EXPECT_NEAR(solved.history[0], norm(b), 1e-13 * norm(b));
-    // A product an iteration, beside that for the first residual, the true one, and the form's own first.
+    // One product an iteration, and those for the first residual, the true one, and the form's own first.
     const std::int64_t others = solved.result.matrix_products - solved.result.iterations - 2;
     EXPECT_EQ(others, form.single_reduction ? 1 : 0);
     EXPECT_GT(solved.result.seconds, 0);
@@ -339,7 +339,7 @@ TYPED_TEST(CgTest, APreconditionerThatIsNotDefiniteIsABreakdown) {
   }
 }
 
-TYPED_TEST(CgTest, WhatIsNotANumberIsNamed) {
+TYPED_TEST(CgTest, NonFiniteValuesEndAsNan) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows), guess = random_vector(a.num_rows, 2);
   const double not_a_number = std::nan("");
@@ -383,7 +383,7 @@ TYPED_TEST(CgTest, WhatIsNotANumberIsNamed) {
   }
 }
 
-TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
+TYPED_TEST(CgTest, RestartsWhereTheTrueResidualContradictsTheRecursiveOne) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows);
   const auto restarts = [](const Solved<>& solved) {
@@ -437,7 +437,7 @@ TYPED_TEST(CgTest, GoesOnFromTheTrueResidualWhereTheRecursiveOneLied) {
   }
 }
 
-TYPED_TEST(CgTest, AnOperatorThatChangesIsSolvedAsItIsInTheEnd) {
+TYPED_TEST(CgTest, AnOperatorThatChangesEndsWithItsTrueResidual) {
   const HostMatrix<double> a = problem("poisson2d:12");
   const std::vector<double> b = random_vector(a.num_rows);
   for (const CgOptions& form : all_forms()) {
@@ -450,7 +450,7 @@ TYPED_TEST(CgTest, AnOperatorThatChangesIsSolvedAsItIsInTheEnd) {
   }
 }
 
-TYPED_TEST(CgTest, MoreThanThePrecisionCanGiveIsNotSuccess) {
+TYPED_TEST(CgTest, AToleranceBelowRoundingIsNotSuccess) {
   const std::int64_t n = 300;
   const StencilOperator<float, TypeParam> a(n, 2.001f);
   const auto b_double = random_vector(n);
@@ -545,7 +545,7 @@ TYPED_TEST(CgTest, SumsOverManyRanksGiveTheSameIteration) {
   }
 }
 
-TYPED_TEST(CgTest, ARankWithoutRowsDoesAsTheOthers) {
+TYPED_TEST(CgTest, ARankWithoutRowsMakesTheSameMessages) {
   for (const HostMatrix<double>& a : {problem("poisson2d:10"), shifted(problem("poisson2d:10"), 2.0)}) {
     const std::vector<double> b = random_vector(a.num_rows);
     for (const CgOptions& form : all_forms()) {
@@ -565,7 +565,7 @@ TYPED_TEST(CgTest, ARankWithoutRowsDoesAsTheOthers) {
   }
 }
 
-TYPED_TEST(CgTest, AnIterationsKernelsFencesAndAllocations) {
+TYPED_TEST(CgTest, KernelsFencesAndAllocationsOfAnIteration) {
   const TypeParam space;
   const HostMatrix<double> a = problem("poisson2d:30");
   const auto b = to_device<TypeParam>(random_vector(a.num_rows));
@@ -675,7 +675,7 @@ class Changing : public Scale<double, Space> {
   mutable int m_count = 0;
 };
 
-TYPED_TEST(CgTest, TheFlexibleFormAllowsForAnMThatChanges) {
+TYPED_TEST(CgTest, TheFlexibleFormTakesAVariablePreconditioner) {
   const HostMatrix<double> a = problem("poisson2d:30");
   const auto jacobi = preconditioner_of<TypeParam>("jacobi", a);
   const std::vector<double> b = random_vector(a.num_rows);

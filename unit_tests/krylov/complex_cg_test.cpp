@@ -57,7 +57,7 @@ template <class Space>
 class ComplexCgTest : public ::testing::Test {};
 TYPED_TEST_SUITE(ComplexCgTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(ComplexCgTest, GoesTheWayOfTheEquivalentRealProblem) {
+TYPED_TEST(ComplexCgTest, MatchesTheEquivalentRealProblem) {
   for (int n : {1, 2, 33, 150, 257}) {
     // Well conditioned: hundreds of iterations would differ by rounding.
     const HostMatrix<Complex> a = random_hermitian(n, 0.1, 3u + unsigned(n), 0.1);
@@ -126,7 +126,7 @@ TYPED_TEST(ComplexCgTest, SameBitsTwice) {
   }
 }
 
-TYPED_TEST(ComplexCgTest, EndsForAReason) {
+TYPED_TEST(ComplexCgTest, SetsTheReasonOfTheEnd) {
   const Complex i(0, 1);
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const std::vector<Complex> b = {1, i};

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-/// Several right-hand sides at once: each as if it were alone.
+/// Several right-hand sides at once, each as in a solve of its own.
 #include "testing/krylov_solves.hpp"
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
@@ -62,7 +62,7 @@ template <class Space>
 class SeveralColumnsTest : public ::testing::Test {};
 TYPED_TEST_SUITE(SeveralColumnsTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(SeveralColumnsTest, EachIsSolvedAsAlone) {
+TYPED_TEST(SeveralColumnsTest, EachColumnMatchesItsOwnSolve) {
   for (const Variant& variant : all_variants()) {
     const HostMatrix<double> a = matrix_for(variant);
     const std::size_t n = a.num_rows;
@@ -106,7 +106,7 @@ TYPED_TEST(SeveralColumnsTest, EachIsSolvedAsAlone) {
   }
 }
 
-TYPED_TEST(SeveralColumnsTest, OneThatBreaksDownLeavesTheOthersAlone) {
+TYPED_TEST(SeveralColumnsTest, AColumnThatBreaksDownDoesNotChangeTheOthers) {
   // Two blocks: the columns live in one each, and the first block is singular, or not a number.
   HostMatrix<double> a = uneven_matrix(60);
   const double nan = std::numeric_limits<double>::quiet_NaN();
@@ -142,7 +142,7 @@ TYPED_TEST(SeveralColumnsTest, OneThatBreaksDownLeavesTheOthersAlone) {
   }
 }
 
-TYPED_TEST(SeveralColumnsTest, AFrozenColumnDoesNotChange) {
+TYPED_TEST(SeveralColumnsTest, AColumnThatHasEndedDoesNotChange) {
   for (const Variant& variant : all_variants()) {
     SCOPED_TRACE(variant.name());
     const HostMatrix<double> a = matrix_for(variant);
@@ -162,7 +162,7 @@ TYPED_TEST(SeveralColumnsTest, AFrozenColumnDoesNotChange) {
   }
 }
 
-TYPED_TEST(SeveralColumnsTest, AMessageIsForAllColumns) {
+TYPED_TEST(SeveralColumnsTest, OneMessageForAllColumns) {
   for (const Variant& variant : all_variants()) {
     SCOPED_TRACE(variant.name());
     const HostMatrix<double> a = matrix_for(variant);
