@@ -47,17 +47,19 @@ struct BlockIlu0Options : ShiftOptions {
           "auto: on a host levels, but on one or two threads the rows in their order by one, on a device "
           "sync_free");
     visit("solve.method", solve.method, block_triangular_methods(),
-          "how the triangles are solved: exactly, by levels or sync_free (auto: by the device), or nearly, "
-          "by sweeps of Jacobi's method, or sweeps in place (asynchronous: not the same from run to run)");
-    visit("solve.sweeps", solve.sweeps, 0, 1000000, "of solve.method jacobi and asynchronous");
+          "solver of the triangles: levels and sync_free are exact, jacobi approximates by sweeps; auto is "
+          "levels on a host and sync_free on a device");
+    visit("solve.sweeps", solve.sweeps, 0, 1000000,
+          "sweeps of solve.method jacobi; raise it where the solver takes many iterations");
     visit(
         "solve.tolerance", solve.tolerance, 0.0, 1.0,
-        "of jacobi and asynchronous: numeric fixes the sweeps, the least number up to solve.sweeps of which "
-        "the last changes a vector by this part of what the first changes; 0: all solve.sweeps");
+        "relative change at which the sweeps end: numeric takes the fewest, up to solve.sweeps, of which the "
+        "last changes a fixed vector by at most this part of the first one's change; 0 takes all "
+        "solve.sweeps");
     visit("solve.max_polls", solve.max_polls, 0, std::int64_t(1) << 60,
-          "of solve.method sync_free: how often a row looks for a value before one team solves the system");
+          "looks of a row for a value, with solve.method sync_free, before one team solves the system");
     visit("reuse", reuse, reuse_choices(),
-          "what a second numeric phase does: keeps the pattern, or finds it anew");
+          "whether a second numeric phase keeps the pattern or finds it anew");
   }
 };
 

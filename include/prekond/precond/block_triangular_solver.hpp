@@ -24,14 +24,13 @@ struct Factor;
 }  // namespace impl
 
 /// How a system with a triangular matrix of blocks is solved, see BlockTriangularSolver.
-enum class BlockTriangularMethod { automatic, levels, sync_free, jacobi, asynchronous };
+enum class BlockTriangularMethod { automatic, levels, sync_free, jacobi };
 
 inline std::vector<std::pair<std::string, BlockTriangularMethod>> block_triangular_methods() {
   return {{"auto", BlockTriangularMethod::automatic},
           {"levels", BlockTriangularMethod::levels},
           {"sync_free", BlockTriangularMethod::sync_free},
-          {"jacobi", BlockTriangularMethod::jacobi},
-          {"asynchronous", BlockTriangularMethod::asynchronous}};
+          {"jacobi", BlockTriangularMethod::jacobi}};
 }
 
 /// Parameters of a block triangular solve.
@@ -43,17 +42,22 @@ struct BlockTriangularOptions {
 
   template <class Visitor>
   void describe(Visitor& visit) {
-    visit("method", method, block_triangular_methods(),
-          "level by level; in one launch, each row when those that it needs are there; sweeps of Jacobi's "
-          "method, from the last sweep's vector or in place (asynchronous); auto: on a host levels, on a "
-          "device sync_free");
-    visit("sweeps", sweeps, 0, 1000000,
-          "of jacobi and asynchronous; as many as there are levels less one are exact");
-    visit("tolerance", tolerance, 0.0, 1.0,
-          "of jacobi and asynchronous: numeric fixes the sweeps, the least number up to `sweeps` of which "
-          "the last changes a vector by this part of what the first changes; 0: all `sweeps`");
+    visit(
+        "method", method, block_triangular_methods(),
+        "solver of the system: levels takes a launch a level; sync_free takes one launch, where a row waits "
+        "for the rows that it needs; jacobi approximates the solution by sweeps; auto is levels on a host "
+        "and sync_free on a device");
+    visit(
+        "sweeps", sweeps, 0, 1000000,
+        "sweeps of method jacobi; more of them are nearer to the exact solution, which one sweep fewer than "
+        "there are levels reaches");
+    visit(
+        "tolerance", tolerance, 0.0, 1.0,
+        "relative change at which the sweeps of method jacobi end: numeric takes the fewest sweeps, up to "
+        "`sweeps`, of which the last changes a fixed vector by at most this part of the first one's change; "
+        "0 takes all `sweeps`");
     visit("max_polls", max_polls, 0, std::int64_t(1) << 60,
-          "of sync_free: how often a row looks for a value before one team solves the whole system");
+          "looks of a row for a value, with method sync_free, before one team solves the whole system");
   }
 };
 
@@ -74,10 +78,6 @@ struct BlockTriangularOptions {
 ///   `numeric` tries the sweeps on a fixed vector: where the last one changes y by more than the first did,
 ///   or y is not finite, the solve is exact, as by `automatic`, and the report's notes say so. With
 ///   `tolerance` > 0 numeric fixes their number too, as TriangularSolver does.
-/// - `asynchronous`: the same from y_0 = S x with one vector, y_i <- (S x)_i - sum_k N_ik y_k, the rows in
-///   their order as far as the threads keep it. A row sees what others have of the same sweep, which is
-///   never worse in the end, and differs from run to run where threads work at the same time: M is then
-///   another operator in each application, of which FGMRES is safe. Tried by `jacobi`'s sweeps.
 /// - `automatic`: on a host `levels`, on a device `sync_free`.
 ///
 /// A vector of lanes has a block row: each lane one row of its b x (b len) strip of entries, and some of its
@@ -132,9 +132,7 @@ class BlockTriangularSolver {
   using Factor = impl::block_triangular::Factor<Scalar, Space>;
   using Schedule = impl::RowSchedule<Space>;
 
-  bool is_exact(BlockTriangularMethod method) const {
-    return method != BlockTriangularMethod::jacobi && method != BlockTriangularMethod::asynchronous;
-  }
+  bool is_exact(BlockTriangularMethod method) const { return method != BlockTriangularMethod::jacobi; }
   void begin(const Space& space, const CsrGraph<Space>& n, int block_size, int padding,
              const LevelSchedule<Space>* levels);
   std::shared_ptr<const Schedule> find_schedule(const Space& space, const Factor& factor,

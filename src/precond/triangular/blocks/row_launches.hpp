@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Launches of block rows, a vector of lanes each: those of a level; small levels by one team; all in one
-/// launch, each waiting for those that it needs; all of them in any order.
+/// Launches of block rows, each worked on by a lane group: the rows of a level; small levels by one team; all
+/// rows in one launch, where a row waits for the rows that it needs.
 ///
-/// A `Row` has the number of its `lanes`, the bytes of scratch that a vector needs, row(level, i, memory),
-/// and `has_stalled()`: no more rows are to be begun.
+/// A `Row` has the number of its `lanes`, the bytes of scratch that a vector needs, row(lane_group, i,
+/// memory), and `has_stalled()`: no more rows are to be begun.
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 
@@ -51,7 +51,7 @@ KOKKOS_FORCEINLINE_FUNCTION char* vector_scratch(const Member& team, int bytes) 
   if (bytes == 0) return nullptr;
   const int all = bytes * team.team_size();
   const int level = all + 16 <= fast_scratch<Space> ? 0 : 1;
-  char* base = static_cast<char*>(team.team_scratch(lane_group).get_shmem_aligned(all, 16));
+  char* base = static_cast<char*>(team.team_scratch(level).get_shmem_aligned(all, 16));
   return base + bytes * team.team_rank();
 }
 
@@ -140,7 +140,7 @@ class Launcher {
       if (group.merged)
         Kokkos::parallel_for(label, policy(1), levels_of(schedule, group.first, group.last, false));
       else
-        range(label, schedule.levels.rows, level_ptrs[group.first], level_ptrs[group.last], false);
+        range(label, schedule.levels.rows, level_ptrs[group.first], level_ptrs[group.last]);
     }
   }
   /// \pre next(0) is 0
@@ -163,10 +163,9 @@ class Launcher {
       Kokkos::parallel_for(label, policy(1),
                            RowsOfRange<Row, Space>{m_row, {}, 0, num_rows, num_rows, reversed});
   }
-  /// All rows, in no order that counts; `reversed`: the last ones are begun first.
-  void all(const char* label, std::int64_t num_rows, bool reversed) const {
-    range(label, {}, 0, num_rows, reversed);
-  }
+
+  /// All rows, in an order that the launch chooses.
+  void all(const char* label, std::int64_t num_rows) const { range(label, {}, 0, num_rows); }
 
  private:
   Policy<Space> policy(std::int64_t teams) const {
@@ -176,11 +175,10 @@ class Launcher {
       result.set_scratch_size(scratch <= fast_scratch<Space> ? 0 : 1, Kokkos::PerTeam(scratch));
     return result;
   }
-  void range(const char* label, PackedVector<const int> rows, std::int64_t begin, std::int64_t end,
-             bool reversed) const {
+  void range(const char* label, PackedVector<const int> rows, std::int64_t begin, std::int64_t end) const {
     constexpr std::int64_t rows_per_team = host ? LaunchTuning::rows_of_host_team : threads;
     Kokkos::parallel_for(label, policy((end - begin + rows_per_team - 1) / rows_per_team),
-                         RowsOfRange<Row, Space>{m_row, rows, begin, end, rows_per_team, reversed});
+                         RowsOfRange<Row, Space>{m_row, rows, begin, end, rows_per_team, false});
   }
   RowsOfLevels<Row, Space> levels_of(const RowSchedule<Space>& schedule, int first, int last,
                                      bool only_stalled) const {

@@ -35,9 +35,8 @@ struct SolveTuning {
   }
 };
 
-/// What a row finds of other rows' values: they are there, and stay; other threads may replace them; or
-/// some are missing yet.
-enum class Known { settled, changing, awaited };
+/// Whether the values that a row needs of other rows are all there, or some are still to come.
+enum class Known { settled, awaited };
 
 /// What the teams of a launch share.
 struct SolveProgress {
@@ -63,11 +62,12 @@ struct StripLanes {
   KOKKOS_FORCEINLINE_FUNCTION int group(int lane) const { return int(unsigned(lane) * reciprocal >> 16); }
 };
 
-/// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors: a vector of lanes on a device, whose sums
-/// are added in scratch, a thread of a host, with loops of `Size` where that is not 0. S = I where there are
-/// no scales. y is read and written while
-/// other rows are. A row that waited in vain raises the flag, and goes on with 0 for what is missing: the
-/// result is not used.
+/// y_i = S_i x_i - sum_k N_ik y_k for block row i of all vectors; S = I where there are no scales.
+///
+/// On a device a lane group computes a row, and adds the lanes' sums in scratch. On a host a thread computes
+/// it, with loops of length `Size` where that is not 0. Other rows are read and written at the same time. A
+/// row that gives up waiting raises the flag and goes on with 0 for the missing values; the result is not
+/// used.
 template <class Scalar, class Space, int Lanes, int Size>
 struct SolveBlockRow {
   using Tuning = SolveTuning;
@@ -80,8 +80,7 @@ struct SolveBlockRow {
   int scratch_bytes = host ? 0 : lanes * int(sizeof(Scalar));
   int num_columns = 0;
   std::int64_t num_rows = 0;    ///< of single rows
-  std::int64_t max_polls = -1;  ///< -1: what is there is taken
-  bool settled = false;         ///< no other thread writes what a row reads
+  std::int64_t max_polls = -1;  ///< -1: all values that a row needs are there
   int rows_ahead = 2;           ///< that a host asks for
   PackedVector<const std::size_t> row_ptrs;
   PackedVector<const int> cols;
@@ -110,10 +109,8 @@ struct SolveBlockRow {
       if constexpr (AnyLaneGroup::width == 1) {
         if (max_polls >= 0)
           solve_by_thread<Known::awaited>(i, v);
-        else if (settled)
-          solve_by_thread<Known::settled>(i, v);
         else
-          solve_by_thread<Known::changing>(i, v);
+          solve_by_thread<Known::settled>(i, v);
       } else {
         const int b = strip.block_size;
         Scalar* const sums = reinterpret_cast<Scalar*>(memory);
@@ -245,10 +242,8 @@ struct SolveBlockRow {
         factors[q] = reinterpret_cast<const Scalar*>(known)[q];
       } else {
         Word word[1] = {load_relaxed(known[q])};
-        if constexpr (State == Known::awaited) {
-          const std::int64_t from[1] = {q};
-          if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
-        }
+        const std::int64_t from[1] = {q};
+        if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
         factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
       }
     }
@@ -261,8 +256,7 @@ struct SolveBlockRow {
       if constexpr (State == Known::settled) {
         reinterpret_cast<Scalar*>(known)[p] = found[p];
       } else {
-        const Word word = Kokkos::bit_cast<Word>(found[p]);
-        store_relaxed(known[p], State == Known::awaited ? not_missing(word) : word);
+        store_relaxed(known[p], not_missing(Kokkos::bit_cast<Word>(found[p])));
       }
     }
   }

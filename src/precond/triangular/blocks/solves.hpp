@@ -97,7 +97,7 @@ PackedColumns<WordOf<Scalar>> words_of(const MultiVectorView<Scalar, Space>& y) 
 
 /// The rows of (I + N)^-1 S x, as kernels take them; `progress` may be empty where none waits.
 template <class Row, class Scalar, class Space>
-Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorView<const Scalar, Space> x,
+Row make_row(const Factor<Scalar, Space>& factor, MultiVectorView<const Scalar, Space> x,
              MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
   Row row(factor.n.block_size);
   row.num_columns = static_cast<int>(y.extent(1));
@@ -105,7 +105,7 @@ Row make_row(const Factor<Scalar, Space>& factor, bool with_scale, MultiVectorVi
   row.row_ptrs = factor.n.row_ptrs;
   row.cols = factor.n.col_idxs;
   row.values = factor.n.values;
-  if (with_scale) row.scale = factor.scale_values;
+  row.scale = factor.scale_values;
   row.x = x;
   row.y = words_of<Scalar, Space>(y);
   row.progress = progress;
@@ -124,8 +124,7 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
                    MultiVectorView<Scalar, Space> y, const Vector<SolveProgress, Space>& progress) {
   with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
     using Launcher = block_rows::Launcher<Row, Space>;
-    Row row = make_row<Row, Scalar, Space>(factor, true, x, y, progress);
-    row.settled = true;  // by rows in order, and by levels
+    Row row = make_row<Row, Scalar, Space>(factor, x, y, progress);
     if constexpr (is_host_space<Space>)
       if (concurrency(space) <= factor.threads_in_order)
         return Launcher(space, row)
@@ -137,23 +136,10 @@ void solve_exactly(const Space& space, const Factor<Scalar, Space>& factor, Tria
                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, y.extent(0)),
                          BeginSolve<Scalar, Space>{row.y, row.progress, row.num_columns});
     const Launcher alone(space, row);
-    row.settled = false;
     row.max_polls = schedule.most_polls;
     Launcher(space, row)
         .by_tickets("prekond::block_triangular::apply::chunks", schedule, &progress.data()->next_chunk);
     alone.stalled("prekond::block_triangular::apply::alone", schedule);
-  });
-}
-
-/// One sweep in place: y_i <- source_i - sum_k N_ik y_k. \pre y has a value
-template <class Scalar, class Space>
-void sweep_in_place(const Space& space, const Factor<Scalar, Space>& factor, Triangle which,
-                    MultiVectorView<const Scalar, Space> source, MultiVectorView<Scalar, Space> y,
-                    const Vector<SolveProgress, Space>& progress) {
-  with_row<Scalar, Space>(factor.lanes, factor.n.block_size, [&]<class Row>() {
-    const Row row = make_row<Row, Scalar, Space>(factor, false, source, y, progress);
-    block_rows::Launcher<Row, Space>(space, row)
-        .all("prekond::block_triangular::apply::sweep", factor.n.num_block_rows, which == Triangle::upper);
   });
 }
 
