@@ -3,6 +3,7 @@
 #pragma once
 #include <prekond/core/version.hpp>
 #include "dense/panel_cholesky.hpp"
+#include "dense/place_array.hpp"
 
 namespace prekond {
 
@@ -77,12 +78,12 @@ class PanelQr {
         m_entries(reinterpret_cast<Real*>(entries)) {
     const auto panels = static_cast<std::size_t>(shape.panels), n2 = static_cast<std::size_t>(shape.n2);
     std::size_t end = 0;
-    m_blocks = place<Real>(base, end, panels * panel * panel);
-    m_grams = place<Real>(base, end, (keeps_grams() ? panels : 1) * panel * panel);
-    m_reciprocals = place<Real>(base, end, n2);
-    m_norms = place<Real>(base, end, n2);
-    m_panels = place<Panel>(base, end, panels);
-    m_dropped = place<DroppedPivots<Real>>(base, end, 1);
+    m_blocks = impl::place_array<Real>(base, end, panels * panel * panel);
+    m_grams = impl::place_array<Real>(base, end, (keeps_grams() ? panels : 1) * panel * panel);
+    m_reciprocals = impl::place_array<Real>(base, end, n2);
+    m_norms = impl::place_array<Real>(base, end, n2);
+    m_panels = impl::place_array<Panel>(base, end, panels);
+    m_dropped = impl::place_array<DroppedPivots<Real>>(base, end, 1);
     m_bytes = end;
   }
 
@@ -184,13 +185,6 @@ class PanelQr {
   /// A lane's last rows may be behind the end, where there are zeros.
   KOKKOS_FORCEINLINE_FUNCTION static std::size_t leading(int n1) {
     return static_cast<std::size_t>(n1) + (Rows > 1 ? Rows : 0);
-  }
-
-  template <class T>
-  KOKKOS_FORCEINLINE_FUNCTION static T* place(char* base, std::size_t& end, std::size_t n) {
-    const std::size_t begin = end;
-    end += (n * sizeof(T) + 15) / 16 * 16;
-    return base ? reinterpret_cast<T*>(base + begin) : nullptr;
   }
 
   KOKKOS_FORCEINLINE_FUNCTION Real* column(int j) const {

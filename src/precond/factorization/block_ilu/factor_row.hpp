@@ -9,8 +9,8 @@
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
 #include "core/relaxed_words.hpp"
+#include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
-#include "precond/factorization/block_ilu/invert_block.hpp"
 #include "precond/setup/breakdown_counter.hpp"
 
 #include <cstdint>
