@@ -29,7 +29,7 @@ Properties smoother_properties(const MethodChoice& choice) {
     return options.properties();
   }
   const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), choice.name, "smoother").configure();
+      find_registered(preconditioner_registry<double, Space>(), choice.name, "smoother").configure();
   configurator->fields().set(choice.options, choice.name);
   return configurator->properties();
 }

@@ -39,42 +39,42 @@ namespace prekond {
 
 template <class Scalar, class Space>
 const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
-  using Product = MatrixPreconditioner<Scalar, Space>;
-  static const Registry<Product> registry = [] {
-    Registry<Product> lines = {
-        registry_line<Product, None<Scalar, Space>>(),
-        registry_line<Product, Jacobi<Scalar, Space>>(),
-        registry_line<Product, Fsai<Scalar, Space>>(),
-        registry_line<Product, AdaptiveFsai<Scalar, Space>>(),
+  using Base = MatrixPreconditioner<Scalar, Space>;
+  static const Registry<Base> registry = [] {
+    Registry<Base> lines = {
+        registry_entry<Base, None<Scalar, Space>>(),
+        registry_entry<Base, Jacobi<Scalar, Space>>(),
+        registry_entry<Base, Fsai<Scalar, Space>>(),
+        registry_entry<Base, AdaptiveFsai<Scalar, Space>>(),
     };
     if constexpr (!is_complex<Scalar>) {
-      lines.push_back(registry_line<Product, NonsymmetricFsai<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Spai<Scalar, Space>>());
-      lines.push_back(registry_line<Product, DynamicSpai<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Isai<Scalar, Space>>());
-      lines.push_back(registry_line<Product, MulticolorGs<Scalar, Space>>());
-      lines.push_back(registry_line<Product, MulticolorSsor<Scalar, Space>>());
-      lines.push_back(registry_line<Product, MulticolorBlockGs<Scalar, Space>>());
-      lines.push_back(registry_line<Product, MulticolorIlu0<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Ilu0<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Iluk<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Ic0<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Ick<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Mic0<Scalar, Space>>());
-      lines.push_back(registry_line<Product, ParIlu<Scalar, Space>>());
-      lines.push_back(registry_line<Product, ParIc<Scalar, Space>>());
-      lines.push_back(registry_line<Product, ParIlut<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Ilut<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Ict<Scalar, Space>>());
-      lines.push_back(registry_line<Product, BlockIlu0<Scalar, Space>>());
-      lines.push_back(registry_line<Product, BlockJacobi<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Schwarz<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Matched<Scalar, Space>>());
-      lines.push_back(registry_line<Product, Amg<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, NonsymmetricFsai<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Spai<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, DynamicSpai<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Isai<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, MulticolorGs<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, MulticolorSsor<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, MulticolorBlockGs<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, MulticolorIlu0<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Ilu0<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Iluk<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Ic0<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Ick<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Mic0<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, ParIlu<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, ParIc<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, ParIlut<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Ilut<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Ict<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, BlockIlu0<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, BlockJacobi<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Schwarz<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Matched<Scalar, Space>>());
+      lines.push_back(registry_entry<Base, Amg<Scalar, Space>>());
     }
-    lines.push_back(registry_line<Product, LsPolynomial<Scalar, Space>>());
-    lines.push_back(registry_line<Product, Chebyshev<Scalar, Space>>());
-    lines.push_back(registry_line<Product, Neumann<Scalar, Space>>());
+    lines.push_back(registry_entry<Base, LsPolynomial<Scalar, Space>>());
+    lines.push_back(registry_entry<Base, Chebyshev<Scalar, Space>>());
+    lines.push_back(registry_entry<Base, Neumann<Scalar, Space>>());
     return lines;
   }();
   return registry;
