@@ -37,8 +37,7 @@ struct JacobiOptions {
   void describe(Visitor& visit) {
     visit("type", type, {{"point", JacobiType::point}, {"l1", JacobiType::l1}, {"block", JacobiType::block}},
           "matrix D to invert: the diagonal (point), the diagonal with the sizes of the row's other entries "
-          "added "
-          "(l1), or diagonal blocks (block)");
+          "added (l1), or diagonal blocks (block)");
     visit("block_size", block_size, 1, 32,
           "rows and columns of a block, with type block; best the unknowns of a node");
     visit("sweeps", sweeps, 1, 1000000,

@@ -36,7 +36,7 @@ struct MulticolorIlu0Options : MulticolorOptions {
 /// diagonal (see Multicolor), which changes nothing but rounding.
 ///
 /// Rows of a colour depend on those of earlier colours: numeric is one launch a colour, a vector of lanes a
-/// row. An application is one sweep over the colours by L and one back by U, the kernel of MulticolorSsor.
+/// row. An application is one sweep over the colours by L and one back by U, the kernel of MulticolorGs.
 /// Fewer colours are more parallel, and drop more fill than the natural order does: more iterations.
 ///
 /// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a binary search in row

@@ -5,7 +5,7 @@
 #include <prekond/core/report.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/distributed/impl/remote_part.hpp>
-#include <prekond/precond/impl/polynomial_preconditioner.hpp>
+#include <prekond/precond/polynomial.hpp>
 
 #include <cstdio>
 #include <string>
@@ -57,7 +57,7 @@ ScaledRows<Scalar, Space> make_scaled_rows(const Space& space, const RowsOf<Scal
 /// Collective. What is known of the spectrum of D^-1 A, the same on all ranks. `name` is for the notes.
 template <class Scalar, class Space>
 Spectrum find_spectrum(const Space& space, const RowsOf<Scalar, Space>& a,
-                       const ScaledRows<Scalar, Space>& rows, const PolynomialSetup& setup,
+                       const ScaledRows<Scalar, Space>& rows, const PolynomialOptions& options,
                        const std::string& name, Report& report);
 
 inline std::string number_text(double value) {
