@@ -444,8 +444,8 @@ TYPED_TEST(PolynomialSetupTest, OptionsByName) {
       create_preconditioner<float, TypeParam>("chebyshev", {{"kind", std::string("fourth_optimized")}});
   EXPECT_TRUE(fourth->is_symmetric());
   EXPECT_TRUE(PolynomialOptions::neumann().properties().needs_spd);
-  EXPECT_FALSE(PolynomialOptions{.kind = PolynomialKind::neumann, .omega = 1}.properties().needs_spd);
-  EXPECT_FALSE(PolynomialOptions{.kind = PolynomialKind::first, .lambda_max = 1}.properties().needs_spd);
+  EXPECT_FALSE((PolynomialOptions{.kind = PolynomialKind::neumann, .omega = 1}).properties().needs_spd);
+  EXPECT_FALSE((PolynomialOptions{.kind = PolynomialKind::first, .lambda_max = 1}).properties().needs_spd);
   // An alias is the class with its preset options, and takes all of its kinds.
   const auto least_squares = create_preconditioner<double, TypeParam>(
       "chebyshev", {{"kind", std::string("least_squares")}, {"degree", std::int64_t(4)}});
