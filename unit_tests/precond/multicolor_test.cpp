@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 #include "testing/multicolor_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_cg.hpp"
@@ -158,9 +158,9 @@ TYPED_TEST(MulticolorTest, TrianglesOfASymmetricMatrixAreTransposesToTheLastBit)
       if (host.col_idxs[k] < i) host.values[k] = host(host.col_idxs[k], i);
   const auto a = to_device<TypeParam>(host);
   const auto pattern =
-      impl::relaxation::make_color_pattern<TypeParam>(space, a, color_graph<TypeParam>(space, a));
+      impl::sweeps::make_grouped_triangles<TypeParam>(space, a, color_graph<TypeParam>(space, a));
   Report report;
-  const auto factors = impl::relaxation::fill_triangles<double, TypeParam>(space, a, pattern, 1.3, report);
+  const auto factors = impl::sweeps::fill_triangles<double, TypeParam>(space, a, pattern, 1.3, report);
   const auto entries = [](const CsrGraph<TypeParam>& graph, const Vector<double, TypeParam>& values,
                           bool transposed) {
     const auto row_ptrs = to_vector(graph.row_ptrs);

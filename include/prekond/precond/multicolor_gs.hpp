@@ -109,7 +109,7 @@ class MulticolorGs : public Multicolor<Scalar, Space> {
   using typename Multicolor<Scalar, Space>::Factors;
   Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                        Report& report) const override;
-  std::vector<impl::relaxation::HalfSweep> half_sweeps() const override;
+  std::vector<impl::sweeps::HalfSweep> half_sweeps() const override;
 
  private:
   MulticolorGsOptions m_options;

@@ -66,7 +66,7 @@ class MulticolorIlu0 : public Multicolor<Scalar, Space> {
   using typename Multicolor<Scalar, Space>::Factors;
   Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                        Report& report) const override;
-  std::vector<impl::relaxation::HalfSweep> half_sweeps() const override;
+  std::vector<impl::sweeps::HalfSweep> half_sweeps() const override;
 
  private:
   MulticolorIlu0Options m_options;

@@ -4,7 +4,7 @@
 #include "precond/multigrid/hierarchy.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/setup/first_columns.hpp"
+#include "precond/setup/workspace_columns.hpp"
 
 namespace prekond::impl::amg {
 namespace {

@@ -12,7 +12,7 @@
 #include "precond/multigrid/unknowns_per_node.hpp"
 
 #include "core/instantiate.hpp"
-#include "precond/multigrid/candidates.hpp"
+#include "precond/multigrid/relaxed_candidates.hpp"
 #include "precond/multigrid/truncation.hpp"
 #include "precond/storage/stored_operator.hpp"
 

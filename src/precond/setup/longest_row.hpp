@@ -5,7 +5,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <cstdint>
 #include <string>

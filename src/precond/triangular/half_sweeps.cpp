@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 // With the values' factor omega, b stands for omega b, and t for omega b less the sum that the half before
 // took. After the first half, from zero, x = t.
@@ -51,4 +51,4 @@ std::vector<HalfSweep> triangular_solve() {
       {.forward = true, .lower = true, .upper = false, .adds_b = true, .ends = true, .scales_result = false}};
 }
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

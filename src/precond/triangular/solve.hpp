@@ -6,7 +6,7 @@
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "pattern/levels/chunks.hpp"
-#include "precond/triangular/color_pattern.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>
@@ -43,7 +43,7 @@ class Solve {
 template <class Scalar, class Space>
 using SolvePointer = std::shared_ptr<const Solve<Scalar, Space>>;
 template <class Space>
-using LevelPattern = std::shared_ptr<const relaxation::ColorPattern<Space>>;
+using LevelPattern = std::shared_ptr<const sweeps::GroupedTriangles<Space>>;
 
 /// N's rows by levels, and what an exact method makes of them.
 template <class Space>
@@ -72,7 +72,7 @@ struct OrderedFactor {
 };
 template <class Scalar, class Space>
 OrderedFactor<Scalar, Space> order_factor(const Space& space, const Factor<Scalar, Space>& factor,
-                                          const relaxation::ColorPattern<Space>& pattern);
+                                          const sweeps::GroupedTriangles<Space>& pattern);
 
 template <class Scalar, class Space>
 SolvePointer<Scalar, Space> make_level_solve(const Space& space, const Factor<Scalar, Space>& factor,

@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 /// The largest number of a type that values are stored in.
 template <class Value>
@@ -87,4 +87,4 @@ auto with_stored_type(Storage storage, const Make& make) {
   return make(std::type_identity<Scalar>());
 }
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

@@ -8,10 +8,10 @@
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/load_once.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"
 #include "pattern/levels/chunks.hpp"
 
@@ -152,7 +152,7 @@ struct SolveRow {
     const Word word = Kokkos::bit_cast<Word>(value);
     constexpr Word missing = missing_word<Scalar>;
     const bool has_places = y.pointer != nullptr;
-    store_relaxed(x(has_places ? place : i, v), word == missing ? Word(missing - 1) : word);
+    concurrent_store(x(has_places ? place : i, v), word == missing ? Word(missing - 1) : word);
     if (has_places) y(i, v) = value;
   }
 
@@ -200,7 +200,7 @@ struct SolveRow {
       }
 #pragma unroll
       for (int p = 0; p < batch; ++p)
-        if (col[p] >= 0 && word[p] == missing) word[p] = load_relaxed(known[col[p]]);
+        if (col[p] >= 0 && word[p] == missing) word[p] = concurrent_load(known[col[p]]);
       if (max_polls < 0) return;
       is_missing = false;
 #pragma unroll
@@ -212,7 +212,7 @@ struct SolveRow {
     if (polls >= max_polls) return true;
     if (polls % Tuning::looks_at_flag != Tuning::looks_at_flag - 1) return false;
     KOKKOS_IF_ON_HOST((std::this_thread::yield();))  // whom it waits for may want this core
-    return load_relaxed(progress(0).gave_up) != 0;
+    return concurrent_load(progress(0).gave_up) != 0;
   }
 };
 
@@ -245,7 +245,7 @@ struct SolveChunks {
           [&](int& taken) {
             SyncFreeProgress& progress = row.progress(0);
             const int next = Kokkos::atomic_fetch_add(&progress.next_chunk, 1);
-            taken = load_relaxed(progress.gave_up) != 0 ? num_chunks : next;
+            taken = concurrent_load(progress.gave_up) != 0 ? num_chunks : next;
           },
           chunk);
       if (chunk >= num_chunks) return;
@@ -268,7 +268,7 @@ struct SolveAlone {
   }
 
   KOKKOS_FUNCTION void operator()(const typename Row::Member& team) const {
-    if (load_relaxed(row.progress(0).gave_up) == 0) return;
+    if (concurrent_load(row.progress(0).gave_up) == 0) return;
     for (int level = 0; level < num_levels; ++level) {
       Kokkos::parallel_for(Kokkos::TeamThreadRange(team, level_ptrs(level), level_ptrs(level + 1)),
                            [&](int place) { row(team, rows(place), place); });

@@ -12,15 +12,15 @@
 
 namespace prekond {
 
-namespace impl::relaxation {
+namespace impl::sweeps {
 template <class Space>
-struct ColorPattern;
+struct GroupedTriangles;
 template <class Scalar, class Space>
 struct Factors;
 template <class Scalar, class Space>
-class ColorSweeps;
+class GroupedSweeps;
 struct HalfSweep;
-}  // namespace impl::relaxation
+}  // namespace impl::sweeps
 
 /// How the colours are numbered: as they are found, or by the mean number of entries that A has in their
 /// rows, fewest first (see renumber_by_degree). Automatic: the latter where the sparsification dropped edges.
@@ -124,14 +124,14 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   void apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
-  using Pattern = impl::relaxation::ColorPattern<Space>;
-  using Factors = impl::relaxation::Factors<Scalar, Space>;
+  using Pattern = impl::sweeps::GroupedTriangles<Space>;
+  using Factors = impl::sweeps::Factors<Scalar, Space>;
 
   /// The triangles' values, with what that counts for the report.
   virtual Factors find_factors(const Space& space, const matrix_view& a, const Pattern& pattern,
                                Report& report) const = 0;
   /// What an application does, in turn.
-  virtual std::vector<impl::relaxation::HalfSweep> half_sweeps() const = 0;
+  virtual std::vector<impl::sweeps::HalfSweep> half_sweeps() const = 0;
 
  private:
   struct Colored;
@@ -142,8 +142,8 @@ class Multicolor : public MatrixPreconditioner<Scalar, Space> {  // NOLINT(*clas
   Coloring<Space> m_user;      ///< of the last symbolic
   Coloring<Space> m_coloring;  ///< in use
   int m_num_colors_before = 0;
-  std::shared_ptr<const Pattern> m_pattern;                                      ///< null: numeric finds it
-  std::shared_ptr<const impl::relaxation::ColorSweeps<Scalar, Space>> m_sweeps;  ///< of a numeric phase
+  std::shared_ptr<const Pattern> m_pattern;                                    ///< null: numeric finds it
+  std::shared_ptr<const impl::sweeps::GroupedSweeps<Scalar, Space>> m_sweeps;  ///< of a numeric phase
 };
 
 }  // namespace prekond

@@ -6,9 +6,9 @@
 #include <prekond/core/scalar.hpp>
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "dense/block_inverse.hpp"
 #include "matrix/block_sizes.hpp"
 #include "precond/setup/breakdown_counter.hpp"
@@ -70,7 +70,7 @@ struct FactorBlockRow {
 
   KOKKOS_FORCEINLINE_FUNCTION int block_size() const { return Size > 0 ? Size : size; }
   KOKKOS_FORCEINLINE_FUNCTION int entries() const { return block_size() * block_size(); }
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(gave_up(0)) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(gave_up(0)) != 0; }
 
   /// Of a vector: the inverse, entries of other rows and where they go, the row.
   static std::size_t bytes_of(int b, int stage, int row) {
@@ -353,7 +353,7 @@ struct FactorBlockRow {
   template <int N>
   KOKKOS_FORCEINLINE_FUNCTION void wait(const Scalar* (&address)[N], Scalar (&value)[N]) const {
 #pragma unroll
-    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? load_relaxed(*address[m]) : Scalar(0);
+    for (int m = 0; m < N; ++m) value[m] = address[m] != nullptr ? concurrent_load(*address[m]) : Scalar(0);
     if (max_polls < 0) return;
     for (std::int64_t polls = 0;; ++polls) {
       bool all = true;
@@ -363,7 +363,7 @@ struct FactorBlockRow {
       if (gives_up(polls)) break;
 #pragma unroll
       for (int m = 0; m < N; ++m)
-        if (is_missing(value[m])) value[m] = load_relaxed(*address[m]);
+        if (is_missing(value[m])) value[m] = concurrent_load(*address[m]);
     }
     raise_flag(gave_up(0), 1);
 #pragma unroll
@@ -441,7 +441,7 @@ struct FactorBlockRow {
 #pragma unroll
           for (int r = 0; r < (Size > 0 ? Size : b); ++r) sum = multiply_add(left[r * b + p], right[r], sum);
         }
-        store_relaxed(target[e], is_finite(sum) ? sum : Scalar(0));
+        concurrent_store(target[e], is_finite(sum) ? sum : Scalar(0));
       }
     });
   }
@@ -453,7 +453,8 @@ struct FactorBlockRow {
       Scalar sums[most_rows] = {};
       for (int r = 0; sound && r < b; ++r)
         for (int p = 0; p < b; ++p) sums[p] = multiply_add(left[r * b + p], blocks[c * b + r], sums[p]);
-      for (int p = 0; p < b; ++p) store_relaxed(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));
+      for (int p = 0; p < b; ++p)
+        concurrent_store(target[c * b + p], is_finite(sums[p]) ? sums[p] : Scalar(0));
     }
   }
 };

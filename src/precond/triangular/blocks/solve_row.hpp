@@ -6,9 +6,9 @@
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include "core/lane_group.hpp"
 
+#include "core/concurrent_words.hpp"
 #include "core/missing_value.hpp"
 #include "core/packed.hpp"
-#include "core/relaxed_words.hpp"
 #include "matrix/block_product.hpp"
 
 #include <cstdint>
@@ -91,7 +91,7 @@ struct SolveBlockRow {
 
   explicit SolveBlockRow(int block_size) : strip(block_size, host ? block_size : lanes) {}
 
-  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return load_relaxed(progress(0).gave_up) != 0; }
+  KOKKOS_FORCEINLINE_FUNCTION bool has_stalled() const { return concurrent_load(progress(0).gave_up) != 0; }
 
   /// Brings the beginning of a row's entries near, on a host.
   KOKKOS_FORCEINLINE_FUNCTION void prefetch([[maybe_unused]] int i) const {
@@ -135,7 +135,7 @@ struct SolveBlockRow {
   KOKKOS_FORCEINLINE_FUNCTION void keep(int i, int p, int v, const Scalar& value) const {
     const std::int64_t row = std::int64_t(i) * strip.block_size + p;
     if (row >= num_rows) return;
-    store_relaxed(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
+    concurrent_store(y(row, v), not_missing(Kokkos::bit_cast<Word>(value)));
   }
 
   /// The part of S_i x_i of row p and the columns g, g + step, ...
@@ -241,7 +241,7 @@ struct SolveBlockRow {
       } else if constexpr (State == Known::settled) {
         factors[q] = reinterpret_cast<const Scalar*>(known)[q];
       } else {
-        Word word[1] = {load_relaxed(known[q])};
+        Word word[1] = {concurrent_load(known[q])};
         const std::int64_t from[1] = {q};
         if (word[0] == missing_word<Scalar>) wait<1>(known, from, word);
         factors[q] = Kokkos::bit_cast<Scalar>(word[0]);
@@ -256,7 +256,7 @@ struct SolveBlockRow {
       if constexpr (State == Known::settled) {
         reinterpret_cast<Scalar*>(known)[p] = found[p];
       } else {
-        store_relaxed(known[p], not_missing(Kokkos::bit_cast<Word>(found[p])));
+        concurrent_store(known[p], not_missing(Kokkos::bit_cast<Word>(found[p])));
       }
     }
   }
@@ -281,7 +281,7 @@ struct SolveBlockRow {
       }
 #pragma unroll
       for (int m = 0; m < N; ++m)
-        if (from[m] >= 0 && word[m] == missing) word[m] = load_relaxed(known[from[m]]);
+        if (from[m] >= 0 && word[m] == missing) word[m] = concurrent_load(known[from[m]]);
       if (max_polls < 0) return;
       is_missing = false;
 #pragma unroll
