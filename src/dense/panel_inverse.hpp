@@ -17,18 +17,18 @@ namespace prekond {
 ///
 /// A panel's columns are eliminated among themselves first. They then are the columns T of the transformation
 /// that its pivots are, and all other columns v become T v[J] + v, with v[J] = 0 in the second term for the
-/// panel's rows J: a product of 2 m^2 Panel operations.
+/// panel's rows J, a product of 2 m^2 Panel operations.
 ///
-/// Pivoting::rows: the largest entry of a column in the rows that had no pivot; of equal ones the first. What
-/// the exchanges did is undone in the end. Pivoting::none is for symmetric positive definite B: its pivots
+/// Pivoting::rows: the largest entry of a column in the rows that had no pivot; the first wins a tie. The
+/// exchanges are undone in the end. Pivoting::none is for symmetric positive definite B: its pivots
 /// are the squares of Cholesky's, and a pivot that is not positive says that B is not.
 ///
 /// A pivot is too small where it is not above `floor` times the largest entry of its column of B
 /// (Pivoting::none: times its diagonal entry), or its reciprocal is not finite. The elimination ends there.
 /// This depends on the scales of B's rows, not on those of its columns: rows of very different scales count
-/// as singular. `equilibrate` before `invert`, and `undo_scales` behind it, make it depend on neither.
+/// as singular. `equilibrate` before `invert`, and `undo_scales` after it, make it depend on neither.
 ///
-/// Storage: column-major, leading dimension m; behind it m + 32 numbers, Panel m numbers, 3 m + 32 + 2 ints.
+/// Storage: column-major, leading dimension m; then m + 32 numbers, Panel m numbers, 3 m + 32 + 2 ints.
 /// Cost: 2 m^3 operations, 3 barriers a column and 2 a panel.
 ///
 /// Source: Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 14.4; for small blocks
@@ -37,7 +37,7 @@ namespace prekond {
 template <class Real, int Panel>
 class PanelInverse {
  public:
-  /// Of all arrays, a multiple of 16.
+  /// Bytes of all arrays, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int m) { return PanelInverse(nullptr, m).m_bytes; }
 
   /// \pre `base` is aligned to 16 bytes
@@ -68,7 +68,7 @@ class PanelInverse {
     });
   }
 
-  /// Is |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries?
+  /// Whether |b_ij - b_ji| <= tolerance sqrt|b_ii b_jj| for all entries.
   template <class LaneGroup>
   KOKKOS_FUNCTION bool is_symmetric(const LaneGroup& lane_group, Real tolerance) const {
     lane_group.once([&] { m_state[0] = 0; });
@@ -227,7 +227,7 @@ class PanelInverse {
   static constexpr int bias = sizeof(Real) == 4 ? 127 : 1023;
   static constexpr int mantissa = sizeof(Real) == 4 ? 23 : 52;
 
-  /// Of the finite nonzero entries entry(k), the mean of floor(log2 |entry(k)|) + scale[k]; 0 of none.
+  /// The mean of floor(log2 |entry(k)|) + scale[k] over the finite nonzero entries; 0 where there are none.
   template <class Entry>
   KOKKOS_FUNCTION int mean_exponent(const Entry& entry, const int* scale) const {
     long long sum = 0;
@@ -241,7 +241,7 @@ class PanelInverse {
     return count > 0 ? floor_of(sum, count) : 0;
   }
 
-  /// floor(log2 |x|), of subnormal numbers that of the least normal one.
+  /// floor(log2 |x|); subnormal numbers have that of the least normal one.
   KOKKOS_FORCEINLINE_FUNCTION static int exponent_of(float x) {
     const int exponent = static_cast<int>((Kokkos::bit_cast<unsigned>(x) >> 23) & 0xffu);
     return (exponent < 1 ? 1 : exponent) - bias;
@@ -255,7 +255,7 @@ class PanelInverse {
     return static_cast<int>(k >= 0 ? k / n : -((n - 1 - k) / n));
   }
 
-  /// The largest floor(log2 |entry(k)|) + scale[k] of the nonzero entries; `none` of none.
+  /// The largest floor(log2 |entry(k)|) + scale[k] of the nonzero entries; `none` where there are none.
   template <class Entry>
   KOKKOS_FUNCTION int most_exponent(const Entry& entry, const int* scale, int none) const {
     int most = lowest;
@@ -283,7 +283,7 @@ class PanelInverse {
     });
   }
 
-  /// Those of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
+  /// The scales of 2^-top B, the same for rows and columns; `top` goes into the rows' in the end.
   template <class LaneGroup>
   KOKKOS_FUNCTION void find_symmetric_scales(const LaneGroup& lane_group, int top) const {
     lane_group.region([&](int lane) {
@@ -330,7 +330,7 @@ class PanelInverse {
     return true;
   }
 
-  /// What pivots are compared with.
+  /// Finds the numbers that pivots are compared with.
   template <class LaneGroup>
   KOKKOS_FUNCTION void measure_columns(const LaneGroup& lane_group, Pivoting pivoting) const {
     lane_group.region([&](int lane) {
@@ -364,7 +364,7 @@ class PanelInverse {
     });
   }
 
-  /// The pivot's step in the panel's columns: first those beside it, then its own, which they read.
+  /// The pivot's step in the panel's columns: first the others, then its own, which they read.
   template <class LaneGroup>
   KOKKOS_FUNCTION void eliminate(const LaneGroup& lane_group, int j0, int columns, int j) const {
     Real* const own = column(j);
@@ -405,7 +405,7 @@ class PanelInverse {
   /// Columns that a lane updates with a row of T in its registers.
   static constexpr int columns_at_once = 8;
 
-  /// B[:, k] += T B[J, k] for the columns k beside the panel.
+  /// B[:, k] += T B[J, k] for the columns k outside the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0, int columns) const {
     if constexpr (LaneGroup::width == 1) {
@@ -468,7 +468,7 @@ class PanelInverse {
   int m_order;
   std::size_t m_bytes;
   Real* m_entries;
-  Real* m_rows;     ///< a panel's rows, one behind the other by columns
+  Real* m_rows;     ///< a panel's rows, one after another by columns
   Real* m_largest;  ///< of each column of B
   impl::PivotSearch<Real> m_search;
   int* m_exchanges;

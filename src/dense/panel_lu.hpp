@@ -34,7 +34,7 @@ class PanelLu {
 
   KOKKOS_FORCEINLINE_FUNCTION static constexpr int padded(int m) { return (m + panel - 1) / panel * panel; }
 
-  /// Of the factorisation's arrays for a matrix of order m, a multiple of 16.
+  /// Bytes of the arrays for a matrix of order m, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int m) { return PanelLu(nullptr, m).m_bytes; }
 
   /// \pre `base` is aligned to 16 bytes
@@ -54,7 +54,7 @@ class PanelLu {
   /// Entry (i, j) of B before `factor`.
   KOKKOS_FORCEINLINE_FUNCTION Real& operator()(int i, int j) const { return column(j)[i]; }
 
-  /// B = 0, with ones on the diagonal behind row m; nothing is dropped yet.
+  /// B = 0, with ones on the diagonal after row m; nothing is dropped yet.
   template <class LaneGroup>
   KOKKOS_FUNCTION void clear(const LaneGroup& lane_group) const {
     if constexpr (shares_loops<LaneGroup>) {
@@ -123,7 +123,7 @@ class PanelLu {
   template <class LaneGroup>
   KOKKOS_FUNCTION void solve_transposed(const LaneGroup& lane_group, int index, Real* x, Real* y,
                                         Real* work) const {
-    const int first = index / panel * panel;  // what is before it is zero
+    const int first = index / panel * panel;  // x is zero before it
     lane_group.region([&](int lane) {
       for (int k = lane; k < m_order; k += lane_group.size()) {
         y[k] = k == index ? Real(1) : Real(0);
@@ -149,7 +149,7 @@ class PanelLu {
   enum class Part { lower, lower_transposed, upper, upper_transposed };
   template <Part part>
   static constexpr bool is_transposed = part == Part::lower_transposed || part == Part::upper_transposed;
-  /// Are its unknowns found from the first on?
+  /// Whether its unknowns are found from the first on.
   template <Part part>
   static constexpr bool is_forward = part == Part::lower || part == Part::upper_transposed;
   template <Part part>
@@ -192,7 +192,7 @@ class PanelLu {
     });
   }
 
-  /// Columns of the panel that are not padding.
+  /// The number of the panel's columns that are not padding.
   KOKKOS_FORCEINLINE_FUNCTION int columns_of(int j0) const {
     return m_length - j0 < panel ? m_length - j0 : panel;
   }
@@ -232,7 +232,7 @@ class PanelLu {
   }
 
   /// Applies the panels of the columns [begin, end) to the 8 columns from j on. (All exchanges come first:
-  /// the panels' own rows have been exchanged by those behind them.)
+  /// the panels' own rows have been exchanged by those after them.)
   KOKKOS_FUNCTION void apply_panels(int begin, int end, const int* exchanges, int j) const {
     constexpr int R = host_vector;
     for (int c = 0; c < panel; ++c)
@@ -321,7 +321,7 @@ class PanelLu {
     for (int r = 0; r < panel; ++r) entries[j0 + r] = x[r];
   }
 
-  /// B[I, K] -= L[I, J] U[J, K] for the rows and columns behind the panel.
+  /// B[I, K] -= L[I, J] U[J, K] for the rows and columns after the panel.
   template <class LaneGroup>
   KOKKOS_FUNCTION void update_rest(const LaneGroup& lane_group, int j0) const {
     constexpr int R = rows_at_once<LaneGroup>;

@@ -16,10 +16,10 @@ enum class Pivoting {
 
 namespace impl {
 
-/// The search of a lane group for the largest magnitude in the rest of a column: up to 32 lanes look at every
-/// so many rows each, then any lane takes the best of their results.
+/// The search of a lane group for the largest magnitude in the rest of a column: each of at most 32 lanes
+/// looks at its share of the rows, then any lane takes the best of their results.
 ///
-/// Of equal magnitudes the one in the smaller row is taken, so that the pivot does not depend on the number
+/// The smaller row wins a tie, so that the pivot does not depend on the number
 /// of lanes. A NaN is never taken.
 template <class Real>
 class PivotSearch {

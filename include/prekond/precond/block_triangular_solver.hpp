@@ -23,7 +23,7 @@ struct Factor;
 }  // namespace block_triangular
 }  // namespace impl
 
-/// How a system with a triangular matrix of blocks is solved, see BlockTriangularSolver.
+/// The method that solves a system with a triangular matrix of blocks, see BlockTriangularSolver.
 enum class BlockTriangularMethod { automatic, levels, sync_free, jacobi };
 
 inline std::vector<std::pair<std::string, BlockTriangularMethod>> block_triangular_methods() {
@@ -61,10 +61,10 @@ struct BlockTriangularOptions {
   }
 };
 
-/// y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the solve
-/// with a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows scaled so
-/// by blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled factor's would
-/// be.
+/// The solve y = (I + N)^-1 S x for a strict triangle N of b x b blocks and a block-diagonal S, or S = I: the
+/// solve with a factor D + N' of an incomplete block factorisation, where N = D^-1 N' and S = D^-1. Rows
+/// scaled so by blocks have a unit diagonal, and what the sweeps below iterate with is what the unscaled
+/// factor's would be.
 ///
 /// Methods:
 /// - `levels`: block rows by levels (see level_schedule), a launch a level; levels of little work next to
@@ -80,15 +80,15 @@ struct BlockTriangularOptions {
 ///   `tolerance` > 0 numeric fixes their number too, as TriangularSolver does.
 /// - `automatic`: on a host `levels`, on a device `sync_free`.
 ///
-/// A vector of lanes has a block row: each lane one row of its b x (b len) strip of entries, and some of its
+/// A lane group has a block row: each lane has one row of its b x (b len) strip of entries, and some of its
 /// columns; their sums are added in scratch. A thread of a host has a row. Where a host has one thread and N
 /// is a triangle in the rows' own order, both exact methods have the rows in that order, without levels.
 /// `automatic` does so with two threads too: one by this was faster than both by levels.
 ///
-/// Cost of an application of k blocks of b x b in n block rows: 2 b^2 (k + n) operations a vector, of the
-/// sweeps as many a sweep, and the values are read once, or once a sweep. The exact methods take as many
-/// steps as there are levels. Memory: the caller's pattern and values are shared; 4 bytes a row for levels,
-/// of sweeps 12 a row. A workspace has two vectors a column for sweeps, else none.
+/// Cost: an application of k blocks of b x b in n block rows takes 2 b^2 (k + n) operations a vector, for
+/// sweeps as many a sweep, and reads the values once, or once a sweep. The exact methods take as many steps
+/// as there are levels. Memory: the caller's pattern and values are shared; 4 bytes a row for levels, 12 a
+/// row for sweeps. A workspace has two vectors a column for sweeps, else none.
 ///
 /// Source: Ma, Hu, Yuan, Liu, Math. Probl. Eng. 2021, equations (10) and (11) and algorithms 6 and 7 (sweeps,
 /// lanes); Li, Saad, J. Supercomput. 63 (2013), section 5.1; Liu, Li, Hogg, Duff, Vinter, Euro-Par 2016.
@@ -120,13 +120,13 @@ class BlockTriangularSolver {
   void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
              Workspace& workspace) const;
 
-  std::int64_t num_rows() const;                             ///< of single rows
-  std::int64_t bytes() const;                                ///< what it keeps beside N and S
+  std::int64_t num_rows() const;                             ///< single rows
+  std::int64_t bytes() const;                                ///< of its data in addition to N and S
   double flops() const;                                      ///< of an application to one vector
   BlockTriangularMethod method() const { return m_method; }  ///< in use; before `numeric` the one asked for
   int num_levels() const;                                    ///< 0 where the method needs none
   int sweeps() const;                                        ///< of an application; 0 of exact methods
-  std::string description() const;                           ///< the method, and why it
+  std::string description() const;                           ///< the method and the reason for it
 
  private:
   using Factor = impl::block_triangular::Factor<Scalar, Space>;

@@ -71,7 +71,7 @@ struct ShiftDiagonal {
 template <class Space>
 using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
 
-/// A copy; of the values alone where the pattern is there already.
+/// A copy, which has only new values where the pattern is there already.
 template <class Scalar, class Space>
 Matrix<Scalar, Space> own_copy(const Space& space, const CsrView<Scalar, Space>& a,
                                const Matrix<Scalar, Space>& pattern = {}) {
@@ -216,8 +216,8 @@ Storage Hierarchy<Scalar, Space>::storage_of(const Level<Scalar, Space>& level, 
   return Storage::full;
 }
 
-/// What applications read of A, and Lanczos's method. `old`: the level of the same pattern before, whose
-/// format and layout are taken again.
+/// Stores the matrix that applications and Lanczos's method read. `old`: the level of the same pattern
+/// before, whose format and layout are taken again.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& level,
                                      const Level<Scalar, Space>* old, Report& report) const {
@@ -256,7 +256,7 @@ void Hierarchy<Scalar, Space>::store(const Space& space, Level<Scalar, Space>& l
                                           {storage, MatrixFormat::csr});
 }
 
-/// What applications read of P and P^T.
+/// Stores the matrices P and P^T that applications read.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::store_transfer(const Space& space, Level<Scalar, Space>& level,
                                               const Level<Scalar, Space>* old) const {

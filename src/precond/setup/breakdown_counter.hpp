@@ -36,14 +36,14 @@ struct BreakdownCounter {
   }
 };
 
-/// One that has counted nothing, and counts the wanted rows alone (see MatrixSource), which have to outlive
+/// A counter at zero that counts only the wanted rows (see MatrixSource), which have to outlive
 /// it; all where there are none.
 template <class Space>
 Vector<BreakdownCounter, Space> make_breakdown_counter(
     const Space& space, const std::string& label,
     const std::type_identity_t<VectorView<const unsigned char, Space>>& wanted = {});
 
-/// What was counted. Fences.
+/// The counts. Fences.
 template <class Space>
 BreakdownCounter fetch(const Space& space, const Vector<BreakdownCounter, Space>& outcome);
 

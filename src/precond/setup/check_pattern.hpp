@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What a phase checks of the matrix and the pattern that it is given.
+/// Checks of the matrix and the pattern that a phase is given.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 

@@ -21,7 +21,7 @@ struct SweepWorkspace : Workspace {
   MultiVector<Scalar, Space> t;  ///< without rows where no half sweep keeps it
 };
 
-/// Of one precision.
+/// The sweeps of values in one precision.
 template <class Value, class Scalar, class Space>
 class StoredSweeps : public GroupedSweeps<Scalar, Space> {
  public:

@@ -4,8 +4,8 @@
 
 namespace prekond::impl::sweeps {
 
-// With the values' factor omega, b stands for omega b, and t for omega b less the sum that the half before
-// took. After the first half, from zero, x = t.
+// With the values' factor omega, b is omega b, and t is omega b less the sum of the half before. After the
+// first half, from zero, x = t.
 std::vector<HalfSweep> symmetric_sweeps(int sweeps, double omega) {
   std::vector<HalfSweep> result;
   for (int k = 0; k < sweeps; ++k) {

@@ -49,7 +49,7 @@ LevelPattern<Space> make_level_pattern(const Space& space, const CsrGraph<Space>
                        LevelsOfRows<Space>{schedule.rows, schedule.level_ptrs, levels.colors});
   auto pattern = sweeps::make_grouped_triangles<Space>(space, n, levels);
   space.fence("prekond::triangular::symbolic");  // before temporaries go away
-  // What a row needs is of an earlier level: there is no other triangle.
+  // A row needs only rows of earlier levels, so that there is no other triangle.
   pattern.upper = {n.num_rows, n.num_rows, {}, {}};
   pattern.upper_row_ptrs = {};
   pattern.upper_source = {};

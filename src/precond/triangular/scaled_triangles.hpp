@@ -21,7 +21,7 @@ struct Factors {
   Scalar factor = 1;                   ///< omega
 };
 
-/// The diagonal entry of the row at a place, or what stands in for it.
+/// The diagonal entry of the row at a place, or its substitute.
 template <class Scalar, class Space>
 struct DiagonalOf {
   CsrView<Scalar, Space> a;

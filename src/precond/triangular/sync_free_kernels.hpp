@@ -22,7 +22,7 @@ namespace prekond::impl::triangular {
 
 // Chosen on an H200 (perf_tests/results/h200/ilu/results.md), but for the means and the polls.
 struct SyncFreeTuning {
-  // On a device, rows of up to so many entries in the mean go to a thread each, to 8 lanes, to 16, else
+  // On a device, rows of at most this many entries in the mean go to a thread each, to 8 lanes, to 16, else
   // to 32.
   static constexpr int mean_of_thread = 8;
   static constexpr int mean_of_eight = 12;
@@ -33,10 +33,10 @@ struct SyncFreeTuning {
   static constexpr int host_rows = 16;           ///< of a chunk
   static constexpr int batch = 4;                ///< values that a lane looks for at a time
   static constexpr int looks_at_flag = 64;       ///< polls between two looks whether another one gave up
-  // Rows of so many mean levels are on their way at a time: more of them would only poll.
+  // The rows of this many mean levels are worked on at a time; more of them would only poll.
   static constexpr std::int64_t levels_on_their_way = 8;
 
-  /// Of a device's row.
+  /// Lanes of a device's row.
   static constexpr int lanes(std::int64_t entries, std::int64_t rows) {
     if (entries <= mean_of_thread * rows) return 1;
     if (entries <= mean_of_eight * rows) return 8;
@@ -51,7 +51,7 @@ struct SyncFreeTuning {
   }
 };
 
-/// What the teams of a launch share.
+/// The data that the teams of a launch share.
 struct SyncFreeProgress {
   int next_chunk;
   int gave_up;
@@ -122,7 +122,7 @@ struct SolveRow {
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
     for (int v = 0; v < num_columns; ++v) {
-      const Scalar source = factor * b(i, v);  // on its way while the row waits
+      const Scalar source = factor * b(i, v);  // read while the row waits
       const Word* known = x.column(v);
       const Scalar sum = lane_group.template sum<Scalar>(
           [&](int lane) { return lane_sum<LaneGroup::width>(lane, first, length, known); });

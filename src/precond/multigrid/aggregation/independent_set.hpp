@@ -144,7 +144,7 @@ class IndependentSet {
   IndependentSet(const Space& space, const CsrGraphView<Space>& graph)
       : m_graph(graph), m_own(allocate<Vector<Word, Space>>(space, label("own"), graph.num_rows)) {}
 
-  /// Of the graph of the vertices with part(v) < 0; its vertices are those whose word is `in_set` then.
+  /// Finds a set in the graph of the vertices with part(v) < 0; the word of a vertex of the set is `in_set`.
   /// \returns the rounds
   int find(const Space& space, const VectorView<const int, Space>& part) {
     if constexpr (is_host_space<Space>)
@@ -171,7 +171,7 @@ class IndependentSet {
       Kokkos::parallel_for(label("decide"), Teams::policy(space, vertices, m_graph),
                            Decide<Space>{words, {m_vertices, vertices}});
       left = list(space, words, ++round, open, neighbourhoods);
-      // Of a symmetric graph the vertex with the least word of all is decided.
+      // In a symmetric graph the vertex with the least word of all is decided.
       refuse_standstill(static_cast<std::int64_t>(left & 0xffffffffu), vertices);
     }
     return round;

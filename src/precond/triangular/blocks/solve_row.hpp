@@ -26,7 +26,7 @@ struct SolveTuning {
   // Rows in their own order on one thread were faster than levels on two
   // (perf_tests/results/cpu/block_ilu.md).
   static constexpr int threads_in_order = 2;
-  // On a device, rows of up to so many entries in the mean go to 8 lanes, to 16, else to 32.
+  // On a device, rows of at most this many entries in the mean go to 8 lanes, to 16, else to 32.
   static constexpr int mean_of_eight = 16, mean_of_sixteen = 48;
 
   static constexpr int lanes(double mean_entries, int block_size) {
@@ -38,7 +38,7 @@ struct SolveTuning {
 /// Whether the values that a row needs of other rows are all there, or some are still to come.
 enum class Known { settled, awaited };
 
-/// What the teams of a launch share.
+/// The data that the teams of a launch share.
 struct SolveProgress {
   int next_chunk;
   int gave_up;
@@ -231,7 +231,7 @@ struct SolveBlockRow {
 
   // Loops over a whole block, so that the compiler has its numbers in registers.
 
-  /// `count` values of y, from where `known` is; 0 for those behind.
+  /// `count` values of y, from `known` on; 0 for those after them.
   template <Known State>
   KOKKOS_FORCEINLINE_FUNCTION void find(const Word* known, int count, Scalar* factors) const {
     const int b = block_size();
