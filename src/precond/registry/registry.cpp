@@ -76,10 +76,9 @@ const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
     lines.push_back(registry_alias<Base, Polynomials>(
         "ls_polynomial", "least-squares polynomial in D^-1 A on an interval from a few Lanczos steps (SPD)",
         {{"kind", std::string("least_squares")}}));
-    lines.push_back(registry_alias<Base, Polynomials>("chebyshev",
-                                                      "Chebyshev iteration in D^-1 A, of the first or the "
-                                                      "fourth kind: a smoother, or a preconditioner (SPD)",
-                                                      PolynomialOptions::chebyshev_preset()));
+    lines.push_back(registry_alias<Base, Polynomials>(
+        "chebyshev", "Chebyshev iteration in D^-1 A, a smoother, or a preconditioner (SPD)",
+        PolynomialOptions::chebyshev_preset()));
     lines.push_back(registry_alias<Base, Polynomials>(
         "neumann", "Neumann series, sum of (I - omega D^-1 A)^j omega D^-1 for j <= k",
         PolynomialOptions::neumann_preset()));
