@@ -120,7 +120,7 @@ struct FindSources {
 
 /// The row pointers of each colour, from 0 on.
 template <class Space>
-struct PtrsWithinColors {
+struct PtrsWithinGroups {
   VectorView<const int, Space> color_ptrs, colors, permutation;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<std::size_t, Space> result;
@@ -237,12 +237,12 @@ GroupedTriangles<Space> make_grouped_triangles(const Space& space, const CsrGrap
     const auto ptrs = allocate<Vector<std::size_t, Space>>(space, name, n + coloring.num_colors);
     Kokkos::parallel_for("prekond::relaxation::symbolic::ptrs_within_colors",
                          Kokkos::RangePolicy<Space>(space, 0, n),
-                         PtrsWithinColors<Space>{result.device_group_ptrs, coloring.colors,
+                         PtrsWithinGroups<Space>{result.device_group_ptrs, coloring.colors,
                                                  result.permutation, triangle.row_ptrs, ptrs});
     return ptrs;
   };
-  result.lower_row_ptrs = within_colors(result.lower, "prekond::relaxation::lower_row_ptrs");
-  result.upper_row_ptrs = within_colors(result.upper, "prekond::relaxation::upper_row_ptrs");
+  result.lower_row_ptrs = within_groups(result.lower, "prekond::relaxation::lower_row_ptrs");
+  result.upper_row_ptrs = within_groups(result.upper, "prekond::relaxation::upper_row_ptrs");
   LeftOut counted{};
   Kokkos::deep_copy(space, Kokkos::View<LeftOut, Kokkos::HostSpace>(&counted), Kokkos::subview(left_out, 0));
   set_ptrs(space, result);
