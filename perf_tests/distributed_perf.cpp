@@ -128,7 +128,7 @@ struct Problem {
         own(part(true)),
         remote(Space(), part(false)),
         configurator(
-            find_line(preconditioner_registry<double, Space>(), method, "preconditioner").configure()) {
+            find_registered(preconditioner_registry<double, Space>(), method, "preconditioner").configure()) {
     const Space space;
     split = std::make_unique<SplitOperator<double, Space>>(
         space, *a, [&](const Rows&) { return std::make_unique<CsrOperator<double, Space>>(own); });

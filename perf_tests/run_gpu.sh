@@ -325,7 +325,7 @@ part_blocks() {
     --orthogonalizations=dcgs2,steps4
   measure generated perf_block_ilu --orthogonalizations=dcgs2 --repetitions=3 "--benchmark_filter=$filter" \
     "--matrices=elasticity3d:60@3;elasticity3d:40@6;convection_diffusion3d:115@5;convection_diffusion3d:114@2"
-  measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --in_place= --orthogonalizations=dcgs2 \
+  measure chain perf_block_ilu --matrices=convection_diffusion3d:114@5 --sweeps=3,6 --orthogonalizations=dcgs2 \
     --repetitions=1 "--benchmark_filter=^(product|symbolic|apply/(sync|jac)|gmres/dcgs2/jac|end)"
   measure basis perf_basis --rows=1500000
   measure gmres perf_krylov --matrix=convection_diffusion3d:114 "--benchmark_filter=/gmres/"

@@ -55,7 +55,7 @@ class PrekondPc {
   void set_name(const std::string& name) {
     if (name == m_name) return;
     m_configurator =
-        find_line(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner").configure();
+        find_registered(preconditioner_registry<PetscScalar, Space>(), name, "preconditioner").configure();
     m_name = name;
     m_is_new = true;
     for (const OptionField& field : m_configurator->fields().list())

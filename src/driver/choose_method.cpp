@@ -15,24 +15,23 @@ struct NoOptions {
 };
 
 /// Sets the options of a method, and of `beside`, which stand beside them.
-template <class Product, class Beside = NoOptions>
-void set_options(const RegistryLine<Product>& line, Configurator<Product>& configurator,
-                 const OptionMap& options, const Origins& origins, const std::string& owner,
-                 Beside&& beside = {}) {
-  const auto fields_of = [](Configurator<Product>& method, auto& others) {
+template <class Base, class Beside = NoOptions>
+void set_options(const RegistryEntry<Base>& entry, Configurator<Base>& configurator, const OptionMap& options,
+                 const Origins& origins, const std::string& owner, Beside&& beside = {}) {
+  const auto fields_of = [](Configurator<Base>& method, auto& others) {
     OptionFields fields = method.fields();
     fields.append(OptionFields::of(others));
     return fields;
   };
   // One by one on another instance, because all together none could be told apart; a method's name comes
   // before its options there.
-  const auto scratch = line.configure();
+  const auto scratch = entry.configure();
   std::decay_t<Beside> scratch_beside;
   for (const auto& [name, value] : options)
     at_origin(origins, owner + name, [&, &key = name, &written = value] {
-      fields_of(*scratch, scratch_beside).set({{key, written}}, line.name);
+      fields_of(*scratch, scratch_beside).set({{key, written}}, entry.name);
     });
-  fields_of(configurator, beside).set(options, line.name);
+  fields_of(configurator, beside).set(options, entry.name);
 }
 
 void add_word(std::string& words, const std::string& word) {
@@ -42,17 +41,17 @@ void add_word(std::string& words, const std::string& word) {
 /// The options, one each beside `chosen`, that make a preconditioner one for the solver.
 template <class Scalar>
 std::vector<std::pair<std::string, std::string>> choices_for(
-    const Properties& solver, const RegistryLine<AnyPreconditioner<Scalar>>& line,
+    const Properties& solver, const RegistryEntry<AnyPreconditioner<Scalar>>& entry,
     const OptionMap& chosen = {}) {
   std::vector<std::pair<std::string, std::string>> choices;
-  for (const auto& field : line.configure()->fields().list()) {
+  for (const auto& field : entry.configure()->fields().list()) {
     if (field.kind != "choice") continue;
     for (std::string choice : split(field.range, '|')) {
       std::erase(choice, ' ');
       OptionMap options = chosen;
       options[field.name] = choice;
-      const auto configurator = line.configure();
-      configurator->fields().set(options, line.name);
+      const auto configurator = entry.configure();
+      configurator->fields().set(options, entry.name);
       if (go_together(solver, configurator->properties())) choices.emplace_back(field.name, choice);
     }
   }
@@ -73,14 +72,14 @@ OptionMap chosen_by(const Method<Scalar>& method) {
 template <class Scalar>
 void refuse_variable(const Method<Scalar>& method) {
   std::string solvers, options;
-  for (const auto& line : solver_registry<Scalar, Space>())
-    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
   if (method.precond_properties.symmetry != Symmetry::nonsymmetric)
     add_word(solvers, "for symmetric positive definite matrices cg with flexible=true");
-  for (const auto& line : preconditioner_registry<Scalar, Space>())
-    if (line.name == method.precond_name)
+  for (const auto& entry : preconditioner_registry<Scalar, Space>())
+    if (entry.name == method.precond_name)
       for (const auto& [option, choice] :
-           choices_for<Scalar>(method.solver_properties, line, chosen_by<Scalar>(method)))
+           choices_for<Scalar>(method.solver_properties, entry, chosen_by<Scalar>(method)))
         add_word(options, option + "=" + choice);
   throw OptionError("the preconditioner '" + method.precond_name +
                     "' is another operator for another vector with these options, and the solver '" +
@@ -109,19 +108,19 @@ void check_combination(const Method<Scalar>& method) {
   if (go_together(solver, method.precond_properties)) return;
   if (method.precond_properties.is_variable && !solver.is_flexible) refuse_variable(method);
   std::string others, solvers, because;
-  for (const auto& line : preconditioner_registry<Scalar, Space>()) {
-    if (go_together(solver, line.properties)) {
-      add_word(others, line.name);
+  for (const auto& entry : preconditioner_registry<Scalar, Space>()) {
+    if (go_together(solver, entry.properties)) {
+      add_word(others, entry.name);
       continue;
     }
-    for (const auto& [option, choice] : choices_for<Scalar>(solver, line)) {
-      add_word(others, line.name + " with " + option + "=" + choice);
-      if (line.name == method.precond_name)
+    for (const auto& [option, choice] : choices_for<Scalar>(solver, entry)) {
+      add_word(others, entry.name + " with " + option + "=" + choice);
+      if (entry.name == method.precond_name)
         because = " with " + option + "=" + to_string(method.precond_options.at(option));
     }
   }
-  for (const auto& line : solver_registry<Scalar, Space>())
-    if (go_together(line.properties, method.precond_properties)) add_word(solvers, line.name);
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
   throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
                     method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
                     (solvers.empty() ? "" : ", or one of the solvers " + solvers));
@@ -132,22 +131,23 @@ Method<Scalar> choose_method(const Settings& settings, const std::string& precon
                              const OptionMap& precond_options) {
   // Not every algorithm takes complex matrices.
   const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
-  RegistryLine<AnySolver<Scalar>> solver_line;
-  RegistryLine<AnyPreconditioner<Scalar>> precond_line;
+  RegistryEntry<AnySolver<Scalar>> solver_entry;
+  RegistryEntry<AnyPreconditioner<Scalar>> precond_entry;
   at_origin(settings.origins, "solver", [&] {
-    solver_line = find_line(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
+    solver_entry =
+        find_registered(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
   });
   at_origin(settings.origins, "precond", [&] {
-    precond_line =
-        find_line(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
+    precond_entry =
+        find_registered(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
   });
   Method<Scalar> method;
   method.solver_name = settings.solver;
   method.precond_name = precond;
-  method.solver = solver_line.configure();
-  method.precond = precond_line.configure();
-  set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.");
-  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.",
+  method.solver = solver_entry.configure();
+  method.precond = precond_entry.configure();
+  set_options(solver_entry, *method.solver, settings.solver_options, settings.origins, "solver_options.");
+  set_options(precond_entry, *method.precond, precond_options, settings.origins, "precond_options.",
               method.distributed);
   method.solver = method.solver->resolved();
   method.precond = method.precond->resolved();

@@ -6,8 +6,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 
 #include <string>

@@ -3,8 +3,8 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "matrix/row_search.hpp"
 #include "matrix/spd_text.hpp"
@@ -30,7 +30,7 @@ using FirstPlace = VectorView<Place, Space>;
 /// everywhere.
 template <class Space>
 KOKKOS_INLINE_FUNCTION void report(const FirstPlace<Space>& first, Place place) {
-  if (place < impl::load_relaxed(first(0))) Kokkos::atomic_min(&first(0), place);
+  if (place < impl::concurrent_load(first(0))) Kokkos::atomic_min(&first(0), place);
 }
 
 /// Everything that a message says about one entry.

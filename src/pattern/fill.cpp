@@ -3,8 +3,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/fill.hpp>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "sparse_product/row_search.hpp"
 #include "sparse_product/transpose_graph.hpp"

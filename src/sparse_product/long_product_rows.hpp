@@ -5,7 +5,7 @@
 /// all products at a time, whatever rows of A and B they are of.
 #include <prekond/matrix/csr_graph.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "sparse_product/listed_rows.hpp"
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct MarkColumns {
     const auto col = static_cast<unsigned>(b.col_idxs(b.row_ptrs(k) + (p - begins(t))));
     unsigned* const word = &bits(row * words + col / 32);
     const unsigned bit = 1u << col % 32;
-    if ((load_relaxed(*word) & bit) == 0) Kokkos::atomic_fetch_or(word, bit);
+    if ((concurrent_load(*word) & bit) == 0) Kokkos::atomic_fetch_or(word, bit);
   }
 };
 

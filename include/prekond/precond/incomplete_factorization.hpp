@@ -9,10 +9,10 @@
 
 namespace prekond {
 
-namespace impl::relaxation {
+namespace impl::sweeps {
 template <class Scalar, class Space>
 struct Factors;
-}  // namespace impl::relaxation
+}  // namespace impl::sweeps
 
 namespace impl::ilu {
 struct Outcome;
@@ -89,7 +89,7 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
                   MultiVectorView<Scalar, Space> y, Workspace& workspace) const override;
 
   using Symbolic = impl::ilu::SymbolicFactors<Scalar, Space>;
-  using Factors = impl::relaxation::Factors<Scalar, Space>;
+  using Factors = impl::sweeps::Factors<Scalar, Space>;
   using Outcome = impl::ilu::Outcome;
 
   /// What the numbers need to know of the pattern, and the solves: here the levels of the rows.

@@ -4,7 +4,7 @@
 /// Two colours, where they do: parities by joining components.
 #include <prekond/matrix/csr_graph.hpp>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 
 namespace prekond::impl::coloring {

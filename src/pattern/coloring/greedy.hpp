@@ -6,7 +6,7 @@
 #include <prekond/pattern/coloring.hpp>
 #include "core/concurrency.hpp"
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 
 #include <algorithm>
@@ -154,7 +154,7 @@ struct GreedyRound {
     const int color = smallest_free(team, i);
     Kokkos::single(Kokkos::PerThread(team), [&] {
       greedy.colors(i) = color;
-      if (color >= load_relaxed(greedy.progress(0).num_colors))
+      if (color >= concurrent_load(greedy.progress(0).num_colors))
         Kokkos::atomic_max(&greedy.progress(0).num_colors, color + 1);
     });
     // A neighbour without a colour comes after this row.

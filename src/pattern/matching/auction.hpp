@@ -3,7 +3,7 @@
 #pragma once
 #include <cstdint>
 
-#include "core/relaxed_words.hpp"
+#include "core/concurrent_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/matching/costs.hpp"
 
@@ -186,13 +186,13 @@ struct HandOver {
     const int col = column(place), row = queue.rows(place);
     int left = row;
     // A loser may read it when the winner has cleared it: it is not the loser's row in either case.
-    if (impl::load_relaxed(state.winner(col)) == row) {
+    if (impl::concurrent_load(state.winner(col)) == row) {
       left = state.row_of_column(col);
       state.row_of_column(col) = row;
       state.column_of_row(row) = col;
       state.price(col) = bid(place);
       state.highest(col) = -1;
-      impl::store_relaxed(state.winner(col), int(AuctionState<Space>::nobody));
+      impl::concurrent_store(state.winner(col), int(AuctionState<Space>::nobody));
       if (left >= 0) state.column_of_row(left) = -1;
     }
     if (left >= 0) next.rows(Kokkos::atomic_fetch_add(&next.count(0), 1)) = left;

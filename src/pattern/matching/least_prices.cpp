@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <utility>
 
+#include "core/concurrent_words.hpp"
 #include "core/instantiate.hpp"
-#include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
 #include "pattern/matching/auction.hpp"
 

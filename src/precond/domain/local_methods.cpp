@@ -13,20 +13,20 @@ namespace impl::block {
 
 template <class Scalar, class Space>
 const Registry<LocalMethod<Scalar, Space>>& local_method_registry() {
-  using Product = LocalMethod<Scalar, Space>;
-  static const Registry<Product> registry = {
-      registry_line<Product, DenseInverse<Scalar, Space>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIlu0Options>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIc0Options>>(),
-      registry_line<Product, IncompleteFactors<Scalar, Space, LocalIlutOptions>>(),
+  using Base = LocalMethod<Scalar, Space>;
+  static const Registry<Base> registry = {
+      registry_entry<Base, DenseInverse<Scalar, Space>>(),
+      registry_entry<Base, IncompleteFactors<Scalar, Space, LocalIlu0Options>>(),
+      registry_entry<Base, IncompleteFactors<Scalar, Space, LocalIc0Options>>(),
+      registry_entry<Base, IncompleteFactors<Scalar, Space, LocalIlutOptions>>(),
   };
   return registry;
 }
 
 namespace {
 
-template <class Product>
-bool has_line(const Registry<Product>& registry, const std::string& name) {
+template <class Base>
+bool has_line(const Registry<Base>& registry, const std::string& name) {
   for (const auto& line : registry)
     if (line.name == name) return true;
   return false;
@@ -73,7 +73,7 @@ MethodTable local_method_table() {
 template <class Space>
 Properties local_method_properties(const MethodChoice& choice) {
   const auto of = [&](const auto& registry) {
-    const auto configurator = find_line(registry, choice.name, "local method").configure();
+    const auto configurator = find_registered(registry, choice.name, "local method").configure();
     configurator->fields().set(choice.options, choice.name);
     Properties properties = configurator->properties();
     properties.factors_in_order = false;  // of blocks, whose rows a partition has chosen

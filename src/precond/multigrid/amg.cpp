@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/precond/amg.hpp>
-#include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include <prekond/precond/registry.hpp>
 #include "pattern/fingerprint.hpp"
 
@@ -19,17 +19,16 @@ MethodTable smoother_table() {
   return method_table(preconditioner_registry<double, Space>(), "smoother");
 }
 
-// The registry has amg in it: while its lines are made, with the default options, it is not there to be
-// asked.
+// The registry contains amg, and cannot be asked while its own entries are made with the default options.
 template <class Space>
 Properties smoother_properties(const MethodChoice& choice) {
   if (choice.name == AmgOptions::default_smoother) {
-    ChebyshevOptions options;
+    PolynomialOptions options = PolynomialOptions::chebyshev();
     OptionFields::of(options).set(choice.options, choice.name);
     return options.properties();
   }
   const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), choice.name, "smoother").configure();
+      find_registered(preconditioner_registry<double, Space>(), choice.name, "smoother").configure();
   configurator->fields().set(choice.options, choice.name);
   return configurator->properties();
 }

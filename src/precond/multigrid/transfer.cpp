@@ -168,7 +168,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
     transfer.smoothed = p;
 }
 
-/// Those that follow from P's, which is given by nodes.
+/// The patterns that follow from P's, which is given by nodes.
 template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scalar, Space>& level,
                                                   const CsrGraph<Space>& prolongator) const {
@@ -236,7 +236,7 @@ void Hierarchy<Scalar, Space>::smooth_prolongator(const Space& space, Level<Scal
       blocks_of(transfer.filtered_whole, unknowns, unknowns, vectors), m_options.products());
   impl::amg::smooth_prolongator<Scalar, Space>(space, f, m_options.prolongator_damping / lambda, transfer.q,
                                                smoothed);
-  // Of single entries the pattern has just been found.
+  // The pattern of single entries has just been found.
   if (!is_known && !was_truncated &&
       longest_row_length<Space>(space, smoothed) > m_options.interpolation_limit())
     transfer.smoothed = {smoothed.num_rows, smoothed.num_cols, smoothed.row_ptrs, smoothed.col_idxs};

@@ -39,7 +39,7 @@ struct EquilibrateRow {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const {
     for (RowCursor<Matrix> entry(a, i, 0, 1); !entry.is_done(); entry.advance()) {
       const int col = entry.col();
-      // The two together: one of them alone may take the entry out of range.
+      // Both factors are applied together, as one of them may take the entry out of range.
       values(entry.place()) = col < a.num_rows ? entry.value() * (scale(i) * scale(col)) : Scalar(0);
     }
   }
@@ -88,7 +88,7 @@ class Equilibrated {
     m_matrix = with_values<Scalar, Space>(a, m_values);
   }
 
-  /// What the setup works on. It lives as long as this.
+  /// The matrix that the setup works on. It lives as long as this object.
   const Matrix& matrix() const { return m_matrix; }
   bool is_scaled() const { return m_scale.extent(0) > 0; }
   /// Did each row get a scale of its own?

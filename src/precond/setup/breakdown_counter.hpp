@@ -37,8 +37,8 @@ struct BreakdownCounter {
   }
 };
 
-/// A counter at zero. It counts only the wanted rows (see MatrixSource), which have to outlive it, or all
-/// rows where none are named.
+/// A counter at zero that counts only the wanted rows (see MatrixSource), which have to outlive
+/// it; all where there are none.
 template <class Space>
 Vector<BreakdownCounter, Space> make_breakdown_counter(
     const Space& space, const std::string& label,

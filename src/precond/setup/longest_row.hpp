@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The longest row of a pattern: what a setup needs most memory and, often, time for.
+/// The longest row of a pattern, for which a setup needs most memory and often most time.
 #include <prekond/core/error.hpp>
 #include <prekond/core/views.hpp>
 
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,7 +29,7 @@ struct MaxRowLength {
   }
 };
 
-/// The longest row, where rows have fewer than 2^31 entries. Fences once.
+/// The longest row of a pattern whose rows have fewer than 2^31 entries. Fences once.
 template <class Space>
 LongestRow longest_row(const Space& space, VectorView<const std::size_t, Space> row_ptrs) {
   if (row_ptrs.extent(0) < 2) return {};

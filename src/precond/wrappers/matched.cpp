@@ -94,7 +94,7 @@ MethodTable matched_inner_table() {
 template <class Space>
 Properties matched_inner_properties(const MethodChoice& choice) {
   const auto configurator =
-      find_line(preconditioner_registry<double, Space>(), choice.name, "preconditioner").configure();
+      find_registered(preconditioner_registry<double, Space>(), choice.name, "preconditioner").configure();
   configurator->fields().set(choice.options, choice.name);
   return configurator->properties();
 }

@@ -8,8 +8,8 @@
 
 #include "precond/approximate_inverse/adaptive_fsai/merge.hpp"
 #include "precond/approximate_inverse/adaptive_fsai/row.hpp"
+#include "precond/setup/append_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/row_slab.hpp"
 
 #include <type_traits>
 

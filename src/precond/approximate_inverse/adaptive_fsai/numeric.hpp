@@ -18,7 +18,7 @@
 #include "precond/scaling/diagonal.hpp"
 #include "precond/scaling/equilibrate.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/checks.hpp"
+#include "precond/setup/check_pattern.hpp"
 
 #include <limits>
 

@@ -62,8 +62,8 @@ class GeneralRow {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = lu::System<Scalar, Real, Space, LaneGroup, Matrix>::bytes(length);
-      x = lu::place<Real>(base, end, order);
-      y = lu::place<Real>(base, end, order);
+      x = place_array<Real>(base, end, order);
+      y = place_array<Real>(base, end, order);
       bytes = end;
     }
   };

@@ -69,12 +69,12 @@ class TriangularRow {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto n = static_cast<std::size_t>(length);
       std::size_t end = 0;
-      left = lu::place<double>(base, end, n);
-      pivots = lu::place<double>(base, end, n);
-      begins = lu::place<std::size_t>(base, end, n);
-      lengths = lu::place<int>(base, end, n);
-      cols = lu::place<int>(base, end, n);
-      counters = lu::place<int>(base, end, 2);
+      left = place_array<double>(base, end, n);
+      pivots = place_array<double>(base, end, n);
+      begins = place_array<std::size_t>(base, end, n);
+      lengths = place_array<int>(base, end, n);
+      cols = place_array<int>(base, end, n);
+      counters = place_array<int>(base, end, 2);
       bytes = end;
     }
   };

@@ -55,8 +55,8 @@ class Row {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = System::bytes(length);
-      left = lu::place<Real>(base, end, order);
-      right = lu::place<Real>(base, end, order);
+      left = place_array<Real>(base, end, order);
+      right = place_array<Real>(base, end, order);
       bytes = end;
     }
   };

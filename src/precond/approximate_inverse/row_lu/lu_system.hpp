@@ -3,6 +3,7 @@
 #pragma once
 /// The dense system of a general matrix's row, over a lane group: gather A[P, P], scale its rows, factor it.
 #include "dense/panel_lu.hpp"
+#include "dense/place_array.hpp"
 
 #include "precond/approximate_inverse/fsai/row.hpp"
 #include "precond/scaling/power_of_two.hpp"
@@ -11,16 +12,8 @@ namespace prekond::impl::lu {
 
 using fsai::RowResult;
 
-/// The next n elements of a workspace, whose arrays begin at multiples of 16 bytes.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T* place(char* base, std::size_t& end, std::size_t n) {
-  const std::size_t begin = end;
-  end += (n * sizeof(T) + 15) / 16 * 16;
-  return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-}
-
-/// R A[P, P] with powers of two R that bring each row's largest entry into [1, 2): first the powers for A's
-/// whole rows, so that single precision overflows nowhere, then those for the entries that P has of them.
+/// R A[P, P] with powers of two R that bring each row's largest entry into [1, 2): first those of A's whole
+/// rows, so that single precision overflows nowhere, then those of what P has of them.
 /// A matrix by blocks takes whole blocks of columns.
 template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class System {
@@ -80,12 +73,12 @@ class System {
     KOKKOS_FUNCTION Arrays(char* base, int length) {
       const auto order = static_cast<std::size_t>(PanelLu<Real>::padded(length));
       std::size_t end = PanelLu<Real>::bytes(length);
-      work = place<Real>(base, end, order);
-      scale = place<double>(base, end, order);
-      begins = place<std::size_t>(base, end, order);
-      lengths = place<int>(base, end, order);
-      cols = place<int>(base, end, order);
-      counter = place<int>(base, end, 1);
+      work = place_array<Real>(base, end, order);
+      scale = place_array<double>(base, end, order);
+      begins = place_array<std::size_t>(base, end, order);
+      lengths = place_array<int>(base, end, order);
+      cols = place_array<int>(base, end, order);
+      counter = place_array<int>(base, end, 1);
       bytes = end;
     }
   };

@@ -76,21 +76,21 @@ struct ColumnArrays {
     const auto m = static_cast<std::size_t>(n2), n = static_cast<std::size_t>(n1);
     const auto shape = System::shape_of(n1, n2);
     std::size_t end = 0;
-    begins = place<std::size_t>(near, end, m);
-    scale = place<double>(near, end, m);
-    lengths = place<int>(near, end, m);
-    x = place<Real>(near, end, m);
-    work = place<Real>(near, end, m);
-    rows = place<int>(near, end, power_of_two_from(n));
-    count = place<int>(near, end, 1);
-    flags = place<int>(near, end, 1);
+    begins = place_array<std::size_t>(near, end, m);
+    scale = place_array<double>(near, end, m);
+    lengths = place_array<int>(near, end, m);
+    x = place_array<Real>(near, end, m);
+    work = place_array<Real>(near, end, m);
+    rows = place_array<int>(near, end, power_of_two_from(n));
+    count = place_array<int>(near, end, 1);
+    flags = place_array<int>(near, end, 1);
     if constexpr (normal) {
       gram.order = PanelCholesky<Real>::padded(n2 + 1);
-      gram.entries = place<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
-      gram.reciprocals = place<Real>(near, end, gram.order);
-      gram.dropped = place<DroppedPivots<Real>>(near, end, 1);
-      gram_x = place<Real>(near, end, gram.order);
-      gram_y = place<Real>(near, end, gram.order);
+      gram.entries = place_array<Real>(near, end, PanelCholesky<Real>::size(n2 + 1));
+      gram.reciprocals = place_array<Real>(near, end, gram.order);
+      gram.dropped = place_array<DroppedPivots<Real>>(near, end, 1);
+      gram_x = place_array<Real>(near, end, gram.order);
+      gram_y = place_array<Real>(near, end, gram.order);
     }
     table_size = IndexTable::num_slots(n);
     table = near ? reinterpret_cast<unsigned*>(near + end) : nullptr;

@@ -61,11 +61,11 @@ struct ColumnArrays {
   KOKKOS_FUNCTION static PlacedIndices indices(char* base, std::size_t& end, int n, int more) {
     PlacedIndices result;
     result.size = IndexTable::num_slots(static_cast<std::size_t>(n) + more);
-    result.slots = place<unsigned>(base, end, result.size);
-    result.positions = place<int>(base, end, result.size);
-    // A part of the list is sorted with room for the next power of two after it.
-    result.list = place<int>(base, end, 3 * static_cast<std::size_t>(n));
-    result.count = place<int>(base, end, 1);
+    result.slots = place_array<unsigned>(base, end, result.size);
+    result.positions = place_array<int>(base, end, result.size);
+    // A part of the list is sorted with room for the next power of two behind it.
+    result.list = place_array<int>(base, end, 3 * static_cast<std::size_t>(n));
+    result.count = place_array<int>(base, end, 1);
     return result;
   }
 
@@ -75,17 +75,17 @@ struct ColumnArrays {
     // Lanes that come after the last place has gone may still take one each.
     rows = indices(base, end, limits.rows, 64);
     candidates = indices(base, end, limits.candidates, limits.entries + 64);
-    cols = place<int>(base, end, n2);
-    scale = place<double>(base, end, n2);
-    begins = place<std::size_t>(base, end, n2);
-    lengths = place<int>(base, end, n2);
-    x = place<Real>(base, end, n2);
-    work = place<Real>(base, end, n2);
-    residual = place<Real>(base, end, n1 + 8);
-    gains = place<Real>(base, end, static_cast<std::size_t>(limits.candidates));
-    best = place<Real>(base, end, 32);
-    best_positions = place<int>(base, end, 32);
-    flags = place<int>(base, end, 2);
+    cols = place_array<int>(base, end, n2);
+    scale = place_array<double>(base, end, n2);
+    begins = place_array<std::size_t>(base, end, n2);
+    lengths = place_array<int>(base, end, n2);
+    x = place_array<Real>(base, end, n2);
+    work = place_array<Real>(base, end, n2);
+    residual = place_array<Real>(base, end, n1 + 8);
+    gains = place_array<Real>(base, end, static_cast<std::size_t>(limits.candidates));
+    best = place_array<Real>(base, end, 32);
+    best_positions = place_array<int>(base, end, 32);
+    flags = place_array<int>(base, end, 2);
     system = base ? base + end : nullptr;
     bytes = end + System::bytes(shape(limits));
   }

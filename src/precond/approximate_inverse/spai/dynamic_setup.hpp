@@ -8,8 +8,8 @@
 
 #include "precond/approximate_inverse/spai/dynamic_column.hpp"
 #include "precond/approximate_inverse/spai/kernels.hpp"
+#include "precond/setup/append_rows.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/row_slab.hpp"
 
 #include <algorithm>
 #include <string>

@@ -4,18 +4,11 @@
 /// The rows I in which the columns J of a local system have entries, over a lane group.
 #include <prekond/matrix/csr_matrix.hpp>
 #include "core/lane_group.hpp"
+#include "dense/place_array.hpp"
 
 #include <cstddef>
 
 namespace prekond::impl::spai {
-
-/// A place in a workspace; null while sizes are counted.
-template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T* place(char* base, std::size_t& end, std::size_t n) {
-  const std::size_t begin = end;
-  end += (n * sizeof(T) + 15) / 16 * 16;
-  return base ? reinterpret_cast<T*>(base + begin) : nullptr;
-}
 
 KOKKOS_FORCEINLINE_FUNCTION constexpr std::size_t power_of_two_from(std::size_t n) {
   std::size_t power = 1;

@@ -78,11 +78,11 @@ struct FindArrays {
 
   KOKKOS_FUNCTION FindArrays(char* base, int most, int n2) {
     std::size_t end = 0;
-    begins = place<std::size_t>(base, end, n2);
-    lengths = place<int>(base, end, n2);
-    count = place<int>(base, end, 1);
+    begins = place_array<std::size_t>(base, end, n2);
+    lengths = place_array<int>(base, end, n2);
+    count = place_array<int>(base, end, 1);
     table_size = IndexTable::num_slots(most);
-    table = place<unsigned>(base, end, table_size);
+    table = place_array<unsigned>(base, end, table_size);
     bytes = end;
   }
 };

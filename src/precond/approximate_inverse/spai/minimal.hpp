@@ -39,11 +39,11 @@ struct MinimiseNorms : ColumnKernel<Space, Unit::slab> {
 
     KOKKOS_FUNCTION Arrays(char* base, int n1, int n2) : find(base, n1, n2) {
       bytes = find.bytes;
-      rows = place<int>(base, bytes, power_of_two_from(static_cast<std::size_t>(n1)));
-      units = place<double>(base, bytes, static_cast<std::size_t>(n2));
-      moved = place<double>(base, bytes, static_cast<std::size_t>(n2));
-      products = place<double>(base, bytes, static_cast<std::size_t>(n1));
-      accepted = place<int>(base, bytes, 1);
+      rows = place_array<int>(base, bytes, power_of_two_from(static_cast<std::size_t>(n1)));
+      units = place_array<double>(base, bytes, static_cast<std::size_t>(n2));
+      moved = place_array<double>(base, bytes, static_cast<std::size_t>(n2));
+      products = place_array<double>(base, bytes, static_cast<std::size_t>(n1));
+      accepted = place_array<int>(base, bytes, 1);
       system = base ? base + bytes : nullptr;
       bytes += System::bytes(shape(n1, n2));
     }

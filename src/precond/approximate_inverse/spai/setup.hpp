@@ -10,7 +10,7 @@
 #include "precond/approximate_inverse/spai/minimal.hpp"
 #include "precond/approximate_inverse/spai/stream.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/setup/cost.hpp"
+#include "precond/setup/setup_time.hpp"
 
 #include <algorithm>
 #include <list>

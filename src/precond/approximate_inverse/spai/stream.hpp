@@ -284,11 +284,11 @@ struct StreamByTeams : ColumnKernel<Space, Unit::apart> {
 
     KOKKOS_FUNCTION Arrays(char* near, char* far, int n1, int n2) : find(far, n1, n2) {
       near_bytes = 0;
-      minimum = place<int>(near, near_bytes, 2);
-      shown = place<char>(near, near_bytes, System::Layout::shown_bytes);
+      minimum = place_array<int>(near, near_bytes, 2);
+      shown = place_array<char>(near, near_bytes, System::Layout::shown_bytes);
       far_bytes = find.bytes;
-      rows = place<int>(far, far_bytes, power_of_two_from(static_cast<std::size_t>(n1)));
-      r = place<char>(far, far_bytes, System::Layout::r_bytes(n2));
+      rows = place_array<int>(far, far_bytes, power_of_two_from(static_cast<std::size_t>(n1)));
+      r = place_array<char>(far, far_bytes, System::Layout::r_bytes(n2));
     }
   };
 

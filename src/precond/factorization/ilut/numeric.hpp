@@ -6,14 +6,14 @@
 #include <prekond/precond/impl/threshold_factorization.hpp>
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
-#include "precond/triangular/values.hpp"
+#include "precond/triangular/scaled_triangles.hpp"
 
 #include <cstdint>
 #include <string>
 
 namespace prekond::impl::ilut {
 
-using relaxation::Factors;
+using sweeps::Factors;
 
 struct ThresholdTuning {
   static constexpr int lanes = 32;

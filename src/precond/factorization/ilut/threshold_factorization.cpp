@@ -50,8 +50,7 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
     const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::diagonal", n);
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
-  const auto scaled =
-      impl::relaxation::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
+  const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
   impl::ilut::ThresholdRules<Space> rules;
   rules.owner = this->name();
   rules.symmetric = m_symmetric;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What setups that are shared out, over ranks or over devices, ask of a method and take from it.
+/// The matrices of a method whose setup is shared out over ranks or devices.
 #include <prekond/core/registry.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/precond/impl/explicit_inverse.hpp>
@@ -16,8 +16,8 @@
 
 namespace prekond::impl {
 
-/// The matrices of a method that was set up for some rows. `rows`: of G or M, whose own rows are meant;
-/// `columns`: of G^T or M, whose own columns are. Null: there is none.
+/// The matrices of a method that was set up for some rows. `rows` is G or M, by own rows;
+/// `columns` is G^T or M, by own columns. A matrix that does not exist is null.
 template <class Scalar, class Space>
 struct FoundMatrices {
   using Matrix = CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>;
@@ -49,8 +49,8 @@ std::pair<std::unique_ptr<Method>, StoredAs> without_storage(const Configurator<
   return {plain->build(), as};
 }
 
-/// What a method that has a reach has found. It owns it. \throws std::logic_error for a method that is not
-/// known
+/// The matrices that a method with a reach has found, which it owns. \throws std::logic_error for a method
+/// that is not known
 template <class Scalar, class Space>
 FoundMatrices<Scalar, Space> found_by(const MatrixPreconditioner<Scalar, Space>& method) {
   const MatrixPreconditioner<Scalar, Space>* kept = &method;

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Rows of unknown length before they become a matrix: each has a place in a slab with room for the longest.
+/// Rows of unknown length, before they are appended to a matrix: each has a place in a slab with room for the
+/// longest.
 #include <prekond/core/views.hpp>
 
 #include <cstdint>
 
 namespace prekond::impl {
 
-/// Where rows go: row i of a chunk to the `width` places of the slab from (i - first) * width on; with first
-/// < 0, the k-th row of the range to those from k * width on.
+/// The places of rows: row i of a chunk goes to the `width` places of the slab from (i - first) * width on;
+/// with first < 0, the k-th row of the range to those from k * width on.
 template <class Scalar, class Space>
 struct RowSlab {
   std::int64_t first = 0;
@@ -43,7 +44,8 @@ struct AppendRows {
   }
 };
 
-/// `cols` and `values` have the rows one after another; row k of the chunk ends at row_ptrs(slab.first + k
+/// Appends a chunk's rows to `cols` and `values`, one after another; row k of the chunk ends at
+/// row_ptrs(slab.first + k
 /// + 1) - begin.
 template <class Scalar, class Space>
 void append_rows(const Space& space, const char* label, const RowSlab<Scalar, Space>& slab,

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/triangular/color_pattern.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
 
 #include <prekond/matrix/sort_rows.hpp>
 
 #include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 namespace {
 
 /// Entries that are left out.
 struct LeftOut {
-  long long within_colors;
+  long long within_groups;
   long long foreign;
 };
 
@@ -73,7 +73,7 @@ struct SplitRows {
       upper_length(at) = upper;
       diagonal(at) = own - 1;
       const int within = length - lower - upper - foreign - (own > 0 ? 1 : 0);
-      if (within > 0) Kokkos::atomic_add(&left_out(0).within_colors, static_cast<long long>(within));
+      if (within > 0) Kokkos::atomic_add(&left_out(0).within_groups, static_cast<long long>(within));
       if (foreign > 0) Kokkos::atomic_add(&left_out(0).foreign, static_cast<long long>(foreign));
     });
   }
@@ -120,7 +120,7 @@ struct FindSources {
 
 /// The row pointers of each colour, from 0 on.
 template <class Space>
-struct PtrsWithinColors {
+struct PtrsWithinGroups {
   VectorView<const int, Space> color_ptrs, colors, permutation;
   VectorView<const std::size_t, Space> row_ptrs;
   VectorView<std::size_t, Space> result;
@@ -144,13 +144,13 @@ struct PtrsOfTriangles {
 };
 
 template <class Space>
-void set_ptrs(const Space& space, ColorPattern<Space>& pattern) {
-  const int count = pattern.num_colors + 1;
+void set_ptrs(const Space& space, GroupedTriangles<Space>& pattern) {
+  const int count = pattern.num_groups + 1;
   const auto ptrs =
       allocate<Vector<std::size_t, Space>>(space, "prekond::relaxation::triangle_ptrs", 2 * count);
   Kokkos::parallel_for("prekond::relaxation::symbolic::ptrs_of_triangles",
                        Kokkos::RangePolicy<Space>(space, 0, count),
-                       PtrsOfTriangles<Space>{pattern.device_color_ptrs, pattern.lower.row_ptrs,
+                       PtrsOfTriangles<Space>{pattern.device_group_ptrs, pattern.lower.row_ptrs,
                                               pattern.upper.row_ptrs, ptrs});
   std::vector<std::size_t> host(2 * count);
   Kokkos::deep_copy(space, Kokkos::View<std::size_t*, Kokkos::HostSpace>(host.data(), host.size()), ptrs);
@@ -164,32 +164,32 @@ void set_ptrs(const Space& space, ColorPattern<Space>& pattern) {
 }  // namespace
 
 template <class Space>
-std::int64_t ColorPattern<Space>::bytes() const {
+std::int64_t GroupedTriangles<Space>::bytes() const {
   const auto ints = [](const Vector<int, Space>& view) {
     return static_cast<std::int64_t>(view.span() * sizeof(int));
   };
   const auto pointers = lower_row_ptrs.span() + upper_row_ptrs.span();
   return lower.bytes() + upper.bytes() + static_cast<std::int64_t>(pointers * sizeof(std::size_t)) +
          ints(permutation) + ints(diagonal) + ints(lower_source) + ints(upper_source) +
-         ints(device_color_ptrs);
+         ints(device_group_ptrs);
 }
 
 template <class Space>
-ColorPattern<Space> make_color_pattern(const Space& space, const CsrGraphView<Space>& a,
-                                       const Coloring<Space>& coloring) {
+GroupedTriangles<Space> make_grouped_triangles(const Space& space, const CsrGraphView<Space>& a,
+                                               const Coloring<Space>& coloring) {
   const std::int64_t n = a.num_rows;
   const auto list = [&](const char* label, std::int64_t size) {
     return allocate<Vector<int, Space>>(space, label, size);
   };
-  ColorPattern<Space> result;
-  result.num_colors = coloring.num_colors;
+  GroupedTriangles<Space> result;
+  result.num_groups = coloring.num_colors;
   result.nnz_of_a = a.nnz();
-  result.color_ptrs = coloring.color_ptrs;
+  result.group_ptrs = coloring.color_ptrs;
   result.permutation = coloring.permutation;
-  result.device_color_ptrs = list("prekond::relaxation::color_ptrs", coloring.num_colors + 1);
+  result.device_group_ptrs = list("prekond::relaxation::color_ptrs", coloring.num_colors + 1);
   Kokkos::deep_copy(
-      space, result.device_color_ptrs,
-      Kokkos::View<const int*, Kokkos::HostSpace>(result.color_ptrs.data(), result.color_ptrs.size()));
+      space, result.device_group_ptrs,
+      Kokkos::View<const int*, Kokkos::HostSpace>(result.group_ptrs.data(), result.group_ptrs.size()));
   const auto place = list("prekond::relaxation::place", n);
   Kokkos::parallel_for("prekond::relaxation::symbolic::invert", Kokkos::RangePolicy<Space>(space, 0, n),
                        InvertPermutation<Space>{result.permutation, place});
@@ -233,28 +233,28 @@ ColorPattern<Space> make_color_pattern(const Space& space, const CsrGraphView<Sp
   };
   result.lower_source = sources(result.lower, "prekond::relaxation::lower_source");
   result.upper_source = sources(result.upper, "prekond::relaxation::upper_source");
-  const auto within_colors = [&](const CsrGraph<Space>& triangle, const char* name) {
+  const auto within_groups = [&](const CsrGraph<Space>& triangle, const char* name) {
     const auto ptrs = allocate<Vector<std::size_t, Space>>(space, name, n + coloring.num_colors);
     Kokkos::parallel_for("prekond::relaxation::symbolic::ptrs_within_colors",
                          Kokkos::RangePolicy<Space>(space, 0, n),
-                         PtrsWithinColors<Space>{result.device_color_ptrs, coloring.colors,
+                         PtrsWithinGroups<Space>{result.device_group_ptrs, coloring.colors,
                                                  result.permutation, triangle.row_ptrs, ptrs});
     return ptrs;
   };
-  result.lower_row_ptrs = within_colors(result.lower, "prekond::relaxation::lower_row_ptrs");
-  result.upper_row_ptrs = within_colors(result.upper, "prekond::relaxation::upper_row_ptrs");
+  result.lower_row_ptrs = within_groups(result.lower, "prekond::relaxation::lower_row_ptrs");
+  result.upper_row_ptrs = within_groups(result.upper, "prekond::relaxation::upper_row_ptrs");
   LeftOut counted{};
   Kokkos::deep_copy(space, Kokkos::View<LeftOut, Kokkos::HostSpace>(&counted), Kokkos::subview(left_out, 0));
   set_ptrs(space, result);
-  result.within_colors = counted.within_colors;
+  result.within_groups = counted.within_groups;
   result.foreign = counted.foreign;
   return result;
 }
 
-#define PREKOND_COLOR_PATTERN(Space)                                                               \
-  template struct ColorPattern<Space>;                                                             \
-  template ColorPattern<Space> make_color_pattern<Space>(const Space&, const CsrGraphView<Space>&, \
-                                                         const Coloring<Space>&);
+#define PREKOND_COLOR_PATTERN(Space)                                                                       \
+  template struct GroupedTriangles<Space>;                                                                 \
+  template GroupedTriangles<Space> make_grouped_triangles<Space>(const Space&, const CsrGraphView<Space>&, \
+                                                                 const Coloring<Space>&);
 PREKOND_INSTANTIATE_SPACES(PREKOND_COLOR_PATTERN)
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

@@ -18,14 +18,14 @@ inline constexpr bool is_whole_word = std::is_arithmetic_v<T> && (sizeof(T) == 4
 ///
 /// \pre what is done with the value is right for any older one too, an atomic that follows say
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION T load_relaxed(const T& word) {
+KOKKOS_FORCEINLINE_FUNCTION T concurrent_load(const T& word) {
   static_assert(is_whole_word<T>, "an aligned number of 4 or 8 bytes is read as a whole");
   return *static_cast<const volatile T*>(&word);
 }
 
 /// Writes a word that other threads of the kernel may read meanwhile, as a whole.
 template <class T>
-KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& word, T value) {
+KOKKOS_FORCEINLINE_FUNCTION void concurrent_store(T& word, T value) {
   static_assert(is_whole_word<T>, "an aligned number of 4 or 8 bytes is written as a whole");
   *static_cast<volatile T*>(&word) = value;
 }
@@ -36,7 +36,7 @@ KOKKOS_FORCEINLINE_FUNCTION void store_relaxed(T& word, T value) {
 /// \pre no thread of the kernel writes anything else to it
 template <class T>
 KOKKOS_FORCEINLINE_FUNCTION void raise_flag(T& word, T value) {
-  if (load_relaxed(word) != value) store_relaxed(word, value);
+  if (concurrent_load(word) != value) concurrent_store(word, value);
 }
 
 }  // namespace prekond::impl

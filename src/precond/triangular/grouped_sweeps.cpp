@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "core/concurrency.hpp"
 
-#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/grouped_sweeps.hpp"
 
 #include "core/instantiate.hpp"
 #include "precond/triangular/stored_values.hpp"
@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 namespace {
 
 template <class Scalar, class Space>
@@ -21,18 +21,18 @@ struct SweepWorkspace : Workspace {
   MultiVector<Scalar, Space> t;  ///< without rows where no half sweep keeps it
 };
 
-/// Of one precision.
+/// The sweeps of values in one precision.
 template <class Value, class Scalar, class Space>
-class StoredSweeps : public ColorSweeps<Scalar, Space> {
+class StoredSweeps : public GroupedSweeps<Scalar, Space> {
  public:
   StoredSweeps(const Space& space, const std::string& name,
-               std::shared_ptr<const ColorPattern<Space>> pattern, const Factors<Scalar, Space>& factors,
+               std::shared_ptr<const GroupedTriangles<Space>> pattern, const Factors<Scalar, Space>& factors,
                const std::vector<HalfSweep>& half_sweeps)
       : m_name(name),
         m_label("prekond::" + name + "::apply::color"),
         m_merged_label("prekond::" + name + "::apply::small_colors"),
         m_pattern(std::move(pattern)),
-        m_groups(group_colors(*m_pattern)),
+        m_groups(group_launches(*m_pattern)),
         m_half_sweeps(half_sweeps),
         m_lower(stored<Value>(space, factors.lower, m_lost)),
         m_upper(stored<Value>(space, factors.upper, m_lost)),
@@ -93,17 +93,17 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
   void run(const Space& space, const HalfSweep& half, const Vectors& vectors) const {
     const int count = static_cast<int>(m_groups.size());
     for (int k = 0; k < count; ++k) {
-      const ColorGroup& group = m_groups[half.forward ? k : count - 1 - k];
-      if (m_pattern->color_ptrs[group.first] == m_pattern->color_ptrs[group.last]) continue;
+      const LaunchOfGroups& group = m_groups[half.forward ? k : count - 1 - k];
+      if (m_pattern->group_ptrs[group.first] == m_pattern->group_ptrs[group.last]) continue;
       if (group.merged)
-        relax_small_colors(space, half, vectors, group);
+        sweep_small_groups(space, half, vectors, group);
       else
-        relax_color(space, half, vectors, group.first);
+        sweep_group(space, half, vectors, group.first);
     }
   }
 
-  RelaxUpdate<Scalar, Space> update_of(const HalfSweep& half, const Vectors& vectors) const {
-    RelaxUpdate<Scalar, Space> update{};
+  SweepUpdate<Scalar, Space> update_of(const HalfSweep& half, const Vectors& vectors) const {
+    SweepUpdate<Scalar, Space> update{};
     update.permutation = m_pattern->permutation;
     update.row_scale = m_row_scale;
     update.pivots = m_pivots;
@@ -124,37 +124,37 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
   }
 
   /// By one triangle, or by both: b less the product with the lower one goes to t first.
-  void relax_color(const Space& space, const HalfSweep& half, const Vectors& vectors, int color) const {
-    RelaxUpdate<Scalar, Space> update = update_of(half, vectors);
-    update.begin = m_pattern->color_ptrs[color];
+  void sweep_group(const Space& space, const HalfSweep& half, const Vectors& vectors, int group) const {
+    SweepUpdate<Scalar, Space> update = update_of(half, vectors);
+    update.begin = m_pattern->group_ptrs[group];
     const bool both = half.lower && half.upper;
     if (both) {
-      RelaxUpdate<Scalar, Space> first = update;
+      SweepUpdate<Scalar, Space> first = update;
       first.keeps_t = true;
       first.keeps_x = false;
-      multiply(space, color, m_pattern->lower_row_ptrs, m_pattern->lower_ptrs, m_pattern->lower.col_idxs,
+      multiply(space, group, m_pattern->lower_row_ptrs, m_pattern->lower_ptrs, m_pattern->lower.col_idxs,
                m_lower, first);
       update.adds_b = false;
       update.adds_t = true;
     }
     if (half.lower && !both)
-      multiply(space, color, m_pattern->lower_row_ptrs, m_pattern->lower_ptrs, m_pattern->lower.col_idxs,
+      multiply(space, group, m_pattern->lower_row_ptrs, m_pattern->lower_ptrs, m_pattern->lower.col_idxs,
                m_lower, update);
     else
-      multiply(space, color, m_pattern->upper_row_ptrs, m_pattern->upper_ptrs, m_pattern->upper.col_idxs,
+      multiply(space, group, m_pattern->upper_row_ptrs, m_pattern->upper_ptrs, m_pattern->upper.col_idxs,
                m_upper, update);
   }
 
   /// The product with a colour's rows of a triangle.
-  void multiply(const Space& space, int color, const Vector<std::size_t, Space>& row_ptrs,
+  void multiply(const Space& space, int group, const Vector<std::size_t, Space>& row_ptrs,
                 const std::vector<std::size_t>& ptrs, const Vector<int, Space>& cols,
-                const Vector<Value, Space>& values, const RelaxUpdate<Scalar, Space>& update) const {
-    const int begin = m_pattern->color_ptrs[color], rows = m_pattern->color_ptrs[color + 1] - begin;
-    const std::size_t first = ptrs[color], nnz = ptrs[color + 1] - first;
+                const Vector<Value, Space>& values, const SweepUpdate<Scalar, Space>& update) const {
+    const int begin = m_pattern->group_ptrs[group], rows = m_pattern->group_ptrs[group + 1] - begin;
+    const std::size_t first = ptrs[group], nnz = ptrs[group + 1] - first;
     CsrView<Value, Space> a;
     a.num_rows = rows;
     a.num_cols = m_pattern->num_rows();
-    a.row_ptrs = VectorView<const std::size_t, Space>(row_ptrs.data() + begin + color, rows + 1);
+    a.row_ptrs = VectorView<const std::size_t, Space>(row_ptrs.data() + begin + group, rows + 1);
     a.col_idxs = VectorView<const int, Space>(cols.data() + first, nnz);
     a.values = VectorView<const Value, Space>(values.data() + first, nnz);
     std::int64_t rows_per_team = 0;  // the product's own choice
@@ -166,15 +166,15 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
     products::dispatch<false>(space, m_label.c_str(), a, update, rows_per_team);
   }
 
-  void relax_small_colors(const Space& space, const HalfSweep& half, const Vectors& vectors,
-                          const ColorGroup& group) const {
-    using Kernel = RelaxSmallColors<Value, Scalar, Space>;
+  void sweep_small_groups(const Space& space, const HalfSweep& half, const Vectors& vectors,
+                          const LaunchOfGroups& group) const {
+    using Kernel = SweepSmallGroups<Value, Scalar, Space>;
     Kernel kernel{};
-    const ColorPattern<Space>& pattern = *m_pattern;
+    const GroupedTriangles<Space>& pattern = *m_pattern;
     if (half.lower) kernel.lower = {pattern.lower.row_ptrs, pattern.lower.col_idxs, m_lower};
     if (half.upper) kernel.upper = {pattern.upper.row_ptrs, pattern.upper.col_idxs, m_upper};
     kernel.update = update_of(half, vectors);
-    kernel.color_ptrs = pattern.device_color_ptrs;
+    kernel.group_ptrs = pattern.device_group_ptrs;
     kernel.first = group.first;
     kernel.last = group.last;
     kernel.forward = half.forward;
@@ -184,8 +184,8 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
 
   Lost m_lost;  ///< before the values, which add to it
   std::string m_name, m_label, m_merged_label;
-  std::shared_ptr<const ColorPattern<Space>> m_pattern;
-  std::vector<ColorGroup> m_groups;
+  std::shared_ptr<const GroupedTriangles<Space>> m_pattern;
+  std::vector<LaunchOfGroups> m_groups;
   std::vector<HalfSweep> m_half_sweeps;
   Vector<Value, Space> m_lower, m_upper;
   Vector<Scalar, Space> m_row_scale, m_pivots;
@@ -196,20 +196,20 @@ class StoredSweeps : public ColorSweeps<Scalar, Space> {
 }  // namespace
 
 template <class Scalar, class Space>
-std::shared_ptr<const ColorSweeps<Scalar, Space>> make_color_sweeps(
-    const Space& space, const std::string& name, std::shared_ptr<const ColorPattern<Space>> pattern,
+std::shared_ptr<const GroupedSweeps<Scalar, Space>> make_grouped_sweeps(
+    const Space& space, const std::string& name, std::shared_ptr<const GroupedTriangles<Space>> pattern,
     const Factors<Scalar, Space>& factors, const std::vector<HalfSweep>& half_sweeps, Storage storage) {
-  using Result = std::shared_ptr<const ColorSweeps<Scalar, Space>>;
+  using Result = std::shared_ptr<const GroupedSweeps<Scalar, Space>>;
   return with_stored_type<Scalar>(storage, [&]<class Value>(std::type_identity<Value>) -> Result {
     return std::make_shared<const StoredSweeps<Value, Scalar, Space>>(space, name, pattern, factors,
                                                                       half_sweeps);
   });
 }
 
-#define PREKOND_COLOR_SWEEPS(Scalar, Space)                                         \
-  template std::shared_ptr<const ColorSweeps<Scalar, Space>> make_color_sweeps(     \
-      const Space&, const std::string&, std::shared_ptr<const ColorPattern<Space>>, \
+#define PREKOND_COLOR_SWEEPS(Scalar, Space)                                             \
+  template std::shared_ptr<const GroupedSweeps<Scalar, Space>> make_grouped_sweeps(     \
+      const Space&, const std::string&, std::shared_ptr<const GroupedTriangles<Space>>, \
       const Factors<Scalar, Space>&, const std::vector<HalfSweep>&, Storage);
 PREKOND_INSTANTIATE(PREKOND_COLOR_SWEEPS)
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// How long the dense systems of a setup may take, which is told before where it is long.
+/// An estimate of the time that the dense systems of a setup take, and a note where it is long.
 #include <prekond/core/views.hpp>
 #include "core/concurrency.hpp"
 

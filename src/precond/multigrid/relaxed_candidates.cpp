@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// Vectors that relaxation leaves.
-#include "precond/multigrid/candidates.hpp"
+#include "precond/multigrid/relaxed_candidates.hpp"
 
 #include <prekond/core/error.hpp>
 #include <prekond/core/impl/block_reduce.hpp>

@@ -7,21 +7,21 @@
 
 #include "core/row_teams.hpp"
 #include "precond/setup/breakdown_counter.hpp"
-#include "precond/triangular/color_pattern.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
 
-namespace prekond::impl::relaxation {
+namespace prekond::impl::sweeps {
 
 /// R A C = I + L + U with r_i = sign(a_ii) / sqrt|a_ii|, c_j = 1 / sqrt|a_jj|. Symmetric where A is and has a
 /// positive diagonal; of a positive definite one all entries are below 1, so that any precision holds them.
 template <class Scalar, class Space>
 struct Factors {
-  Vector<Scalar, Space> lower, upper;  ///< of ColorPattern's triangles, times `factor`
+  Vector<Scalar, Space> lower, upper;  ///< of GroupedTriangles's triangles, times `factor`
   Vector<Scalar, Space> row_scale;     ///< r_i times `factor`, by place; empty: 1
   Vector<Scalar, Space> pivots;        ///< inverses of D's entries; empty: D = I
   Scalar factor = 1;                   ///< omega
 };
 
-/// The diagonal entry of the row at a place, or what stands in for it.
+/// The diagonal entry of the row at a place, or its substitute.
 template <class Scalar, class Space>
 struct DiagonalOf {
   CsrView<Scalar, Space> a;
@@ -127,7 +127,8 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(std::int64_t i) const { x(i) *= factor; }
 };
 
-/// The triangles of a ColorPattern or, in A's own order, a FillPattern. `report` gets the breakdowns. Fences.
+/// The triangles of a GroupedTriangles or, in A's own order, a FillPattern. `report` gets the breakdowns.
+/// Fences.
 template <class Scalar, class Space, class Pattern>
 Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, Space>& a,
                                       const Pattern& pattern, Scalar factor, Report& report) {
@@ -163,4 +164,4 @@ Factors<Scalar, Space> fill_triangles(const Space& space, const CsrView<Scalar, 
   return result;
 }
 
-}  // namespace prekond::impl::relaxation
+}  // namespace prekond::impl::sweeps

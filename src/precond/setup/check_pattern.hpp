@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The checks that a phase makes of its matrix and its pattern.
+/// Checks of the matrix and the pattern that a phase is given.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 
