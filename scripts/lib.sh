@@ -540,7 +540,10 @@ configure() {
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
-  elif [[ $SUITE != trilinos ]]; then
+  elif [[ $SUITE == trilinos ]]; then
+    # The adapters, what they link, and their tests; the library's own tests are the suite openmp's.
+    args+=(-DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)
+  else
     args+=(-DPREKOND_ENABLE_NATIVE=ON)
   fi
   # A root of the suite openmp may have a PETSc for perf_tests; the adapter belongs to the suite with MPI.
