@@ -5,7 +5,7 @@
 
 namespace prekond {
 
-/// sqrt(x y) for x, y >= 0, which neither overflows nor underflows on the way. Of one root, and not of two:
+/// sqrt(x y) for x, y >= 0, which neither overflows nor underflows on the way. It takes one root and not two:
 /// for 2^k x and 2^k y it is exactly 2^k times as much, so that what is compared with it does not depend on a
 /// matrix's scale.
 KOKKOS_INLINE_FUNCTION double geometric_mean(double x, double y) {

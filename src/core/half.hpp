@@ -10,7 +10,7 @@
 namespace prekond {
 
 /// IEEE binary16: 5 bits of exponent, 10 of mantissa; from 2^-24 (2^-14 normal) to 65504. Rounds to nearest,
-/// ties to even. What is beyond its range, infinities and NaN have no place in it. \pre |value| < 65520
+/// ties to even. It cannot hold numbers beyond its range, infinities or NaN. \pre |value| < 65520
 class Half {
  public:
   Half() = default;

@@ -15,10 +15,11 @@ struct CallByIndex {
 };
 }  // namespace impl
 
-/// One lane of the host, with all threads of an execution space behind it: for a system that is too large to
-/// be left to one of them. It is made and used outside of kernels. What a dense kernel does by `for_each` and
-/// `for_each_by_vectors` becomes a launch whose tasks the threads share, everything else is done by the
-/// calling thread. A task does the same whoever does it: the bits do not depend on the number of threads.
+/// One lane of the host, with all threads of an execution space at its service: for a system that is too
+/// large to be left to one of them. It is made and used outside of kernels. The work of a dense kernel in
+/// `for_each` and `for_each_by_vectors` becomes a launch whose tasks the threads share, everything else is
+/// done by the calling thread. A task does the same whoever does it: the bits do not depend on the number of
+/// threads.
 template <class Space>
 class HostThreadGroup : public HostLaneGroup<Space> {
  public:

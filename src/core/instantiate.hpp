@@ -7,7 +7,7 @@
 /// takes them. PREKOND_INSTANTIATE_SPACES(MACRO) expands MACRO(Space) for the same spaces.
 ///
 /// The METHODS of src/CMakeLists.txt are compiled twice, for one precision each: with PREKOND_ONLY_DOUBLE or
-/// PREKOND_ONLY_SINGLE the other one's expansions are empty. What has no precision goes with double.
+/// PREKOND_ONLY_SINGLE the other one's expansions are empty. Code without a precision goes with double.
 #include <Kokkos_Core.hpp>
 
 #if defined(KOKKOS_ENABLE_CUDA) || defined(KOKKOS_ENABLE_HIP) || defined(KOKKOS_ENABLE_SYCL)

@@ -169,7 +169,7 @@ class CudaLaneGroup {
   }
   /// The value of a lane, which may be another one for each.
   KOKKOS_FORCEINLINE_FUNCTION static int broadcast(int value, int lane) { return from_lane(value, lane); }
-  /// Of a vector that waits for another one: leaves the multiprocessor to those that work.
+  /// For a vector that waits for another one: it leaves the multiprocessor to those that work.
   KOKKOS_FORCEINLINE_FUNCTION static void pause() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 700
     KOKKOS_IF_ON_DEVICE((__nanosleep(100);))
@@ -245,7 +245,7 @@ class CudaLaneGroup {
   KOKKOS_FORCEINLINE_FUNCTION void join() const {}
 
  private:
-  // Of 2 Half values a lane keeps the upper ones where its bit `Step` is set, and adds its partner's.
+  // A lane keeps the upper ones of 2 Half values where its bit `Step` is set, and adds its partner's.
   template <int Half, int Step, class T>
   KOKKOS_FORCEINLINE_FUNCTION static void halve(T* values) {
     if constexpr (Step > 0 && Half > 0) {

@@ -107,7 +107,7 @@ ExtendedNumber norm_of_sums(double small, double ordinary, double big, double no
   return ExtendedNumber::of(sum * std::sqrt(1 + (part / sum) * (part / sum)));
 }
 
-/// What ||v||_2 is made of, in sums(0) to sums(3), to be added up over all processes: one kernel that reads v
+/// The parts of ||v||_2, in sums(0) to sums(3), to be added up over all processes: one kernel that reads v
 /// once, and the same bits for any number of threads. For vectors without entries out of the ordinary,
 /// sums(1) is (v, v).
 template <class Scalar, class Space>

@@ -45,7 +45,7 @@ bool number_varies() {
 #endif
 }
 
-/// Those of the variables by which OpenMP's runtimes take threads away that are set, with their values.
+/// The variables by which OpenMP's runtimes take threads away, as far as they are set, with their values.
 std::string variables_at_fault() {
   std::string found;
   for (const char* name : {"OMP_THREAD_LIMIT", "OMP_DYNAMIC", "OMP_MAX_ACTIVE_LEVELS",

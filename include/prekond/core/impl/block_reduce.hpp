@@ -14,7 +14,7 @@ namespace prekond {
 /// allocates nothing: four sums for each block, and a counter; on a device, where a product's teams are
 /// smaller blocks, one sum for each of those at least.
 ///
-/// Elements are summed in blocks whose size depends on n alone, and the blocks' sums in the order of the
+/// Elements are summed in blocks whose size depends only on n, and the blocks' sums in the order of the
 /// blocks: the result has the same bits whatever the number of threads.
 template <class Scalar, class Space>
 class ReduceWorkspace {
@@ -71,7 +71,7 @@ class ReduceWorkspace {
 
 /// K sums of each of `count` blocks, filed one block after the other, added by a team: known to the thread
 /// that Kokkos::single(PerTeam) chooses. A host's thread adds them in their order; the threads of a device
-/// have several loads on their way, and the order depends on the count alone. `scratch` as team_sum wants it,
+/// have several loads in flight, and the order depends only on the count. `scratch` as team_sum wants it,
 /// which no thread uses any more.
 template <int K, class Scalar, class Team, class Load>
 KOKKOS_FUNCTION Sums<Scalar, K> add_filed_sums(const Team& team, int threads, int count, const Load& load,
@@ -149,7 +149,7 @@ struct AddTeamSums {
   }
 };
 
-/// The sum of what `count` teams have filed, in an order that depends on their number alone. One kernel.
+/// The sum of what `count` teams have filed, in an order that depends only on their number. One kernel.
 template <class Scalar, class Space>
 void add_team_sums(const Space& space, const char* label, int count,
                    const ReduceWorkspace<Scalar, Space>& workspace, VectorView<Scalar, Space> result) {
@@ -163,7 +163,7 @@ void add_team_sums(const Space& space, const char* label, int count,
 template <int K, class Scalar, class Space, class Body>
 struct ReduceBlock {
   static constexpr int threads = is_host_space<Space> ? 1 : 256;
-  static constexpr int at_once = 4;  ///< elements of a thread that are on their way together
+  static constexpr int at_once = 4;  ///< loads of a thread that are in flight together
   static constexpr int resident_teams = is_host_space<Space> ? 1 : sizeof(Scalar) <= 8 ? 4 : 2;
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<threads, resident_teams>>;
   using Member = typename Policy::member_type;

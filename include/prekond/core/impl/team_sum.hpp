@@ -63,7 +63,7 @@ __device__ Sums<Scalar, K> team_sum_by_warps(const Member& team, int lanes, cons
 }
 #endif
 
-/// The sums of what each lane of a team has, in an order that depends on their number alone, known to the
+/// The sums of what each lane of a team has, in an order that depends only on their number, known to the
 /// lane that Kokkos::single(PerTeam) chooses. `scratch`: the team's team_sum_memory. Called by all lanes, of
 /// which there are a multiple of 32, or few on a host. A barrier before the next call is the caller's.
 template <int K, class Scalar, class Member>

@@ -51,7 +51,7 @@ KOKKOS_FORCEINLINE_FUNCTION char* vector_scratch(const Member& team, int bytes) 
   if (bytes == 0) return nullptr;
   const int all = bytes * team.team_size();
   const int level = all + 16 <= fast_scratch<Space> ? 0 : 1;
-  char* base = static_cast<char*>(team.team_scratch(lane_group).get_shmem_aligned(all, 16));
+  char* base = static_cast<char*>(team.team_scratch(level).get_shmem_aligned(all, 16));
   return base + bytes * team.team_rank();
 }
 
