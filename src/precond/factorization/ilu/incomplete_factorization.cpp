@@ -43,9 +43,11 @@ typename IncompleteFactorization<Scalar, Space>::Factors IncompleteFactorization
     const Space& space, const matrix_view& a, const Symbolic& symbolic, double alpha, Report& report,
     Outcome& outcome) const {
   const auto& schedule = symbolic.schedule;
-  outcome.note =
-      std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
-      (schedule.how == FactorSchedule::levels ? "factored level by level" : "factored in one launch");
+  outcome.note = schedule.blocks
+                     ? std::to_string(schedule.blocks.count) + " diagonal blocks; factored block by block"
+                     : std::to_string(schedule.levels.num_levels()) + " levels of rows; " +
+                           (schedule.how == FactorSchedule::levels ? "factored level by level"
+                                                                   : "factored in one launch");
   return impl::ilu::factor<Scalar, Space>(space, a, symbolic.pattern, schedule, m_kind, alpha, report,
                                           outcome);
 }

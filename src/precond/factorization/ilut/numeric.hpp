@@ -5,6 +5,7 @@
 #include <prekond/pattern/fill.hpp>
 #include <prekond/precond/impl/threshold_factorization.hpp>
 
+#include "pattern/levels/row_blocks.hpp"
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/triangular/scaled_triangles.hpp"
 
@@ -38,7 +39,8 @@ struct ThresholdRules {
   int least_slab_slots = ThresholdTuning::least_slab_slots;  ///< likewise
   std::int64_t first_entries = -1;                           ///< room of L and U; -1: by the rows
   std::int64_t most_polls = ThresholdTuning::most_polls;
-  Vector<int, Space> order;  ///< of the first launch, see ThresholdTickets
+  Vector<int, Space> order;         ///< of the first launch, see ThresholdTickets
+  levels::RowBlocks<Space> blocks;  ///< on a host, which a thread takes each; none: rows are taken one by one
 };
 
 /// The strict triangles and their values, and how they came about.
