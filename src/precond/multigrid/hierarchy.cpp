@@ -5,8 +5,8 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
-#include <prekond/precond/impl/polynomial_preconditioner.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
+#include <prekond/precond/polynomial.hpp>
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
 #include "precond/multigrid/unknowns_per_node.hpp"

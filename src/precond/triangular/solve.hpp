@@ -7,7 +7,7 @@
 
 #include "pattern/levels/chunks.hpp"
 #include "pattern/levels/row_blocks.hpp"
-#include "precond/triangular/color_pattern.hpp"
+#include "precond/triangular/grouped_triangles.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>
