@@ -72,7 +72,7 @@ LaunchConfig make_launch_config(const BatchedOptions& options, const LaunchSizes
   if (sizes.host) config.at_once = turn_of_host(sizes.num_systems, config.workers);
   const std::int64_t slice = config.layout.spilled_length * sizes.scalar_bytes;
   if (slice > 0)
-    config.workers = std::min(config.workers, std::max<std::int64_t>(1, options.spill_budget / slice));
+    config.workers = std::min(config.workers, std::max<std::int64_t>(1, options.workspace_budget / slice));
   return config;
 }
 

@@ -263,7 +263,7 @@ TEST(BatchedLaunchConfig, LanesAndScratchFollowFromSizes) {
   EXPECT_EQ(config.layout.in_scratch, 1u);
   EXPECT_TRUE(config.is_dynamic);
   EXPECT_EQ(config.workers, 132 * 8 < 256000000 / 800000 ? 132 * 8 : 256000000 / 800000);
-  options.spill_budget = 1000000;
+  options.workspace_budget = 1000000;
   EXPECT_EQ(make_launch_config(options, sizes).workers, 1);
   sizes.most_scratch = 100;
   EXPECT_EQ(make_launch_config(options, sizes).layout.in_scratch, 0u);

@@ -48,10 +48,11 @@ struct BatchedDirectOptions {
     visit("scratch", scratch, 0, 200000,
           "Limit in bytes of a team's fast memory for x and the factors. Lower it for more teams at a time. "
           "Default: 40000");
-    visit("spill_budget", spill_budget, std::int64_t(1000000), std::int64_t(1) << 40,
+    visit("workspace_budget", workspace_budget, std::int64_t(1000000), std::int64_t(1) << 40,
           "Limit in bytes of the workspace for factors that do not fit in fast memory; one system is always "
           "worked on. "
           "Default: 256000000");
+    visit.formerly("spill_budget");
   }
 };
 

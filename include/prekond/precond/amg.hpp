@@ -235,8 +235,9 @@ struct AmgOptions {
     visit("reuse", reuse, reuse_choices(),
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget in bytes of the setup's working memory in products of matrices");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory in products of matrices; more bytes allow more rows at a time");
+    visit.formerly("slab_bytes");
     visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
           "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
           "phases have ours");

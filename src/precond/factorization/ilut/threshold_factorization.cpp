@@ -56,7 +56,7 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   rules.symmetric = m_symmetric;
   rules.p = m_options.p;
   rules.tau = m_options.tau;
-  rules.work_bytes = m_options.work_bytes;
+  rules.memory_budget = m_options.memory_budget;
   rules.blocks = impl::levels::find_row_blocks<Space>(space, m_pattern->lower, Triangle::lower);
   const auto best = impl::ilu::try_shifts(
       m_options,
