@@ -26,6 +26,7 @@ readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
+INSTALL=''   # not empty: a build without tests, for scripts/install
 TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
@@ -503,6 +504,8 @@ setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
 build_folder() {
   if [[ -n $TIMES ]]; then
     echo "$SOURCE_DIR/build/times/$SUITE"
+  elif [[ -n $INSTALL ]]; then
+    echo "$SOURCE_DIR/build/install"
   elif [[ -n $ARCH ]]; then
     echo "$SOURCE_DIR/build/targets/${ARCH/+/-tune-}-contract-$CONTRACT"
   elif [[ $MODE == root ]]; then
@@ -535,12 +538,20 @@ jobs_at_once() {
 configure() {
   local folder args launcher wanted found=''
   folder=$(build_folder)
-  args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
+  args=(-DCMAKE_BUILD_TYPE=Release)
+  if [[ -n $INSTALL ]]; then
+    args+=(-DPREKOND_ENABLE_TESTS=OFF -DPREKOND_ENABLE_PERF_TESTS=OFF)
+  else
+    args+=(-DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
+  fi
   # The suite trilinos is compiled as an application on an installed Trilinos is.
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
-  elif [[ $SUITE != trilinos ]]; then
+  elif [[ $SUITE == trilinos ]]; then
+    # The adapters, what they link, and their tests; the library's own tests are the suite openmp's.
+    args+=(-DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)
+  else
     args+=(-DPREKOND_ENABLE_NATIVE=ON)
   fi
   # A root of the suite openmp may have a PETSc for perf_tests; the adapter belongs to the suite with MPI.
@@ -577,23 +588,31 @@ build_locked() {
   configure </dev/null && with_toolchain cmake --build "$folder" --parallel "$(jobs_at_once)" "${target[@]}" </dev/null
 }
 
-# build_command: builds the command `prekond`, silently when that is quick.
+# show_progress: passes on its input, a build's output, and writes the last [n/N] of it to standard error: in one line of a
+# terminal, else every twentieth.
+show_progress() {
+  local line terminal=0
+  [[ ! -t 2 ]] || terminal=1
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ $line =~ ^\[\ *([0-9]+)(/([0-9]+)|%)\] ]] || continue
+    if [[ $terminal == 1 ]]; then
+      printf '\rprekond setup: %s ' "${BASH_REMATCH[0]}" >&2
+    elif ((BASH_REMATCH[1] % 20 == 0)); then
+      say "${BASH_REMATCH[0]}"
+    fi
+  done
+  [[ $terminal == 0 ]] || printf '\r\033[K' >&2
+}
+
+# build_command: builds the command `prekond`, silently when that is quick, else with its progress.
 build_command() {
-  local folder log notice='' ok=0
+  local folder log ok=0
   folder=$(build_folder)
   log=$folder/build-command.log
   mkdir -p "$folder"
-  if [[ -x $folder/src/driver/prekond ]]; then
-    { sleep 2 >/dev/null 2>&1 && say "building the command"; } &
-    notice=$!
-  else
-    say "building the command (first time: a few minutes)"
-  fi
-  build prekond_driver >"$log" 2>&1 || ok=1
-  if [[ -n $notice ]]; then
-    kill "$notice" 2>/dev/null || true
-    wait "$notice" 2>/dev/null || true
-  fi
+  [[ -x $folder/src/driver/prekond ]] || say "building the command (first time: a few minutes)"
+  build prekond_driver 2>&1 | show_progress >"$log" || ok=1
   if [[ $ok != 0 ]]; then
     tail -n 40 "$log" >&2
     say "the build failed; all of its output is in $log"

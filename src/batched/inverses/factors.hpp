@@ -158,7 +158,7 @@ KOKKOS_FORCEINLINE_FUNCTION int count_rows(const LaneGroup& lane_group, const Ro
   levels.by_vectors(lane_group, [&](const auto& vector, int i) { mine += row(vector, i); });
   // Every lane of a vector has its vector's count.
   const int share = lane_group.size() / lane_group.num_groups();
-  return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
+  return lane_group.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
 }
 
 }  // namespace prekond::impl::batched

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// LaneGroup schedules by a host's thread, and by rows that wait for each other.
+/// Level schedules by a host's thread, and by rows that wait for each other.
 #include "pattern/levels/wait_for_levels.hpp"
 #include "pattern/reordering/sorted_rows.hpp"
 
@@ -23,7 +23,7 @@ HostLevels levels_by_rows(const CsrGraphView<Space>& graph, Triangle which) {
     int level = 0;
     for (std::size_t e = graph.row_ptrs(i); e < graph.row_ptrs(i + 1); ++e) {
       const int col = graph.col_idxs(e);
-      if (is_need(which, i, col, n)) level = std::max(lane_group, 1 + result.levels[col]);
+      if (is_need(which, i, col, n)) level = std::max(level, 1 + result.levels[col]);
     }
     result.levels[i] = level;
     result.num_levels = std::max(result.num_levels, level + 1);
@@ -65,7 +65,7 @@ struct FindLevelPtrs {
   VectorView<const std::uint64_t, Space> keys;
   VectorView<int, Space> level_ptrs;
   KOKKOS_FUNCTION void operator()(std::int64_t place) const {
-    const auto lane_group = keys(place) >> 32;
+    const auto level = keys(place) >> 32;
     if (place == 0 || keys(place - 1) >> 32 != level) level_ptrs(level) = static_cast<int>(place);
     const auto rows = static_cast<std::int64_t>(keys.extent(0));
     if (place == rows - 1) level_ptrs(level + 1) = static_cast<int>(rows);

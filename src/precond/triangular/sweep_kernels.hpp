@@ -106,7 +106,7 @@ struct RelaxSmallColors {
   KOKKOS_FUNCTION void relax(const LaneGroup& lane_group, std::int64_t i) const {
     for (int v = 0; v < update.num_columns; ++v) {
       const Scalar* xv = update.x.column(v);
-      const Scalar sum = level.template sum<Scalar>(
+      const Scalar sum = lane_group.template sum<Scalar>(
           [&](int lane) { return lane_sum(lane, lower, i, xv) + lane_sum(lane, upper, i, xv); });
       lane_group.region([&](int lane) {
         if (lane == 0) update(i, v, sum);

@@ -124,7 +124,7 @@ struct SolveRow {
     for (int v = 0; v < num_columns; ++v) {
       const Scalar source = factor * b(i, v);  // on its way while the row waits
       const Word* known = x.column(v);
-      const Scalar sum = level.template sum<Scalar>(
+      const Scalar sum = lane_group.template sum<Scalar>(
           [&](int lane) { return lane_sum<LaneGroup::width>(lane, first, length, known); });
       lane_group.region([&](int lane) {
         if (lane == 0) keep(i, place, v, source - sum);

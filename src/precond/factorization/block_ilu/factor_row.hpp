@@ -382,7 +382,7 @@ struct FactorBlockRow {
     const int n = entries();
     Inverse own(memory, block_size());
     const bool regular = own.invert(lane_group, row.blocks + row.num_lower * n, floor);
-    const int bad = level.template max<int>([&](int lane) {
+    const int bad = lane_group.template max<int>([&](int lane) {
       int found = 0;
       for (int e = lane; e < row.num_blocks() * n; e += lane_group.size())
         if (!is_finite(row.blocks[e])) found = 1;

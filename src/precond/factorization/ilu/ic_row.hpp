@@ -36,7 +36,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
       const int row = lower.col_idxs(first + k);
       const std::size_t of_row = finished.begin(row);
       const int count = finished.length(row);
-      const Scalar sum = level.template sum<Scalar>([&](int lane) {
+      const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
         Scalar mine = 0;
         for (int l = lane; l < count; l += lane_group.size()) {
           const std::size_t place = lower.find(first, first + k, finished.col_idxs(of_row + l));
@@ -46,7 +46,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
       });
       lane_group.once([&] { lower.values(first + k) -= sum; });
     }
-    const Scalar square = level.template sum<Scalar>([&](int lane) {
+    const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size()) {
         const Scalar w = lower.values(first + k);
@@ -105,14 +105,14 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
     lane_group.barrier();
     this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
     this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
-      const Scalar sum =
-          level.template sum<Scalar>([&](int of) { return product(memory, of, in_chunk, value, others); });
+      const Scalar sum = lane_group.template sum<Scalar>(
+          [&](int of) { return product(memory, of, in_chunk, value, others); });
       if (lane == 0) memory.values[k] -= sum;
       lane_group.barrier();
     });
     this->load_pivots(lane_group, memory, own, others);
     lane_group.barrier();
-    const Scalar square = level.template sum<Scalar>([&](int of) {
+    const Scalar square = lane_group.template sum<Scalar>([&](int of) {
       Scalar mine = 0;
       for (int k = of; k < own; k += LaneGroup::width) {
         const Scalar w = memory.values[k];
@@ -142,7 +142,7 @@ struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
                                  Scalar pivot) const {
     const bool sound = this->is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
-    const int broken = level.template max<int>([&](int lane) {
+    const int broken = lane_group.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < own; k += LaneGroup::width) {
         if (!this->is_finite_over_pivot(memory.values[k])) bad = 1;

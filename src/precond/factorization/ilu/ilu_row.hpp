@@ -35,7 +35,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     for (std::size_t k = first; k < end; ++k) {
       const Scalar w = lower.values(k);
       const int row = lower.col_idxs(k);
-      pivot -= level.template sum<Scalar>(
+      pivot -= lane_group.template sum<Scalar>(
           [&](int lane) { return subtract(lane_group, lane, i, k, row, w, others); });
     }
     this->template end<true>(lane_group, i, pivot, others);
@@ -146,7 +146,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     const Scalar lost = subtract_step(lane_group, i, memory, in_chunk, w, value, others);
     if constexpr (lumps) {
       lane_group.barrier();
-      const Scalar all = level.template sum<Scalar>([&](int) { return lost; });
+      const Scalar all = lane_group.template sum<Scalar>([&](int) { return lost; });
       if (lane_group.lane() == 0) memory.values[own] -= all;
     }
     lane_group.barrier();
@@ -185,7 +185,7 @@ struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
     const Scalar pivot = memory.values[own];
     const bool sound = this->is_sound(pivot);
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
-    const int broken = level.template max<int>([&](int lane) {
+    const int broken = lane_group.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < length; k += LaneGroup::width) {
         if (k > own) memory.values[k] *= inverse;

@@ -80,7 +80,7 @@ struct FactorRow {
     const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
     const std::size_t first = lower.begin(i), first_upper = is_ilu ? upper.begin(i) : 0;
     const int length = lower.length(i), length_upper = is_ilu ? upper.length(i) : 0;
-    const int broken = level.template max<int>([&](int lane) {
+    const int broken = lane_group.template max<int>([&](int lane) {
       int bad = 0;
       for (int k = lane; k < length; k += lane_group.size()) {
         const Scalar w = lower.values(first + k);

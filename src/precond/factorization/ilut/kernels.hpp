@@ -25,7 +25,7 @@ struct PollRow {
   KOKKOS_FORCEINLINE_FUNCTION Word operator()(const LaneGroup& lane_group, int row) const {
     const Word word = poll(row);
     Kokkos::memory_fence();  // what the others wrote is read behind it
-    return level.template max<int>([&](int) { return word == 0 ? 1 : 0; }) == 0 ? word : Word(0);
+    return lane_group.template max<int>([&](int) { return word == 0 ? 1 : 0; }) == 0 ? word : Word(0);
   }
 
  private:

@@ -35,7 +35,7 @@ KOKKOS_FUNCTION int last_of_equal(const LaneGroup& lane_group, int count, Key si
   int last = 0;
   for (int bit = 30; bit >= 0; --bit) {
     const int middle = last + ((1 << bit) - 1);
-    const int found = level.template sum<int>([&](int lane) {
+    const int found = lane_group.template sum<int>([&](int lane) {
       int mine = 0;
       for (int e = lane; e < count; e += lane_group.size())
         mine += size_key(value_of(e)) == size && col_of(e) <= middle ? 1 : 0;
@@ -54,7 +54,7 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const LaneGroup& lane_group, int coun
                                            const Value& value_of, const Column& col_of) {
   using Key = SizeKey<Scalar>;
   const auto largest_of = [&](Key flipped) {
-    return level.template max<Key>([&](int lane) {
+    return lane_group.template max<Key>([&](int lane) {
       Key largest = 0;
       for (int e = lane; e < count; e += lane_group.size()) {
         const Key key = size_key(value_of(e));
@@ -64,7 +64,7 @@ KOKKOS_FUNCTION Cut<Scalar> cut_of_largest(const LaneGroup& lane_group, int coun
     });
   };
   const auto count_from = [&](Key key) {
-    return level.template sum<int>([&](int lane) {
+    return lane_group.template sum<int>([&](int lane) {
       int mine = 0;
       for (int e = lane; e < count; e += lane_group.size()) mine += size_key(value_of(e)) >= key ? 1 : 0;
       return mine;

@@ -79,7 +79,7 @@ struct RowTable {
   /// The smallest of the first `count` listed columns that is above `after`, or `end`.
   template <class LaneGroup>
   KOKKOS_FUNCTION int next(const LaneGroup& lane_group, const int* count, int after, int end) const {
-    return level.template min<int>([&](int lane) {
+    return lane_group.template min<int>([&](int lane) {
       int least = end;
       for (int e = lane; e < *count; e += lane_group.size()) {
         const int col = cols[list[e]];

@@ -143,7 +143,7 @@ struct ThresholdRow {
     const auto value_of = [&](int e) {
       return e == own ? diagonal : (e < own ? lower.values(first + e) : upper.values(behind + (e - own - 1)));
     };
-    const Scalar largest = level.template max<Scalar>([&](int lane) {
+    const Scalar largest = lane_group.template max<Scalar>([&](int lane) {
       Scalar size = 0;
       for (int e = lane; e < length; e += lane_group.size()) {
         const Scalar value = value_of(e);
@@ -156,7 +156,7 @@ struct ThresholdRow {
       return size;
     });
     // Relative to the largest one, which is not below the diagonal's 1: squares may leave the range.
-    const Scalar square = level.template sum<Scalar>([&](int lane) {
+    const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int e = lane; e < length; e += lane_group.size()) {
         const Scalar ratio = value_of(e) / largest;
@@ -181,7 +181,7 @@ struct ThresholdRow {
   KOKKOS_FUNCTION int take_step(const LaneGroup& lane_group, int i, int k, const Table& table, int* counts,
                                 std::size_t begin, int length) const {
     if constexpr (symmetric) {
-      const Scalar own = level.template sum<Scalar>([&](int lane) {
+      const Scalar own = lane_group.template sum<Scalar>([&](int lane) {
         Scalar mine = 0;
         for (int e = lane; e < length; e += lane_group.size())
           if (rows.cols(begin + e) == i) mine = rows.values(begin + e);
@@ -202,7 +202,7 @@ struct ThresholdRow {
   /// had from now on.
   KOKKOS_FUNCTION int subtract(const LaneGroup& lane_group, int i, const Table& table, int* counts,
                                std::size_t begin, int length, Scalar w) const {
-    return level.template sum<int>([&](int lane) {
+    return lane_group.template sum<int>([&](int lane) {
       int added = 0;
       for (int e = lane; e < length; e += lane_group.size()) {
         const int col = rows.cols(begin + e);
@@ -230,7 +230,7 @@ struct ThresholdRow {
     KOKKOS_FORCEINLINE_FUNCTION int col(int e) const { return table.cols[slot(e)]; }
 
     KOKKOS_FUNCTION int num_nonzeros(const LaneGroup& lane_group) const {
-      return level.template sum<int>([&](int lane) {
+      return lane_group.template sum<int>([&](int lane) {
         int mine = 0;
         for (int e = lane; e < count; e += lane_group.size()) mine += value(e) != Scalar(0) ? 1 : 0;
         return mine;
@@ -241,7 +241,7 @@ struct ThresholdRow {
   /// The second dropping rule: what is dropped stays as 0. \returns whether all is finite
   KOKKOS_FUNCTION bool drop(const LaneGroup& lane_group, const Part& below, const Part& above,
                             Scalar tolerance, Scalar inverse) const {
-    return level.template max<int>([&](int lane) {
+    return lane_group.template max<int>([&](int lane) {
       int bad = 0;
       for (int e = lane; e < below.count; e += lane_group.size())
         if (!is_finite(below.value(e))) bad = 1;

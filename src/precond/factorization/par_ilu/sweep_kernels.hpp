@@ -61,7 +61,7 @@ struct SweepRow {
         }
       });
     }
-    const Scalar sum = level.template sum<Scalar>([&](int lane) {
+    const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size()) mine += entries.diagonal_step(i, k, to, from);
       return mine;
@@ -91,7 +91,7 @@ struct ResidualRow {
     const auto& a = entries.a;
     const std::size_t first = a.lower.row_ptrs(i);
     const int length = entries.length(i);
-    const double square = level.template sum<double>([&](int lane) {
+    const double square = lane_group.template sum<double>([&](int lane) {
       double mine = 0;
       for (int k = lane; k < length; k += lane_group.size()) {
         const double step = double(entries.lower(i, k, of)) - double(of.lower(first + k));
@@ -108,7 +108,7 @@ struct ResidualRow {
       }
       return mine;
     });
-    const Scalar sum = level.template sum<Scalar>([&](int lane) {
+    const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
       Scalar mine = 0;
       for (int k = lane; k < length; k += lane_group.size()) mine += entries.diagonal_step(i, k, of, of);
       return mine;
@@ -150,7 +150,7 @@ struct EndRow {
     const int length = entries.length(i);
     const int length_upper = Entries::has_upper ? static_cast<int>(a.upper.row_ptrs(i + 1) - behind) : 0;
     const Scalar inverse = Entries::has_upper ? of.pivots(i) : of.pivots(i) * of.pivots(i);
-    const int broken = level.template max<int>([&](int lane) {
+    const int broken = lane_group.template max<int>([&](int lane) {
       int bad = is_finite(inverse) ? 0 : 1;
       for (int k = lane; k < length; k += lane_group.size()) bad |= is_bad(lower_value(first + k)) ? 1 : 0;
       for (int k = lane; k < length_upper; k += lane_group.size())
