@@ -9,8 +9,8 @@ namespace prekond::impl::batched {
 /// read. Row by row, rows of a level by different vectors of lanes: c_ij = (a_ij - sum_k c_ik conj(c_jk)) /
 /// c_jj. C^H stands in the places of the upper triangle.
 ///
-/// Where a_ii - sum_k |c_ik|^2 is not above 16 epsilon a_ii, or something in the row is not finite, the row
-/// keeps nothing but its diagonal entry (1 where that is not positive and finite).
+/// Breakdown: where PivotPolicy refuses a_ii - sum_k |c_ik|^2, compared with a_ii, or something in the row is
+/// not finite, the row keeps nothing except its diagonal entry (1 where that is not positive and finite).
 ///
 /// Source: Meijerink, van der Vorst 1977; Saad, Iterative Methods, section 10.3.
 template <class Scalar>
@@ -71,7 +71,7 @@ struct Ic0Inverse {
       return mine;
     });
     const Real pivot = diagonal - square;
-    const bool sound = diagonal > Real(0) && pivot > pivot_floor<Real> * diagonal && Kokkos::isfinite(pivot);
+    const bool sound = diagonal > Real(0) && PivotPolicy<Real>::without_shifts(true).accepts(pivot, diagonal);
     const bool usable = diagonal > Real(0) && Kokkos::isfinite(diagonal);
     vector.region([&](int lane) {
       if (lane == 0) pivots[i] = Scalar(1 / Kokkos::sqrt(sound ? pivot : usable ? diagonal : Real(1)));
