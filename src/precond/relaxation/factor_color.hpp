@@ -17,7 +17,7 @@ struct FactorColor {
     const std::int64_t first = begin + team.league_rank() * rows_per_team;
     const std::int64_t last = first + rows_per_team < end ? first + rows_per_team : end;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, first, last),
-                         [&](std::int64_t i) { row(typename Row::level_type(team), i); });
+                         [&](std::int64_t i) { row(typename Row::lane_group_type(team), i); });
   }
 };
 
