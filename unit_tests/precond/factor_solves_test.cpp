@@ -94,10 +94,10 @@ TYPED_TEST(FactorSolvesTest, IsaiKeepsSymmetricKindsSymmetric) {
 TYPED_TEST(FactorSolvesTest, IsaiOfIcIsTheProductOfItsPieces) {
   for (const int power : {1, 2})
     for (const auto& host : {generated("poisson2d:7"), uneven("poisson2d:7"), generated("elasticity3d:3")}) {
-      Ic0Options options;
+      IcOptions options;
       options.solve.method = TriangularMethod::isai;
       options.solve.isai_power = power;
-      Ic0<double, TypeParam> m(options);
+      Ic<double, TypeParam> m(options);
       const auto f = factored(m, host);
       IsaiOptions of_lower;
       of_lower.kind = IsaiKind::lower;

@@ -220,9 +220,10 @@ TYPED_TEST(IlutTest, PivotsThatBreakDownAreReplacedAndCounted) {
       ASSERT_NO_FATAL_FAILURE(expect_same_rows(found.factors.lower, expected.lower, 1e-13));
       ASSERT_NO_FATAL_FAILURE(expect_same_rows(found.factors.upper, expected.upper, 1e-13));
     }
-  IctOptions options;
+  IlutOptions options;
+  options.kind = IncompleteKind::ic;
   options.raise_shift = false;
-  Ict<double, TypeParam> m(options);
+  Ilut<double, TypeParam> m(options);
   m.numeric(TypeParam(), to_device<TypeParam>(negative));
   EXPECT_EQ(m.report().breakdowns.count, 1);
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
@@ -232,7 +233,10 @@ TYPED_TEST(IlutTest, PivotsThatBreakDownAreReplacedAndCounted) {
 
 TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
   const HostMatrix<double> zero = sparse<double>({{4, 4, 0}, {4, 4, 0}, {0, 0, 5}});
-  const auto check = [&](auto m) {
+  for (const IncompleteKind kind : {IncompleteKind::ilu, IncompleteKind::ic}) {
+    IlutOptions options;
+    options.kind = kind;
+    Ilut<double, TypeParam> m(options);
     m.keep_factors();
     m.numeric(TypeParam(), to_device<TypeParam>(zero));
     EXPECT_EQ(m.shift(), 1e-3);
@@ -241,9 +245,7 @@ TYPED_TEST(IlutTest, ShiftsEndBreakdowns) {
               "shift 0: 1 row broke down, the first is row 2 with the pivot 0 of its diagonal entry");
     EXPECT_EQ(m.report().notes[1], "shift 0.001: no pivot broke down");
     EXPECT_NEAR(to_vector(m.pivots())[0], 1 / 1.001, 1e-15);
-  };
-  check(Ilut<double, TypeParam>());
-  check(Ict<double, TypeParam>());
+  }
   for (const bool symmetric : {false, true}) {
     auto rules = rules_of<TypeParam>({4, 0.01}, symmetric);
     rules.alpha = 0.5;

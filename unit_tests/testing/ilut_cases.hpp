@@ -5,7 +5,6 @@
 #include "testing/ilu_cases.hpp"
 #include "testing/reference_ilut.hpp"
 
-#include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include <gtest/gtest.h>

@@ -22,38 +22,36 @@ template <class Scalar, class Space>
 class FactorSolves;
 }  // namespace impl::ilu
 
-/// M = (I + L) D (I + U) on a given pattern S, that of ILU(k) (see fill_pattern), with strict triangles L, U:
+/// An incomplete factorisation on a given pattern S, that of ILU(k) (see fill_pattern).
 ///
-///   (M)_ij = a_ij for all (i, j) of S and the diagonal, of kind `ilu`;
-///   the same with U = L^T, from A's lower triangle alone, of kind `ic`;
-///   U = L^T and M e = A e for e = (1, ..., 1)^T, of kind `mic`: what falls off S in a row, w_ik u_kj, is
+/// Formula: M = (I + L) D (I + U) with strict triangles L, U on S, and
+///
+///   of kind `ilu`: (M)_ij = a_ij for all (i, j) of S and the diagonal;
+///   of kind `ic`: the same with U = L^T, from A's lower triangle;
+///   of kind `mic`: U = L^T and M e = A e for e = (1, ..., 1)^T: what falls off S in a row, w_ik u_kj, is
 ///   added to its diagonal. The sums are those of the rank's own columns.
 ///
 /// A is scaled from both sides to the unit diagonal, R A C with r_i = sign(a_ii) / sqrt|a_ii| and c_i =
-/// |r_i|: that changes nothing but rounding, pivots are relative to the diagonal, and factors of well-scaled
-/// rows fit any storage. They are kept so, and y = C (I + U)^-1 D^-1 (I + L)^-1 R x; the last factor is a
-/// pass of its own where C is not a multiple of I. A diagonal entry that is 0, missing or not finite has the
-/// largest entry of its row in its place, of an empty row 1.
-///
-/// Rows are a vector of lanes each, or on a device a thread's where they are short, by the levels of L's
-/// pattern, or all in one launch (`schedule`): what a row's own columns have of the rows that it needs is
-/// found before it waits for their values. The result has the same bits either way, whatever the threads.
-///
-/// Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a search in row i
-/// for each of its entries; of an application 2 nnz operations, and what the solves take (see
-/// TriangularSolver). Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and
-/// some more with `schedule = sync_free`; what the two solves keep. Numeric holds the factors and, once more,
-/// U's values (L's, for `ic`). Columns >= num_rows (of other ranks) are
-/// skipped. For real scalars.
-///
-/// Breakdown: a row whose pivot is not above the root of the precision's epsilon times its diagonal entry (in
-/// size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the least pivot that
-/// there may be, that is not finite, loses all of L and U but the diagonal, |a_ii|; of `ic` and `mic` its row
-/// of L. With `raise_shift` A + alpha diag|A| is then factored, with those of alpha = 0.001, 0.01, 0.1, 1
-/// that are larger than `shift` in turn, until no pivot breaks down; else the one with the fewest breakdowns
-/// is kept, of equal ones the first. The report's notes have each try, and what is counted is that of the one
-/// kept, the first with its pivot relative to the diagonal entry.
-///
+/// |r_i|: that changes nothing except rounding, pivots are relative to the diagonal, and factors of
+/// well-scaled rows fit any storage. The scaled factors are kept, and y = C (I + U)^-1 D^-1 (I + L)^-1 R x;
+/// the last factor is a pass of its own where C is not a multiple of I. A diagonal entry that is 0, missing
+/// or not finite has the largest entry of its row in its place; that of an empty row is 1. Schedule: a row is
+/// worked on by a lane group, or on a device by one thread where rows are short, by the levels of L's
+/// pattern, or all in one launch (`schedule`), in which a row finds where its columns are in the rows that it
+/// needs before it waits for their values. The result has the same bits either way, whatever the number of
+/// threads. Cost of numeric: for each entry (i, k) of L the row k of U (of L, for `ic`), with a search in row
+/// i for each of its entries; of an application 2 nnz operations, and the cost of the solves (see
+/// TriangularSolver).
+/// Memory: S, 8 bytes an entry and 20 a row; 4 bytes a row of the levels, and some more with `schedule =
+/// sync_free`; what the two solves keep. Numeric holds the factors and, once more, U's values (L's, for
+/// `ic`). Columns >= num_rows (of other ranks) are skipped. For real scalars. Breakdown: a row whose pivot
+/// PivotPolicy refuses, that is, which is not above the root of the precision's epsilon times its diagonal
+/// entry (in size for `ilu`, with sign for `ic` and `mic`), or with an entry of U, or of L over the least
+/// pivot that is accepted, that is not finite, loses all of L and U except the diagonal, |a_ii|; of `ic` and
+/// `mic` its row of L. With `raise_shift` A + alpha diag|A| is then factored, with those of alpha = 0.001,
+/// 0.01, 0.1, 1 that are larger than `shift` in turn, until no pivot breaks down; else the one with the
+/// fewest breakdowns is kept, of equal ones the first. The report's notes have each try, and the counted
+/// breakdowns are those of the try that is kept, the first with its pivot relative to the diagonal entry.
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., sections 10.3.2 to 10.3.5; shifts:
 /// Manteuffel, Math. Comp. 34 (1980); Li, Saad, J. Supercomput. 63 (2013), section 5.1.
 template <class Scalar, class Space>
@@ -79,8 +77,8 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
 
  protected:
   /// \throws OptionError for `Reuse::extend`
-  IncompleteFactorization(const std::string& name, IncompleteKind kind, int level,
-                          const IncompleteOptions& options);
+  IncompleteFactorization(const std::string& name, IncompleteKind kind, const PatternOptions& options,
+                          FactorSchedule schedule = FactorSchedule::automatic);
 
   void symbolic_step(const Space& space, const matrix_source& source) override;
   void numeric_step(const Space& space, const matrix_source& source, Report& report) override;
@@ -92,14 +90,16 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   using Factors = impl::sweeps::Factors<Scalar, Space>;
   using Outcome = impl::ilu::Outcome;
 
-  /// What the numbers need to know of the pattern, and the solves: here the levels of the rows.
+  /// Prepares the numbers and the solves for the pattern; here it finds the levels of the rows.
   virtual void schedule_step(const Space& space, Symbolic& symbolic) const;
-  /// The numbers: the factors of A + alpha diag|A|, and what became of them. `report` gets the breakdowns of
-  /// the scaling. Here they are made row by row.
+  /// Computes the factors of A + alpha diag|A| and their outcome; here row by row. `report` gets the
+  /// breakdowns of the scaling.
   virtual Factors factor_step(const Space& space, const matrix_view& a, const Symbolic& symbolic,
                               double alpha, Report& report, Outcome& outcome) const;
   /// How often factor_step does what a factorisation by rows does once; for the report.
   virtual double work(std::int64_t /*num_rows*/) const { return 1; }
+  /// Copies of the triangles that factor_step holds in addition to the factors; for the report's setup_bytes.
+  virtual double working_copies() const { return 0.5; }
   /// Are the factors at hand those of a numeric phase before, on this pattern?
   bool has_factors_of(const Symbolic& symbolic) const {
     return m_has_values && m_keeps_factors && m_symbolic.get() == &symbolic;
@@ -113,8 +113,8 @@ class IncompleteFactorization : public MatrixPreconditioner<Scalar, Space> {
   void check_diagonal(const Space& space, const matrix_view& a) const;
 
   IncompleteKind m_kind;
-  int m_level;
-  IncompleteOptions m_options;
+  PatternOptions m_options;
+  FactorSchedule m_schedule;
   bool m_keeps_factors = false;
   std::shared_ptr<const Symbolic> m_symbolic;
   std::shared_ptr<const Solves> m_solves;  ///< of a numeric phase

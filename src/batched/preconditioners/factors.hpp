@@ -6,16 +6,13 @@
 
 #include "batched/analysis.hpp"
 #include "batched/preconditioners/pointwise.hpp"
+#include "core/pivot_policy.hpp"
 
 #include <algorithm>
 
 namespace prekond::impl::batched {
 
-/// A pivot is too small where it is below this times the largest entry of its row.
-template <class Real>
-inline constexpr Real pivot_floor = 16 * (sizeof(Real) == 4 ? Real(0x1p-23) : Real(0x1p-52));
-
-/// Rows by the levels of a level schedule.
+/// Rows by levels.
 struct RowLevels {
   const int* rows;
   const int* ptrs;

@@ -7,9 +7,10 @@ namespace prekond::impl::batched {
 
 /// M = C C^H, exact incomplete factors on A's pattern, which has to be symmetric; A's upper triangle is not
 /// read. Row by row, rows of a level by different vectors of lanes: c_ij = (a_ij - sum_k c_ik conj(c_jk)) /
-/// c_jj. C^H is stored in the upper triangle. Breakdown: where a_ii - sum_k |c_ik|^2 is not above 16 epsilon
-/// a_ii, or a number of the row is not finite, the row keeps only its diagonal entry (1 where that is not
-/// positive and finite).
+/// c_jj. C^H stands in the places of the upper triangle.
+///
+/// Breakdown: where PivotPolicy refuses a_ii - sum_k |c_ik|^2, compared with a_ii, or something in the row is
+/// not finite, the row keeps nothing except its diagonal entry (1 where that is not positive and finite).
 ///
 /// Source: Meijerink, van der Vorst 1977; Saad, Iterative Methods, section 10.3.
 template <class Scalar>
@@ -70,7 +71,7 @@ struct Ic0Preconditioner {
       return mine;
     });
     const Real pivot = diagonal - square;
-    const bool sound = diagonal > Real(0) && pivot > pivot_floor<Real> * diagonal && Kokkos::isfinite(pivot);
+    const bool sound = diagonal > Real(0) && PivotPolicy<Real>::without_shifts(true).accepts(pivot, diagonal);
     const bool usable = diagonal > Real(0) && Kokkos::isfinite(diagonal);
     vector.region([&](int lane) {
       if (lane == 0) pivots[i] = Scalar(1 / Kokkos::sqrt(sound ? pivot : usable ? diagonal : Real(1)));

@@ -6,9 +6,11 @@
 namespace prekond::impl::batched {
 
 /// M = L U, exact incomplete factors on A's pattern: row by row (Saad's IKJ variant), rows of a level by
-/// different vectors of lanes, which share a row's entries. Breakdown: where the pivot is not above 16
-/// epsilon times the largest entry of the row of A, or a number of the row is not finite, the row keeps only
-/// its diagonal entry (1 where that is 0 or not finite).
+/// different vectors of lanes, which share a row's entries.
+///
+/// Breakdown: where PivotPolicy refuses the pivot, compared with the largest entry of the row of A, or
+/// something in the row is not finite, the row keeps nothing except its diagonal entry (1 where that is 0 or
+/// not finite).
 ///
 /// Source: Saad, Iterative Methods for Sparse Linear Systems, 2nd ed., algorithm 10.4.
 template <class Scalar>
@@ -79,7 +81,7 @@ struct Ilu0Preconditioner {
       }
       return count;
     });
-    const bool sound = bad == 0 && Kokkos::abs(pivot) > pivot_floor<Real> * largest && is_finite(pivot) &&
+    const bool sound = bad == 0 && PivotPolicy<Real>::without_shifts(false).accepts(pivot, largest) &&
                        is_finite(Scalar(1) / pivot);
     vector.region([&](int lane) {
       if (lane == 0) pivots[i] = reciprocal(pivot, diagonal, sound);

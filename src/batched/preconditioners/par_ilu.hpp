@@ -9,11 +9,10 @@ namespace prekond::impl::batched {
 /// ```
 /// l_ij = (a_ij - sum_{k < j} l_ik u_kj) / u_jj     u_ij = a_ij - sum_{k < i} l_ik u_kj
 /// ```
-/// The result is ILU(0) after as many sweeps as the pattern has levels of rows.
-///
-/// Breakdown: a pivot that is not above 16 epsilon times |a_ii| keeps its value of the sweep before, and an
-/// entry that is not finite becomes 0. The count has the rows with such numbers in the last sweep, and those
-/// without a usable diagonal entry, which becomes 1.
+/// As many sweeps as the pattern has levels of rows make ILU(0).
+/// Breakdown: a pivot that PivotPolicy refuses, compared with |a_ii|, keeps its value of the sweep before, an
+/// entry that is not finite is 0; rows where that is so in the last sweep, and rows without a usable diagonal
+/// entry (1 takes its place), are counted.
 ///
 /// Source: Chow, Patel, SIAM J. Sci. Comput. 37 (2015), algorithm 2.
 template <class Scalar>
@@ -104,7 +103,8 @@ struct ParIluPreconditioner {
     });
     // The products of the diagonal entry, which need not be stored: l_ik u_ki over the row's own entries.
     const Scalar pivot = diagonal - diagonal_products(i, before);
-    const bool kept = !(Kokkos::abs(pivot) > pivot_floor<Real> * Kokkos::abs(diagonal)) || !is_usable(pivot);
+    const bool kept =
+        !PivotPolicy<Real>::without_shifts(false).accepts(pivot, Kokkos::abs(diagonal)) || !is_usable(pivot);
     after[pattern.num_entries + i] = kept ? pivots[i] : pivot;
     return sound && !kept ? 0 : 1;
   }

@@ -6,23 +6,18 @@
 #include <prekond/precond/block_ilu0.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
-#include <prekond/precond/ic0.hpp>
-#include <prekond/precond/ick.hpp>
-#include <prekond/precond/ict.hpp>
-#include <prekond/precond/ilu0.hpp>
-#include <prekond/precond/iluk.hpp>
+#include <prekond/precond/ic.hpp>
+#include <prekond/precond/ilu.hpp>
 #include <prekond/precond/ilut.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/matched.hpp>
-#include <prekond/precond/mic0.hpp>
 #include <prekond/precond/multicolor_block_gs.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
-#include <prekond/precond/par_ic.hpp>
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/par_ilut.hpp>
 #include <prekond/precond/polynomial.hpp>
@@ -62,16 +57,24 @@ Methods<Scalar, Space> single_methods() {
         {{"direction", std::string("symmetric")}}));
     entries.push_back(registry_entry<Base, MulticolorBlockGs<Scalar, Space>>());
     entries.push_back(registry_entry<Base, MulticolorIlu0<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Ilu0<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Iluk<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Ic0<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Ick<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Mic0<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ilu<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, Ilu<Scalar, Space>>(
+        "iluk", "ILU(k), by default ILU(1): incomplete L D U with fill up to level k", {{"level", 1}}));
+    entries.push_back(registry_entry<Base, Ic<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, Ic<Scalar, Space>>(
+        "ick", "IC(k), by default IC(1): incomplete L D L^T with fill up to level k", {{"level", 1}}));
+    entries.push_back(registry_alias<Base, Ic<Scalar, Space>>(
+        "mic0", "MIC(0): IC(0) whose dropped entries are added to the diagonal, so that row sums are kept",
+        {{"modified", true}}));
     entries.push_back(registry_entry<Base, ParIlu<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, ParIc<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, ParIlu<Scalar, Space>>(
+        "par_ic", "ParIC: incomplete L D L^T on the pattern of IC(k), by sweeps over all entries at once",
+        {{"kind", "ic"}}));
     entries.push_back(registry_entry<Base, ParIlut<Scalar, Space>>());
     entries.push_back(registry_entry<Base, Ilut<Scalar, Space>>());
-    entries.push_back(registry_entry<Base, Ict<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, Ilut<Scalar, Space>>(
+        "ict", "ICT(p, tau): incomplete L D L^T on a pattern found by the sizes of its entries",
+        {{"kind", "ic"}}));
     entries.push_back(registry_entry<Base, BlockIlu0<Scalar, Space>>());
   }
   using Polynomials = PolynomialPreconditioner<Scalar, Space>;

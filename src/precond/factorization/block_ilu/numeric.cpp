@@ -4,12 +4,12 @@
 #include "core/concurrency.hpp"
 
 #include "core/instantiate.hpp"
+#include "core/pivot_policy.hpp"
 #include "precond/factorization/block_ilu/factor_row.hpp"
 #include "precond/factorization/block_ilu/factors.hpp"
 #include "precond/triangular/blocks/row_launches.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 
@@ -30,7 +30,7 @@ FactorBlockRow<Scalar, Space, Size, FactorTuning::lanes> make_row(const SourceBl
   row.row_blocks = fits ? symbolic.longest : 0;  // else it is worked on in global memory
   row.scratch_bytes = static_cast<int>(Row::bytes_of(b, row.stage_blocks, row.row_blocks));
   row.shift = static_cast<Scalar>(alpha);
-  row.floor = std::sqrt(std::numeric_limits<Scalar>::epsilon());
+  row.floor = PivotPolicy<Scalar>::with_shifts(false).threshold;
   row.num_rows = a.num_rows();
   row.a_ptrs = a.row_ptrs;
   row.a_values = a.values;

@@ -14,8 +14,9 @@
 namespace prekond {
 template <class Scalar, class Space>
 IncompleteFactorization<Scalar, Space>::IncompleteFactorization(const std::string& name, IncompleteKind kind,
-                                                                int level, const IncompleteOptions& options)
-    : m_kind(kind), m_level(level), m_options(options) {
+                                                                const PatternOptions& options,
+                                                                FactorSchedule schedule)
+    : m_kind(kind), m_options(options), m_schedule(schedule) {
   refuse_growing_pattern(name, options.reuse);
 }
 
@@ -25,7 +26,8 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
   const bool symmetric = m_kind != IncompleteKind::ilu;
   auto result = std::make_shared<Symbolic>(Symbolic{{}, {}, nullptr, {this->name(), m_options.solve}});
   constexpr bool looks_at_symmetry = true;  // for kind ilu because U then has L's levels
-  result->pattern = fill_pattern<Space>(space, a, m_level, m_options.memory_budget, looks_at_symmetry);
+  result->pattern =
+      fill_pattern<Space>(space, a, m_options.level, m_options.memory_budget, looks_at_symmetry);
   if (symmetric && !result->pattern.is_symmetric)
     throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
   schedule_step(space, *result);
@@ -34,7 +36,7 @@ IncompleteFactorization<Scalar, Space>::find_pattern(const Space& space, const m
 
 template <class Scalar, class Space>
 void IncompleteFactorization<Scalar, Space>::schedule_step(const Space& space, Symbolic& symbolic) const {
-  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_options.schedule);
+  symbolic.schedule = impl::ilu::schedule_rows<Space>(space, symbolic.pattern.lower, m_schedule);
   symbolic.solves.symbolic(space, symbolic.pattern, symbolic.schedule.levels);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// Incomplete factorisations on a pattern: how the rows are scheduled, and the numbers.
+/// Incomplete factorisations on a pattern: the schedule of the rows, and the numeric phase.
 #include <prekond/pattern/fill.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/incomplete_factorization.hpp>
@@ -21,12 +21,12 @@ using sweeps::Factors;
 using impl::LevelGroup;
 using impl::RowSchedule;
 
-/// By the levels of L's pattern. Fences.
+/// Schedules the rows by the levels of L's pattern. Fences.
 template <class Space>
 RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
 
-/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see sweeps::Factors): M = R^-1 (I +
-/// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling alone. Fences.
+/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see relaxation::Factors): M = R^-1 (I +
+/// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling only. Fences.
 template <class Scalar, class Space>
 Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
                               const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,

@@ -103,13 +103,13 @@ class Steps {
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
     auto& values = m_work->values();
-    const Launcher<Scalar, Space> launcher{m_space, m_work->matrix()};
-    launcher.template by_length<CandidateRow>(
-        "prekond::par_ilut::candidate_values", IluEntries<Scalar, Space, false>{{m_work->matrix()}},
+    const SweepLaunch<Scalar, Space> launch{m_space, m_work->matrix()};
+    launch.template by_length<CandidateRow>(
+        "prekond::par_ilut::candidate_values", IluEntries<Scalar, Space>{{m_work->matrix()}},
         values.now.values(), values.next.values(), VectorView<const int, Space>(grown.lower_origin),
         VectorView<const int, Space>(grown.upper_origin));
     std::swap(values.now, values.next);
-    m_work->sweep(1, SweepMode::synchronous);
+    m_work->sweep(1);
     state = by_rows(grown.pattern);
   }
 
@@ -132,7 +132,7 @@ class Steps {
     pattern.added = pattern.lower.nnz() + pattern.upper.nnz() - m_known.lower.nnz() - m_known.upper.nnz();
     prepare(pattern);
     carry_over(state, of_lower.origin, of_upper.origin, pattern);
-    m_work->sweep(1, SweepMode::synchronous);
+    m_work->sweep(1);
     m_residual = m_work->residual();
     state = by_rows(pattern);
   }

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
 #include "core/instantiate.hpp"
@@ -16,20 +15,19 @@
 namespace prekond {
 
 template <class Scalar, class Space>
-ThresholdFactorization<Scalar, Space>::ThresholdFactorization(bool symmetric, const ThresholdOptions& options)
-    : m_symmetric(symmetric), m_options(options) {}
+Ilut<Scalar, Space>::Ilut(const IlutOptions& options) : m_options(resolved(options)) {}
 
 template <class Scalar, class Space>
-ThresholdFactorization<Scalar, Space>::~ThresholdFactorization() = default;
+Ilut<Scalar, Space>::~Ilut() = default;
 
 template <class Scalar, class Space>
-void ThresholdFactorization<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+void Ilut<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
   const matrix_view& a = source.csr();
   std::shared_ptr<FillPattern<Space>> pattern;
   if (a.num_rows > 0) {
     pattern = std::make_shared<FillPattern<Space>>(
-        fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), m_symmetric));
-    if (m_symmetric && !pattern->is_symmetric)
+        fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), this->is_symmetric()));
+    if (this->is_symmetric() && !pattern->is_symmetric)
       throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
   }
   m_pattern = pattern;
@@ -39,21 +37,20 @@ void ThresholdFactorization<Scalar, Space>::symbolic_step(const Space& space, co
 }
 
 template <class Scalar, class Space>
-void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
-                                                         Report& report) {
+void Ilut<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   const matrix_view& a = source.csr();
   const std::int64_t n = a.num_rows;
   if (a.nnz() != m_pattern->nnz_of_a)
     throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
                      std::to_string(m_pattern->nnz_of_a) + "; call symbolic again");
-  if (m_symmetric) {
+  if (this->is_symmetric()) {
     const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::diagonal", n);
     impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
   }
   const auto scaled = impl::sweeps::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
   impl::ilut::ThresholdRules<Space> rules;
   rules.owner = this->name();
-  rules.symmetric = m_symmetric;
+  rules.symmetric = this->is_symmetric();
   rules.p = m_options.p;
   rules.tau = m_options.tau;
   rules.memory_budget = m_options.memory_budget;
@@ -64,7 +61,8 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
         rules.alpha = alpha;
         auto result = impl::ilut::factor<Scalar, Space>(space, *m_pattern, scaled, rules, outcome);
         if (result.stalled)
-          report.notes.push_back("a row waited in vain for another: the rows left were done one by one");
+          report.notes.push_back(
+              "a row waited too long for another: the remaining rows were done one by one");
         return result;
       },
       report);
@@ -72,8 +70,8 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   const auto& pattern = best.factors.pattern;
   const auto& factors = best.factors.factors;
   auto solves = std::make_shared<Solves>(this->name(), m_options.solve);
-  solves->symbolic(space, pattern);
-  solves->numeric(space, pattern, factors, m_symmetric, report);
+  solves->symbolic(space, pattern, levels);
+  solves->numeric(space, pattern, factors, this->is_symmetric(), report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
   report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U");
   if (best.factors.cut_rows > 0)
@@ -95,32 +93,18 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
 }
 
 template <class Scalar, class Space>
-std::unique_ptr<Workspace> ThresholdFactorization<Scalar, Space>::make_workspace(const Space& space,
-                                                                                 int num_vectors) const {
+std::unique_ptr<Workspace> Ilut<Scalar, Space>::make_workspace(const Space& space, int num_vectors) const {
   if (!m_solves) return Method::make_workspace(space, num_vectors);
   return m_solves->make_workspace(space, num_vectors);
 }
 
 template <class Scalar, class Space>
-void ThresholdFactorization<Scalar, Space>::apply_step(const Space& space,
-                                                       MultiVectorView<const Scalar, Space> x,
-                                                       MultiVectorView<Scalar, Space> y,
-                                                       Workspace& workspace) const {
+void Ilut<Scalar, Space>::apply_step(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                     MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
   m_solves->apply(space, x, y, workspace);
 }
 
-template <class Scalar, class Space>
-Ilut<Scalar, Space>::Ilut(const IlutOptions& options)
-    : ThresholdFactorization<Scalar, Space>(false, resolved(options)), m_options(options) {}
-
-template <class Scalar, class Space>
-Ict<Scalar, Space>::Ict(const IctOptions& options)
-    : ThresholdFactorization<Scalar, Space>(true, resolved(options)), m_options(options) {}
-
-#define PREKOND_THRESHOLD(Scalar, Space)                \
-  template class ThresholdFactorization<Scalar, Space>; \
-  template class Ilut<Scalar, Space>;                   \
-  template class Ict<Scalar, Space>;
-PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
+#define PREKOND_ILUT(Scalar, Space) template class Ilut<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_ILUT)
 
 }  // namespace prekond
