@@ -123,10 +123,9 @@ part_perf() {
     measure "fsai_${matrix//[:,=]/_}" perf_fsai "--matrix=$matrix"
   done
   matrix=elasticity3d:100
-  measure adaptive_fsai_blocks_elasticity3d_100 perf_adaptive_fsai "--matrix=$matrix" --block_size=3 --steps=10,30
   measure fsai_blocks_elasticity3d_100 perf_fsai "--matrix=$matrix" --block_size=3
   measure gradients_elasticity3d_36 perf_adaptive_fsai --matrix=elasticity3d:36 --gradient=list,marker,merge \
-    --slab_bytes=17179869184
+    --workspace_budget=17179869184
   measure nonsymmetric_fsai_convection_diffusion3d_100 perf_nonsymmetric_fsai --matrix=convection_diffusion3d:100
   measure isai_convection_diffusion3d_100 perf_isai --matrix=convection_diffusion3d:100
   measure spai_convection_diffusion3d_100 perf_spai --matrix=convection_diffusion3d:100 --powers=1,2 --sides=right,left

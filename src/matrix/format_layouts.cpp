@@ -81,7 +81,7 @@ struct ListDiagonals {
   }
 };
 
-/// What is sorted: entries that the row lacks of 2^32, then the row.
+/// The sorted key: entries that the row lacks of 2^32, then the row.
 using Key = unsigned long long;
 
 template <class Space>

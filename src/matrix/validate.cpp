@@ -161,7 +161,7 @@ void check_row_ptrs(const Space& space, const CsrView<Scalar, Space>& a) {
   const Place place = fetch(space, first);
   const std::size_t at =
       place == none ? static_cast<std::size_t>(a.num_rows) : static_cast<std::size_t>(place);
-  // What the message needs: the pointer at `at` and the one before.
+  // The message needs the pointer at `at` and the one before.
   const std::size_t before = at > 0 ? at - 1 : at;
   std::size_t ptrs[2] = {};
   for (int p = 0; p < 2; ++p)

@@ -26,7 +26,7 @@ template <class Space, int most>
 struct SmallPatternRow {
   static constexpr int none = 0x7fffffff;
   CsrGraphView<Space> a, b;
-  int cols[most];  ///< `none` behind the last
+  int cols[most];  ///< `none` after the last
   bool fits = true;
 
   KOKKOS_FUNCTION SmallPatternRow(const CsrGraphView<Space>& left, const CsrGraphView<Space>& right, int i)

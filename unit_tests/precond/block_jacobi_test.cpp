@@ -579,12 +579,12 @@ TYPED_TEST(BlockJacobiTest, InversesThatTakeTooMuchMemoryAreRefused) {
   const std::string bytes = is_host_space<TypeParam> ? "80000" : "102400";
   EXPECT_THAT(message_of<InputError>([&] {
                 made_block_jacobi<double, TypeParam>(
-                    {{"num_blocks", std::int64_t(1)}, {"local.inverse_bytes", std::int64_t(1024)}})
+                    {{"num_blocks", std::int64_t(1)}, {"local.memory_budget", std::int64_t(1024)}})
                     ->symbolic(space, a);
               }),
               HasSubstr("blocks of up to 100 rows take " + bytes +
-                        " bytes; local.inverse_bytes = 1024 are allowed. "
-                        "Choose smaller blocks, or set local.inverse_bytes = " +
+                        " bytes; local.memory_budget = 1024 are allowed. "
+                        "Choose smaller blocks, or set local.memory_budget = " +
                         bytes));
 }
 
@@ -594,12 +594,13 @@ TYPED_TEST(BlockJacobiTest, FactorsThatTakeTooMuchMemoryAreRefused) {
   // Of each row the others, 100 * 99 entries of 12 bytes.
   OptionMap options = local_is("ilut", {{"num_blocks", std::int64_t(1)},
                                         {"local.fill", std::int64_t(1000)},
-                                        {"local.factor_bytes", std::int64_t(118799)}});
-  EXPECT_EQ(message_of<InputError>([&] { made_block_jacobi<double, TypeParam>(options)->numeric(space, a); }),
-            "local = ilut: the factors may grow to 9900 entries of 12 bytes; local.factor_bytes = 118799 are "
-            "allowed. Choose a smaller local.fill = 1000 or smaller blocks, or set local.factor_bytes = "
-            "118800");
-  options["local.factor_bytes"] = std::int64_t(118800);
+                                        {"local.memory_budget", std::int64_t(118799)}});
+  EXPECT_EQ(
+      message_of<InputError>([&] { made_block_jacobi<double, TypeParam>(options)->numeric(space, a); }),
+      "local = ilut: the factors may grow to 9900 entries of 12 bytes; local.memory_budget = 118799 are "
+      "allowed. Choose a smaller local.fill = 1000 or smaller blocks, or set local.memory_budget = "
+      "118800");
+  options["local.memory_budget"] = std::int64_t(118800);
   EXPECT_NO_THROW((made_block_jacobi<double, TypeParam>(options)->numeric(space, a)));
 }
 

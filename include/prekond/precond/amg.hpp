@@ -4,6 +4,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
@@ -31,21 +32,12 @@ enum class AmgStorage { automatic, full, single_precision, half, bfloat16 };
 /// The visits of a coarser level in a cycle.
 enum class AmgCycle { v, w, k };
 
-/// The names that `smoother` may have: every registered preconditioner.
-template <class Space = Kokkos::DefaultExecutionSpace>
-MethodTable smoother_table();
-
-/// The properties of a smoother with its options. \throws OptionError for an unknown name
-template <class Space = Kokkos::DefaultExecutionSpace>
-Properties smoother_properties(const MethodChoice& choice);
-
 /// Parameters of algebraic multigrid.
 struct AmgOptions {
   static constexpr const char* name = "amg";
   static constexpr const char* summary =
       "algebraic multigrid by smoothed aggregation or classical, with any method as its smoother";
   static constexpr const char* paper = "Vanek, Mandel, Brezina, Computing 56 (1996)";
-  static constexpr const char* default_smoother = "chebyshev";
 
   AmgCoarsening coarsening = AmgCoarsening::aggregation;
   AmgProlongator prolongator = AmgProlongator::smoothed;
@@ -63,7 +55,7 @@ struct AmgOptions {
   int max_levels = 25;
   int coarse_size = 256;
   MethodChoice smoother = {
-      default_smoother, {{"degree", OptionValue(std::int64_t(2))}, {"eigenvalue_ratio", OptionValue(7.0)}}};
+      "chebyshev", {{"degree", OptionValue(std::int64_t(2))}, {"eigenvalue_ratio", OptionValue(7.0)}}};
   double smoother_damping = 0;
   int pre_sweeps = 1;
   int post_sweeps = 1;
@@ -71,7 +63,7 @@ struct AmgOptions {
   AmgStorage storage = AmgStorage::automatic;
   MatrixFormat storage_format = MatrixFormat::automatic;
   Reuse reuse = Reuse::pattern;
-  std::int64_t slab_bytes = std::int64_t(256) << 20;
+  std::int64_t workspace_budget = std::int64_t(256) << 20;
   SpgemmLibrary spgemm = SpgemmLibrary::own;
 
   /// The limit of strong couplings: `theta`, or `block_theta` for systems (several unknowns a node or several
@@ -107,7 +99,7 @@ struct AmgOptions {
     return Storage::full;
   }
 
-  SpgemmOptions products() const { return {.slab_bytes = slab_bytes, .library = spgemm}; }
+  SpgemmOptions products() const { return {.slab_bytes = workspace_budget, .library = spgemm}; }
 
   /// \throws OptionError for a cycle without sweeps, and reuse = extend
   void resolve() {
@@ -130,7 +122,7 @@ struct AmgOptions {
 
   /// The properties of a cycle without inner iterations.
   Properties of_cycle() const {
-    Properties result = smoother_properties<>(smoother);
+    Properties result = impl::registered_method_properties(smoother, "smoother");
     if (coarsening == AmgCoarsening::aggregation && prolongator == AmgProlongator::smoothed)
       result.needs_spd = true;
     if (pre_sweeps != post_sweeps) result.symmetry = Symmetry::nonsymmetric;
@@ -243,11 +235,14 @@ struct AmgOptions {
     visit("reuse", reuse, reuse_choices(),
           "whether a later numeric phase keeps the aggregates or coarse rows and all patterns, or finds them "
           "anew");
-    visit("slab_bytes", slab_bytes, std::int64_t(1) << 16, std::int64_t(1) << 40,
-          "budget in bytes of the setup's working memory in products of matrices");
+    visit("workspace_budget", workspace_budget, std::int64_t(1) << 16, std::int64_t(1) << 40,
+          "bytes of temporary memory in products of matrices; more bytes allow more rows at a time");
+    visit.formerly("slab_bytes");
     visit("spgemm", spgemm, {{"own", SpgemmLibrary::own}, {"kokkos_kernels", SpgemmLibrary::kokkos_kernels}},
-          "library of the matrix product that finds patterns and values of single entries; blocks and later "
-          "numeric phases use our own");
+          "whose product of matrices finds patterns and values of single entries; blocks and later numeric "
+          "phases have ours");
+    visit.method("smoother", smoother, impl::registered_method_table("smoother"),
+                 "any preconditioner, with its own options");
   }
 };
 

@@ -91,8 +91,10 @@ struct TriangularOptions {
 /// - `host`: by levels on the host's execution space, where the levels are narrow and the host is near: the
 ///   factor is copied there once, and of an application x goes there and y comes back through pinned memory,
 ///   2 n numbers a vector, between two fences. Exact. On a host it is `levels`.
-/// - `automatic`: on a host `levels`; on a device `sync_free`, or `levels` where they have 65536 rows and
-///   more in the mean, which fill it.
+/// - `automatic`: on a host `levels`, or where N is block-diagonal and no block has more than two thirds of
+/// it,
+///   each block by one thread in the order of the rows; on a device `sync_free`, or `levels` where they have
+///   65536 rows and more in the mean, which fill it.
 ///
 /// Columns >= num_rows (of other ranks) are skipped. For real scalars.
 ///
@@ -175,7 +177,7 @@ class TriangularSolver {
   void begin(const Space& space, const CsrGraph<Space>& n, const LevelSchedule<Space>* levels);
   TriangularMethod exact_method(const LevelSchedule<Space>& levels) const;
   std::shared_ptr<const Order> find_order(const Space& space, const CsrGraph<Space>& n,
-                                          const LevelSchedule<Space>& levels) const;
+                                          const LevelSchedule<Space>* known) const;
 
   std::string m_owner;
   Triangle m_which;

@@ -30,8 +30,8 @@ KOKKOS_FORCEINLINE_FUNCTION bool is_need(Triangle which, std::int64_t i, int col
 /// rows next to each other by tickets, of an upper triangle the last ones first: what a row needs is of a
 /// ticket before, whose vector runs, or of the same vector. All lanes ask for what is missing in turns that
 /// they take together, and then go through the needs among themselves, lane by lane. Where lanes keep no
-/// registers one thread of a vector works alone: a lane that waits for another one of its vector might wait
-/// for ever.
+/// registers one thread of a vector works by itself: a lane that waits for another one of its vector might
+/// wait for ever.
 template <class Space>
 struct WaitForLevels {
   using Tuning = WaitTuning;
@@ -151,7 +151,7 @@ struct WaitForLevels {
     concurrent_store(levels(row.index), row.level);
   }
 
-  /// Asks once: for the need that was not there, alone, since those who wait slow down those who work; or for
+  /// Asks once: only for the need that was not there, since those who wait slow down those who work; or for
   /// the next ones, up to the first that is not there.
   KOKKOS_FORCEINLINE_FUNCTION void ask(Row& row, std::int64_t begin) const {
     if (row.missing >= 0 && concurrent_load(levels(row.missing)) == unknown) return;
@@ -184,7 +184,7 @@ struct WaitForLevels {
   }
 };
 
-/// Of each row. \pre graph.num_rows > 0
+/// The level of each row. \pre graph.num_rows > 0
 template <class Space>
 Vector<int, Space> wait_for_levels(const Space& space, const CsrGraphView<Space>& graph, Triangle which) {
   const auto levels = allocate<Vector<int, Space>>(space, "prekond::level_schedule::levels", graph.num_rows);

@@ -9,7 +9,8 @@
 
 namespace prekond::matching {
 
-/// What the kernels of an auction share. Prices are those of columns, in units of 1 / units_per_one.
+/// The state that the kernels of an auction share. Prices are those of columns, in units of 1 /
+/// units_per_one.
 template <class Space>
 struct AuctionState {
   static constexpr double units_per_one = 1 << 20;
@@ -64,7 +65,7 @@ struct BestOffer {
   Offer* m_result;
 };
 
-/// What row i would take, by the lanes of a vector.
+/// The column that row i would take, by the lanes of a vector.
 template <class Space, class Member>
 KOKKOS_FUNCTION Offer best_offer(const Member& team, const AuctionState<Space>& state, std::int64_t i) {
   const CsrGraphView<Space>& a = state.graph;

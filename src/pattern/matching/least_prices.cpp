@@ -31,7 +31,7 @@ struct MatchedCosts {
   }
 };
 
-/// What the prices of the columns of a row have to be, so that the row is content with its own to `slack`.
+/// The least prices of the columns of a row, so that the row is content with its own to `slack`.
 template <class Space>
 struct RaisePrices {
   using Rows = impl::RowTeams<Space>;

@@ -5,8 +5,8 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/lanczos.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/polynomial.hpp>
-#include <prekond/precond/registry.hpp>
 #include "matrix/borrowed.hpp"
 #include "matrix/filter_entries.hpp"
 #include "precond/multigrid/unknowns_per_node.hpp"
@@ -294,7 +294,7 @@ template <class Scalar, class Space>
 void Hierarchy<Scalar, Space>::set_up_method(const Space& space, Level<Scalar, Space>& level,
                                              const MethodChoice& choice, const Level<Scalar, Space>* old,
                                              Report& report) const {
-  level.smoother = old ? old->smoother : create_preconditioner<Scalar, Space>(choice.name, choice.options);
+  level.smoother = old ? old->smoother : make_registered_method<Scalar, Space>(choice, "smoother");
   tell_polynomial(level, choice);
   const Matrix<Scalar, Space> exact =
       level.is_exact ? shifted<Scalar, Space>(space, level.matrix) : Matrix<Scalar, Space>();

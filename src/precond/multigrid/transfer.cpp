@@ -161,7 +161,7 @@ void Hierarchy<Scalar, Space>::find_patterns(const Space& space, Level<Scalar, S
         level.whole && (!transfer.drops || transfer.filtered.nnz() == kept.nnz() * unknowns * unknowns);
   }
   if (unknowns == 1 && vectors == 1) return;
-  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.slab_bytes);
+  const CsrGraph<Space> p = prolongator_nodes<Space>(space, kept, members, m_options.workspace_budget);
   if (longest_row_length<Space>(space, p) <= m_options.interpolation_limit())
     find_patterns_with(space, level, p);
   else
@@ -175,7 +175,7 @@ void Hierarchy<Scalar, Space>::find_patterns_with(const Space& space, Level<Scal
   Transfer<Scalar, Space>& transfer = level.transfer;
   const int unknowns = level.unknowns, vectors = static_cast<int>(transfer.near_null_space.extent(1));
   const NodePatterns<Space> found =
-      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.slab_bytes);
+      node_patterns<Space>(space, nodes_of(level), prolongator, m_options.workspace_budget);
   transfer.coarse_nodes = found.coarse;
   if constexpr (products_by_blocks<Space>) {
     transfer.p_blocks = {found.prolongator, unknowns, vectors};

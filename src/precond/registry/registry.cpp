@@ -4,7 +4,6 @@
 #include <prekond/precond/adaptive_fsai.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/block_ilu0.hpp>
-#include <prekond/precond/block_jacobi.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/ic0.hpp>
@@ -13,6 +12,7 @@
 #include <prekond/precond/ilu0.hpp>
 #include <prekond/precond/iluk.hpp>
 #include <prekond/precond/ilut.hpp>
+#include <prekond/precond/impl/registered_methods.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/matched.hpp>
@@ -28,68 +28,150 @@
 #include <prekond/precond/polynomial.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/schwarz.hpp>
+#include <prekond/precond/several_devices.hpp>
 #include <prekond/precond/spai.hpp>
 
 #include "core/instantiate.hpp"
 
+#include <utility>
+
 namespace prekond {
+
+namespace {
+
+template <class Scalar, class Space>
+using Methods = Registry<MatrixPreconditioner<Scalar, Space>>;
+
+template <class Scalar, class Space>
+Methods<Scalar, Space> single_methods() {
+  using Base = MatrixPreconditioner<Scalar, Space>;
+  Methods<Scalar, Space> entries = {
+      registry_entry<Base, None<Scalar, Space>>(),
+      registry_entry<Base, Jacobi<Scalar, Space>>(),
+      registry_entry<Base, Fsai<Scalar, Space>>(),
+      registry_entry<Base, AdaptiveFsai<Scalar, Space>>(),
+  };
+  if constexpr (!is_complex<Scalar>) {
+    entries.push_back(registry_entry<Base, NonsymmetricFsai<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Spai<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, DynamicSpai<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Isai<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, MulticolorGs<Scalar, Space>>());
+    entries.push_back(registry_alias<Base, MulticolorGs<Scalar, Space>>(
+        "multicolor_ssor", "symmetric over-relaxation over the colours, MC-SSOR(k)",
+        {{"direction", std::string("symmetric")}}));
+    entries.push_back(registry_entry<Base, MulticolorBlockGs<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, MulticolorIlu0<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ilu0<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Iluk<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ic0<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ick<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Mic0<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, ParIlu<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, ParIc<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, ParIlut<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ilut<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, Ict<Scalar, Space>>());
+    entries.push_back(registry_entry<Base, BlockIlu0<Scalar, Space>>());
+  }
+  using Polynomials = PolynomialPreconditioner<Scalar, Space>;
+  entries.push_back(registry_entry<Base, Polynomials>());
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "ls_polynomial", "least-squares polynomial in D^-1 A on an interval from a few Lanczos steps (SPD)",
+      {{"kind", std::string("least_squares")}}));
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "chebyshev", "Chebyshev iteration in D^-1 A, a smoother, or a preconditioner (SPD)",
+      PolynomialOptions::chebyshev_preset()));
+  entries.push_back(registry_alias<Base, Polynomials>(
+      "neumann", "Neumann series, sum of (I - omega D^-1 A)^j omega D^-1 for j <= k",
+      PolynomialOptions::neumann_preset()));
+  return entries;
+}
+
+/// Methods that are composed of others, which they find by name.
+template <class Scalar, class Space>
+Methods<Scalar, Space> composed_methods() {
+  using Base = MatrixPreconditioner<Scalar, Space>;
+  return {
+      registry_entry<Base, Schwarz<Scalar, Space>>(),
+      registry_alias<Base, Schwarz<Scalar, Space>>("block_jacobi", SchwarzOptions::summary_without_overlap,
+                                                   {{"overlap", std::int64_t(0)}}),
+      registry_entry<Base, Matched<Scalar, Space>>(),
+      registry_entry<Base, Amg<Scalar, Space>>(),
+  };
+}
+
+/// The methods that composed ones are told of while their own entries are made by this thread. Their defaults
+/// are among these; all others are known once the registry is complete.
+template <class Space>
+thread_local const Methods<double, Space>* known_so_far = nullptr;
+
+template <class Space>
+const Methods<double, Space>& known_methods() {
+  return known_so_far<Space> ? *known_so_far<Space> : preconditioner_registry<double, Space>();
+}
+
+/// The registry, of which the single methods come first.
+template <class Scalar, class Space>
+Methods<Scalar, Space> all_methods() {
+  Methods<Scalar, Space> entries = single_methods<Scalar, Space>();
+  if constexpr (!is_complex<Scalar>) {
+    const Methods<double, Space> known = single_methods<double, Space>();
+    known_so_far<Space> = &known;
+    for (auto& entry : composed_methods<Scalar, Space>()) entries.push_back(std::move(entry));
+    known_so_far<Space> = nullptr;
+  }
+  return entries;
+}
+
+}  // namespace
 
 template <class Scalar, class Space>
 const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry() {
-  using Base = MatrixPreconditioner<Scalar, Space>;
-  static const Registry<Base> registry = [] {
-    Registry<Base> lines = {
-        registry_entry<Base, None<Scalar, Space>>(),
-        registry_entry<Base, Jacobi<Scalar, Space>>(),
-        registry_entry<Base, Fsai<Scalar, Space>>(),
-        registry_entry<Base, AdaptiveFsai<Scalar, Space>>(),
-    };
-    if constexpr (!is_complex<Scalar>) {
-      lines.push_back(registry_entry<Base, NonsymmetricFsai<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Spai<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, DynamicSpai<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Isai<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, MulticolorGs<Scalar, Space>>());
-      lines.push_back(registry_alias<Base, MulticolorGs<Scalar, Space>>(
-          "multicolor_ssor", "symmetric over-relaxation over the colours, MC-SSOR(k)",
-          {{"direction", std::string("symmetric")}}));
-      lines.push_back(registry_entry<Base, MulticolorBlockGs<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, MulticolorIlu0<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Ilu0<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Iluk<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Ic0<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Ick<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Mic0<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, ParIlu<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, ParIc<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, ParIlut<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Ilut<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Ict<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, BlockIlu0<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, BlockJacobi<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Schwarz<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Matched<Scalar, Space>>());
-      lines.push_back(registry_entry<Base, Amg<Scalar, Space>>());
-    }
-    using Polynomials = PolynomialPreconditioner<Scalar, Space>;
-    lines.push_back(registry_entry<Base, Polynomials>());
-    lines.push_back(registry_alias<Base, Polynomials>(
-        "ls_polynomial", "least-squares polynomial in D^-1 A on an interval from a few Lanczos steps (SPD)",
-        {{"kind", std::string("least_squares")}}));
-    lines.push_back(registry_alias<Base, Polynomials>(
-        "chebyshev", "Chebyshev iteration in D^-1 A, a smoother, or a preconditioner (SPD)",
-        PolynomialOptions::chebyshev_preset()));
-    lines.push_back(registry_alias<Base, Polynomials>(
-        "neumann", "Neumann series, sum of (I - omega D^-1 A)^j omega D^-1 for j <= k",
-        PolynomialOptions::neumann_preset()));
-    return lines;
-  }();
+  static const Methods<Scalar, Space> registry = all_methods<Scalar, Space>();
   return registry;
 }
 
-#define PREKOND_REGISTRY(Scalar, Space) \
-  template const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry<Scalar, Space>();
+template <class Scalar, class Space>
+std::vector<std::string> methods_over_devices() {
+  std::vector<std::string> names;
+  for (const auto& entry : preconditioner_registry<Scalar, Space>())
+    if (entry.configure()->build()->reach().levels >= 0) names.push_back(entry.name);
+  return names;
+}
+
+namespace impl {
+
+template <class Space>
+MethodTable registered_method_table(const std::string& kind) {
+  return method_table(known_methods<Space>(), kind);
+}
+
+template <class Space>
+Properties registered_method_properties(const MethodChoice& choice, const std::string& kind) {
+  const auto configurator = find_registered(known_methods<Space>(), choice.name, kind).configure();
+  configurator->fields().set(choice.options, choice.name);
+  return configurator->properties();
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<MatrixPreconditioner<Scalar, Space>> make_registered_method(const MethodChoice& choice,
+                                                                            const std::string& kind) {
+  return create(preconditioner_registry<Scalar, Space>(), kind, choice.name, choice.options);
+}
+
+}  // namespace impl
+
+#define PREKOND_REGISTRY(Scalar, Space)                                                                      \
+  template const Registry<MatrixPreconditioner<Scalar, Space>>& preconditioner_registry<Scalar, Space>();    \
+  template std::vector<std::string> methods_over_devices<Scalar, Space>();                                   \
+  template std::unique_ptr<MatrixPreconditioner<Scalar, Space>> impl::make_registered_method<Scalar, Space>( \
+      const MethodChoice&, const std::string&);
 PREKOND_INSTANTIATE(PREKOND_REGISTRY)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_REGISTRY)
+#define PREKOND_REGISTERED_METHODS(Space)                                        \
+  template MethodTable impl::registered_method_table<Space>(const std::string&); \
+  template Properties impl::registered_method_properties<Space>(const MethodChoice&, const std::string&);
+PREKOND_INSTANTIATE_SPACES(PREKOND_REGISTERED_METHODS)
 
 }  // namespace prekond

@@ -3,7 +3,6 @@
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/permute.hpp>
 #include <prekond/precond/matched.hpp>
-#include <prekond/precond/registry.hpp>
 #include <prekond/precond/scaled.hpp>
 
 #include "core/instantiate.hpp"
@@ -84,28 +83,13 @@ std::string note_of(const Space& space, const Vector<int, Space>& rows, std::int
 
 }  // namespace impl::matched
 
-// The preconditioners' registry has `matched` in it: it is asked for when a name is looked up, not when its
-// lines are made.
-template <class Space>
-MethodTable matched_inner_table() {
-  return method_table(preconditioner_registry<double, Space>(), "preconditioner");
-}
-
-template <class Space>
-Properties matched_inner_properties(const MethodChoice& choice) {
-  const auto configurator =
-      find_registered(preconditioner_registry<double, Space>(), choice.name, "preconditioner").configure();
-  configurator->fields().set(choice.options, choice.name);
-  return configurator->properties();
-}
-
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(const MatchedOptions& options)
     : m_options(resolved(options)),
       m_make([choice = m_options.inner] {
-        return create_preconditioner<Scalar, Space>(choice.name, choice.options);
+        return impl::make_registered_method<Scalar, Space>(choice, "preconditioner");
       }),
-      m_inner_properties(matched_inner_properties<Space>(m_options.inner)) {}
+      m_inner_properties(m_options.inner_properties()) {}
 
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(MakeInner make, const MatchedOptions& options)
@@ -203,10 +187,10 @@ Report Matched<Scalar, Space>::report_of(const Space& space, const Matrix& matri
                                          bool kept) const {
   Report report = state.scaled->report();
   const std::int64_t n = matrix.num_rows, nnz = static_cast<std::int64_t>(matrix.nnz());
-  const std::int64_t copies = matrix.bytes() + nnz * static_cast<std::int64_t>(sizeof(Scalar));
   constexpr std::int64_t row_and_given_scales = sizeof(int) + 2 * sizeof(double);
   report.bytes += n * row_and_given_scales;
-  report.setup_bytes = std::max(report.setup_bytes + copies, kept ? 0 : 12 * nnz + 64 * n);
+  if (!kept)
+    report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;
   report.breakdowns.first_row = impl::matched::row_of<Space>(state.rows, report.breakdowns.first_row);
   report.notes.insert(report.notes.begin(), impl::matched::note_of<Space>(space, state.rows, state.rank));
@@ -257,10 +241,5 @@ void Matched<Scalar, Space>::apply_step(const Space& space, MultiVectorView<cons
 #define PREKOND_MATCHED(Scalar, Space) template class Matched<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_MATCHED)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_MATCHED)
-
-#define PREKOND_MATCHED_INNER(Space)                 \
-  template MethodTable matched_inner_table<Space>(); \
-  template Properties matched_inner_properties<Space>(const MethodChoice&);
-PREKOND_INSTANTIATE_SPACES(PREKOND_MATCHED_INNER)
 
 }  // namespace prekond

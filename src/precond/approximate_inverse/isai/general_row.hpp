@@ -13,7 +13,7 @@ using fsai::RowResult;
 template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class GeneralRow {
  public:
-  /// Of a row's workspace for up to `longest` entries.
+  /// The size of a row's workspace for up to `longest` entries.
   KOKKOS_FUNCTION static std::size_t bytes(int longest) { return Arrays(nullptr, longest).bytes; }
 
   KOKKOS_FUNCTION GeneralRow(const LaneGroup& lane_group, const Matrix& a,

@@ -18,7 +18,7 @@ using fsai::RowResult;
 template <class Scalar, class Real, class Space, class LaneGroup, class Matrix = CsrView<Scalar, Space>>
 class System {
  public:
-  /// Of its workspace for up to `length` columns, a multiple of 16.
+  /// The size of its workspace for up to `length` columns, a multiple of 16.
   KOKKOS_FUNCTION static std::size_t bytes(int length) { return Arrays(nullptr, length).bytes; }
 
   KOKKOS_FUNCTION System(const LaneGroup& lane_group, const Matrix& a,
@@ -31,7 +31,7 @@ class System {
         m_lu(base, length),
         m_cols(lane_group, a, length, m_arrays.begins, m_arrays.lengths, m_arrays.cols) {}
 
-  /// Of the columns cols[0 .. length), ascending. Sets the counter to 0.
+  /// Factors the system on the columns cols[0 .. length), ascending. Sets the counter to 0.
   KOKKOS_FUNCTION void factor(const int* cols, Real floor, Pivoting pivoting) const {
     m_cols.read(cols, [&](int k, int col) {
       m_arrays.scale[k] = m_row_scale(col);
@@ -50,10 +50,10 @@ class System {
   KOKKOS_FORCEINLINE_FUNCTION double scale(int k) const { return m_arrays.scale[k]; }  ///< R_kk
   /// Working memory of the padded order.
   KOKKOS_FORCEINLINE_FUNCTION Real* work() const { return m_arrays.work; }
-  /// For whatever the lanes find wrong with a solution.
+  /// Counts the faults that the lanes find in a solution.
   KOKKOS_FORCEINLINE_FUNCTION int* counter() const { return m_arrays.counter; }
 
-  /// What the row of index `own` met, where pivots were dropped.
+  /// The result of the row of index `own` where pivots were dropped.
   KOKKOS_FUNCTION RowResult dropped(int own) const {
     const DroppedPivots<Real>& dropped = m_lu.dropped();
     const Real largest = m_lu.largest(dropped.first);

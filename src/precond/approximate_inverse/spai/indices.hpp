@@ -47,7 +47,7 @@ class IndexTable {
     const int position = take(lane_group);
     if (m_list) m_list[position] = index;
   }
-  /// The same until the count is above `most`; each lane may then still add one, and none is listed behind
+  /// The same until the count is above `most`; each lane may then still add one, and none is listed beyond
   /// `most`.
   template <class LaneGroup>
   KOKKOS_FORCEINLINE_FUNCTION void insert_up_to(const LaneGroup& lane_group, int index, int most) const {

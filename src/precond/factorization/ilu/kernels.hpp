@@ -71,6 +71,20 @@ struct FactorRows {
   }
 };
 
+/// Diagonal blocks, each by a team in the order of its rows.
+template <class Row, class Space>
+struct FactorBlocks {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  Row row;
+  PackedVector<const int> bounds;
+  int scratch;
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const auto memory = RowScratch<Row>::of(team, scratch);
+    for (int i = bounds(team.league_rank()); i < bounds(team.league_rank() + 1); ++i)
+      row(typename Row::lane_group_type(team), i, memory);
+  }
+};
+
 /// Small levels one after another, by one team.
 template <class Row, class Space>
 struct FactorSmallLevels {

@@ -52,6 +52,12 @@ struct Launcher {
     }
   }
 
+  void by_blocks() const {
+    if constexpr (host)
+      Kokkos::parallel_for("prekond::ilu::numeric::factor_blocks", policy(schedule.blocks.count, 1),
+                           FactorBlocks<Row, Space>{row, schedule.blocks.bounds, scratch});
+  }
+
   /// \returns whether a row waited in vain. Fences.
   bool by_tickets() const {
     const auto stalled = allocate_zero<Vector<int, Space>>(space, "prekond::ilu::stalled", 1);
@@ -107,7 +113,10 @@ bool run(const Space& space, const Task<Scalar, Space>& task, FactorSchedule how
     Kokkos::deep_copy(space, task.factors.pivots, missing_value<Scalar>());
     return launcher.by_tickets();
   }
-  launcher.by_levels();
+  if (task.schedule.blocks)
+    launcher.by_blocks();
+  else
+    launcher.by_levels();
   return false;
 }
 

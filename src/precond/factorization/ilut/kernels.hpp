@@ -56,8 +56,9 @@ struct ThresholdTickets {
   Row row;
   PollRow<Scalar, Space> wait;
   VectorView<unsigned, Space> next;
-  VectorView<const int, Space> order;  ///< the rows by ticket; empty: 0, 1, 2, ...
-  unsigned num_rows;
+  VectorView<const int, Space> order;   ///< the rows by ticket; empty: 0, 1, 2, ...
+  VectorView<const int, Space> bounds;  ///< the places of a ticket, bounds(t) up to bounds(t + 1); empty: one
+  unsigned num_tickets;
   int scratch_slots;
   VectorView<double, Space> slab;  ///< of all vectors
   int slab_slots;
@@ -82,16 +83,21 @@ struct ThresholdTickets {
       unsigned ticket = 0;
       Kokkos::single(
           Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_ticket(); }, ticket);
-      if (ticket >= num_rows) break;
-      const int i = order.extent(0) > 0 ? order(ticket) : static_cast<int>(ticket);
-      if (wait.done(i) != 0) continue;
-      if (!row(LaneGroup(team), i, scratch, room, wait)) break;
+      if (ticket >= num_tickets) break;
+      const int begin = bounds.extent(0) > 0 ? bounds(ticket) : static_cast<int>(ticket);
+      const int end = bounds.extent(0) > 0 ? bounds(ticket + 1) : begin + 1;
+      bool ends = false;
+      for (int place = begin; place < end && !ends; ++place) {
+        const int i = order.extent(0) > 0 ? order(place) : place;
+        if (wait.done(i) == 0) ends = !row(LaneGroup(team), i, scratch, room, wait);
+      }
+      if (ends) break;
     }
   }
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
-    return concurrent_load(wait.signals(ended)) != 0 ? num_rows : Kokkos::atomic_fetch_add(&next(0), 1u);
+    return load_relaxed(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
   }
 };
 

@@ -56,7 +56,8 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   rules.symmetric = m_symmetric;
   rules.p = m_options.p;
   rules.tau = m_options.tau;
-  rules.work_bytes = m_options.work_bytes;
+  rules.memory_budget = m_options.memory_budget;
+  rules.blocks = impl::levels::find_row_blocks<Space>(space, m_pattern->lower, Triangle::lower);
   const auto best = impl::ilu::try_shifts(
       m_options,
       [&](double alpha, impl::ilu::Outcome& outcome) {
@@ -70,13 +71,11 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   impl::add_breakdowns(impl::ilu::breakdowns_of_rows(best.outcome.breakdowns), report.breakdowns);
   const auto& pattern = best.factors.pattern;
   const auto& factors = best.factors.factors;
-  const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
   auto solves = std::make_shared<Solves>(this->name(), m_options.solve);
-  solves->symbolic(space, pattern, levels);
+  solves->symbolic(space, pattern);
   solves->numeric(space, pattern, factors, m_symmetric, report);
   const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
-  report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U; " +
-                         std::to_string(levels.num_levels()) + " levels of rows");
+  report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U");
   if (best.factors.cut_rows > 0)
     report.notes.push_back(std::to_string(best.factors.cut_rows) +
                            " rows had more than p entries above the tolerance");
@@ -85,10 +84,6 @@ void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, con
   report.apply_flops = solves->flops();
   report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(n);
   report.foreign_entries = m_pattern->foreign;
-  report.setup_bytes =
-      best.factors.work_bytes + static_cast<std::int64_t>((m_pattern->lower.nnz() + m_pattern->upper.nnz() +
-                                                           6 * n + (best.tries > 1 ? lower + upper + n : 0)) *
-                                                          sizeof(Scalar));
   space.fence("prekond::ilut::numeric");  // temporaries are freed
   m_solves = solves;
   m_shift = best.alpha;

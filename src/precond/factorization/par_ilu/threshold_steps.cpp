@@ -98,7 +98,7 @@ class Steps {
 
   /// Adds all candidates with their residuals, and sweeps once.
   void grow(State& state) {
-    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.pattern_bytes);
+    const auto grown = add_candidates<Space>(m_space, m_a, m_known, state.pattern, m_options.memory_budget);
     prepare(grown.pattern);
     carry_over(state, grown.lower_origin, grown.upper_origin, grown.pattern);
     m_work->make_next();
