@@ -36,7 +36,7 @@ double numeric(benchmark::State& state, const Matrix& a, const typename Method::
   const double time = perf::seconds(space, [&] { method.numeric(space, a); });
   const auto pattern = fill_pattern<Space>(space, a, 0, std::int64_t(1) << 40, true);
   Report report;
-  const auto scaled = impl::relaxation::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
+  const auto scaled = impl::sweeps::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
   impl::ilut::ThresholdRules<Space> rules;
   rules.symmetric = symmetric;
   rules.p = options.p;

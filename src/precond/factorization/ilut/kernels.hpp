@@ -97,7 +97,7 @@ struct ThresholdTickets {
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
-    return load_relaxed(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
+    return concurrent_load(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
   }
 };
 
