@@ -53,7 +53,7 @@ double sweep(benchmark::State& state, const Matrix& a, int level, bool symmetric
   const auto pattern = fill_pattern<Space>(space, a, level, std::int64_t(1) << 40, true);
   const auto sweeps = impl::par_ilu::make_sweep_pattern<Space>(space, pattern);
   Report report;
-  const auto factors = impl::relaxation::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
+  const auto factors = impl::sweeps::fill_triangles<double, Space>(space, a, pattern, 1.0, report);
   impl::par_ilu::Sweeps<double, Space> work(space, pattern, sweeps, factors, symmetric, 0);
   work.start();
   const auto once = [&] {

@@ -259,7 +259,7 @@ TYPED_TEST(PanelQrTest, FewerRowsThanColumns) {
   }
 }
 
-TYPED_TEST(PanelQrTest, ZeroAndNotANumber) {
+TYPED_TEST(PanelQrTest, ZeroAndNanColumns) {
   const double nan = std::numeric_limits<double>::quiet_NaN(),
                infinity = std::numeric_limits<double>::infinity();
   for (const How& how : ways(1e-14)) {

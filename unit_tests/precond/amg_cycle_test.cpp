@@ -60,7 +60,7 @@ void expect_textbook(const HostMatrix<double>& host, AmgOptions options, bool ex
   expect_near_textbook<Space>(host, options, exact, 1e-5);
 }
 
-TYPED_TEST(AmgCycleTest, ACycleIsTheTextbooks) {
+TYPED_TEST(AmgCycleTest, ACycleEqualsTheReferenceCycle) {
   for (const char* smoother : {"jacobi", "fsai", "chebyshev", "multicolor_ssor"})
     for (const auto& [pre, post] : {std::pair(1, 1), std::pair(2, 2), std::pair(0, 1), std::pair(3, 0)})
       for (const AmgCycle kind : {AmgCycle::v, AmgCycle::w, AmgCycle::k})
@@ -102,7 +102,7 @@ OptionMap k_cycle() {
           {"coarse_size", std::int64_t(10)}};
 }
 
-TYPED_TEST(AmgCycleTest, AColumnHasCoefficientsOfItsOwn) {
+TYPED_TEST(AmgCycleTest, EachColumnHasItsOwnCoefficients) {
   const TypeParam space;
   const HostMatrix<double> a = problem("poisson2d:40");
   const auto m = create_preconditioner<double, TypeParam>("amg", k_cycle());
@@ -151,7 +151,7 @@ TYPED_TEST(AmgCycleTest, AnApplicationNeitherAllocatesNorWaits) {
   EXPECT_EQ(count("prekond::amg::first_dots"), 2 * steps);
 }
 
-TEST(AmgKSteps, WhatIsNoStepIsLeftOut) {
+TEST(AmgKSteps, ZeroAndNonfiniteStepsAreLeftOut) {
   const double none = std::nan(""), large = std::numeric_limits<double>::infinity();
   const auto both = [](double rho1, double alpha1, double gamma, double beta, double alpha2) {
     const double s[] = {rho1, alpha1, gamma, beta, alpha2};

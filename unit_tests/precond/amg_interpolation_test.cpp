@@ -106,7 +106,7 @@ int check_interpolation(const Problem& of, const CsrGraph<Space>& strong, const 
   return empty;
 }
 
-TYPED_TEST(AmgInterpolationTest, InterpolationIsItsDefinition) {
+TYPED_TEST(AmgInterpolationTest, InterpolationEqualsItsDefinition) {
   const TypeParam space;
   int empty = 0;
   for (const Problem& of : problems())
@@ -215,7 +215,7 @@ AmgOptions classical_options(int aggressive = 0, int unknowns = 0) {
   return options;
 }
 
-TYPED_TEST(AmgInterpolationTest, LevelsAreGalerkins) {
+TYPED_TEST(AmgInterpolationTest, CoarseMatricesAreGalerkinProducts) {
   for (const auto& [a, unknowns] :
        {std::pair(problem("poisson2d:20"), 1), std::pair(problem("elasticity3d:5"), 3),
         std::pair(problem("convection_diffusion3d:7"), 1)})

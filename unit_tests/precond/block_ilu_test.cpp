@@ -192,7 +192,7 @@ TYPED_TEST(BlockIluTest, SchedulesHaveTheSameBits) {
   }
 }
 
-TYPED_TEST(BlockIluTest, ARowThatWaitsInVainIsDoneAgain) {
+TYPED_TEST(BlockIluTest, ARowThatGivesUpWaitingIsDoneAgain) {
   const TypeParam space;
   const int b = 3;
   const auto a = to_bcsr<double, TypeParam>(space, to_device<TypeParam>(dominant_clusters(300, 5)), b);
@@ -326,7 +326,7 @@ TYPED_TEST(BlockIluTest, ValuesThatAreNotFiniteAreContained) {
     for (const double value : values) ASSERT_TRUE(std::isfinite(value));
 }
 
-TYPED_TEST(BlockIluTest, NoRowsAreNoCase) {
+TYPED_TEST(BlockIluTest, MatricesWithoutRows) {
   HostMatrix<double> none;
   BlockIlu0<double, TypeParam> m;
   m.numeric(TypeParam(), to_device<TypeParam>(none));

@@ -272,7 +272,7 @@ TYPED_TEST(BlockTriangularTest, ApplicationsNeitherAllocateNorFence) {
   }
 }
 
-TYPED_TEST(BlockTriangularTest, RefusesWhatDoesNotFit) {
+TYPED_TEST(BlockTriangularTest, SizesThatDoNotFitAreRefused) {
   using Solver = BlockTriangularSolver<double, TypeParam>;
   const TypeParam space;
   const TriangleCase test = random_triangle(9, 3, 0, Triangle::lower, 0.1, 5);

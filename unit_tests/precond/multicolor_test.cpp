@@ -129,7 +129,7 @@ TYPED_TEST(MulticolorTest, SymmetricSweepsArePositiveDefinite) {
       }
 }
 
-TYPED_TEST(MulticolorTest, OfAMatrixThatMayBeNonsymmetricItIsNotSymmetric) {
+TYPED_TEST(MulticolorTest, SymmetryIsUnknownOnceThereIsAMatrix) {
   const TypeParam space;
   const auto host = random_general(40, 0.2, 6);
   MulticolorGsOptions options;
@@ -299,7 +299,7 @@ TYPED_TEST(MulticolorTest, LargeColoursOfLongRows) {
       }
 }
 
-TYPED_TEST(MulticolorTest, ColoursOfTheUsersAndEntriesWithinThem) {
+TYPED_TEST(MulticolorTest, UserColoursAndEntriesWithinThem) {
   const TypeParam space;
   const auto host = random_general(67, 0.15, 3);
   std::vector<int> colors(67);
@@ -363,7 +363,7 @@ TYPED_TEST(MulticolorTest, SparsifiedColoursAreFoundByNumeric) {
   EXPECT_EQ(none.coloring().num_colors, 60);
 }
 
-TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseSaysOfTheColours) {
+TYPED_TEST(MulticolorTest, NumericTakesNewValuesAndReuseKeepsTheColours) {
   const TypeParam space;
   const auto host = random_spd(67, 0.15, 4);
   auto changed = host;  // other edges are weak
@@ -427,7 +427,7 @@ TYPED_TEST(MulticolorTest, RowsThatBreakDownAreCountedAndFinite) {
   EXPECT_EQ(m.report().breakdowns.first_row, 1);
 }
 
-TYPED_TEST(MulticolorTest, SmallPartsAndNone) {
+TYPED_TEST(MulticolorTest, DiagonalAndEmptyMatrices) {
   const TypeParam space;
   for (const int n : {0, 1}) {
     HostMatrix<double> host;

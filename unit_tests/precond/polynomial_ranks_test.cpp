@@ -169,7 +169,7 @@ TYPED_TEST(PolynomialRanksTest, RowsThatBreakDownAreCountedOnce) {
   });
 }
 
-TYPED_TEST(PolynomialRanksTest, SizesOutOfTheOrdinaryAreAgreedUpon) {
+TYPED_TEST(PolynomialRanksTest, RanksAgreeOnTheScaleOfExtremeMatrices) {
   // S A S, for S = diag(1, ..., 1, factor, ..., factor): of all rows, and of those of the last rank alone.
   const auto scaled = [](double factor, std::int64_t from) {
     HostMatrix<double> a = problem("poisson2d:6");

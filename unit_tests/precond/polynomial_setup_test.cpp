@@ -132,7 +132,7 @@ TYPED_TEST(PolynomialSetupTest, BoundsMayBeGiven) {
   EXPECT_THAT(odd.report().notes, Contains(HasSubstr("lambda_min is not below")));
 }
 
-TYPED_TEST(PolynomialSetupTest, GershgorinsDiscs) {
+TYPED_TEST(PolynomialSetupTest, GershgorinBoundsOfNonsymmetricMatrices) {
   const HostMatrix<double> a = generated("convection_diffusion3d:8,peclet=1");
   const auto m = made<Made<TypeParam>, TypeParam>(
       {.kind = PolynomialKind::first, .degree = 3, .bounds = SpectrumBounds::gershgorin}, a);
@@ -197,7 +197,7 @@ TYPED_TEST(PolynomialSetupTest, WithoutScalingTheBoundsAreThoseOfA) {
   EXPECT_THAT(indefinite.report().notes, Contains(HasSubstr(ritz)));
 }
 
-TYPED_TEST(PolynomialSetupTest, AnIntervalWithoutLength) {
+TYPED_TEST(PolynomialSetupTest, IntervalOfZeroLength) {
   const HostMatrix<double> a = diagonal_matrix({2, 5, 1e-9, 4e8});  // D^-1 A = I
   const std::vector<double> x = {1, 2, 3, 4};
   const auto check = [&](const Preconditioner<double, TypeParam>& m, double tolerance) {
@@ -238,7 +238,7 @@ TYPED_TEST(PolynomialSetupTest, RowsWithoutAUsableDiagonalAreCounted) {
   EXPECT_NEAR(y[1], 0.75 + 0.25, 1e-15);
 }
 
-TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
+TYPED_TEST(PolynomialSetupTest, NanOffTheDiagonal) {
   for (const Storage storage : {Storage::full, Storage::half}) {
     HostMatrix<double> a = generated("poisson2d:8");
     a.values[a.row_ptrs[20]] = std::nan("");
@@ -251,7 +251,7 @@ TYPED_TEST(PolynomialSetupTest, NotANumberBesideTheDiagonal) {
   }
 }
 
-TYPED_TEST(PolynomialSetupTest, AReplacedRowIsLikeTheOthersWhateverAsSize) {
+TYPED_TEST(PolynomialSetupTest, ReplacedRowsDoNotDependOnTheScaleOfA) {
   const std::vector<double> x = random_vector(64);
   for (const double factor : {1.0, 0x1p600, 0x1p-600}) {
     HostMatrix<double> a = generated("poisson2d:8");
@@ -410,7 +410,7 @@ TYPED_TEST(PolynomialSetupTest, AKnownEigenvalueIsUsedWhereTheOptionsHaveNone) {
   EXPECT_EQ(with_option.spectrum().max, 2);
 }
 
-TYPED_TEST(PolynomialSetupTest, WithoutRowsAndWithTooSmallAWorkspace) {
+TYPED_TEST(PolynomialSetupTest, NoRowsAndTooSmallWorkspaces) {
   Made<TypeParam> m(PolynomialOptions::chebyshev());
   m.numeric(TypeParam(), to_device<TypeParam>(HostMatrix<double>{}));
   EXPECT_EQ(m.num_rows(), 0);

@@ -222,7 +222,7 @@ template <class Space>
 class PolynomialTest : public ::testing::Test {};
 TYPED_TEST_SUITE(PolynomialTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(PolynomialTest, AppliesWhatTheTextbooksSay) {
+TYPED_TEST(PolynomialTest, ApplicationsEqualTheReferenceRecurrences) {
   for (const Case& test : small_matrices())
     check_applications<double, TypeParam>(test, {0, 1, 2, 3, 8}, 1e-14);
   for (const Case& test :
@@ -232,7 +232,7 @@ TYPED_TEST(PolynomialTest, AppliesWhatTheTextbooksSay) {
   }
 }
 
-TYPED_TEST(PolynomialTest, OfAMatrixThatIsStoredAlready) {
+TYPED_TEST(PolynomialTest, ApplicationsWithASharedStoredMatrix) {
   for (const Case& test : small_matrices())
     check_applications<double, TypeParam>(test, {0, 1, 3}, 1e-14, Storage::full, true);
   const Case random{"random", random_spd(67, 0.15, 3)};
@@ -241,17 +241,17 @@ TYPED_TEST(PolynomialTest, OfAMatrixThatIsStoredAlready) {
   check_applications<double, TypeParam>(random, {2, 8}, 1e-6, Storage::single_precision, true);
 }
 
-TYPED_TEST(PolynomialTest, OfMatricesThatAreNotSymmetric) {
+TYPED_TEST(PolynomialTest, NonsymmetricMatrices) {
   const Case test{"convection", generated("convection_diffusion3d:5")};
   check_applications<double, TypeParam>(test, {1, 2, 6, 15}, 1e-14);
 }
 
-TYPED_TEST(PolynomialTest, OfAWiderMatrixIsThatOfItsSquare) {
+TYPED_TEST(PolynomialTest, ColumnsOfOtherRanksAreLeftOut) {
   const Case test{"wide", with_columns_of_other_ranks(generated("poisson2d:9"))};
   check_applications<double, TypeParam>(test, {1, 2, 7}, 1e-14);
 }
 
-TYPED_TEST(PolynomialTest, InLowerPrecisions) {
+TYPED_TEST(PolynomialTest, LowerStoragePrecisions) {
   const Case test{"poisson2d:9", generated("poisson2d:9")};  // whose entries any precision has
   for (const Storage storage : {Storage::single_precision, Storage::half, Storage::bfloat16})
     check_applications<double, TypeParam>(test, {1, 2, 9}, 1e-14, storage);
@@ -271,7 +271,7 @@ std::vector<std::vector<double>> dense(const Preconditioner<double, Space>& m) {
   return applied(m, unit);
 }
 
-TYPED_TEST(PolynomialTest, IsSymmetricWhateverTheStorage) {
+TYPED_TEST(PolynomialTest, SymmetryInEveryStoragePrecision) {
   const HostMatrix<double> a = random_spd(45, 0.2, 8, 6);  // of a diagonal that varies
   for (const Storage storage : {Storage::full, Storage::half, Storage::bfloat16}) {
     for (auto& method : methods<double, TypeParam>(6, 0.02, 2.5, storage)) {
@@ -284,7 +284,7 @@ TYPED_TEST(PolynomialTest, IsSymmetricWhateverTheStorage) {
   }
 }
 
-TYPED_TEST(PolynomialTest, OfHermitianMatrices) {
+TYPED_TEST(PolynomialTest, HermitianMatrices) {
   // A = Q^H R Q with a unitary diagonal Q: M^-1 likewise.
   const HostMatrix<double> real = random_spd(49, 0.2, 8, 6);  // of a diagonal that varies
   const auto phases = random_phases(49, 4);

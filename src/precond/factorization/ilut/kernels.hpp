@@ -90,8 +90,8 @@ struct ThresholdRowsDynamically {
   }
 
  private:
-  KOKKOS_FORCEINLINE_FUNCTION unsigned take_next() const {
-    return load_relaxed(wait.signals(ended)) != 0 ? num_rows : Kokkos::atomic_fetch_add(&next(0), 1u);
+  KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
+    return concurrent_load(wait.signals(ended)) != 0 ? num_tickets : Kokkos::atomic_fetch_add(&next(0), 1u);
   }
 };
 
