@@ -18,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include "driver/kokkos_resources.hpp"
 #include "testing/spaces.hpp"
 #include "testing/temporary_folder.hpp"
 

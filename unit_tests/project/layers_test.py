@@ -33,7 +33,7 @@ BACKEND = re.compile(r"\bKOKKOS_ENABLE_(CUDA|HIP|SYCL|OPENMP|OPENMPTARGET|OPENAC
 LAMBDA = re.compile(r"\bKOKKOS_(CLASS_)?LAMBDA\b")
 ATOMIC = re.compile(r"\batomic_(load|store)\b")
 BACKEND_FILES = {"include/prekond/core/levels.hpp", "src/instantiate.hpp", "src/core/load_once.hpp", "include/prekond/core/team_sum.hpp",
-                 "include/prekond/core/concurrency.hpp", "src/driver/kokkos_resources.cpp"}
+                 "include/prekond/core/concurrency.hpp", "src/driver/kokkos_flags.cpp"}
 MOST_LINES = 800
 SPDX = ("SPDX-FileCopyrightText: Prekond contributors", "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception")
 CODE_FOLDERS = ("include", "src", "unit_tests", "perf_tests", "examples", "cmake", "scripts")
