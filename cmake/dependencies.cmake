@@ -33,8 +33,8 @@ if(NOT PREKOND_KOKKOS_FETCHED)
   message(STATUS "Prekond: Kokkos ${Kokkos_VERSION}, backends ${Kokkos_DEVICES}")
 endif()
 
-# What the adapters are for. Each brings the Kokkos that it was built with, which must be ours: with a Kokkos from source
-# there would be two, so they are looked for only beside an installed Kokkos, and never fetched.
+# The packages that have adapters. Each brings the Kokkos that it was built with, which must be ours: with a Kokkos from
+# source there would be two, so they are looked for only where a Kokkos is installed, and never fetched.
 set(PREKOND_HAS_TRILINOS OFF)
 get_target_property(_kokkos_is_installed Kokkos::kokkos IMPORTED)
 if(_kokkos_is_installed)
@@ -79,8 +79,8 @@ set(PREKOND_FOUND_TRILINOS ${PREKOND_HAS_TRILINOS} CACHE INTERNAL "Are the adapt
 find_package(ZLIB REQUIRED)
 find_package(Threads REQUIRED)
 
-# Libraries that order and partition graphs: taken where they are installed, never fetched. What needs one that is
-# missing says so when it is called. PREKOND_HAS_METIS, PREKOND_HAS_AMD; targets prekond_metis, prekond_amd.
+# Libraries that order and partition graphs: taken where they are installed, never fetched. A function that
+# needs a missing one says so when it is called. PREKOND_HAS_METIS, PREKOND_HAS_AMD; targets prekond_metis, prekond_amd.
 find_path(METIS_INCLUDE_DIR metis.h)
 find_library(METIS_LIBRARY metis)
 find_path(AMD_INCLUDE_DIR amd.h PATH_SUFFIXES suitesparse)
@@ -99,7 +99,7 @@ foreach(_library METIS AMD)
   endif()
 endforeach()
 # NCCL sends messages between GPUs, for the adapters that have MPI. NCCL_ROOT, a variable or of the environment, says where
-# it is; its Python packages have libnccl.so.2 alone. PREKOND_HAS_NCCL; target prekond_nccl.
+# it is; its Python packages have only libnccl.so.2. PREKOND_HAS_NCCL; target prekond_nccl.
 set(PREKOND_HAS_NCCL OFF)
 if(PREKOND_ENABLE_NCCL AND MPI_CXX_FOUND AND (PREKOND_HAS_TRILINOS OR PREKOND_HAS_PETSC) AND
    (Kokkos_ENABLE_CUDA OR "CUDA" IN_LIST Kokkos_DEVICES))

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: Prekond contributors
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-# What our own sources are compiled with; users of the library do not inherit it.
+# The flags of our own sources; users of the library do not inherit them.
 add_library(prekond_build_flags INTERFACE)
 target_compile_options(prekond_build_flags INTERFACE -Wall -Wextra -Wshadow -Wno-unknown-pragmas)
 set(_cuda OFF)
@@ -41,7 +41,7 @@ endif()
 set(PREKOND_PRECISIONS double)
 if(PREKOND_ENABLE_SINGLE)
   list(APPEND PREKOND_PRECISIONS single)
-elseif(PREKOND_ENABLE_TESTS)
+elseif(PREKOND_ENABLE_TESTS AND PREKOND_TESTS STREQUAL "all")
   message(FATAL_ERROR "The unit tests need single precision: set PREKOND_ENABLE_TESTS=OFF or PREKOND_ENABLE_SINGLE=ON")
 endif()
 
@@ -104,8 +104,8 @@ endfunction()
 
 # prekond_add_layer(NAME SOURCES ... METHODS ... LAYERS ...): one folder of include/prekond is one layer is one target,
 # prekond::NAME, which links only the layers below it. Its METHODS are compiled once for each precision, as libraries of
-# their own, NAME_double (double and complex<double>, and what has no precision) and NAME_single: a program that has
-# doubles alone, as the command, links and compiles only these (with the layers below: prekond::double). Single
+# their own, NAME_double (double and complex<double>, and what has no precision) and NAME_single: a program that
+# has only doubles, as the command, links and compiles only these (with the layers below: prekond::double). Single
 # precision never comes without double. The SOURCES are compiled once, and call no METHODS of their own layer.
 function(prekond_add_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;METHODS;LAYERS;LIBRARIES" ${ARGN})

@@ -105,7 +105,7 @@ double update(const Space& space, const MultiVector<double, Space>& u,
   return largest;
 }
 
-// What reactions do not change: the sum of all species, and the heat T - sum_j (q_0 + .. + q_{j-1}) y_j. The
+// Reactions do not change the sum of all species, and the heat T - sum_j (q_0 + .. + q_{j-1}) y_j. The
 // largest change over the cells.
 double drift(const Space& space, const MultiVector<double, Space>& u,
              const MultiVector<double, Space>& start) {

@@ -46,7 +46,7 @@ class Sweeps : public prekond::Preconditioner<double, Space> {
   std::string name() const override { return "sweeps"; }
   std::int64_t num_rows() const override { return m_a.num_rows(); }
 
-  // What `apply` works in is made once a solve, so that an iteration allocates nothing.
+  // The memory that `apply` works in is made once a solve, so that an iteration allocates nothing.
   struct Memory : prekond::Workspace {
     prekond::MultiVector<double, Space> product;
   };

@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
   options.max_steps = 10;  // the default, 15, is for harder problems
   prekond::AdaptiveFsai<double, Space> preconditioner(options);
   preconditioner.symbolic(space, a);
-  preconditioner.numeric(space, a);  // once more after a change of the values alone
+  preconditioner.numeric(space, a);  // once more after a change of values
 
   const prekond::Vector<double, Space> b("b", a.num_rows), x("x", a.num_rows);
   Kokkos::deep_copy(b, 1.0);  // the load; x = 0 is the first guess

@@ -3,8 +3,8 @@
 #include "benchmark_main.hpp"
 
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/aggregate.hpp>
-#include <prekond/pattern/strength.hpp>
+#include "precond/multigrid/aggregation/aggregate.hpp"
+#include "precond/multigrid/strength.hpp"
 
 #include <memory>
 

@@ -7,11 +7,11 @@
 
 #include <prekond/core/complexity.hpp>
 #include <prekond/krylov/solver.hpp>
-#include <prekond/matrix/elasticity3d_coordinates.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
+#include "matrix/counter_hash.hpp"
+#include "matrix/elasticity3d_coordinates.hpp"
 
 #include <memory>
 #include <stdexcept>

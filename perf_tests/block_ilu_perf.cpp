@@ -5,12 +5,12 @@
 #include "peers/cusparse_block_ilu.hpp"
 
 #include <prekond/krylov/solver.hpp>
-#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/block_ilu0.hpp>
+#include "matrix/bcsr_operator.hpp"
 
-#include "precond/block_ilu/factors.hpp"
+#include "precond/factorization/block_ilu/factors.hpp"
 
 #include <filesystem>
 #include <memory>

@@ -5,11 +5,11 @@
 #include "peers/cusparse.hpp"
 
 #include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/impl/factored_inverse.hpp>
 #include <prekond/precond/registry.hpp>
+#include "matrix/format_operator.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "benchmark_main.hpp"
-#include "precond/fsai/setup.hpp"
+#include "precond/approximate_inverse/fsai/setup.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ KOKKOS_FUNCTION Real element(int m, int i, int j) {
 template <class Real, Unit unit>
 struct FactorBatch : RowKernel<Space, unit> {
   using typename RowKernel<Space, unit>::Member;
-  using typename RowKernel<Space, unit>::Level;
+  using typename RowKernel<Space, unit>::LaneGroup;
   int m;
   std::int64_t count;
   bool factors;
@@ -44,17 +44,17 @@ struct FactorBatch : RowKernel<Space, unit> {
   }
 
   KOKKOS_FUNCTION void do_row(const Member& team, char* base, std::int64_t k) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const PanelCholesky<Real> system{
         reinterpret_cast<Real*>(base + layout.entries), reinterpret_cast<Real*>(base + layout.reciprocals),
         reinterpret_cast<DroppedPivots<Real>*>(base + layout.dropped), PanelCholesky<Real>::padded(m)};
-    system.clear(level, m);
-    level.region([&](int lane) {
+    system.clear(lane_group, m);
+    lane_group.region([&](int lane) {
       for (int j = 0; j < m; ++j)
-        for (int i = j + lane; i < m; i += level.size()) system(i, j) = element<Real>(m, i, j);
+        for (int i = j + lane; i < m; i += lane_group.size()) system(i, j) = element<Real>(m, i, j);
     });
-    if (factors) system.factor(level, Real(0));
-    level.once([&] { last(k) = factors ? system.reciprocals[m - 1] : system(m - 1, m - 1); });
+    if (factors) system.factor(lane_group, Real(0));
+    lane_group.once([&] { last(k) = factors ? system.reciprocals[m - 1] : system(m - 1, m - 1); });
   }
 };
 

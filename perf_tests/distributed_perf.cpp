@@ -3,7 +3,7 @@
 #include "benchmark_main.hpp"
 #include "distributed_engine.hpp"
 
-#include <prekond/distributed/remote_part.hpp>
+#include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/generate.hpp>

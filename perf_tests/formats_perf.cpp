@@ -4,12 +4,12 @@
 #include "peers/cusparse_bsr.hpp"
 #include "peers/cusparse_sell.hpp"
 
-#include <prekond/matrix/bcsr_operator.hpp>
-#include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "matrix/bcsr_operator.hpp"
+#include "matrix/format_operator.hpp"
 
 #include <filesystem>
 #include <map>

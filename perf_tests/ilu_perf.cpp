@@ -10,7 +10,7 @@
 #include <prekond/precond/iluk.hpp>
 #include <prekond/precond/mic0.hpp>
 
-#include "precond/ilu/numeric.hpp"
+#include "precond/factorization/ilu/numeric.hpp"
 
 #include <string>
 

@@ -6,7 +6,7 @@
 #include <prekond/precond/ict.hpp>
 #include <prekond/precond/ilut.hpp>
 
-#include "precond/ilut/numeric.hpp"
+#include "precond/factorization/ilut/numeric.hpp"
 
 #include <string>
 

@@ -3,10 +3,10 @@
 #include "benchmark_main.hpp"
 
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/pattern/matching.hpp>
 #include <prekond/pattern/permute.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <cmath>
 #include <map>

@@ -7,7 +7,7 @@
 #include <prekond/precond/par_ilu.hpp>
 #include <prekond/precond/par_ilut.hpp>
 
-#include "precond/par_ilu/sweeps.hpp"
+#include "precond/factorization/par_ilu/sweeps.hpp"
 
 #include <string>
 

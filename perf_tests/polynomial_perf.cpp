@@ -3,9 +3,9 @@
 #include "fsai_setup.hpp"
 
 #include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/ls_polynomial.hpp>
 #include <prekond/precond/neumann.hpp>
-#include <prekond/precond/stored_matrix.hpp>
 
 #include <algorithm>
 

@@ -3,9 +3,9 @@
 #include "device_rates.hpp"
 #include "fsai_setup.hpp"
 
-#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/dynamic_spai.hpp>
 #include <prekond/precond/spai.hpp>
+#include "sparse_product/transpose.hpp"
 
 /// Setup time of the static SPAI: perf_spai --matrix=elasticity3d:30 [--powers=1,2] [--sides=right,left]
 /// [--strategies=auto,constant,sorted] [--scalars=single,double] [--prefilter=0] [--repetitions=5]

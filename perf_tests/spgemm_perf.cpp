@@ -3,12 +3,12 @@
 #include "benchmark_main.hpp"
 #include "peers/cusparse_spgemm.hpp"
 
-#include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/spgemm.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
+#include "matrix/elasticity3d_coordinates.hpp"
 
-#include "precond/amg/hierarchy.hpp"
+#include "precond/multigrid/hierarchy.hpp"
 
 #ifdef PREKOND_HAS_KOKKOSKERNELS
 #include <prekond/adapters/kokkoskernels_spgemm.hpp>

@@ -4,8 +4,8 @@
 
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include "sparse_product/transpose.hpp"
 
 #ifdef PREKOND_HAS_KOKKOSKERNELS
 #include <prekond/adapters/kokkoskernels.hpp>

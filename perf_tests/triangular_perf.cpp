@@ -3,17 +3,17 @@
 #include "benchmark_main.hpp"
 #include "peers/cusparse_triangular.hpp"
 
-#include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/triangular_solver.hpp>
+#include "matrix/filter_entries.hpp"
 
 #include <filesystem>
 #include <memory>
 #include <sstream>
 
-/// Level schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
+/// LaneGroup schedules and solves with I + N, N the strict lower or upper triangle of the matrix, its rows
 /// divided by twice the sum of their sizes:
 /// perf_triangular --matrices=poisson3d:160;elasticity3d:100;FILE.mtx.gz [--triangles=lower,upper]
 /// [--methods=levels,sync_free,jacobi,isai] [--storages=full,single,half] [--sweeps=3] [--vectors=4]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=bash
 
-# What the scripts share: find or make a toolchain, build with it, run what was built. Sourced, never executed.
+# The common part of the scripts: find or make a toolchain, build with it, run what was built. Sourced, never executed.
 #
 # A toolchain has one of three modes:
 #   native  this machine has CMake, a C++20 compiler, Kokkos and the other dependencies
@@ -26,6 +26,7 @@ readonly STATE=$CACHE/toolchain # lines "key=value", written by setup
 SUITE=openmp # the one that the functions below `setup` work on; setup_suite chooses
 ARCH=''      # what the suite openmp is compiled for, ARCH or ARCH+TUNE (PREKOND_ARCH, -mtune); empty: this machine
 CONTRACT=''  # with that, -ffp-contract of its compilation: off or fast
+INSTALL=''   # not empty: a build without tests, for scripts/install
 TIMES=''     # not empty: compilers are timed (scripts/build --times), and ccache is left out
 
 # mpi is left out on purpose: only `scripts/setup peers` needs it.
@@ -36,7 +37,7 @@ readonly TRILINOS_PACKAGES=(g++ cmake ninja-build ccache git python3
   libtrilinos-{tpetra,belos,ifpack2,kokkos,kokkos-kernels,teuchos,xpetra,zoltan2,zoltan,amesos2,thyra,shylu,rtop}-dev
   libptscotch-dev libmumps-dev libhdf5-openmpi-dev libboost-dev libblas-dev liblapack-dev libopenmpi-dev openmpi-bin
   libgtest-dev libgmock-dev libbenchmark-dev libmetis-dev nlohmann-json3-dev libcli11-dev zlib1g-dev)
-readonly PETSC_PACKAGES=(petsc-dev pkgconf) # beside Trilinos, with the same MPI
+readonly PETSC_PACKAGES=(petsc-dev pkgconf) # with the MPI of Trilinos
 
 say() { printf 'prekond setup: %s\n' "$*" >&2; }
 have() { command -v "$1" >/dev/null 2>&1; }
@@ -46,7 +47,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # in_root ROOT COMMAND...: runs COMMAND in ROOT, in the source tree. The mounts belong to a private mount namespace:
 # they end with the command, however it ends, and the machine never sees them.
 in_root() {
-  # What names this machine's compilers and libraries would mislead a command inside. OpenMPI asks root twice.
+  # Variables that name this machine's compilers and libraries would mislead a command inside. OpenMPI asks root twice.
   env -u CC -u CXX -u CPATH -u CPLUS_INCLUDE_PATH -u LIBRARY_PATH -u LD_LIBRARY_PATH -u LD_PRELOAD -u TMPDIR \
     -u PKG_CONFIG_PATH -u PYTHONPATH -u CMAKE_PREFIX_PATH -u Kokkos_ROOT -u Kokkos_DIR \
     OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 LANG=C.UTF-8 LC_ALL=C.UTF-8 \
@@ -66,7 +67,7 @@ enter_root() {
     mkdir -p "$root$folder"
     mount --rbind "$folder" "$root$folder"
   done
-  # The tests look for ../shared/matrices beside the source tree, which may be a link.
+  # The tests look for ../shared/matrices next to the source tree, which may be a link.
   shared=$(dirname "$source")/shared
   if [[ -d $shared ]]; then
     folder=$(readlink -f "$shared")
@@ -229,7 +230,7 @@ add_packages() {
 }
 
 # with_lock FILE COMMAND...: two runs do not collide. Children inherit the lock: when a run is killed, the next one
-# waits for what it left behind.
+# waits for the processes that it left.
 with_lock() (
   lock=$1
   shift
@@ -385,7 +386,7 @@ github_answers() {
   fi
 }
 
-# What the choice depends on besides the machine: when it changes, the choice is made again.
+# The choice depends on these besides the machine: when they change, the choice is made again.
 asked() {
   printf '%s' "${PREKOND_TOOLCHAIN:-}:${CXX:-}:${CMAKE_PREFIX_PATH:-}:${Kokkos_ROOT:-}:${Kokkos_DIR:-}" | tr '\n' ' '
 }
@@ -503,6 +504,8 @@ setup_suite() { if [[ $1 == trilinos ]]; then setup_trilinos; else setup; fi; }
 build_folder() {
   if [[ -n $TIMES ]]; then
     echo "$SOURCE_DIR/build/times/$SUITE"
+  elif [[ -n $INSTALL ]]; then
+    echo "$SOURCE_DIR/build/install"
   elif [[ -n $ARCH ]]; then
     echo "$SOURCE_DIR/build/targets/${ARCH/+/-tune-}-contract-$CONTRACT"
   elif [[ $MODE == root ]]; then
@@ -535,12 +538,20 @@ jobs_at_once() {
 configure() {
   local folder args launcher wanted found=''
   folder=$(build_folder)
-  args=(-DCMAKE_BUILD_TYPE=Release -DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
+  args=(-DCMAKE_BUILD_TYPE=Release)
+  if [[ -n $INSTALL ]]; then
+    args+=(-DPREKOND_ENABLE_TESTS=OFF -DPREKOND_ENABLE_PERF_TESTS=OFF)
+  else
+    args+=(-DPREKOND_ENABLE_TESTS=ON "-DPREKOND_ENABLE_PERF_TESTS=$PERF_TESTS")
+  fi
   # The suite trilinos is compiled as an application on an installed Trilinos is.
   if [[ -n $ARCH ]]; then
     args+=("-DPREKOND_ARCH=${ARCH%+*}" "-DCMAKE_CXX_FLAGS=-ffp-contract=$CONTRACT")
     [[ $ARCH != *+* ]] || args[-1]+=" -mtune=${ARCH#*+}"
-  elif [[ $SUITE != trilinos ]]; then
+  elif [[ $SUITE == trilinos ]]; then
+    # The adapters, what they link, and their tests; the library's own tests are the suite openmp's.
+    args+=(-DPREKOND_TESTS=adapters -DPREKOND_ENABLE_SINGLE=OFF)
+  else
     args+=(-DPREKOND_ENABLE_NATIVE=ON)
   fi
   # A root of the suite openmp may have a PETSc for perf_tests; the adapter belongs to the suite with MPI.
@@ -577,23 +588,31 @@ build_locked() {
   configure </dev/null && with_toolchain cmake --build "$folder" --parallel "$(jobs_at_once)" "${target[@]}" </dev/null
 }
 
-# build_command: builds the command `prekond`, silently when that is quick.
+# show_progress: passes on its input, a build's output, and writes the last [n/N] of it to standard error: in one line of a
+# terminal, else every twentieth.
+show_progress() {
+  local line terminal=0
+  [[ ! -t 2 ]] || terminal=1
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    [[ $line =~ ^\[\ *([0-9]+)(/([0-9]+)|%)\] ]] || continue
+    if [[ $terminal == 1 ]]; then
+      printf '\rprekond setup: %s ' "${BASH_REMATCH[0]}" >&2
+    elif ((BASH_REMATCH[1] % 20 == 0)); then
+      say "${BASH_REMATCH[0]}"
+    fi
+  done
+  [[ $terminal == 0 ]] || printf '\r\033[K' >&2
+}
+
+# build_command: builds the command `prekond`, silently when that is quick, else with its progress.
 build_command() {
-  local folder log notice='' ok=0
+  local folder log ok=0
   folder=$(build_folder)
   log=$folder/build-command.log
   mkdir -p "$folder"
-  if [[ -x $folder/src/driver/prekond ]]; then
-    { sleep 2 >/dev/null 2>&1 && say "building the command"; } &
-    notice=$!
-  else
-    say "building the command (first time: a few minutes)"
-  fi
-  build prekond_driver >"$log" 2>&1 || ok=1
-  if [[ -n $notice ]]; then
-    kill "$notice" 2>/dev/null || true
-    wait "$notice" 2>/dev/null || true
-  fi
+  [[ -x $folder/src/driver/prekond ]] || say "building the command (first time: a few minutes)"
+  build prekond_driver 2>&1 | show_progress >"$log" || ok=1
   if [[ $ok != 0 ]]; then
     tail -n 40 "$log" >&2
     say "the build failed; all of its output is in $log"

@@ -3,7 +3,7 @@
 #include "../benchmark_main.hpp"
 #include "../krylov_problem.hpp"
 
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <amgcl/adapter/crs_tuple.hpp>
 #include <amgcl/amg.hpp>

@@ -3,7 +3,7 @@
 #include "../benchmark_main.hpp"
 #include "../krylov_problem.hpp"
 
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <HYPRE.h>
 #include <HYPRE_IJ_mv.h>

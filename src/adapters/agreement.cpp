@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "adapters/ranks.hpp"
 
-#include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/agreement.hpp>
 
 #include <Teuchos_CommHelpers.hpp>
 

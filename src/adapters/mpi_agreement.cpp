@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "adapters/ranks.hpp"
 
-#include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 
 namespace prekond::mpi {
 namespace {

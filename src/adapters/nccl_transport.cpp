@@ -6,7 +6,7 @@
 
 #include "adapters/kept_transports.hpp"
 
-#include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 
 #include <cuda_runtime.h>
 #include <nccl.h>

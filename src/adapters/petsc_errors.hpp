@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Exceptions as PETSc's errors.
-#include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 
 #include <petscsys.h>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 #include <prekond/adapters/impl/petsc_vectors.hpp>
-#include <prekond/adapters/mpi_agreement.hpp>
 #include <prekond/adapters/petsc_distributed.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 

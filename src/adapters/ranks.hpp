@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What ranks agree upon, over any library's communicator.
-#include <prekond/adapters/rank_error.hpp>
+#include <prekond/adapters/impl/rank_error.hpp>
 #include <prekond/core/report.hpp>
 
 #include <algorithm>

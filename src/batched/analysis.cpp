@@ -3,10 +3,10 @@
 #include "batched/analysis.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/power.hpp>
+#include "pattern/power.hpp"
 
-#include "instantiate.hpp"
-#include "pattern/transpose_graph.hpp"
+#include "core/instantiate.hpp"
+#include "sparse_product/transpose_graph.hpp"
 
 #include <limits>
 #include <string>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// P A = L U of a band matrix by the lanes of a level, and its solution.
+/// P A = L U of a band matrix by the lanes of a lane group, and its solution.
 #include <prekond/batched/banded.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 
@@ -53,9 +53,9 @@ struct BandLu {
   };
 
   /// rtol where there are factors, else breakdown_singular or nan.
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION StopReason factor(const Level& level, const System& a) const {
-    copy(level, a);
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION StopReason factor(const LaneGroup& lane_group, const System& a) const {
+    copy(lane_group, a);
     Step step{0, 0, 0, Scalar(0)};
     for (int j = 0; j < shape.num_rows; ++j) {
       const Step before = step;
@@ -63,36 +63,36 @@ struct BandLu {
       if (!is_finite(pivot)) return StopReason::nan;
       step.inverse = Scalar(1) / pivot;
       if (pivot == Scalar(0) || !is_finite(step.inverse)) return StopReason::breakdown_singular;
-      if constexpr (Level::width == 1) {
+      if constexpr (LaneGroup::width == 1) {
         eliminate_alone(step);
       } else {
-        exchange(level, step, before);
-        eliminate(level, step);
+        exchange(lane_group, step, before);
+        eliminate(lane_group, step);
       }
     }
-    if (Level::width != 1 && shape.num_rows > 0)
-      level.region([&](int lane) { keep_multipliers(step, lane, level.size()); });
+    if (LaneGroup::width != 1 && shape.num_rows > 0)
+      lane_group.region([&](int lane) { keep_multipliers(step, lane, lane_group.size()); });
     return StopReason::rtol;
   }
 
   /// y = A^-1 y
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void solve(const Level& level, Scalar* y) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void solve(const LaneGroup& lane_group, Scalar* y) const {
     const int n = shape.num_rows;
     for (int j = 0; j < n; ++j) {
       const int row = shape.pivots ? exchanged[j] : j;
-      if (row != j) level.once([&] { swap(y[j], y[row]); });
+      if (row != j) lane_group.once([&] { swap(y[j], y[row]); });
       const int below = shape.below(j);
       if (below == 0) continue;
       const Scalar* l = values + shape.place(j + 1, j);
-      subtract(level, below, l, y[j], y + j + 1);
+      subtract(lane_group, below, l, y[j], y + j + 1);
     }
     for (int j = n - 1; j > 0; --j) {
       const int count = j < shape.above() ? j : shape.above();
       const Scalar* u = values + shape.place(j - count, j);
-      subtract(level, count, u, u[count] * y[j], y + j - count);
+      subtract(lane_group, count, u, u[count] * y[j], y + j - count);
     }
-    for_elements(level, n, [&](int i) { y[i] = values[shape.place(i, i)] * y[i]; });
+    for_elements(lane_group, n, [&](int i) { y[i] = values[shape.place(i, i)] * y[i]; });
   }
 
   /// y -= factor v by one lane. They do not overlap, so that a compiler need not ask.
@@ -109,18 +109,18 @@ struct BandLu {
   }
 
   /// y -= factor v. Who calls it has read y(j) before it writes: j is not among them.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION static void subtract(const Level& level, int count, const Scalar* v,
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION static void subtract(const LaneGroup& lane_group, int count, const Scalar* v,
                                                    const Scalar& factor, Scalar* y) {
     const Scalar own = factor;
-    if constexpr (Level::width == 1)
+    if constexpr (LaneGroup::width == 1)
       subtract_alone(count, v, own, y);
     else
-      for_elements(level, count, [&](int i) { y[i] -= v[i] * own; });
+      for_elements(lane_group, count, [&](int i) { y[i] -= v[i] * own; });
   }
   /// The matrix, and zeros where it fills.
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION void copy(const Level& level, const System& a) const {
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION void copy(const LaneGroup& lane_group, const System& a) const {
     const int leading = shape.leading(), above = shape.above();
     const int shift = above - shape.upper;
     const auto copy_column = [&](int j, int lane, int stride) {
@@ -131,11 +131,11 @@ struct BandLu {
         if (k < first || k > last) to[k] = Scalar(0);
       for (int k = first + lane; k <= last; k += stride) to[k] = from[k];
     };
-    level.region([&](int lane) {
-      if (leading >= level.size())
-        for (int j = 0; j < shape.num_rows; ++j) copy_column(j, lane, level.size());
+    lane_group.region([&](int lane) {
+      if (leading >= lane_group.size())
+        for (int j = 0; j < shape.num_rows; ++j) copy_column(j, lane, lane_group.size());
       else
-        for (int j = lane; j < shape.num_rows; j += level.size()) copy_column(j, 0, 1);
+        for (int j = lane; j < shape.num_rows; j += lane_group.size()) copy_column(j, 0, 1);
     });
   }
 
@@ -162,13 +162,14 @@ struct BandLu {
   }
 
   /// Of rows j and step.row, right of column j; and what is left to do of the step before.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void exchange(const Level& level, const Step& step, const Step& before) const {
-    level.region([&](int lane) {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void exchange(const LaneGroup& lane_group, const Step& step,
+                                            const Step& before) const {
+    lane_group.region([&](int lane) {
       if (step.row != step.j)
-        for (int c = step.j + 1 + lane; c <= step.last; c += level.size())
+        for (int c = step.j + 1 + lane; c <= step.last; c += lane_group.size())
           swap(values[shape.place(step.j, c)], values[shape.place(step.row, c)]);
-      if (step.j > 0) keep_multipliers(before, lane, level.size());
+      if (step.j > 0) keep_multipliers(before, lane, lane_group.size());
     });
   }
 
@@ -177,12 +178,12 @@ struct BandLu {
     return values[shape.place(i == step.row ? step.j : i, step.j)];
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void eliminate(const Level& level, const Step& step) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void eliminate(const LaneGroup& lane_group, const Step& step) const {
     const int below = shape.below(step.j), columns = step.last - step.j;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (below == 0 || columns == 0) return;
-      const int whole = level.size() / below, rest = level.size() % below;
+      const int whole = lane_group.size() / below, rest = lane_group.size() % below;
       int c = lane / below, i = lane % below;
       while (c < columns) {
         const Scalar multiplier = unscaled(step, step.j + 1 + i) * step.inverse;

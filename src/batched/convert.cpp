@@ -3,9 +3,9 @@
 #include <prekond/batched/convert.hpp>
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <string>
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/direct.hpp>
-#include <prekond/core/concurrency.hpp>
+#include "core/concurrency.hpp"
 
 #include "batched/check.hpp"
 #include "batched/direct_kernel.hpp"
 #include "batched/results.hpp"
-#include "batched/units.hpp"
+#include "batched/units/dispatch.hpp"
+#include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
-#include "instantiate.hpp"
 
 #include <algorithm>
 
@@ -133,7 +133,7 @@ class DirectSolution {
 
   Plan plan(const Space& space, std::vector<std::int64_t> pieces) const {
     constexpr int reserve =
-        16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
+        16 + SystemTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     BatchedOptions common;
     common.scratch = options.scratch;

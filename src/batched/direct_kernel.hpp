@@ -36,31 +36,32 @@ struct DirectCommon {
   }
 
   /// y = b. False where the system ends here.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION bool begin(const Level& level, std::int64_t s, Scalar* y, Norm& norm) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION bool begin(const LaneGroup& lane_group, std::int64_t s, Scalar* y,
+                                         Norm& norm) const {
     const Scalar* b_s = b[s];
     const int n = shape.num_rows;
     Real sums[2];
     load_and_sum<Real>(
-        level, n, sums, [&](int i) { return b_s[i]; }, [&](int i, const Scalar& b_i) { y[i] = b_i; },
+        lane_group, n, sums, [&](int i) { return b_s[i]; }, [&](int i, const Scalar& b_i) { y[i] = b_i; },
         [&](int, const Scalar& b_i, Real* mine) {
           mine[0] += sum_of_parts(b_i);
           mine[1] += abs2(b_i);
         });
     if (sums[0] == Real(0)) {
-      for_elements(level, n, [&](int i) { x[s][i] = Scalar(0); });
-      log.end(level, s, 0, 0.0, StopReason::zero_rhs, 0);
+      for_elements(lane_group, n, [&](int i) { x[s][i] = Scalar(0); });
+      log.end(lane_group, s, 0, 0.0, StopReason::zero_rhs, 0);
       return false;
     }
     if (!Kokkos::isfinite(sums[0])) {
-      end_without_x(level, s, StopReason::nan);
+      end_without_x(lane_group, s, StopReason::nan);
       return false;
     }
     constexpr Real least = Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>;
     norm = {Kokkos::sqrt(static_cast<double>(sums[1])), 1};
     if (sums[1] >= least && Kokkos::isfinite(sums[1])) return true;
     norm.scale = static_cast<double>(sums[0]);
-    norm.value = Kokkos::sqrt(sum_elements<double>(level, n, [&](int i) {
+    norm.value = Kokkos::sqrt(sum_elements<double>(lane_group, n, [&](int i) {
       const double part = static_cast<double>(Kokkos::abs(b_s[i])) / norm.scale;
       return part * part;
     }));
@@ -68,14 +69,14 @@ struct DirectCommon {
   }
 
   /// By a matrix that is A, or a copy of it. Infinite where x is not finite.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION Residual residual(const Level& level, const BandedSystem<Scalar>& a,
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION Residual residual(const LaneGroup& lane_group, const BandedSystem<Scalar>& a,
                                                 std::int64_t s, const Scalar* y, const Norm& norm) const {
     const Scalar* b_s = b[s];
     const double by = 1 / norm.scale;
     double sums[2];
     load_and_sum<double>(
-        level, a.num_rows, sums, [&](int i) { return b_s[i]; }, [](int, const Scalar&) {},
+        lane_group, a.num_rows, sums, [&](int i) { return b_s[i]; }, [](int, const Scalar&) {},
         [&](int i, const Scalar& b_i, double* mine) {
           Scalar r = b_i;
           Real size = Kokkos::abs(b_i);
@@ -90,14 +91,14 @@ struct DirectCommon {
   }
 
   /// ||r|| alone. `r` is memory for a lane that works alone: it takes a broad A by columns.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION double residual_norm(const Level& level, const BandedSystem<Scalar>& a,
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION double residual_norm(const LaneGroup& lane_group, const BandedSystem<Scalar>& a,
                                                    std::int64_t s, const Scalar* y, const Norm& norm,
                                                    Scalar* r) const {
     const Scalar* b_s = b[s];
     const double by = 1 / norm.scale;
     constexpr int broad = 8;
-    if (Level::width == 1 && a.lower + a.upper >= broad) {
+    if (LaneGroup::width == 1 && a.lower + a.upper >= broad) {
       for (int i = 0; i < a.num_rows; ++i) r[i] = b_s[i];
       for (int j = 0; j < a.num_rows; ++j) {
         const int first = j > a.upper ? j - a.upper : 0;
@@ -108,29 +109,29 @@ struct DirectCommon {
       for (int i = 0; i < a.num_rows; ++i) sum += square(r[i], y[i], by);
       return Kokkos::sqrt(sum);
     }
-    return Kokkos::sqrt(sum_elements<double>(level, a.num_rows, [&](int i) {
+    return Kokkos::sqrt(sum_elements<double>(lane_group, a.num_rows, [&](int i) {
       return square(b_s[i] - a.template row_product<Scalar>(i, y), y[i], by);
     }));
   }
 
   /// With an x in y: that is the system's where its residual is small enough.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void end(const Level& level, std::int64_t s, const Scalar* y,
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const LaneGroup& lane_group, std::int64_t s, const Scalar* y,
                                        double relative) const {
-    if (!Kokkos::isfinite(relative)) return end_without_x(level, s, StopReason::nan);
-    if (relative > rtol) return log.end(level, s, 0, relative, StopReason::breakdown_singular, 0);
-    for_elements(level, shape.num_rows, [&](int i) { x[s][i] = y[i]; });
-    log.end(level, s, 0, relative, StopReason::rtol, 0);
+    if (!Kokkos::isfinite(relative)) return end_without_x(lane_group, s, StopReason::nan);
+    if (relative > rtol) return log.end(lane_group, s, 0, relative, StopReason::breakdown_singular, 0);
+    for_elements(lane_group, shape.num_rows, [&](int i) { x[s][i] = y[i]; });
+    log.end(lane_group, s, 0, relative, StopReason::rtol, 0);
   }
   /// |r|^2, not finite where y is not.
   KOKKOS_FORCEINLINE_FUNCTION static double square(const Scalar& r, const Scalar& y, double by) {
     const double part = static_cast<double>(Kokkos::abs(r)) * by;
     return is_finite(y) ? part * part : Kokkos::Experimental::infinity_v<double>;
   }
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void end_without_x(const Level& level, std::int64_t s,
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void end_without_x(const LaneGroup& lane_group, std::int64_t s,
                                                  StopReason reason) const {
-    log.end(level, s, 0, Kokkos::Experimental::infinity_v<double>, reason, 0);
+    log.end(lane_group, s, 0, Kokkos::Experimental::infinity_v<double>, reason, 0);
   }
 };
 
@@ -144,14 +145,14 @@ struct SolveBand {
   Columns<int> stored_rows;
   const StopReason* stored_reasons;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
     if (common.is_done(s)) return;
     const auto a = common.systems.system(s);
     Scalar* y = memory.piece(x_piece);
     typename DirectCommon<Scalar>::Norm norm;
-    if (!common.begin(level, s, y, norm)) return;
+    if (!common.begin(lane_group, s, y, norm)) return;
     BandLu<Scalar> lu{common.shape, nullptr, nullptr};
     StopReason reason = StopReason::rtol;
     if (stored.data) {
@@ -161,12 +162,12 @@ struct SolveBand {
     } else {
       lu.values = memory.piece(factors_piece);
       lu.exchanged = reinterpret_cast<int*>(memory.piece(rows_piece));
-      reason = lu.factor(level, a);
+      reason = lu.factor(lane_group, a);
     }
-    if (reason != StopReason::rtol) return common.end_without_x(level, s, reason);
-    lu.solve(level, y);
-    common.end(level, s, y,
-               common.residual_norm(level, a, s, y, norm, memory.piece(rows_piece)) / norm.value);
+    if (reason != StopReason::rtol) return common.end_without_x(lane_group, s, reason);
+    lu.solve(lane_group, y);
+    common.end(lane_group, s, y,
+               common.residual_norm(lane_group, a, s, y, norm, memory.piece(rows_piece)) / norm.value);
   }
 };
 
@@ -182,8 +183,8 @@ struct SolveTridiagonal {
 
   DirectCommon<Scalar> common;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
     if (common.is_done(s)) return;
     const auto a = common.systems.system(s);
@@ -191,25 +192,25 @@ struct SolveTridiagonal {
     const TridiagonalCopy<Scalar> copy{memory.piece(matrix_piece)};
     Scalar *y = memory.piece(x_piece), *second = memory.piece(inverses_piece);
     typename DirectCommon<Scalar>::Norm norm;
-    if (!common.begin(level, s, y, norm)) return;
-    copy.load(level, a);
-    if constexpr (Level::width != 1) {
+    if (!common.begin(lane_group, s, y, norm)) return;
+    copy.load(lane_group, a);
+    if constexpr (LaneGroup::width != 1) {
       const TridiagonalChunks<Scalar> chunks{copy, y, second, memory.piece(reduced_piece)};
-      chunks.solve(level, n);
+      chunks.solve(lane_group, n);
       const BandedSystem<Scalar> kept{n, 1, 1, 3, copy.values};
-      const auto residual = common.residual(level, kept, s, y, norm);
+      const auto residual = common.residual(lane_group, kept, s, y, norm);
       constexpr double epsilon = static_cast<double>(Kokkos::Experimental::epsilon_v<Real>);
       const bool sound = residual.norm <= largest_backward_error * epsilon * residual.size &&
                          Kokkos::isfinite(residual.size);
-      if (sound || !common.shape.pivots) return common.end(level, s, y, residual.norm / norm.value);
-      for_elements(level, n, [&](int i) { y[i] = common.b[s][i]; });
+      if (sound || !common.shape.pivots) return common.end(lane_group, s, y, residual.norm / norm.value);
+      for_elements(lane_group, n, [&](int i) { y[i] = common.b[s][i]; });
     }
     const auto alone = [&](int lane) {
       return lane == 0 ? static_cast<int>(solve_tridiagonal(copy, n, common.shape.pivots, y, second)) : 0;
     };
-    const auto reason = static_cast<StopReason>(level.template sum<int>(alone));
-    if (reason != StopReason::rtol) return common.end_without_x(level, s, reason);
-    common.end(level, s, y, common.residual_norm(level, a, s, y, norm, second) / norm.value);
+    const auto reason = static_cast<StopReason>(lane_group.template sum<int>(alone));
+    if (reason != StopReason::rtol) return common.end_without_x(lane_group, s, reason);
+    common.end(lane_group, s, y, common.residual_norm(lane_group, a, s, y, norm, second) / norm.value);
   }
 };
 
@@ -236,11 +237,12 @@ struct FactorBands {
   Columns<int> rows;
   StopReason* reasons;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s, const SystemMemory<Scalar>&) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
+                                  const SystemMemory<Scalar>&) const {
     const BandLu<Scalar> lu{shape, values[s], rows[s]};
-    const StopReason reason = lu.factor(level, systems.system(s));
-    level.once([&] { reasons[s] = reason; });
+    const StopReason reason = lu.factor(lane_group, systems.system(s));
+    lane_group.once([&] { reasons[s] = reason; });
   }
   KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
     teams.for_each_system(team, *this);

@@ -26,8 +26,8 @@ struct SystemTeams {
   using Policy = Kokkos::TeamPolicy<Space, Kokkos::LaunchBounds<unsigned(most_threads), unsigned(resident)>>;
   using Member = typename Policy::member_type;
   static constexpr int width = is_team ? 1 : Lanes;
-  using Level =
-      std::conditional_t<is_team, SystemTeamLevel<Space, Member>, NativeVectorLevel<Space, Member, width>>;
+  using LaneGroup =
+      std::conditional_t<is_team, SystemTeamLaneGroup<Space, Member>, NativeLaneGroup<Space, Member, width>>;
 
   Placement placement;
   Scalar* spilled = nullptr;  ///< a slice each worker
@@ -37,12 +37,12 @@ struct SystemTeams {
 
   KOKKOS_FUNCTION static constexpr std::int64_t level_bytes() {
     if constexpr (is_team)
-      return SystemTeamLevel<Space, Member>::bytes;
+      return SystemTeamLaneGroup<Space, Member>::bytes;
     else
       return 0;
   }
 
-  /// work(level, s, memory) for all systems s of this level's worker.
+  /// work(lane group, s, memory) for all systems s of this lane group's worker.
   template <class Work>
   KOKKOS_FORCEINLINE_FUNCTION void for_each_system(const Member& team, const Work& work) const {
     const int team_systems = is_team ? 1 : team.team_size();
@@ -56,48 +56,48 @@ struct SystemTeams {
     Scalar* own_scratch = reinterpret_cast<Scalar*>(scratch + own) + placement.scratch_length * in_team;
     const SystemMemory<Scalar> memory{own_scratch, spilled + worker * placement.spilled_length, placement};
     if constexpr (is_team)
-      run(Level(team, scratch), worker, memory, work);
+      run(LaneGroup(team, scratch), worker, memory, work);
     else
-      run(Level(team), worker, memory, work);
+      run(LaneGroup(team), worker, memory, work);
   }
 
  private:
   template <class Work>
-  KOKKOS_FORCEINLINE_FUNCTION void run(const Level& level, std::int64_t worker,
+  KOKKOS_FORCEINLINE_FUNCTION void run(const LaneGroup& lane_group, std::int64_t worker,
                                        const SystemMemory<Scalar>& memory, const Work& work) const {
     // One call of `work`, which is compiled once.
     std::int64_t s = worker, end = worker + 1;
     while (true) {
       if (next != nullptr) {
-        s = take(level);
+        s = take(lane_group);
         end = s + at_once < num_systems ? s + at_once : num_systems;
       }
-      for (; s < end; ++s) work(level, s, memory);
+      for (; s < end; ++s) work(lane_group, s, memory);
       if (next == nullptr || s >= num_systems) return;
     }
   }
-  KOKKOS_FORCEINLINE_FUNCTION std::int64_t take(const Level& level) const {
-    const int turn =
-        level.template sum<int>([&](int lane) { return lane == 0 ? Kokkos::atomic_fetch_add(next, 1) : 0; });
+  KOKKOS_FORCEINLINE_FUNCTION std::int64_t take(const LaneGroup& lane_group) const {
+    const int turn = lane_group.template sum<int>(
+        [&](int lane) { return lane == 0 ? Kokkos::atomic_fetch_add(next, 1) : 0; });
     return std::int64_t(turn) * at_once;
   }
 };
 
 /// Without a norm of b to compare with: b = 0, not finite, or out of range.
-template <class Scalar, class Level, class Log>
-PREKOND_OUT_OF_LINE void end_at_once(const Level level, int n, const Scalar* b, Scalar* x, const Log log,
-                                     std::int64_t s) {
-  const int nonzero = sum_elements<int>(level, n, [&](int i) { return b[i] == Scalar(0) ? 0 : 1; });
-  const int wrong = sum_elements<int>(level, n, [&](int i) { return is_finite(b[i]) ? 0 : 1; });
-  if (nonzero == 0) for_elements(level, n, [&](int i) { x[i] = Scalar(0); });
+template <class Scalar, class LaneGroup, class Log>
+PREKOND_OUT_OF_LINE void end_at_once(const LaneGroup lane_group, int n, const Scalar* b, Scalar* x,
+                                     const Log log, std::int64_t s) {
+  const int nonzero = sum_elements<int>(lane_group, n, [&](int i) { return b[i] == Scalar(0) ? 0 : 1; });
+  const int wrong = sum_elements<int>(lane_group, n, [&](int i) { return is_finite(b[i]) ? 0 : 1; });
+  if (nonzero == 0) for_elements(lane_group, n, [&](int i) { x[i] = Scalar(0); });
   const StopReason reason = nonzero == 0 ? StopReason::zero_rhs
                             : wrong > 0  ? StopReason::nan
                                          : StopReason::out_of_range;
-  log.end(level, s, 0, nonzero == 0 ? 0.0 : Kokkos::Experimental::infinity_v<double>, reason, 0);
-  level.join();
+  log.end(lane_group, s, 0, nonzero == 0 ? 0.0 : Kokkos::Experimental::infinity_v<double>, reason, 0);
+  lane_group.join();
 }
 
-/// A system from its right-hand side to its result, by the lanes of a level.
+/// A system from its right-hand side to its result, by the lanes of a lane group.
 template <class Scalar, class Matrix, class Method, class Inverse, class Log>
 struct SolveSystem {
   using Systems = decltype(std::declval<Matrix>().systems());
@@ -118,56 +118,57 @@ struct SolveSystem {
   static constexpr int num_vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
   static constexpr int x_piece = num_vectors, values_piece = num_vectors + 1, work_piece = num_vectors + 2;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
     const auto a = systems.system(s);
     const Scalar* b_s = b[s];
-    const double bb = sum_elements<double>(level, a.num_rows, [&](int i) { return double_abs2(b_s[i]); });
+    const double bb =
+        sum_elements<double>(lane_group, a.num_rows, [&](int i) { return double_abs2(b_s[i]); });
     // The methods' own squares have to be in range.
     constexpr double most = static_cast<double>(Kokkos::Experimental::finite_max_v<Real>);
     constexpr double least =
         static_cast<double>(Kokkos::Experimental::norm_min_v<Real> / Kokkos::Experimental::epsilon_v<Real>);
-    if (!(bb >= least && bb <= most)) return end_at_once(level, a.num_rows, b_s, x[s], log, s);
+    if (!(bb >= least && bb <= most)) return end_at_once(lane_group, a.num_rows, b_s, x[s], log, s);
     Course<Scalar> course(rule, s, Kokkos::sqrt(bb));
     const bool own_x = memory.placement.is_in_scratch(x_piece);
     Scalar* x_s = own_x ? memory.piece(x_piece) : x[s];
-    if (own_x) for_elements(level, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
+    if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x_s[i] = x[s][i]; });
     int replaced = 0;
-    const Scalar* values = values_of(level, a, s, memory, replaced);
-    const Work<Scalar, Level, decltype(a), Inverse, Log> work{level,
-                                                              a,
-                                                              inverse,
-                                                              values,
-                                                              x_s,
-                                                              memory,
-                                                              course,
-                                                              log,
-                                                              s,
-                                                              b_s,
-                                                              settings,
-                                                              shadow,
-                                                              memory.piece(work_piece)};
+    const Scalar* values = values_of(lane_group, a, s, memory, replaced);
+    const Work<Scalar, LaneGroup, decltype(a), Inverse, Log> work{lane_group,
+                                                                  a,
+                                                                  inverse,
+                                                                  values,
+                                                                  x_s,
+                                                                  memory,
+                                                                  course,
+                                                                  log,
+                                                                  s,
+                                                                  b_s,
+                                                                  settings,
+                                                                  shadow,
+                                                                  memory.piece(work_piece)};
     bool again = true;
     while (again) {
       work.residual(memory.piece(Method::residual));
       course.begin_cycle();
       Method::iterate(work);
-      again = course.starts_again(residual_norm(level, a, b_s, x_s, memory.piece(Method::spare)),
+      again = course.starts_again(residual_norm(lane_group, a, b_s, x_s, memory.piece(Method::spare)),
                                   Method::restarts);
     }
-    if (own_x) for_elements(level, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
+    if (own_x) for_elements(lane_group, a.num_rows, [&](int i) { x[s][i] = x_s[i]; });
     const double relative = course.relative_residual();
-    log.end(level, s, course.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
+    log.end(lane_group, s, course.iterations(), Kokkos::isfinite(relative) ? relative : infinity(),
             course.reason(), replaced);
   }
 
  private:
   KOKKOS_FORCEINLINE_FUNCTION static double infinity() { return Kokkos::Experimental::infinity_v<double>; }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION const Scalar* values_of(const Level& level, const System& a, std::int64_t s,
-                                                      const SystemMemory<Scalar>& memory,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION const Scalar* values_of(const LaneGroup& lane_group, const System& a,
+                                                      std::int64_t s, const SystemMemory<Scalar>& memory,
                                                       int& replaced) const {
     if constexpr (Inverse::is_identity) return nullptr;
     if (stored.data) {
@@ -175,7 +176,7 @@ struct SolveSystem {
       return stored[s];
     }
     Scalar* values = memory.piece(values_piece);
-    replaced = inverse.generate(level, a, values, memory.piece(work_piece));
+    replaced = inverse.generate(lane_group, a, values, memory.piece(work_piece));
     return values;
   }
 };
@@ -201,11 +202,11 @@ struct GenerateInverses {
   Columns<Scalar> values;
   int* replaced;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t s,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t s,
                                   const SystemMemory<Scalar>& memory) const {
-    const int count = inverse.generate(level, systems.system(s), values[s], memory.piece(0));
-    level.once([&] { replaced[s] = count; });
+    const int count = inverse.generate(lane_group, systems.system(s), values[s], memory.piece(0));
+    lane_group.once([&] { replaced[s] = count; });
   }
   KOKKOS_FUNCTION void operator()(const typename Teams::Member& team) const {
     teams.for_each_system(team, *this);

@@ -3,7 +3,7 @@
 #pragma once
 /// Loggers, a template parameter of the solving kernel:
 ///
-///   iteration(level, s, iteration, norm_r), end(level, s, iterations, relative, reason, replaced)
+///   iteration(lane group, s, iteration, norm_r), end(lane group, s, iterations, relative, reason, replaced)
 ///
 /// The functions are called by all lanes. The library's own solves take HistoryLog, in which a history of no
 /// rows costs a comparison an iteration, so that a kernel is compiled once.
@@ -15,10 +15,10 @@ namespace prekond::impl::batched {
 
 /// Nothing is told.
 struct NoLog {
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level&, std::int64_t, int, double) const {}
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void end(const Level&, std::int64_t, int, double, StopReason, int) const {}
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const LaneGroup&, std::int64_t, int, double) const {}
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const LaneGroup&, std::int64_t, int, double, StopReason, int) const {}
 };
 
 /// How each system ended.
@@ -28,12 +28,12 @@ struct ConvergenceLog {
   StopReason* reasons = nullptr;
   int* replaced_pivots = nullptr;
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level&, std::int64_t, int, double) const {}
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void end(const Level& level, std::int64_t s, int count, double relative,
-                                       StopReason reason, int replaced) const {
-    level.once([&] {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const LaneGroup&, std::int64_t, int, double) const {}
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void end(const LaneGroup& lane_group, std::int64_t s, int count,
+                                       double relative, StopReason reason, int replaced) const {
+    lane_group.once([&] {
       iterations[s] = count;
       relative_residual[s] = relative;
       reasons[s] = reason;
@@ -48,9 +48,10 @@ struct HistoryLog : ConvergenceLog {
   std::int64_t stride = 0;
   int length = 0;
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void iteration(const Level& level, std::int64_t s, int k, double norm_r) const {
-    if (k < length) level.once([&] { norms[s * stride + k] = norm_r; });
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void iteration(const LaneGroup& lane_group, std::int64_t s, int k,
+                                             double norm_r) const {
+    if (k < length) lane_group.once([&] { norms[s * stride + k] = norm_r; });
   }
 };
 

@@ -4,7 +4,7 @@
 #include <prekond/batched/dense.hpp>
 #include <prekond/batched/ell.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond {
 namespace {

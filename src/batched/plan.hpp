@@ -4,7 +4,7 @@
 /// How a batch is given to the lanes of a machine, and to its memories: from sizes alone.
 #include <prekond/batched/options.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 #include "batched/placement.hpp"
 
 namespace prekond::impl::batched {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/result.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <sstream>

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/batched/solver.hpp>
-#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
+#include "core/concurrency.hpp"
 
 #include "batched/check.hpp"
 #include "batched/inverses/list.hpp"
 #include "batched/methods/list.hpp"
 #include "batched/results.hpp"
 #include "batched/tasks.hpp"
+#include "core/instantiate.hpp"
 #include "core/team_scratch.hpp"
-#include "instantiate.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -90,7 +90,7 @@ class Solution {
     const int vectors = Method::num_vectors(Inverse::is_pointwise, Inverse::is_identity);
     // Without what sums of a team take, and what an alignment does
     constexpr int reserve =
-        16 + SystemTeamLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
+        16 + SystemTeamLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type>::bytes;
     const std::int64_t most_scratch = Kokkos::TeamPolicy<Space>::scratch_size_max(0) - reserve;
     auto pieces = method_pieces<Method>(Inverse::is_pointwise, Inverse::is_identity, a.num_rows, options);
     pieces.push_back(a.num_rows);  // x

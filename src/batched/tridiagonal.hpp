@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// The solution of a tridiagonal system by the lanes of a level, or with row exchanges by one of them.
+/// The solution of a tridiagonal system by the lanes of a lane group, or with row exchanges by one of them.
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/stopping.hpp>
 
 #include "batched/band_lu.hpp"
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 
@@ -37,15 +37,15 @@ struct TridiagonalCopy {
   KOKKOS_FORCEINLINE_FUNCTION Scalar& upper(int i) const { return values[3 * i + 3]; }
 
   /// Zeros stand in the corners outside of the matrix.
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const Level& level, const System& a) const {
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const System& a) const {
     const int last = 3 * a.num_rows - 1;
     const auto load = [&](int k) {
       const int j = k / 3;
       const std::int64_t place = a.leading == 3 ? std::int64_t(k) : k - 3 * j + std::int64_t(j) * a.leading;
       return k == 0 || k == last ? Scalar(0) : a.values[place];
     };
-    for_loaded(level, 3 * a.num_rows, load, [&](int k, const Scalar& value) { values[k] = value; });
+    for_loaded(lane_group, 3 * a.num_rows, load, [&](int k, const Scalar& value) { values[k] = value; });
   }
 };
 
@@ -63,27 +63,27 @@ struct TridiagonalChunks {
   Scalar* inverses;  ///< of the pivots, one a row
   Scalar* reduced;   ///< Chunks::work_length
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void solve(const Level& level, int n) const {
-    const Chunks chunks(n, level.size());
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void solve(const LaneGroup& lane_group, int n) const {
+    const Chunks chunks(n, lane_group.size());
     const int count = chunks.count;
     Scalar* own = reduced;               // a row of three numbers for each chunk's last row
     Scalar* next = reduced + 3 * count;  // its first row's, for the chunk before; later the other copy
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane < count) eliminate(chunks.first(lane), chunks.last(lane), own + 3 * lane, next + 3 * lane);
     });
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane < count) join(chunks.last(lane), lane + 1 < count, own + 3 * lane, next + 3 * (lane + 1));
     });
     for (int step = 1; step < count; step *= 2) {
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         if (lane < count) reduce(own, next, lane, step, count);
       });
       Scalar* kept = own;
       own = next;
       next = kept;
     }
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane >= count) return;
       const Scalar before = lane > 0 ? own[3 * (lane - 1) + 2] : Scalar(0);
       substitute(chunks.first(lane), chunks.last(lane), before, own[3 * lane + 2]);

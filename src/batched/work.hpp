@@ -13,7 +13,7 @@
 #include <prekond/batched/options.hpp>
 
 #include "batched/course.hpp"
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 #include "batched/placement.hpp"
 
 #include <algorithm>
@@ -47,13 +47,13 @@ std::vector<std::int64_t> method_pieces(bool pointwise, bool identity, std::int6
   return lengths;
 }
 
-template <class Scalar, class Level, class System, class Inverse, class Log>
+template <class Scalar, class LaneGroup, class System, class Inverse, class Log>
 struct Work {
   using scalar_type = Scalar;
   using inverse_type = Inverse;
-  using level_type = Level;
+  using lane_group_type = LaneGroup;
 
-  const Level& level;
+  const LaneGroup& lane_group;
   const System& a;
   const Inverse& inverse;
   const Scalar* inverse_values;
@@ -76,26 +76,26 @@ struct Work {
   /// to = M^-1 from, of one that is not.
   KOKKOS_FORCEINLINE_FUNCTION void precondition(const Scalar* from, Scalar* to) const {
     if constexpr (!Inverse::is_pointwise)
-      inverse.apply(level, size(), inverse_values, from, to, inverse_work);
+      inverse.apply(lane_group, size(), inverse_values, from, to, inverse_work);
   }
 
   /// to = M^-1 from, or `from` itself where there is nothing to do.
   KOKKOS_FORCEINLINE_FUNCTION const Scalar* preconditioned(const Scalar* from, Scalar* to) const {
     if constexpr (Inverse::is_identity) return from;
     if constexpr (Inverse::is_pointwise)
-      for_elements(level, size(), [&](int i) { to[i] = inverse_at(i, from[i]); });
+      for_elements(lane_group, size(), [&](int i) { to[i] = inverse_at(i, from[i]); });
     else
       precondition(from, to);
     return to;
   }
   /// r = b - A x
-  KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const { make_residual(level, a, b, x, r); }
+  KOKKOS_FORCEINLINE_FUNCTION void residual(Scalar* r) const { make_residual(lane_group, a, b, x, r); }
 
   /// The stopping test, seen by the logger.
   KOKKOS_FORCEINLINE_FUNCTION bool goes_on(real_type_t<Scalar> rr, bool finite,
                                            StopReason breakdown = Course<Scalar>::nothing) const {
     const bool on = course.judge(rr, finite, breakdown);
-    log.iteration(level, system, course.iterations(), course.norm_r());
+    log.iteration(lane_group, system, course.iterations(), course.norm_r());
     return on;
   }
 };

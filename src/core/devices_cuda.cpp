@@ -65,7 +65,7 @@ std::uint64_t kept_bytes(cudaMemPool_t pool) {
   return bytes;
 }
 
-/// What enable_access is for memory of a pool.
+/// As enable_access, for memory of a pool.
 void open_pool(cudaMemPool_t pool, int reader) {
   if (pool == nullptr) return;
   cudaMemAccessDesc access = {};

@@ -8,7 +8,7 @@
 
 namespace prekond::impl {
 
-/// The unsigned number of so many bytes, void where there is none.
+/// The unsigned number with this number of bytes, void where there is none.
 template <int Bytes>
 using UnsignedOf = std::conditional_t<
     Bytes == 1, unsigned char,

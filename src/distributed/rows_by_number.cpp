@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/distributed/rows_by_number.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 
+#include "core/instantiate.hpp"
 #include "distributed/number_sets.hpp"
-#include "instantiate.hpp"
 
 namespace prekond {
 

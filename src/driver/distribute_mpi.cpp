@@ -3,8 +3,8 @@
 
 // The rows of a problem as a matrix of Tpetra.
 #include <prekond/adapters/tpetra_distributed.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <Teuchos_DefaultMpiComm.hpp>
 #include <Tpetra_CrsMatrix.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "near_null_space.hpp"
 
-#include <prekond/matrix/elasticity3d_coordinates.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
+#include "matrix/elasticity3d_coordinates.hpp"
 
 #include "text.hpp"
 

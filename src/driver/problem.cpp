@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "problem.hpp"
 
-#include <prekond/core/norm.hpp>
-#include <prekond/distributed/one_rank_matrix.hpp>
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "core/norm.hpp"
+#include "distributed/one_rank_matrix.hpp"
+#include "matrix/counter_hash.hpp"
 
 #include <utility>
 

@@ -3,9 +3,9 @@
 #include "rows_of_ranks.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/row_partition.hpp>
+#include "distributed/row_partition.hpp"
 
-#include "io/matrix_market_share.hpp"
+#include "matrix/io/matrix_market_share.hpp"
 #include "messages_mpi.hpp"
 
 #include <optional>

@@ -3,9 +3,9 @@
 #include "rows_of_ranks.hpp"
 
 #include <sys/stat.h>
-#include <prekond/core/norm.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/generate.hpp>
+#include "core/norm.hpp"
+#include "distributed/row_partition.hpp"
 
 #include <cmath>
 #include <utility>

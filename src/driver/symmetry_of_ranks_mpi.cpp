@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "distributed/row_partition.hpp"
 
 #include "matrix/row_search.hpp"
 #include "matrix/spd_text.hpp"

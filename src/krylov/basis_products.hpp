@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Inner products with the columns of a basis: sums of each tile, and their sums.
-#include <prekond/core/team_sum.hpp>
+#include <prekond/core/impl/team_sum.hpp>
 
 #include "basis_tiles.hpp"
 

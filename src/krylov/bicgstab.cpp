@@ -3,7 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/krylov/bicgstab.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "random_vector.hpp"
 #include "run.hpp"
 

@@ -5,7 +5,7 @@
 #include <prekond/krylov/cg.hpp>
 
 #include "cg_run.hpp"
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "pipelined_cg.hpp"
 
 #include <algorithm>

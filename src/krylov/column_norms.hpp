@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/norm.hpp>
+#include "core/norm.hpp"
 
 #include "device_scalars.hpp"
 

@@ -3,8 +3,8 @@
 #include <prekond/krylov/fgmres.hpp>
 #include <prekond/krylov/gmres.hpp>
 
+#include "core/instantiate.hpp"
 #include "gmres_run.hpp"
-#include "instantiate.hpp"
 
 namespace prekond {
 

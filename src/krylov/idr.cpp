@@ -4,8 +4,8 @@
 #include <prekond/krylov/idr.hpp>
 
 #include "basis.hpp"
+#include "core/instantiate.hpp"
 #include "idr_scalars.hpp"
-#include "instantiate.hpp"
 #include "random_vector.hpp"
 #include "run.hpp"
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/norm.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/krylov/lanczos.hpp>
+#include "core/norm.hpp"
 
 #include "basis.hpp"
+#include "core/instantiate.hpp"
 #include "device_scalars.hpp"
-#include "instantiate.hpp"
 #include "random_vector.hpp"
 #include "scaled_system.hpp"
 #include "tridiagonal.hpp"

@@ -5,7 +5,7 @@
 #include <prekond/core/scalar.hpp>
 
 #include "cg_run.hpp"
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <cmath>

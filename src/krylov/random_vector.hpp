@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/row_numbers.hpp>
+#include <prekond/core/impl/row_numbers.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <cstdint>
 

@@ -7,7 +7,7 @@
 #include <prekond/krylov/idr.hpp>
 #include <prekond/krylov/richardson.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond {
 

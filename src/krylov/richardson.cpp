@@ -3,7 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/krylov/richardson.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "run.hpp"
 
 #include <optional>

@@ -4,8 +4,8 @@
 /// methods do not call in an iteration.
 #include "run.hpp"
 
+#include "core/instantiate.hpp"
 #include "diagnosis.hpp"
-#include "instantiate.hpp"
 
 namespace prekond::krylov {
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/norm.hpp>
 #include <prekond/krylov/solver.hpp>
+#include "core/norm.hpp"
 
 #include <limits>
 #include <memory>

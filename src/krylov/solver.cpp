@@ -5,7 +5,7 @@
 #include <prekond/core/threads.hpp>
 #include <prekond/krylov/solver.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 /// Products with matrices by blocks, for the units that instantiate them.
 #include <prekond/core/multiply_add.hpp>
-#include <prekond/matrix/bcsr_operator.hpp>
+#include "matrix/bcsr_operator.hpp"
 
 #include "core/packed.hpp"
 #include "core/resident_bounds.hpp"

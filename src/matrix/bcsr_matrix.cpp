@@ -5,8 +5,8 @@
 
 #include <string>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "matrix/block_sizes.hpp"
 
 namespace prekond {

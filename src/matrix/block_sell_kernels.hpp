@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with matrices of blocks in SELL, for the unit that instantiates them.
-#include <prekond/core/half.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/block_sell_matrix.hpp>
+#include "core/half.hpp"
 
 #include <algorithm>
 

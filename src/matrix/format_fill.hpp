@@ -5,9 +5,9 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/dia_matrix.hpp>
-#include <prekond/matrix/jad_matrix.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
+#include "matrix/dia_matrix.hpp"
+#include "matrix/jad_matrix.hpp"
 
 #include <string>
 

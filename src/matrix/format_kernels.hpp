@@ -3,7 +3,7 @@
 #pragma once
 /// Products of the formats that have the k-th entries of neighbouring rows together, for the units that
 /// instantiate them.
-#include <prekond/matrix/format_operator.hpp>
+#include "matrix/format_operator.hpp"
 
 #include <type_traits>
 

@@ -6,9 +6,9 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 
 #include <string>
 

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What advice and makers of formats find out about a pattern.
-#include <prekond/core/half.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
-#include <prekond/matrix/dia_matrix.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
+#include "core/half.hpp"
+#include "matrix/dia_matrix.hpp"
 
 #include <optional>
 

@@ -5,9 +5,9 @@
 /// or a few rows side by side (on a host), and which row stands at a position.
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/dia_matrix.hpp>
-#include <prekond/matrix/jad_matrix.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
+#include "matrix/dia_matrix.hpp"
+#include "matrix/jad_matrix.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/generate.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "matrix/generators/common.hpp"
 
 #include <algorithm>

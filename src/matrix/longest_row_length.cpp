@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/longest_row_length.hpp>
+#include "matrix/longest_row_length.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond {
 namespace {

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/bcsr_operator.hpp>
-#include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "matrix/bcsr_operator.hpp"
+#include "matrix/format_operator.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "matrix/format_layouts.hpp"
 
 namespace prekond {

@@ -3,9 +3,9 @@
 #include "matrix/format_layouts.hpp"
 
 #include <prekond/matrix/bcsr_matrix.hpp>
-#include <prekond/matrix/longest_row_length.hpp>
+#include "matrix/longest_row_length.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,8 +3,8 @@
 #pragma once
 /// The rows of block rows, merged: what counts a matrix's blocks, and fills them.
 #include <prekond/core/error.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
+#include "core/lane_group.hpp"
 
 #include <string>
 
@@ -21,7 +21,7 @@ template <class Space, int Lanes>
 struct MergeRows {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Lanes>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Lanes>;
   static constexpr int block_rows_per_team = is_host_space<Space> ? 256 : 128 / Lanes;
   static constexpr int nothing = 0x7fffffff;
 
@@ -40,7 +40,7 @@ struct MergeRows {
     return result.set_scratch_size(0, Kokkos::PerTeam(scratch_bytes(threads) + 8));
   }
 
-  /// row(level, i, next) for the block rows of a team.
+  /// row(lane group, i, next) for the block rows of a team.
   template <class Row>
   KOKKOS_FUNCTION void for_each_row(const Member& team, const Row& row) const {
     auto* all = static_cast<std::size_t*>(
@@ -50,23 +50,23 @@ struct MergeRows {
     const std::int64_t begin = std::int64_t(team.league_rank()) * block_rows_per_team;
     const std::int64_t end = begin + block_rows_per_team < count ? begin + block_rows_per_team : count;
     Kokkos::parallel_for(Kokkos::TeamThreadRange(team, begin, end),
-                         [&](std::int64_t i) { row(Level(team), i, next); });
+                         [&](std::int64_t i) { row(LaneGroup(team), i, next); });
   }
 
   /// found(block column) for those of block row i, ascending; take(p, q, k) by one lane for entry k of the
   /// matrix, which is the block's (p, q).
   template <class Found, class Take>
-  KOKKOS_FUNCTION void merge(const Level& level, std::int64_t i, std::size_t* next, const Found& found,
-                             const Take& take) const {
+  KOKKOS_FUNCTION void merge(const LaneGroup& lane_group, std::int64_t i, std::size_t* next,
+                             const Found& found, const Take& take) const {
     const std::int64_t first = i * block_size;
     const int rows = first + block_size < pattern.num_rows ? block_size : int(pattern.num_rows - first);
-    level.region([&](int lane) {
-      for (int p = lane; p < rows; p += level.size()) next[p] = pattern.row_ptrs(first + p);
+    lane_group.region([&](int lane) {
+      for (int p = lane; p < rows; p += lane_group.size()) next[p] = pattern.row_ptrs(first + p);
     });
     while (true) {
-      const int col = level.template min<int>([&](int lane) {
+      const int col = lane_group.template min<int>([&](int lane) {
         int least = nothing;
-        for (int p = lane; p < rows; p += level.size())
+        for (int p = lane; p < rows; p += lane_group.size())
           if (next[p] < pattern.row_ptrs(first + p + 1)) {
             const int own = pattern.col_idxs(next[p]) / block_size;
             least = own < least ? own : least;
@@ -75,8 +75,8 @@ struct MergeRows {
       });
       if (col == nothing) return;
       found(col);
-      level.region([&](int lane) {
-        for (int p = lane; p < rows; p += level.size()) {
+      lane_group.region([&](int lane) {
+        for (int p = lane; p < rows; p += lane_group.size()) {
           const std::size_t end = pattern.row_ptrs(first + p + 1);
           std::size_t k = next[p];
           for (; k < end && pattern.col_idxs(k) / block_size == col; ++k)

@@ -3,10 +3,10 @@
 #pragma once
 /// What the products of all formats have in common: a team's block of rows, the sum of an inner product over
 /// all blocks, groups of columns.
-#include <prekond/core/block_reduce.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
+#include <prekond/core/impl/team_sum.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/core/team_sum.hpp>
 
 #include <algorithm>
 #include <stdexcept>

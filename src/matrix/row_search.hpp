@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Walking over all entries of a matrix, and finding single ones.
-#include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
-#include <prekond/matrix/find_entry.hpp>
+#include "core/geometric_mean.hpp"
+#include "matrix/find_entry.hpp"
 
 #include <cstdint>
 

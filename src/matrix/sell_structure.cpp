@@ -5,7 +5,7 @@
 #include <prekond/core/options.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <limits>
 #include <string>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with a matrix by rows, for the units that instantiate them.
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/half.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "core/concurrency.hpp"
+#include "core/half.hpp"
 
 #include <stdexcept>
 #include <type_traits>

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/block_reduce.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "matrix/row_search.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "matrix/block_sizes.hpp"
 #include "matrix/merge_rows.hpp"
 

@@ -3,9 +3,9 @@
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/validate.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "matrix/row_search.hpp"
 #include "matrix/spd_text.hpp"
 

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/block_rows.hpp"
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/block_rows.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 
 #include <string>
 

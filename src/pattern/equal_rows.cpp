@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/pattern/equal_rows.hpp>
+#include "pattern/equal_rows.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond {
 

@@ -3,11 +3,11 @@
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/fill.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
-#include "pattern/row_search.hpp"
-#include "pattern/transpose_graph.hpp"
+#include "sparse_product/row_search.hpp"
+#include "sparse_product/transpose_graph.hpp"
 
 #include <string>
 

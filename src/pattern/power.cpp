@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/power.hpp"
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
 
-#include "instantiate.hpp"
-#include "pattern/row_search.hpp"
+#include "core/instantiate.hpp"
+#include "sparse_product/row_search.hpp"
 
 #include <string>
 

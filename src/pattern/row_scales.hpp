@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/find_entry.hpp>
+#include "matrix/find_entry.hpp"
 
 namespace prekond::impl {
 

@@ -4,8 +4,8 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/supernodes.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 
 #include <string>
 

@@ -3,8 +3,8 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 
 namespace prekond {
 namespace {

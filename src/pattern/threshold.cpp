@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/core/geometric_mean.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include "core/geometric_mean.hpp"
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "pattern/row_scales.hpp"
 
 #include <string>

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/agreement.hpp>
 #include <prekond/core/error.hpp>
 
 #include <algorithm>

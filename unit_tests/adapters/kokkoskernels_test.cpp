@@ -11,10 +11,10 @@
 #include <prekond/core/options.hpp>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/sort_rows.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/validate.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
+#include "matrix/sort_row_kernels.hpp"
 
 #include <array>
 #include <cmath>

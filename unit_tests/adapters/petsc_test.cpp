@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/adapters/mpi_agreement.hpp>
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 #include <prekond/adapters/petsc.hpp>
 
 #include <array>

@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/adapters/device_messages.hpp>
+#include <prekond/adapters/impl/device_messages.hpp>
 #include <prekond/adapters/petsc_distributed.hpp>
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 
 #include <prekond/batched/convert.hpp>
 #include <prekond/batched/solver.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <algorithm>
 #include <map>

@@ -5,10 +5,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/core/concurrency.hpp>
 #include <prekond/core/error.hpp>
+#include "core/concurrency.hpp"
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::testing {
 namespace {
@@ -32,29 +32,29 @@ struct MultiplyAll {
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int s = team.league_rank();
     if constexpr (Lanes == 0)
-      run(SystemTeamLevel<Space, Member>(
-              team, team.team_shmem().get_shmem_aligned(SystemTeamLevel<Space, Member>::bytes + 16, 16)),
+      run(SystemTeamLaneGroup<Space, Member>(
+              team, team.team_shmem().get_shmem_aligned(SystemTeamLaneGroup<Space, Member>::bytes + 16, 16)),
           s);
     else
-      run(NativeVectorLevel<Space, Member, Lanes>(team), s);
+      run(NativeLaneGroup<Space, Member, Lanes>(team), s);
   }
-  template <class Level>
-  KOKKOS_FUNCTION void run(const Level& level, int s) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void run(const LaneGroup& lane_group, int s) const {
     const auto a = systems.system(s);
     const Scalar* x_s = &x(0, s);
     Scalar* y_s = &y(0, s);
-    multiply(level, a, x_s, y_s);
-    const Scalar first = sum_elements<Scalar>(level, a.num_rows, [&](int i) { return y_s[i]; });
+    multiply(lane_group, a, x_s, y_s);
+    const Scalar first = sum_elements<Scalar>(lane_group, a.num_rows, [&](int i) { return y_s[i]; });
     const Scalar second = multiply_and_sum<Scalar>(
-        level, a, x_s, y_s, [&](int i, const Scalar& y_i) { return Scalar(i + 1) * y_i; });
+        lane_group, a, x_s, y_s, [&](int i, const Scalar& y_i) { return Scalar(i + 1) * y_i; });
     Scalar both[2];
     update_and_sum<Scalar>(
-        level, a.num_rows, both, [&](int i) { y_s[i] *= Scalar(2); },
+        lane_group, a.num_rows, both, [&](int i) { y_s[i] *= Scalar(2); },
         [&](int i, Scalar* mine) {
           mine[0] += y_s[i];
           mine[1] += Scalar(i) * y_s[i];
         });
-    level.once(
+    lane_group.once(
         [&] { sums(s) = first + Scalar(10) * second + Scalar(100) * both[0] + Scalar(1000) * both[1]; });
   }
 };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/concurrency.hpp>
+#include "core/concurrency.hpp"
 
 #include "batched/batch_cases.hpp"
 #include "testing/lane_threads.hpp"

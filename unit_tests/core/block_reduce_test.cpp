@@ -5,7 +5,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/block_reduce.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
 
 #include <cmath>
 #include <random>

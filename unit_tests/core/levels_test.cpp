@@ -4,9 +4,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include <cstring>
 #include <limits>
@@ -14,8 +14,8 @@
 namespace prekond::testing {
 namespace {
 
-// A level's caller is a thread of a team; the threads of all teams work at the same time, each on what is its
-// own.
+// A lane group's caller is a thread of a team; the threads of all teams work at the same time, each on what
+// is its own.
 constexpr int num_teams = 37;
 
 template <class Space, int Width>
@@ -56,7 +56,7 @@ struct Told {
 template <class T, class Space>
 using ToldView = Kokkos::View<Told<T>**, Kokkos::LayoutLeft, typename Space::memory_space>;
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 struct Reductions {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   ToldView<int, Space> ints;
@@ -66,22 +66,22 @@ struct Reductions {
   ToldView<double, Space> doubles;
 
   template <class T>
-  KOKKOS_FUNCTION void record(const Level& level, int caller, const ToldView<T, Space>& told) const {
+  KOKKOS_FUNCTION void record(const LaneGroup& lane_group, int caller, const ToldView<T, Space>& told) const {
     const auto value = [&](int lane) -> T { return test_value<T>(caller, lane); };
-    const T sum = level.template sum<T>(value);
-    const T max = level.template max<T>(value);
-    const T min = level.template min<T>(value);
-    level.region([&](int lane) { told(caller, lane) = {sum, max, min}; });
+    const T sum = lane_group.template sum<T>(value);
+    const T max = lane_group.template max<T>(value);
+    const T min = lane_group.template min<T>(value);
+    lane_group.region([&](int lane) { told(caller, lane) = {sum, max, min}; });
   }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int caller = caller_of(team);
-    record(level, caller, ints);
-    record(level, caller, unsigneds);
-    record(level, caller, longs);
-    record(level, caller, floats);
-    record(level, caller, doubles);
+    record(lane_group, caller, ints);
+    record(lane_group, caller, unsigneds);
+    record(lane_group, caller, longs);
+    record(lane_group, caller, floats);
+    record(lane_group, caller, doubles);
   }
 };
 
@@ -104,13 +104,13 @@ void expect_told(const View& told) {
   }
 }
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 void check_reductions() {
   const Space space;
-  constexpr int width = Level::width;
+  constexpr int width = LaneGroup::width;
   const auto policy = policy_for<Space, width>(space);
   const int callers = num_teams * policy.team_size();
-  const Reductions<Space, Level> kernel{
+  const Reductions<Space, LaneGroup> kernel{
       ToldView<int, Space>("ints", callers, width), ToldView<unsigned, Space>("unsigneds", callers, width),
       ToldView<unsigned long long, Space>("longs", callers, width),
       ToldView<float, Space>("floats", callers, width), ToldView<double, Space>("doubles", callers, width)};
@@ -123,16 +123,16 @@ void check_reductions() {
   expect_told<double, width>(kernel.doubles);
 }
 
-/// N sums at a time; callers are the vectors of a level that has several.
-template <class Space, class Level, int N>
+/// N sums at a time; callers are the vectors of a lane group that has several.
+template <class Space, class LaneGroup, int N>
 struct ManySums {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   using Sums = Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space>;
   Sums told;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
-    const auto& vector = level.vector();
+    const LaneGroup lane_group(team);
+    const auto& vector = lane_group.vector();
     const int caller = caller_of(team);
     double sums[N];
     vector.template sums<double, N>(sums, [&](int lane, double* mine) {
@@ -143,21 +143,21 @@ struct ManySums {
         for (int l = 0; l < N; ++l)
           if (l == k) told(caller, k) = sums[l];
     });
-    level.join();
-    if (level.num_groups() > 1 && level.group() != team.team_rank()) told(caller, 0) = 1e9;
+    lane_group.join();
+    if (lane_group.num_groups() > 1 && lane_group.group() != team.team_rank()) told(caller, 0) = 1e9;
   }
 };
 
-template <class Space, class Level, int N, int Width>
+template <class Space, class LaneGroup, int N, int Width>
 void check_many_sums() {
   const Space space;
   const auto policy = policy_for<Space, Width>(space);
   const int callers = num_teams * policy.team_size();
-  using Kernel = ManySums<Space, Level, N>;
+  using Kernel = ManySums<Space, LaneGroup, N>;
   const Kernel kernel{typename Kernel::Sums("told", callers, N)};
   Kokkos::parallel_for("prekond::testing::many_sums", policy, kernel);
   space.fence();
-  constexpr int lanes = is_host_space<Space> && Level::width == 0 ? 1 : Width;
+  constexpr int lanes = is_host_space<Space> && LaneGroup::width == 0 ? 1 : Width;
   const auto host = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.told);
   for (int caller = 0; caller < callers; ++caller)
     for (int k = 0; k < N; ++k) {
@@ -168,27 +168,28 @@ void check_many_sums() {
 }
 
 /// Sums that every order rounds in another way.
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 struct RoundedSums {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   using Sums = Kokkos::View<double**, Kokkos::LayoutLeft, typename Space::memory_space>;
   Sums told;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int caller = caller_of(team);
-    const double sum = level.template sum<double>([&](int lane) { return 1.0 / (1 + lane + 3 * caller); });
-    level.region([&](int lane) { told(caller, lane) = sum; });
+    const double sum =
+        lane_group.template sum<double>([&](int lane) { return 1.0 / (1 + lane + 3 * caller); });
+    lane_group.region([&](int lane) { told(caller, lane) = sum; });
   }
 };
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 void check_rounded_sums() {
   const Space space;
-  constexpr int width = Level::width;
+  constexpr int width = LaneGroup::width;
   const auto policy = policy_for<Space, width>(space);
   const std::size_t callers = num_teams * policy.team_size();
-  using Kernel = RoundedSums<Space, Level>;
+  using Kernel = RoundedSums<Space, LaneGroup>;
   const Kernel first{typename Kernel::Sums("first", callers, width)},
       second{typename Kernel::Sums("second", callers, width)};
   Kokkos::parallel_for("prekond::testing::rounded_sums", policy, first);
@@ -211,13 +212,13 @@ constexpr int num_rounds = 41;
 
 /// Steps that need each other's results: a missing barrier, a lane that runs twice or not at all changes the
 /// outcome.
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 struct Exchange {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   using Scratch =
       Kokkos::View<unsigned*, typename Space::scratch_memory_space, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
   using Table = Kokkos::View<unsigned**, Kokkos::LayoutLeft, typename Space::memory_space>;
-  static constexpr int width = Level::width;
+  static constexpr int width = LaneGroup::width;
   Table visits;  ///< calls of the region's body, by caller and lane; in column `width`: with any other lane
   Table once_calls;     ///< calls of the body of `once`, in column 0
   Table from_global;    ///< what the rounds through global memory end with
@@ -227,43 +228,43 @@ struct Exchange {
   static int scratch_bytes() { return int(Scratch::shmem_size(2 * width + 1)); }
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int caller = caller_of(team);
-    level.region(
+    lane_group.region(
         [&](int lane) { Kokkos::atomic_inc(&visits(caller, lane >= 0 && lane < width ? lane : width)); });
-    level.once([&] { Kokkos::atomic_inc(&once_calls(caller, 0)); });
+    lane_group.once([&] { Kokkos::atomic_inc(&once_calls(caller, 0)); });
     const Scratch scratch(team.thread_scratch(0), 2 * width + 1);
-    rounds(level, caller, global_buffer, from_global);
-    rounds_in_scratch(level, caller, scratch, from_scratch);
+    rounds(lane_group, caller, global_buffer, from_global);
+    rounds_in_scratch(lane_group, caller, scratch, from_scratch);
   }
 
   /// A lane's new value comes from its neighbour's and from what one lane made of all of them.
   template <class Place>
-  KOKKOS_FUNCTION static void all_rounds(const Level& level, int caller, const Place& place,
+  KOKKOS_FUNCTION static void all_rounds(const LaneGroup& lane_group, int caller, const Place& place,
                                          const Table& result) {
-    level.region([&](int lane) { place(lane) = unsigned(caller * 100 + lane); });
+    lane_group.region([&](int lane) { place(lane) = unsigned(caller * 100 + lane); });
     for (int round = 0; round < num_rounds; ++round) {
       const int now = (round % 2) * width, next = width - now;
-      level.once([&] {
+      lane_group.once([&] {
         unsigned mix = 0;
         for (int lane = 0; lane < width; ++lane) mix = mix * 31u + place(now + lane);
         place(2 * width) = mix;
       });
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         place(next + lane) = 5u * place(now + (lane + 1) % width) + place(2 * width) + unsigned(lane);
       });
     }
-    level.region([&](int lane) { result(caller, lane) = place((num_rounds % 2) * width + lane); });
+    lane_group.region([&](int lane) { result(caller, lane) = place((num_rounds % 2) * width + lane); });
   }
-  KOKKOS_FUNCTION static void rounds(const Level& level, int caller, const Table& buffer,
+  KOKKOS_FUNCTION static void rounds(const LaneGroup& lane_group, int caller, const Table& buffer,
                                      const Table& result) {
     all_rounds(
-        level, caller, [&](int k) -> unsigned& { return buffer(caller, k); }, result);
+        lane_group, caller, [&](int k) -> unsigned& { return buffer(caller, k); }, result);
   }
-  KOKKOS_FUNCTION static void rounds_in_scratch(const Level& level, int caller, const Scratch& scratch,
-                                                const Table& result) {
+  KOKKOS_FUNCTION static void rounds_in_scratch(const LaneGroup& lane_group, int caller,
+                                                const Scratch& scratch, const Table& result) {
     all_rounds(
-        level, caller, [&](int k) -> unsigned& { return scratch(k); }, result);
+        lane_group, caller, [&](int k) -> unsigned& { return scratch(k); }, result);
   }
 };
 
@@ -279,11 +280,11 @@ std::vector<unsigned> sequential_rounds(int caller, int width) {
   return now;
 }
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 void check_steps() {
-  using Kernel = Exchange<Space, Level>;
+  using Kernel = Exchange<Space, LaneGroup>;
   const Space space;
-  constexpr int width = Level::width;
+  constexpr int width = LaneGroup::width;
   auto policy = policy_for<Space, width>(space);
   policy.set_scratch_size(0, Kokkos::PerThread(Kernel::scratch_bytes()));
   const std::size_t callers = num_teams * policy.team_size();
@@ -301,7 +302,7 @@ void check_steps() {
   const auto from_global = host(kernel.from_global), from_scratch = host(kernel.from_scratch);
   for (int caller = 0; caller < int(callers); ++caller) {
     ASSERT_EQ(once_calls(caller, 0), 1u) << "caller " << caller;
-    ASSERT_EQ(visits(caller, width), 0u) << "caller " << caller << ": a lane outside of the level";
+    ASSERT_EQ(visits(caller, width), 0u) << "caller " << caller << ": a lane outside of the lane_group";
     const auto expected = sequential_rounds(caller, width);
     for (int lane = 0; lane < width; ++lane) {
       ASSERT_EQ(visits(caller, lane), 1u) << "caller " << caller << " lane " << lane;
@@ -311,30 +312,30 @@ void check_steps() {
   }
 }
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 void check_level() {
-  SCOPED_TRACE("width " + std::to_string(Level::width));
-  check_steps<Space, Level>();
-  check_reductions<Space, Level>();
-  check_rounded_sums<Space, Level>();
-  check_many_sums<Space, Level, 1, Level::width>();
-  check_many_sums<Space, Level, 2, Level::width>();
-  check_many_sums<Space, Level, 8, Level::width>();
-  check_many_sums<Space, Level, 16, Level::width>();
+  SCOPED_TRACE("width " + std::to_string(LaneGroup::width));
+  check_steps<Space, LaneGroup>();
+  check_reductions<Space, LaneGroup>();
+  check_rounded_sums<Space, LaneGroup>();
+  check_many_sums<Space, LaneGroup, 1, LaneGroup::width>();
+  check_many_sums<Space, LaneGroup, 2, LaneGroup::width>();
+  check_many_sums<Space, LaneGroup, 8, LaneGroup::width>();
+  check_many_sums<Space, LaneGroup, 16, LaneGroup::width>();
 }
 
 template <class Space>
-class LevelsTest : public ::testing::Test {
+class LaneGroupTest : public ::testing::Test {
  public:
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   template <int Width>
-  using Native = NativeVectorLevel<Space, Member, Width>;
+  using Native = NativeLaneGroup<Space, Member, Width>;
   template <int Width>
-  using Portable = PortableVectorLevel<Member, Width>;
+  using Portable = PortableLaneGroup<Member, Width>;
 };
-TYPED_TEST_SUITE(LevelsTest, TestSpaces, SpaceNames);
+TYPED_TEST_SUITE(LaneGroupTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(LevelsTest, NativeLevel) {
+TYPED_TEST(LaneGroupTest, NativeLevel) {
   check_level<TypeParam, typename TestFixture::template Native<32>>();
   if constexpr (!is_host_space<TypeParam>) {
     check_level<TypeParam, typename TestFixture::template Native<16>>();
@@ -347,8 +348,8 @@ TYPED_TEST(LevelsTest, NativeLevel) {
   }
 }
 
-// On the host the portable level runs its lanes one after the other, in every width.
-TYPED_TEST(LevelsTest, PortableLevel) {
+// On the host the portable lane group runs its lanes one after the other, in every width.
+TYPED_TEST(LaneGroupTest, PortableLevel) {
   check_level<TypeParam, typename TestFixture::template Portable<1>>();
   check_level<TypeParam, typename TestFixture::template Portable<4>>();
   check_level<TypeParam, typename TestFixture::template Portable<8>>();
@@ -356,11 +357,11 @@ TYPED_TEST(LevelsTest, PortableLevel) {
   check_level<TypeParam, typename TestFixture::template Portable<32>>();
 }
 
-TYPED_TEST(LevelsTest, VectorsOfATeam) {
+TYPED_TEST(LaneGroupTest, VectorsOfATeam) {
   constexpr int width = is_host_space<TypeParam> ? 1 : 32;
-  using Level = TeamLevel<typename TestFixture::Member, width>;
-  check_many_sums<TypeParam, Level, 4, width>();
-  check_many_sums<TypeParam, Level, 16, width>();
+  using LaneGroup = TeamLaneGroup<typename TestFixture::Member, width>;
+  check_many_sums<TypeParam, LaneGroup, 4, width>();
+  check_many_sums<TypeParam, LaneGroup, 16, width>();
 }
 
 }  // namespace

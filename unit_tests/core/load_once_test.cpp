@@ -6,8 +6,8 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/half.hpp>
 #include <prekond/core/views.hpp>
+#include "core/half.hpp"
 
 #include <cstring>
 #include <type_traits>

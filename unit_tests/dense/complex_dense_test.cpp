@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
-#include <prekond/dense/inverse_factor.hpp>
-#include <prekond/dense/panel_cholesky.hpp>
+#include "core/lane_group.hpp"
+#include "dense/inverse_factor.hpp"
+#include "dense/panel_cholesky.hpp"
 
 #include <cmath>
 
@@ -46,7 +46,7 @@ double distance(const Scalar& x, const LongComplex& expected) {
   return static_cast<double>(std::abs(LongComplex(x.real(), x.imag()) - expected));
 }
 
-template <class Scalar, class Space, class Level>
+template <class Scalar, class Space, class LaneGroup>
 struct FactorAndSolve {
   using Real = real_type_t<Scalar>;
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -57,26 +57,26 @@ struct FactorAndSolve {
   Vector<DroppedPivots<Real>, Space> dropped;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const PanelCholesky<Scalar> system{entries.data(), reciprocals.data(), dropped.data(),
                                        PanelCholesky<Scalar>::padded(m)};
-    system.clear(level, m);
-    level.region([&](int lane) {
-      for (int k = lane; k < m * m; k += level.size())
+    system.clear(lane_group, m);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m * m; k += lane_group.size())
         if (k / m >= k % m) system(k / m, k % m) = matrix(k);
     });
-    system.factor(level, floor);
-    system.solve_transposed(level, last, y.data(), x.data());
+    system.factor(lane_group, floor);
+    system.solve_transposed(lane_group, last, y.data(), x.data());
   }
 };
 
-template <class Scalar, class Space, class Level>
-FactorAndSolve<Scalar, Space, Level> solve(const ComplexDense& a, int last, int team_size, int lanes,
-                                           double floor = 0) {
+template <class Scalar, class Space, class LaneGroup>
+FactorAndSolve<Scalar, Space, LaneGroup> solve(const ComplexDense& a, int last, int team_size, int lanes,
+                                               double floor = 0) {
   using Real = real_type_t<Scalar>;
   const int m = static_cast<int>(a.size());
   const auto order = static_cast<std::size_t>(PanelCholesky<Scalar>::padded(m));
-  FactorAndSolve<Scalar, Space, Level> kernel{
+  FactorAndSolve<Scalar, Space, LaneGroup> kernel{
       m,
       last,
       static_cast<Real>(floor),
@@ -128,14 +128,14 @@ void check_all_levels() {
     const ComplexDense a = dense_hermitian(m, 3 + m);
     for (const int last : {0, m / 2, m - 1}) {
       expect_solution<Scalar>(
-          a, last, solve<Scalar, Space, NativeVectorLevel<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
+          a, last, solve<Scalar, Space, NativeLaneGroup<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
       expect_solution<Scalar>(
-          a, last, solve<Scalar, Space, NativeVectorLevel<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
-      expect_solution<Scalar>(
-          a, last, solve<Scalar, Space, PortableVectorLevel<Member, 16>>(a, last, 1, host ? 1 : 16));
+          a, last, solve<Scalar, Space, NativeLaneGroup<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
+      expect_solution<Scalar>(a, last,
+                              solve<Scalar, Space, PortableLaneGroup<Member, 16>>(a, last, 1, host ? 1 : 16));
       expect_solution<Scalar>(
           a, last,
-          solve<Scalar, Space, TeamLevel<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
+          solve<Scalar, Space, TeamLaneGroup<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
     }
   }
 }
@@ -151,13 +151,13 @@ TYPED_TEST(ComplexDenseTest, PanelsAreFactoredAsTheTextbookDoes) {
 
 TYPED_TEST(ComplexDenseTest, PivotsAreRealAndBadOnesDropped) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
-  using Level = NativeVectorLevel<TypeParam, Member, 32>;
+  using LaneGroup = NativeLaneGroup<TypeParam, Member, 32>;
   const int m = 20, lanes = is_host_space<TypeParam> ? 1 : 32;
   ComplexDense a = dense_hermitian(m, 4);
   // A row that is i times the one before it: its pivot is zero but for rounding.
   for (int j = 0; j < m; ++j) a[9][j] = LongComplex(0, 1) * a[8][j];
   for (int i = 0; i < m; ++i) a[i][9] = LongComplex(0, -1) * a[i][8];
-  const auto found = solve<Complex, TypeParam, Level>(a, m - 1, 1, lanes, 1e-10);
+  const auto found = solve<Complex, TypeParam, LaneGroup>(a, m - 1, 1, lanes, 1e-10);
   EXPECT_EQ(to_vector(found.reciprocals)[9], 0);
   EXPECT_EQ(to_vector(found.dropped)[0].count, 1);
   EXPECT_EQ(to_vector(found.dropped)[0].first, 9);
@@ -174,11 +174,11 @@ TYPED_TEST(ComplexDenseTest, PivotsAreRealAndBadOnesDropped) {
   for (int i = 0; i < m; ++i)
     ASSERT_LE(distance(x[i], i == 9 ? LongComplex(0) : expected[i - (i > 9)]), 1e-12) << i;
   a[3][3] = std::nan("");
-  const auto unsound = solve<Complex, TypeParam, Level>(a, m - 1, 1, lanes, 1e-10);
+  const auto unsound = solve<Complex, TypeParam, LaneGroup>(a, m - 1, 1, lanes, 1e-10);
   EXPECT_EQ(to_vector(unsound.dropped)[0].first, 3);
 }
 
-template <class Scalar, class Space, class Level>
+template <class Scalar, class Space, class LaneGroup>
 struct GrowInverseFactor {
   using Real = real_type_t<Scalar>;
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
@@ -187,33 +187,34 @@ struct GrowInverseFactor {
   Vector<Scalar, Space> factor, column, l;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const InverseFactor<Scalar> w{factor.data()};
     for (int m = 0; m < n; ++m) {
-      level.region([&](int lane) {
-        for (int p = lane; p < m; p += Level::width) column(p) = matrix(p * n + m);
+      lane_group.region([&](int lane) {
+        for (int p = lane; p < m; p += LaneGroup::width) column(p) = matrix(p * n + m);
       });
-      w.multiply(level, m, column.data(), l.data());
-      const Real square = level.template sum<Real>([&](int lane) {
+      w.multiply(lane_group, m, column.data(), l.data());
+      const Real square = lane_group.template sum<Real>([&](int lane) {
         Real sum = 0;
-        for (int p = lane; p < m; p += Level::width) sum += abs2(l(p));
+        for (int p = lane; p < m; p += LaneGroup::width) sum += abs2(l(p));
         return sum;
       });
-      w.append(level, m, l.data(), Real(1) / Kokkos::sqrt(real_part(matrix(m * n + m)) - square));
+      w.append(lane_group, m, l.data(), Real(1) / Kokkos::sqrt(real_part(matrix(m * n + m)) - square));
     }
   }
 };
 
 /// W L = I for the textbook's L.
-template <class Scalar, class Space, class Level>
+template <class Scalar, class Space, class LaneGroup>
 void check_inverse_factor(double tolerance) {
   for (const int n : {1, 2, 3, 4, 5, 8, 9, 31, 33, 70}) {
     const ComplexDense a = dense_hermitian(n, 50 + n);
-    GrowInverseFactor<Scalar, Space, Level> kernel{
+    GrowInverseFactor<Scalar, Space, LaneGroup> kernel{
         n, to_device<Space>(flat<Scalar>(a)), Vector<Scalar, Space>("factor", InverseFactor<Scalar>::size(n)),
         Vector<Scalar, Space>("column", n), Vector<Scalar, Space>("l", n)};
     Kokkos::parallel_for("prekond::testing::grow_inverse_factor",
-                         Kokkos::TeamPolicy<Space>(1, 1, is_host_space<Space> ? 1 : Level::width), kernel);
+                         Kokkos::TeamPolicy<Space>(1, 1, is_host_space<Space> ? 1 : LaneGroup::width),
+                         kernel);
     Kokkos::fence();
     const auto w = to_vector(kernel.factor);
     const ComplexDense l = cholesky_factor(a);
@@ -232,10 +233,10 @@ void check_inverse_factor(double tolerance) {
 
 TYPED_TEST(ComplexDenseTest, TheInverseFactorGrowsByBordering) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
-  check_inverse_factor<Complex, TypeParam, NativeVectorLevel<TypeParam, Member, 32>>(1e-13);
-  check_inverse_factor<Complex, TypeParam, PortableVectorLevel<Member, 32>>(1e-13);
-  check_inverse_factor<Complex, TypeParam, PortableVectorLevel<Member, 1>>(1e-13);
-  check_inverse_factor<Kokkos::complex<float>, TypeParam, NativeVectorLevel<TypeParam, Member, 32>>(1e-4);
+  check_inverse_factor<Complex, TypeParam, NativeLaneGroup<TypeParam, Member, 32>>(1e-13);
+  check_inverse_factor<Complex, TypeParam, PortableLaneGroup<Member, 32>>(1e-13);
+  check_inverse_factor<Complex, TypeParam, PortableLaneGroup<Member, 1>>(1e-13);
+  check_inverse_factor<Kokkos::complex<float>, TypeParam, NativeLaneGroup<TypeParam, Member, 32>>(1e-4);
 }
 
 }  // namespace

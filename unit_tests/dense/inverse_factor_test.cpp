@@ -4,9 +4,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/inverse_factor.hpp>
+#include "core/lane_group.hpp"
+#include "dense/inverse_factor.hpp"
 
 #include <cmath>
 #include <set>
@@ -39,7 +39,7 @@ LongMatrix inverse_cholesky_factor(LongMatrix a) {
 }
 
 /// Team n grows the inverse factor of the n x n matrix, row by row.
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 struct GrowInverseFactor {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   static constexpr int stride = max_size * max_size;
@@ -48,28 +48,28 @@ struct GrowInverseFactor {
   Vector<Real, Space> work;
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const int n = team.league_rank() + 1;
     const Real* a = matrices.data() + stride * team.league_rank();
     const InverseFactor<Real> factor{factors.data() + stride * team.league_rank()};
     Real* l = work.data() + max_size * team.league_rank();
     for (int m = 0; m < n; ++m) {
-      factor.multiply(level, m, a + m * n, l);
-      const Real square = level.template sum<Real>([&](int lane) {
+      factor.multiply(lane_group, m, a + m * n, l);
+      const Real square = lane_group.template sum<Real>([&](int lane) {
         Real sum = 0;
-        for (int p = lane; p < m; p += Level::width) sum += l[p] * l[p];
+        for (int p = lane; p < m; p += LaneGroup::width) sum += l[p] * l[p];
         return sum;
       });
-      factor.append(level, m, l, Real(1) / Kokkos::sqrt(a[m * n + m] - square));
+      factor.append(lane_group, m, l, Real(1) / Kokkos::sqrt(a[m * n + m] - square));
     }
   }
 };
 
 constexpr float unwritten = -12345.0f;
 
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 void check_inverse_factors(double tolerance) {
-  using Kernel = GrowInverseFactor<Real, Space, Level>;
+  using Kernel = GrowInverseFactor<Real, Space, LaneGroup>;
   const Space space;
   const Kernel kernel{Vector<Real, Space>("matrices", Kernel::stride * max_size),
                       Vector<Real, Space>("factors", Kernel::stride * max_size),
@@ -84,9 +84,9 @@ void check_inverse_factors(double tolerance) {
   }
   Kokkos::deep_copy(kernel.matrices, matrices);
   Kokkos::deep_copy(kernel.factors, Real(unwritten));
-  Kokkos::parallel_for("prekond::testing::grow_inverse_factor",
-                       Kokkos::TeamPolicy<Space>(space, max_size, 1, is_host_space<Space> ? 1 : Level::width),
-                       kernel);
+  Kokkos::parallel_for(
+      "prekond::testing::grow_inverse_factor",
+      Kokkos::TeamPolicy<Space>(space, max_size, 1, is_host_space<Space> ? 1 : LaneGroup::width), kernel);
   space.fence();
   const auto factors = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.factors);
   for (int n = 1; n <= max_size; ++n) {
@@ -102,11 +102,11 @@ void check_inverse_factors(double tolerance) {
   }
 }
 
-template <class Space, class Level>
+template <class Space, class LaneGroup>
 void check_level() {
-  SCOPED_TRACE("width " + std::to_string(Level::width));
-  check_inverse_factors<double, Space, Level>(1e-13);
-  check_inverse_factors<float, Space, Level>(1e-5);
+  SCOPED_TRACE("width " + std::to_string(LaneGroup::width));
+  check_inverse_factors<double, Space, LaneGroup>(1e-13);
+  check_inverse_factors<float, Space, LaneGroup>(1e-5);
 }
 
 template <class Space>
@@ -116,16 +116,16 @@ class InverseFactorTest : public ::testing::Test {
 };
 TYPED_TEST_SUITE(InverseFactorTest, TestSpaces, SpaceNames);
 
-TYPED_TEST(InverseFactorTest, NativeLevelGrowsTheInverseCholeskyFactor) {
-  check_level<TypeParam, NativeVectorLevel<TypeParam, typename TestFixture::Member, 32>>();
+TYPED_TEST(InverseFactorTest, NativeLaneGroupGrowsTheInverseCholeskyFactor) {
+  check_level<TypeParam, NativeLaneGroup<TypeParam, typename TestFixture::Member, 32>>();
   if constexpr (!is_host_space<TypeParam>)
-    check_level<TypeParam, NativeVectorLevel<TypeParam, typename TestFixture::Member, 8>>();
+    check_level<TypeParam, NativeLaneGroup<TypeParam, typename TestFixture::Member, 8>>();
 }
 
-TYPED_TEST(InverseFactorTest, PortableLevelGrowsTheInverseCholeskyFactor) {
-  check_level<TypeParam, PortableVectorLevel<typename TestFixture::Member, 1>>();
-  check_level<TypeParam, PortableVectorLevel<typename TestFixture::Member, 8>>();
-  check_level<TypeParam, PortableVectorLevel<typename TestFixture::Member, 32>>();
+TYPED_TEST(InverseFactorTest, PortableLaneGroupGrowsTheInverseCholeskyFactor) {
+  check_level<TypeParam, PortableLaneGroup<typename TestFixture::Member, 1>>();
+  check_level<TypeParam, PortableLaneGroup<typename TestFixture::Member, 8>>();
+  check_level<TypeParam, PortableLaneGroup<typename TestFixture::Member, 32>>();
 }
 
 TEST(InverseFactorLayoutTest, RowsArePackedAndStartInDifferentBanks) {

@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/panel_cholesky.hpp>
+#include "core/lane_group.hpp"
+#include "dense/panel_cholesky.hpp"
 
 #include <cmath>
 #include <vector>
@@ -17,7 +17,7 @@ namespace prekond::testing {
 namespace {
 
 /// Every team factors a matrix and solves for each of its last columns.
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 struct FactorAndSolve {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   int m;
@@ -27,19 +27,19 @@ struct FactorAndSolve {
   Vector<Real, Space> entries, reciprocals, y, x;
   Vector<DroppedPivots<Real>, Space> dropped;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(Level(team)); }
+  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(LaneGroup(team)); }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void solve_by(const AnyLevel& level) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void solve_by(const AnyLaneGroup& lane_group) const {
     const PanelCholesky<Real> system{entries.data(), reciprocals.data(), dropped.data(),
                                      PanelCholesky<Real>::padded(m)};
-    system.clear(level, m);
-    level.region([&](int lane) {
-      for (int k = lane; k < m * m; k += level.size())
+    system.clear(lane_group, m);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m * m; k += lane_group.size())
         if (k / m >= k % m) system(k / m, k % m) = matrix(k);
     });
-    system.factor(level, floor);
-    system.solve_transposed(level, last, y.data(), x.data());
+    system.factor(lane_group, floor);
+    system.solve_transposed(lane_group, last, y.data(), x.data());
   }
 };
 
@@ -74,9 +74,9 @@ Kernel kernel_for(const LongMatrix& a, int last, Real floor) {
   return kernel;
 }
 
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 Solved<Real> solve(const LongMatrix& a, int last, int team_size, int vector_length, Real floor = 0) {
-  const auto kernel = kernel_for<FactorAndSolve<Real, Space, Level>, Real, Space>(a, last, floor);
+  const auto kernel = kernel_for<FactorAndSolve<Real, Space, LaneGroup>, Real, Space>(a, last, floor);
   Kokkos::parallel_for("prekond::testing::factor", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                        kernel);
   Kokkos::fence();
@@ -88,10 +88,10 @@ template <class Real, class Space>
 std::vector<Solved<Real>> solve_by_threads(const LongMatrix& a, int last, Real floor = 0) {
   std::vector<Solved<Real>> all;
   if constexpr (is_host_space<Space>) {
-    using Level = HostVectorLevel<typename Kokkos::TeamPolicy<Space>::member_type>;
-    for (const auto& level : host_threads<Space>()) {
-      const auto kernel = kernel_for<FactorAndSolve<Real, Space, Level>, Real, Space>(a, last, floor);
-      kernel.solve_by(level);
+    using LaneGroup = HostLaneGroup<typename Kokkos::TeamPolicy<Space>::member_type>;
+    for (const auto& lane_group : host_threads<Space>()) {
+      const auto kernel = kernel_for<FactorAndSolve<Real, Space, LaneGroup>, Real, Space>(a, last, floor);
+      kernel.solve_by(lane_group);
       all.push_back({to_vector(kernel.x), to_vector(kernel.reciprocals), to_vector(kernel.dropped)[0]});
     }
   }
@@ -136,14 +136,14 @@ void check_all_levels() {
     const LongMatrix a = random_dense_spd(m, 3 + m);
     for (const int last : {0, m / 2, m - 1}) {
       expect_solution<Real>(
-          a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
-      expect_solution<Real>(
-          a, last, solve<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
+          a, last, solve<Real, Space, NativeLaneGroup<Space, Member, 32>>(a, last, 1, host ? 1 : 32));
       expect_solution<Real>(a, last,
-                            solve<Real, Space, PortableVectorLevel<Member, 16>>(a, last, 1, host ? 1 : 16));
+                            solve<Real, Space, NativeLaneGroup<Space, Member, 8>>(a, last, 1, host ? 1 : 8));
+      expect_solution<Real>(a, last,
+                            solve<Real, Space, PortableLaneGroup<Member, 16>>(a, last, 1, host ? 1 : 16));
       expect_solution<Real>(
           a, last,
-          solve<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
+          solve<Real, Space, TeamLaneGroup<Member, host ? 1 : 32>>(a, last, host ? 1 : 4, host ? 1 : 32));
       const auto by_threads = solve_by_threads<Real, Space>(a, last);
       for (const auto& found : by_threads) {
         expect_solution<Real>(a, last, found);
@@ -164,7 +164,7 @@ TYPED_TEST(PanelCholeskyTest, SolvesAsTheTextbookDoesInSingle) {
 // An index whose pivot is under the floor: the solution is that of the system without it.
 TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
-  using Level = NativeVectorLevel<TypeParam, Member, 32>;
+  using LaneGroup = NativeLaneGroup<TypeParam, Member, 32>;
   for (const int m : {3, 9, 20, 37}) {
     for (const int dropped : {1, m / 2}) {
       LongMatrix a = random_dense_spd(m, 11 + m);
@@ -172,7 +172,7 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
       for (int j = 0; j < m; ++j) a[dropped][j] = a[dropped - 1][j];
       for (int i = 0; i < m; ++i) a[i][dropped] = a[i][dropped - 1];
       const auto found =
-          solve<double, TypeParam, Level>(a, m - 1, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
+          solve<double, TypeParam, LaneGroup>(a, m - 1, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
       LongMatrix without;
       for (int i = 0; i < m; ++i) {
         if (i == dropped) continue;
@@ -194,11 +194,12 @@ TYPED_TEST(PanelCholeskyTest, DropsAnIndexWhosePivotIsUnderTheFloor) {
 
 TYPED_TEST(PanelCholeskyTest, TheFirstOfSeveralDroppedIsReported) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
-  using Level = NativeVectorLevel<TypeParam, Member, 32>;
+  using LaneGroup = NativeLaneGroup<TypeParam, Member, 32>;
   for (const auto& [first, second] : {std::pair(2, 5), std::pair(2, 19), std::pair(7, 8)}) {
     LongMatrix a = random_dense_spd(21, 31);
     for (const int dropped : {first, second}) a[dropped][dropped] = dropped == first ? -3 : -5;
-    const auto found = solve<double, TypeParam, Level>(a, 20, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
+    const auto found =
+        solve<double, TypeParam, LaneGroup>(a, 20, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
     EXPECT_EQ(found.dropped.count, 2);
     EXPECT_EQ(found.dropped.first, first);
     EXPECT_LE(found.dropped.pivot, -3);
@@ -209,10 +210,10 @@ TYPED_TEST(PanelCholeskyTest, TheFirstOfSeveralDroppedIsReported) {
 
 TYPED_TEST(PanelCholeskyTest, ANotANumberIsDroppedToo) {
   using Member = typename Kokkos::TeamPolicy<TypeParam>::member_type;
-  using Level = NativeVectorLevel<TypeParam, Member, 32>;
+  using LaneGroup = NativeLaneGroup<TypeParam, Member, 32>;
   LongMatrix a = random_dense_spd(12, 5);
   a[11][11] = std::nan("");
-  const auto found = solve<double, TypeParam, Level>(a, 11, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
+  const auto found = solve<double, TypeParam, LaneGroup>(a, 11, 1, is_host_space<TypeParam> ? 1 : 32, 1e-10);
   EXPECT_EQ(found.reciprocals[11], 0);
   EXPECT_EQ(found.dropped.first, 11);
   EXPECT_TRUE(std::isnan(found.dropped.pivot));

@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/panel_lu.hpp>
+#include "core/lane_group.hpp"
+#include "dense/panel_lu.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace {
 
 /// One team factors a matrix and solves for the last row and column of its inverse, and for the rows
 /// `indices`.
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 struct FactorAndSolve {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   int m;
@@ -33,22 +33,22 @@ struct FactorAndSolve {
   Vector<int, Space> is_dropped;
   Vector<DroppedPivots<Real>, Space> dropped;
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(Level(team)); }
+  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(LaneGroup(team)); }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void solve_by(const AnyLevel& level) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void solve_by(const AnyLaneGroup& lane_group) const {
     const PanelLu<Real> system(workspace.data(), m);
-    system.clear(level);
-    level.region([&](int lane) {
-      for (int k = lane; k < m * m; k += level.size()) system(k / m, k % m) = matrix(k);
+    system.clear(lane_group);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < m * m; k += lane_group.size()) system(k / m, k % m) = matrix(k);
     });
-    system.factor(level, floor, pivoting);
-    system.solve_last(level, left.data(), right.data(), work.data());
+    system.factor(lane_group, floor, pivoting);
+    system.solve_last(lane_group, left.data(), right.data(), work.data());
     for (int r = 0; r < int(indices.extent(0)); ++r) {
       Real* const y = rows.data() + 2 * r * PanelLu<Real>::padded(m);
-      system.solve_transposed(level, indices(r), y + PanelLu<Real>::padded(m), y, work.data());
+      system.solve_transposed(lane_group, indices(r), y + PanelLu<Real>::padded(m), y, work.data());
     }
-    level.once([&] {
+    lane_group.once([&] {
       dropped(0) = system.dropped();
       for (int j = 0; j < m; ++j) is_dropped(j) = system.is_dropped(j);
     });
@@ -72,7 +72,7 @@ std::vector<int> some_rows(int m) {
 }
 
 /// `run` gets the kernel.
-template <class Real, class Space, class Level, class Run>
+template <class Real, class Space, class LaneGroup, class Run>
 Solved<Real> solve_by(const LongMatrix& a, Pivoting pivoting, Real floor, const Run& run) {
   const int m = static_cast<int>(a.size());
   std::vector<Real> flat;
@@ -84,18 +84,18 @@ Solved<Real> solve_by(const LongMatrix& a, Pivoting pivoting, Real floor, const 
     Kokkos::deep_copy(view, std::nan(""));
     return view;
   };
-  FactorAndSolve<Real, Space, Level> kernel{m,
-                                            floor,
-                                            pivoting,
-                                            to_device<Space>(flat),
-                                            Vector<char, Space>("workspace", PanelLu<Real>::bytes(m)),
-                                            nan("left", order),
-                                            nan("right", order),
-                                            nan("work", order),
-                                            to_device<Space>(some_rows(m)),
-                                            nan("rows", 2 * order * some_rows(m).size()),
-                                            Vector<int, Space>("is_dropped", m),
-                                            Vector<DroppedPivots<Real>, Space>("dropped", 1)};
+  FactorAndSolve<Real, Space, LaneGroup> kernel{m,
+                                                floor,
+                                                pivoting,
+                                                to_device<Space>(flat),
+                                                Vector<char, Space>("workspace", PanelLu<Real>::bytes(m)),
+                                                nan("left", order),
+                                                nan("right", order),
+                                                nan("work", order),
+                                                to_device<Space>(some_rows(m)),
+                                                nan("rows", 2 * order * some_rows(m).size()),
+                                                Vector<int, Space>("is_dropped", m),
+                                                Vector<DroppedPivots<Real>, Space>("dropped", 1)};
   Kokkos::deep_copy(kernel.workspace, char(-1));  // not a number, and a negative index
   run(kernel);
   Kokkos::fence();
@@ -111,29 +111,29 @@ Solved<Real> solve_by(const LongMatrix& a, Pivoting pivoting, Real floor, const 
   return solved;
 }
 
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 Solved<Real> solve_by(const LongMatrix& a, int team_size, int vector_length, Pivoting pivoting, Real floor) {
-  return solve_by<Real, Space, Level>(a, pivoting, floor, [&](const auto& kernel) {
+  return solve_by<Real, Space, LaneGroup>(a, pivoting, floor, [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::testing::lu", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                          kernel);
   });
 }
 
-/// By a level of each kind, whose results have the same bits but for the compiler's contractions.
+/// By a lane group of each kind, whose results have the same bits but for the compiler's contractions.
 template <class Real, class Space>
 std::vector<Solved<Real>> solve(const LongMatrix& a, Pivoting pivoting = Pivoting::rows, Real floor = 0) {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   constexpr bool host = is_host_space<Space>;
   std::vector<Solved<Real>> all = {
-      solve_by<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, 1, host ? 1 : 32, pivoting, floor),
-      solve_by<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, 1, host ? 1 : 8, pivoting, floor),
-      solve_by<Real, Space, PortableVectorLevel<Member, 16>>(a, 1, host ? 1 : 16, pivoting, floor),
-      solve_by<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, host ? 1 : 4, host ? 1 : 32, pivoting,
-                                                              floor)};
+      solve_by<Real, Space, NativeLaneGroup<Space, Member, 32>>(a, 1, host ? 1 : 32, pivoting, floor),
+      solve_by<Real, Space, NativeLaneGroup<Space, Member, 8>>(a, 1, host ? 1 : 8, pivoting, floor),
+      solve_by<Real, Space, PortableLaneGroup<Member, 16>>(a, 1, host ? 1 : 16, pivoting, floor),
+      solve_by<Real, Space, TeamLaneGroup<Member, host ? 1 : 32>>(a, host ? 1 : 4, host ? 1 : 32, pivoting,
+                                                                  floor)};
   if constexpr (host) {
-    for (const auto& level : host_threads<Space>())
-      all.push_back(solve_by<Real, Space, HostVectorLevel<Member>>(
-          a, pivoting, floor, [&](const auto& kernel) { kernel.solve_by(level); }));
+    for (const auto& lane_group : host_threads<Space>())
+      all.push_back(solve_by<Real, Space, HostLaneGroup<Member>>(
+          a, pivoting, floor, [&](const auto& kernel) { kernel.solve_by(lane_group); }));
     EXPECT_TRUE(all.back().left == all[all.size() - 2].left) << "the same bits, whatever the threads";
     EXPECT_TRUE(all.back().right == all[all.size() - 2].right);
     EXPECT_TRUE(all.back().rows == all[all.size() - 2].rows);

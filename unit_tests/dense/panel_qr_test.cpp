@@ -6,9 +6,9 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/dense/panel_qr.hpp>
+#include "core/lane_group.hpp"
+#include "dense/panel_qr.hpp"
 
 #include <cmath>
 #include <limits>
@@ -19,7 +19,7 @@ namespace prekond::testing {
 namespace {
 
 /// One team factors a matrix and solves, at once or by growths of `step` columns, which it then also undoes.
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 struct FactorAndSolve {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   static constexpr int rows = is_host_space<Space> ? PanelQr<Real>::host_rows : 1;
@@ -45,11 +45,11 @@ struct FactorAndSolve {
                   reinterpret_cast<Real*>(buffer.data()));
   }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void fill(const AnyLevel& level, const System& system, int begin, int end) const {
-    system.clear(level, begin, end);
-    level.region([&](int lane) {
-      for (int k = lane; k < n1 * (n2 + 1); k += level.size()) {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void fill(const AnyLaneGroup& lane_group, const System& system, int begin, int end) const {
+    system.clear(lane_group, begin, end);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < n1 * (n2 + 1); k += lane_group.size()) {
         const int i = k / (n2 + 1), j = k % (n2 + 1);
         if (j == n2 && begin == 0) system.rhs(i) = matrix(k);
         if (j < n2 && j >= begin && j < end) system(i, j) = matrix(k);
@@ -57,31 +57,31 @@ struct FactorAndSolve {
     });
   }
 
-  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(Level(team)); }
+  KOKKOS_FUNCTION void operator()(const Member& team) const { solve_by(LaneGroup(team)); }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void solve_by(const AnyLevel& level) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void solve_by(const AnyLaneGroup& lane_group) const {
     const System system = system_of();
     int found = 0;
     if (step == 0) {
-      fill(level, system, 0, n2);
-      found = system.factor(level, floor);
-      system.solve(level, found, x.data(), work.data());
+      fill(lane_group, system, 0, n2);
+      found = system.factor(lane_group, floor);
+      system.solve(lane_group, found, x.data(), work.data());
     } else {
       int panels = 0;
       for (int begin = 0; begin < n2; begin += step) {
         const int end = begin + step < n2 ? begin + step : n2;
-        fill(level, system, begin, end);
-        found = system.append(level, panels, begin, end, found, floor);
+        fill(lane_group, system, begin, end);
+        found = system.append(lane_group, panels, begin, end, found, floor);
         panels += (end - begin + 7) / 8;
       }
-      system.solve(level, panels, found, x.data(), work.data());
-      system.apply_q(level, panels, &system.rhs(0));
+      system.solve(lane_group, panels, found, x.data(), work.data());
+      system.apply_q(lane_group, panels, &system.rhs(0));
     }
-    level.region([&](int lane) {
-      for (int i = lane; i < n1; i += level.size()) back(i) = system.rhs(i);
+    lane_group.region([&](int lane) {
+      for (int i = lane; i < n1; i += lane_group.size()) back(i) = system.rhs(i);
     });
-    level.once([&] {
+    lane_group.once([&] {
       rank(0) = found;
       dropped(0) = system.dropped();
       for (int j = 0; j < n2; ++j) is_dropped(j) = system.is_dropped(j);
@@ -104,7 +104,7 @@ struct How {
 };
 
 /// `run` gets the kernel.
-template <class Real, class Space, class Level, class Run>
+template <class Real, class Space, class LaneGroup, class Run>
 Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, const How& how,
                       const Run& run) {
   const int n1 = static_cast<int>(b.size()), n2 = static_cast<int>(a[0].size());
@@ -113,7 +113,7 @@ Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, co
     for (const long double value : a[i]) flat.push_back(static_cast<Real>(value));
     flat.push_back(static_cast<Real>(b[i]));
   }
-  using Kernel = FactorAndSolve<Real, Space, Level>;
+  using Kernel = FactorAndSolve<Real, Space, LaneGroup>;
   Kernel kernel{};
   kernel.n1 = n1;
   kernel.n2 = n2;
@@ -138,10 +138,10 @@ Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, co
           to_vector(kernel.rank)[0], to_vector(kernel.dropped)[0]};
 }
 
-template <class Real, class Space, class Level>
+template <class Real, class Space, class LaneGroup>
 Solved<Real> solve_by(const LongMatrix& a, const std::vector<long double>& b, int team_size,
                       int vector_length, const How& how) {
-  return solve_by<Real, Space, Level>(a, b, how, [&](const auto& kernel) {
+  return solve_by<Real, Space, LaneGroup>(a, b, how, [&](const auto& kernel) {
     Kokkos::parallel_for("prekond::testing::qr", Kokkos::TeamPolicy<Space>(1, team_size, vector_length),
                          kernel);
   });
@@ -153,26 +153,26 @@ std::vector<Solved<Real>> solve_by_threads(const LongMatrix& a, const std::vecto
                                            const How& how) {
   std::vector<Solved<Real>> all;
   if constexpr (is_host_space<Space>) {
-    using Level = HostVectorLevel<typename Kokkos::TeamPolicy<Space>::member_type>;
-    for (const auto& level : host_threads<Space>())
-      all.push_back(
-          solve_by<Real, Space, Level>(a, b, how, [&](const auto& kernel) { kernel.solve_by(level); }));
+    using LaneGroup = HostLaneGroup<typename Kokkos::TeamPolicy<Space>::member_type>;
+    for (const auto& lane_group : host_threads<Space>())
+      all.push_back(solve_by<Real, Space, LaneGroup>(
+          a, b, how, [&](const auto& kernel) { kernel.solve_by(lane_group); }));
     EXPECT_TRUE(all[0].x == all[1].x || std::isnan(all[0].x[0])) << "the same bits, whatever the threads";
     EXPECT_EQ(all[0].rank, all[1].rank);
   }
   return all;
 }
 
-/// By a level of each kind.
+/// By a lane group of each kind.
 template <class Real, class Space>
 std::vector<Solved<Real>> solve(const LongMatrix& a, const std::vector<long double>& b, const How& how) {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
   constexpr bool host = is_host_space<Space>;
   std::vector<Solved<Real>> all = {
-      solve_by<Real, Space, NativeVectorLevel<Space, Member, 32>>(a, b, 1, host ? 1 : 32, how),
-      solve_by<Real, Space, NativeVectorLevel<Space, Member, 8>>(a, b, 1, host ? 1 : 8, how),
-      solve_by<Real, Space, PortableVectorLevel<Member, 16>>(a, b, 1, host ? 1 : 16, how),
-      solve_by<Real, Space, TeamLevel<Member, host ? 1 : 32>>(a, b, host ? 1 : 4, host ? 1 : 32, how)};
+      solve_by<Real, Space, NativeLaneGroup<Space, Member, 32>>(a, b, 1, host ? 1 : 32, how),
+      solve_by<Real, Space, NativeLaneGroup<Space, Member, 8>>(a, b, 1, host ? 1 : 8, how),
+      solve_by<Real, Space, PortableLaneGroup<Member, 16>>(a, b, 1, host ? 1 : 16, how),
+      solve_by<Real, Space, TeamLaneGroup<Member, host ? 1 : 32>>(a, b, host ? 1 : 4, host ? 1 : 32, how)};
   for (auto& found : solve_by_threads<Real, Space>(a, b, how)) all.push_back(std::move(found));
   return all;
 }

@@ -4,7 +4,7 @@
 #include "testing/reference_qr.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/dense/stream_qr.hpp>
+#include "dense/stream_qr.hpp"
 
 #include <limits>
 #include <string>
@@ -26,16 +26,16 @@ struct Streamed {
 /// Appends the rows of [a, b] block by block, from the first column that is not zero, and solves.
 template <class Real, int Width, int Sets, int Rows, bool Far>
 Streamed<Real> stream(const LongMatrix& a, const std::vector<long double>& b) {
-  using Level = typename LaneThreads<Width>::Level;
-  using System = StreamQr<Real, Rows, Sets, Level, Far>;
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
+  using System = StreamQr<Real, Rows, Sets, LaneGroup, Far>;
   const int n1 = int(b.size()), n2 = int(a[0].size());
   std::vector<Bytes> memory((System::Layout::shown_bytes + System::Layout::r_bytes(n2)) / sizeof(Bytes));
   std::fill_n(reinterpret_cast<char*>(memory.data()), memory.size() * sizeof(Bytes), char(-1));
   Streamed<Real> found{std::vector<Real>(std::size_t(n2)), std::vector<Real>(std::size_t(n2))};
   LaneThreads<Width> lanes;
-  lanes.run([&](const Level& level) {
+  lanes.run([&](const LaneGroup& lane_group) {
     char* const base = reinterpret_cast<char*>(memory.data());
-    const System system(level, base, base + System::Layout::shown_bytes, n2);
+    const System system(lane_group, base, base + System::Layout::shown_bytes, n2);
     system.clear();
     const auto entry = [&](int i, int c) {
       if (i >= n1 || c > n2) return Real(0);
@@ -48,13 +48,14 @@ Streamed<Real> stream(const LongMatrix& a, const std::vector<long double>& b) {
         for (int c = n2; c-- > 0;)
           if (entry(i + r, c) != 0 && c < first) first = c;
       for (int s = 0; s < Sets; ++s)
-        for (int r = 0; r < Rows; ++r) block.entries[s][r] = entry(i + r, level.lane() + s * level.size());
+        for (int r = 0; r < Rows; ++r)
+          block.entries[s][r] = entry(i + r, lane_group.lane() + s * lane_group.size());
       system.append(block, first);
     }
     Real x[Sets];
     system.solve(x);
     for (int s = 0; s < Sets; ++s) {
-      const int c = level.lane() + s * level.size();
+      const int c = lane_group.lane() + s * lane_group.size();
       if (c >= n2) continue;
       found.x[c] = x[s];
       found.diagonal[c] = system(c, c);

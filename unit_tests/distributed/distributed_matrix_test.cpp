@@ -7,10 +7,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/matrix_format.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <stdexcept>
 

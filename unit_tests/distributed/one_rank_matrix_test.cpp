@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/distributed/one_rank_matrix.hpp>
+#include "distributed/one_rank_matrix.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/distributed/row_partition.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <gtest/gtest.h>
 

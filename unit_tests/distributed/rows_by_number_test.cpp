@@ -3,7 +3,7 @@
 #include "testing/general_matrices.hpp"
 #include "testing/host_matrix.hpp"
 
-#include <prekond/distributed/rows_by_number.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,11 +4,11 @@
 // What the command's ranks do together before a setup: read rows, send them to their parts, look at their
 // symmetry.
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
 #include <prekond/pattern/partition.hpp>
+#include "distributed/row_partition.hpp"
 
 #include "driver/rows_of_ranks.hpp"
 #include "driver/text.hpp"

@@ -6,7 +6,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/norm.hpp>
+#include "core/norm.hpp"
 
 #include <limits>
 

@@ -9,7 +9,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/distributed/row_partition.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <cmath>
 #include <limits>

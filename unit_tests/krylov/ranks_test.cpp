@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/krylov/lanczos.hpp>
+#include "distributed/row_partition.hpp"
 
 #include <cmath>
 #include <complex>

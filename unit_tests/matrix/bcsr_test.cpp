@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/matrix/generate.hpp>
+#include "matrix/bcsr_operator.hpp"
 
 #include <cmath>
 #include <limits>

@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/core/half.hpp>
-#include <prekond/matrix/filter_entries.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/matrix/statistics.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "core/half.hpp"
+#include "matrix/filter_entries.hpp"
 
 #include <limits>
 

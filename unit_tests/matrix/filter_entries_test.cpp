@@ -5,7 +5,7 @@
 #include "testing/tool_events.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/matrix/filter_entries.hpp>
+#include "matrix/filter_entries.hpp"
 
 namespace prekond::testing {
 namespace {

@@ -10,13 +10,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/core/half.hpp>
 #include <prekond/core/multiply_add.hpp>
-#include <prekond/matrix/bcsr_operator.hpp>
-#include <prekond/matrix/format_operator.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/matrix_format.hpp>
 #include <prekond/matrix/spmv.hpp>
+#include "core/half.hpp"
+#include "matrix/bcsr_operator.hpp"
+#include "matrix/format_operator.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/matrix/generate.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/validate.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/impl/sort_rows.hpp>
 #include <prekond/matrix/sort_rows.hpp>
+#include "matrix/sort_row_kernels.hpp"
 
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"

@@ -4,13 +4,13 @@
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
-#include "pattern/aggregate/independent_set.hpp"
+#include "precond/multigrid/aggregation/independent_set.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/aggregate.hpp>
-#include <prekond/pattern/strength.hpp>
+#include "precond/multigrid/aggregation/aggregate.hpp"
+#include "precond/multigrid/strength.hpp"
 
 #include <algorithm>
 

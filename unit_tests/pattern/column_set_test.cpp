@@ -4,8 +4,8 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/levels.hpp>
-#include <prekond/pattern/column_set.hpp>
+#include "core/lane_group.hpp"
+#include "sparse_product/column_set.hpp"
 
 #include <algorithm>
 #include <map>
@@ -27,13 +27,13 @@ struct Found {
   int slot, position;
 };
 
-/// The life of a set in one row's growth, by one vector level: clear, insert, find, make members, undo,
+/// The life of a set in one row's growth, by one vector lane group: clear, insert, find, make members, undo,
 /// overflow, clear.
 template <class Space, class Bucket, int Width>
 struct Life {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, Width>;
+  using LaneGroup = NativeLaneGroup<Space, Member, Width>;
   using Set = HashedColumnSet<Bucket>;
   using Ints = Kokkos::View<int**, Kokkos::LayoutRight, typename Space::memory_space>;
   using Places = Kokkos::View<Found**, Kokkos::LayoutRight, typename Space::memory_space>;
@@ -46,9 +46,9 @@ struct Life {
   Ints overflow;  ///< overflowed() after filling, after overfilling, after clearing
 
   template <class F>
-  KOKKOS_FUNCTION static void for_each(const Level& level, int n, const F& f) {
-    level.region([&](int lane) {
-      for (int k = lane; k < n; k += Level::width) f(k);
+  KOKKOS_FUNCTION static void for_each(const LaneGroup& lane_group, int n, const F& f) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < n; k += LaneGroup::width) f(k);
     });
   }
   KOKKOS_FUNCTION static Found found(const Set& set, int col) {
@@ -58,47 +58,47 @@ struct Life {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int t = team.league_rank();
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const Set set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity}, &buckets(t, 0),
                   buckets.extent(1));
     // Whatever lay in the memory before must not matter.
-    for_each(level, int(buckets.extent(1)), [&](int k) { buckets(t, k) = Bucket(k % capacity); });
-    set.clear(level);
-    fill(level, set, t);
-    change_members(level, set, t);
-    overfill(level, set, t);
+    for_each(lane_group, int(buckets.extent(1)), [&](int k) { buckets(t, k) = Bucket(k % capacity); });
+    set.clear(lane_group);
+    fill(lane_group, set, t);
+    change_members(lane_group, set, t);
+    overfill(lane_group, set, t);
   }
 
-  KOKKOS_FUNCTION void fill(const Level& level, const Set& set, int t) const {
-    for_each(level, absent, [&](int k) { full(t, k) = found(set, missing(t, k)); });
-    for_each(level, capacity, [&](int k) { slots(t, k) = set.insert(present(t, k)); });
-    for_each(level, capacity, [&](int k) { inserted(t, k) = found(set, present(t, k)); });
-    for_each(level, absent, [&](int k) { not_there(t, k) = found(set, missing(t, k)); });
-    level.once([&] { overflow(t, 0) = set.overflowed() ? 1 : 0; });
+  KOKKOS_FUNCTION void fill(const LaneGroup& lane_group, const Set& set, int t) const {
+    for_each(lane_group, absent, [&](int k) { full(t, k) = found(set, missing(t, k)); });
+    for_each(lane_group, capacity, [&](int k) { slots(t, k) = set.insert(present(t, k)); });
+    for_each(lane_group, capacity, [&](int k) { inserted(t, k) = found(set, present(t, k)); });
+    for_each(lane_group, absent, [&](int k) { not_there(t, k) = found(set, missing(t, k)); });
+    lane_group.once([&] { overflow(t, 0) = set.overflowed() ? 1 : 0; });
   }
 
-  KOKKOS_FUNCTION void change_members(const Level& level, const Set& set, int t) const {
-    level.once([&] {
+  KOKKOS_FUNCTION void change_members(const LaneGroup& lane_group, const Set& set, int t) const {
+    lane_group.once([&] {
       for (int p = 0; p < num_members; ++p) set.make_member(3 * p, p);
     });
-    for_each(level, capacity, [&](int k) { as_members(t, k) = found(set, present(t, k)); });
-    level.once([&] { set.undo_member(3 * (num_members - 1), num_members - 1); });
-    for_each(level, capacity, [&](int k) { undone(t, k) = found(set, present(t, k)); });
+    for_each(lane_group, capacity, [&](int k) { as_members(t, k) = found(set, present(t, k)); });
+    lane_group.once([&] { set.undo_member(3 * (num_members - 1), num_members - 1); });
+    for_each(lane_group, capacity, [&](int k) { undone(t, k) = found(set, present(t, k)); });
   }
 
-  KOKKOS_FUNCTION void overfill(const Level& level, const Set& set, int t) const {
-    for_each(level, surplus, [&](int k) { extra_slots(t, k) = set.insert(extra(t, k)); });
-    level.once([&] { overflow(t, 1) = set.overflowed() ? 1 : 0; });
-    for_each(level, capacity, [&](int k) {
+  KOKKOS_FUNCTION void overfill(const LaneGroup& lane_group, const Set& set, int t) const {
+    for_each(lane_group, surplus, [&](int k) { extra_slots(t, k) = set.insert(extra(t, k)); });
+    lane_group.once([&] { overflow(t, 1) = set.overflowed() ? 1 : 0; });
+    for_each(lane_group, capacity, [&](int k) {
       const Found place = found(set, present(t, k));
       if (place.slot != undone(t, k).slot || place.position != undone(t, k).position) overflow(t, 3) = 1;
     });
-    set.clear(level);
-    for_each(level, capacity, [&](int k) {
+    set.clear(lane_group);
+    for_each(lane_group, capacity, [&](int k) {
       if (set.find(present(t, k)).slot >= 0) overflow(t, 3) = 2;
     });
-    level.once([&] { overflow(t, 2) = set.overflowed() || set.size() != 0 ? 1 : 0; });
-    set.release(level);
+    lane_group.once([&] { overflow(t, 2) = set.overflowed() || set.size() != 0 ? 1 : 0; });
+    set.release(lane_group);
   }
 };
 
@@ -196,7 +196,7 @@ template <class Space>
 struct SharedMarkers {
   using Policy = Kokkos::TeamPolicy<Space>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, is_host_space<Space> ? 1 : 32>;
+  using LaneGroup = NativeLaneGroup<Space, Member, is_host_space<Space> ? 1 : 32>;
   static constexpr int num_cols = 3 * capacity;
   using Ints = Kokkos::View<int**, Kokkos::LayoutRight, typename Space::memory_space>;
 
@@ -204,25 +204,25 @@ struct SharedMarkers {
 
   KOKKOS_FUNCTION void operator()(const Member& team) const {
     const int t = team.league_rank();
-    const Level level(team);
+    const LaneGroup lane_group(team);
     const SharedMarkerColumnSet set({&cols(t, 0), &member_cols(t, 0), &counts(t, 0), capacity},
                                     &marker(t, 0));
     const int half = capacity / 2;
-    set.clear(level);
-    level.region([&](int lane) {
-      for (int k = lane; k < half; k += Level::width) set.insert(2 * k + t);
+    set.clear(lane_group);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < half; k += LaneGroup::width) set.insert(2 * k + t);
     });
-    level.region([&](int lane) {
-      for (int k = half + lane; k < capacity; k += Level::width)
+    lane_group.region([&](int lane) {
+      for (int k = half + lane; k < capacity; k += LaneGroup::width)
         set.file(2 * k + t, k, set.find(2 * k + t), 0);
     });
-    level.once([&] {
+    lane_group.once([&] {
       set.make_member(half, 0);
       set.make_member(0, 1);
       set.undo_member(0, 1);
     });
-    level.region([&](int lane) {
-      for (int k = lane; k < capacity; k += Level::width) {
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < capacity; k += LaneGroup::width) {
         const ColumnPlace place = set.find(2 * k + t);
         if (place.slot < 0 || place.slot >= capacity || (k >= half && place.slot != k)) wrong(t, k) = 1;
         if (place.position != (k == half ? 0 : -1)) wrong(t, k) = 2;
@@ -230,7 +230,7 @@ struct SharedMarkers {
         if (set.find(2 * k + t + 1).slot >= 0) wrong(t, k) = 4;
       }
     });
-    set.release(level, capacity);
+    set.release(lane_group, capacity);
   }
 };
 
@@ -254,7 +254,7 @@ TYPED_TEST(ColumnSetTest, MarkersSharedByTheLanesEndAsZeros) {
                       Ints("members", num_teams, capacity), Ints("counts", num_teams, 1),
                       Ints("wrong", num_teams, capacity)};
   Kokkos::parallel_for("prekond::testing::shared_markers",
-                       typename Kernel::Policy(TypeParam(), num_teams, 1, Kernel::Level::width), kernel);
+                       typename Kernel::Policy(TypeParam(), num_teams, 1, Kernel::LaneGroup::width), kernel);
   const auto marker = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.marker);
   const auto wrong = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), kernel.wrong);
   for (int t = 0; t < num_teams; ++t) {
@@ -281,7 +281,7 @@ struct HostLists {
   int capacity;
 };
 
-const HostVectorLevel<int> host_level(0);
+const HostLaneGroup<int> host_level(0);
 
 /// Random steps, each compared with a map of the columns.
 template <class Set>

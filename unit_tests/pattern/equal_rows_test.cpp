@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/equal_rows.hpp>
+#include "pattern/equal_rows.hpp"
 
 #include <vector>
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/fingerprint.hpp>
+#include "pattern/fingerprint.hpp"
 
 #include <cstdint>
 #include <set>

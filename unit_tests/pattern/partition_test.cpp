@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "pattern/host_partition.hpp"
+#include "pattern/partition/host_partition.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/spaces.hpp"
 

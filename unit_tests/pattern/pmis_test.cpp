@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/pmis.hpp>
-#include <prekond/pattern/strength.hpp>
+#include "precond/multigrid/pmis.hpp"
+#include "precond/multigrid/strength.hpp"
 
 #include <limits>
 

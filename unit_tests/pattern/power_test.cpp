@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/power.hpp>
 #include <prekond/pattern/threshold.hpp>
+#include "pattern/power.hpp"
 
 #include <algorithm>
 #include <limits>

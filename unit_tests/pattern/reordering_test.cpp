@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/pattern/coloring.hpp>
 #include <prekond/pattern/reordering.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <functional>
 #include <numeric>

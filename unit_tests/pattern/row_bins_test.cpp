@@ -4,7 +4,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/row_bins.hpp>
+#include "sparse_product/row_bins.hpp"
 
 #include <random>
 #include <vector>

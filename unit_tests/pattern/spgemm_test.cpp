@@ -11,12 +11,12 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/spgemm.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
 
-#include "pattern/long_product_rows.hpp"
-#include "pattern/long_product_values.hpp"
-#include "pattern/product_row.hpp"
-#include "pattern/spgemm_row.hpp"
+#include "sparse_product/long_product_rows.hpp"
+#include "sparse_product/long_product_values.hpp"
+#include "sparse_product/product_row.hpp"
+#include "sparse_product/spgemm_row.hpp"
 
 #include <numeric>
 #include <string>

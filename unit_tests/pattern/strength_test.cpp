@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/strength.hpp>
+#include "precond/multigrid/strength.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -4,7 +4,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/transpose.hpp>
+#include "sparse_product/transpose.hpp"
 
 namespace prekond::testing {
 namespace {

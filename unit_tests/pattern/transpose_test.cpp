@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/transpose.hpp>
+#include "sparse_product/transpose.hpp"
 
-#include "pattern/transpose_entries.hpp"
+#include "sparse_product/transpose_entries.hpp"
 
 #include <random>
 

@@ -5,7 +5,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/unknowns_per_node.hpp>
+#include "precond/multigrid/unknowns_per_node.hpp"
 
 #include <cstdlib>
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/adaptive_fsai/kernel.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/kernel.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/spaces.hpp"
@@ -89,7 +89,7 @@ struct Surroundings {
 template <class Real, class Set, class Slot>
 GrownRow do_row(const Problem<Real>& problem, const Parameters& parameters, int i,
                 const std::vector<int>& start, bool solve, int capacity, int pool) {
-  using Types = RowOf<double, Real, Set, Slot, Lanes::Level>;
+  using Types = RowOf<double, Real, Set, Slot, Lanes::LaneGroup>;
   using RowType = typename Types::type;
   using RowLayout = typename Types::layout;
   Surroundings<Set, RowLayout> rest(
@@ -97,14 +97,14 @@ GrownRow do_row(const Problem<Real>& problem, const Parameters& parameters, int 
   const Matrix<double, Real> a = problem.view();
   GrownRow result;
   Lanes lanes;
-  lanes.run([&](const Lanes::Level& level) {
+  lanes.run([&](const Lanes::LaneGroup& lane_group) {
     const Set set = rest.template make_set<RowType>();
-    RowType row(level, a, parameters, rest.layout, set, reinterpret_cast<char*>(rest.memory.data()),
+    RowType row(lane_group, a, parameters, rest.layout, set, reinterpret_cast<char*>(rest.memory.data()),
                 reinterpret_cast<char*>(rest.pool.data()), i);
     const int n = static_cast<int>(start.size());
     const RowStatus status = grow_pattern(row, parameters, start.data(), n, solve);
     const double psi = status == RowStatus::overflow ? 0 : row.exact_psi();
-    if (level.lane() == 0) {
+    if (lane_group.lane() == 0) {
       result.status = status;
       result.shortage = row.shortage();
       result.psi = psi;
@@ -114,8 +114,8 @@ GrownRow do_row(const Problem<Real>& problem, const Parameters& parameters, int 
       }
     }
     if constexpr (Set::shared_insertion && Set::uses_markers) {
-      level.barrier();
-      set.release(level, row.slots_used());
+      lane_group.barrier();
+      set.release(lane_group, row.slots_used());
     }
   });
   EXPECT_EQ(std::count(rest.markers.begin(), rest.markers.end(), 0), problem.host.num_rows) << "row " << i;

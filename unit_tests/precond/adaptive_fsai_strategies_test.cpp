@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/adaptive_fsai/numeric.hpp"
-#include "precond/adaptive_fsai/setup.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/numeric.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/setup.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/memory_peak.hpp"
 #include "testing/one_thread.hpp"
@@ -353,7 +353,7 @@ TYPED_TEST(AdaptiveFsaiStrategies, AreChosenByName) {
       HasSubstr("merge"));
 }
 
-TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(AdaptiveFsaiStrategies, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/adaptive_fsai/numeric.hpp"
-#include "precond/adaptive_fsai/setup.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/numeric.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/setup.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_adaptive_fsai.hpp"
 #include "testing/spaces.hpp"
@@ -207,7 +207,7 @@ TYPED_TEST(AdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
   }
 }
 
-TYPED_TEST(AdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(AdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

@@ -8,10 +8,10 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/strength.hpp>
 #include <prekond/precond/amg.hpp>
+#include "precond/multigrid/strength.hpp"
 
-#include "precond/amg/hierarchy.hpp"
+#include "precond/multigrid/hierarchy.hpp"
 
 #include <cmath>
 #include <numeric>

@@ -10,10 +10,10 @@
 #include "testing/tool_events.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/amg.hpp>
+#include "sparse_product/transpose.hpp"
 
-#include "precond/amg/prolongator.hpp"
+#include "precond/multigrid/prolongator.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -10,11 +10,11 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/pattern/strength.hpp>
+#include "precond/multigrid/strength.hpp"
 
-#include "precond/amg/hierarchy.hpp"
-#include "precond/amg/node_patterns.hpp"
-#include "precond/amg/prolongator.hpp"
+#include "precond/multigrid/hierarchy.hpp"
+#include "precond/multigrid/node_patterns.hpp"
+#include "precond/multigrid/prolongator.hpp"
 
 #include <cmath>
 

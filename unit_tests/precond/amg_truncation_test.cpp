@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <prekond/core/complexity.hpp>
 
-#include "precond/amg/hierarchy.hpp"
-#include "precond/amg/node_patterns.hpp"
-#include "precond/amg/truncation.hpp"
+#include "precond/multigrid/hierarchy.hpp"
+#include "precond/multigrid/node_patterns.hpp"
+#include "precond/multigrid/truncation.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/adaptive_fsai/block_setup.hpp"
-#include "precond/adaptive_fsai/numeric.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/block_setup.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/numeric.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/host_matrix.hpp"
 #include "testing/reference_block_fsai.hpp"
@@ -315,7 +315,7 @@ TYPED_TEST(BlockAdaptiveFsaiTest, ManyStepsNeedMoreThanScratch) {
 }
 
 // On the host the portable form has 32 lanes too, one after the other: what devices run.
-TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(BlockAdaptiveFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<double> a = random_spd(203, 0.08, 31);

@@ -11,7 +11,7 @@
 #include <prekond/precond/block_ilu0.hpp>
 #include <prekond/precond/ilu0.hpp>
 
-#include "precond/block_ilu/factors.hpp"
+#include "precond/factorization/block_ilu/factors.hpp"
 
 #include <cmath>
 

@@ -8,9 +8,9 @@
 #include <prekond/pattern/fill.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 
-#include "precond/block_ilu/factor_row.hpp"
-#include "precond/block_triangular/solve_row.hpp"
-#include "precond/common/source_blocks.hpp"
+#include "precond/factorization/block_ilu/factor_row.hpp"
+#include "precond/setup/source_blocks.hpp"
+#include "precond/triangular/blocks/solve_row.hpp"
 
 #include <cstring>
 #include <thread>
@@ -27,13 +27,13 @@ using Space = Kokkos::DefaultHostExecutionSpace;
 /// row(level, i, memory) for even rows and odd ones at the same time: each waits for values of the other's.
 template <int Width, class Row>
 void run_rows(const Row& row, int num_rows, std::size_t memory_bytes, bool lower) {
-  using Level = typename LaneThreads<Width>::Level;
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
   const auto every_other = [&](int first) {
     std::vector<std::size_t> memory(memory_bytes / 8 + 2, ~std::size_t(0));
     LaneThreads<Width> lanes;
-    lanes.run([&](const Level& level) {
+    lanes.run([&](const LaneGroup& lane_group) {
       for (int step = first; step < num_rows; step += 2)
-        row(level, lower ? step : num_rows - 1 - step, reinterpret_cast<char*>(memory.data()));
+        row(lane_group, lower ? step : num_rows - 1 - step, reinterpret_cast<char*>(memory.data()));
     });
   };
   std::thread odd([&] { every_other(1); });

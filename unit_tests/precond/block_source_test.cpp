@@ -10,11 +10,11 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
-#include <prekond/pattern/block_rows.hpp>
-#include <prekond/pattern/power.hpp>
 #include <prekond/pattern/supernodes.hpp>
 #include <prekond/precond/fsai.hpp>
 #include <prekond/precond/isai.hpp>
+#include "pattern/block_rows.hpp"
+#include "pattern/power.hpp"
 
 #include <cmath>
 #include <random>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The static and the adaptive FSAI on Hermitian matrices.
-#include "precond/adaptive_fsai/numeric.hpp"
-#include "precond/adaptive_fsai/setup.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/numeric.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/setup.hpp"
 #include "testing/hermitian_matrices.hpp"
 #include "testing/spaces.hpp"
 
@@ -339,7 +339,7 @@ TYPED_TEST(ComplexFsaiTest, SameBitsTwiceAndInChunksOfAnySize) {
   }
 }
 
-TYPED_TEST(ComplexFsaiTest, ThePortableLevelGivesTheSameFactor) {
+TYPED_TEST(ComplexFsaiTest, ThePortableLaneGroupGivesTheSameFactor) {
   namespace inner = impl::adaptive_fsai;
   const TypeParam space;
   const HostMatrix<Complex> a = random_hermitian(203, 0.08, 31);

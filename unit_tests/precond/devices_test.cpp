@@ -14,12 +14,12 @@
 #include <thread>
 #include <vector>
 
-#include "precond/devices/copies.hpp"
-#include "precond/devices/merge_reports.hpp"
-#include "precond/devices/row_ranges.hpp"
-#include "precond/devices/side_by_side.hpp"
-#include "precond/devices/ticket_lock.hpp"
-#include "precond/devices/turns.hpp"
+#include "precond/distributed/devices/copies.hpp"
+#include "precond/distributed/devices/merge_reports.hpp"
+#include "precond/distributed/devices/row_ranges.hpp"
+#include "precond/distributed/devices/side_by_side.hpp"
+#include "precond/distributed/devices/ticket_lock.hpp"
+#include "precond/distributed/devices/turns.hpp"
 #include "testing/krylov_problems.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/several_devices_cases.hpp"

@@ -6,10 +6,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/distributed/one_rank_matrix.hpp>
-#include <prekond/distributed/row_partition.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/transpose.hpp>
+#include "distributed/one_rank_matrix.hpp"
+#include "distributed/row_partition.hpp"
+#include "sparse_product/transpose.hpp"
 
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/common/equilibrate.hpp"
+#include "precond/scaling/equilibrate.hpp"
 
 #include "testing/host_matrix.hpp"
 #include "testing/spaces.hpp"

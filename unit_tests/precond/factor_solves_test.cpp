@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/ilu/factor_solves.hpp"
+#include "precond/factorization/ilu/factor_solves.hpp"
 
 #include "testing/ilu_cases.hpp"
 #include "testing/krylov_problems.hpp"
@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/krylov/cg.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/registry.hpp>
+#include "matrix/counter_hash.hpp"
 
 namespace prekond::testing {
 namespace {

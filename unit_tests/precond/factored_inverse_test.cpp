@@ -9,11 +9,11 @@
 #include <gtest/gtest.h>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/transpose.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
-#include <prekond/precond/explicit_inverse.hpp>
 #include <prekond/precond/fsai.hpp>
+#include <prekond/precond/impl/explicit_inverse.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
+#include "sparse_product/transpose.hpp"
 
 #include <cmath>
 #include <limits>

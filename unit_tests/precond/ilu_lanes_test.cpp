@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/ilu/kernels.hpp"
+#include "precond/factorization/ilu/kernels.hpp"
 
 #include <cstring>
 #include <thread>
@@ -38,11 +38,11 @@ auto scratch_at(void* base, int capacity) {
 
 template <int Width, template <class, class, class> class Kind>
 void check_lanes(const HostMatrix<double>& a, int level, int capacity, ReferenceKind kind) {
-  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(level) + ", room for " +
-               std::to_string(capacity) + ", width " + std::to_string(Width));
-  using Level = typename LaneThreads<Width>::Level;
-  const ReferenceIlu expected = reference_ilu(a, level, kind);
-  const ReferenceFill fill = reference_fill(a, level);
+  SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", level " + std::to_string(lane_group) +
+               ", room for " + std::to_string(capacity) + ", width " + std::to_string(Width));
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
+  const ReferenceIlu expected = reference_ilu(a, lane_group, kind);
+  const ReferenceFill fill = reference_fill(a, lane_group);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
   Side lower(fill.lower, rows), upper(fill.upper, rows);
@@ -52,7 +52,7 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   auto& others = kind == ReferenceKind::ic ? lower : upper;
   std::vector<double> finished(others.values.size(), missing_value<double>());
   std::vector<int> stalled(1, 0);
-  Kind<double, Space, Level> row{};
+  Kind<double, Space, LaneGroup> row{};
   row.lower = triangle_of(lower);
   row.upper = triangle_of(upper);
   row.finished = triangle_of(others);
@@ -65,7 +65,7 @@ void check_lanes(const HostMatrix<double>& a, int level, int capacity, Reference
   const auto every_other = [&](std::int64_t first) {
     std::vector<std::size_t> memory(4096, ~std::size_t(0));
     LaneThreads<Width> lanes;
-    lanes.run([&](const Level& level_of_lane) {
+    lanes.run([&](const LaneGroup& level_of_lane) {
       const auto scratch = scratch_at<Width>(memory.data(), capacity);
       for (std::int64_t i = first; i < a.num_rows; i += 2)
         row(level_of_lane, i, scratch, AwaitedValues{view_of(stalled), std::int64_t(1) << 40});

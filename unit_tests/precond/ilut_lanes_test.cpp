@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/ilut/kernels.hpp"
+#include "precond/factorization/ilut/kernels.hpp"
 
 #include <cstring>
 #include <vector>
@@ -44,9 +44,9 @@ struct ScaledTriangle {
 /// Rows that are done are known by their words; no other is asked for.
 struct LookUp {
   VectorView<unsigned long long, Space> done;
-  template <class Level>
-  unsigned long long operator()(const Level& level, int row) const {
-    level.barrier();
+  template <class LaneGroup>
+  unsigned long long operator()(const LaneGroup& lane_group, int row) const {
+    lane_group.barrier();
     EXPECT_NE(done(row), 0u) << "row " << row << " is not done";
     return done(row);
   }
@@ -93,14 +93,14 @@ template <int Width, bool symmetric>
 void check_lanes(const HostMatrix<double>& host, int p, double tau, int slots, int slab_slots) {
   SCOPED_TRACE("rows " + std::to_string(host.num_rows) + ", p " + std::to_string(p) + ", tau " +
                std::to_string(tau) + ", slots " + std::to_string(slots) + ", width " + std::to_string(Width));
-  using Level = typename LaneThreads<Width>::Level;
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
   const auto a = tie_free(host, symmetric);
   const ReferenceIlut expected = symmetric ? reference_ict(a, p, tau) : reference_ilut(a, p, tau);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
   ScaledTriangle lower(rows, false), upper(rows, true);
   HostRows made(a.num_rows, 2 * a.num_rows * std::min<std::size_t>(p, a.num_rows));
-  ThresholdRow<double, Space, Level, symmetric> row{};
+  ThresholdRow<double, Space, LaneGroup, symmetric> row{};
   row.lower = lower.triangle();
   row.upper = upper.triangle();
   row.rows = made.rows();
@@ -110,12 +110,12 @@ void check_lanes(const HostMatrix<double>& host, int p, double tau, int slots, i
   std::vector<double> slab(RowTable<double>::bytes(slab_slots) / 8 + 1, std::nan(""));
   LaneThreads<Width> lanes;
   int failures = 0;
-  lanes.run([&](const Level& level) {
+  lanes.run([&](const LaneGroup& lane_group) {
     const impl::ilut::RowScratch<double> scratch(memory.data(), slots);
     const auto table = RowTable<double>::at(slab.data(), slab_slots);
     for (int i = 0; i < static_cast<int>(a.num_rows); ++i) {
-      const bool done = row(level, i, scratch, table, LookUp{view_of(made.done)});
-      if (!done && level.lane() == 0) ++failures;
+      const bool done = row(lane_group, i, scratch, table, LookUp{view_of(made.done)});
+      if (!done && lane_group.lane() == 0) ++failures;
     }
   });
   ASSERT_EQ(failures, 0);
@@ -153,7 +153,7 @@ TEST_F(IlutLanes, RowsThatMoveToTheSlab) {
 }
 
 TEST_F(IlutLanes, RowsWithoutRoom) {
-  using Level = typename LaneThreads<8>::Level;
+  using LaneGroup = typename LaneThreads<8>::LaneGroup;
   const auto a = random_general(57, 0.3, 5);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
@@ -161,7 +161,7 @@ TEST_F(IlutLanes, RowsWithoutRoom) {
   // Too few slots for row 0, and too little room for what it keeps.
   for (const int slots : {8, 256}) {
     HostRows made(57, slots == 8 ? 1000 : 3);
-    ThresholdRow<double, Space, Level, false> row{};
+    ThresholdRow<double, Space, LaneGroup, false> row{};
     row.lower = lower.triangle();
     row.upper = upper.triangle();
     row.rows = made.rows();
@@ -169,9 +169,9 @@ TEST_F(IlutLanes, RowsWithoutRoom) {
     std::vector<double> memory(impl::ilut::RowScratch<double>::bytes(slots) / 8 + 1, std::nan(""));
     LaneThreads<8> lanes;
     std::vector<int> done(8, -1);
-    lanes.run([&](const Level& level) {
+    lanes.run([&](const LaneGroup& lane_group) {
       const impl::ilut::RowScratch<double> scratch(memory.data(), slots);
-      done[level.lane()] = row(level, 0, scratch, {}, LookUp{view_of(made.done)});
+      done[lane_group.lane()] = row(lane_group, 0, scratch, {}, LookUp{view_of(made.done)});
     });
     EXPECT_EQ(done, std::vector<int>(8, 0));
     EXPECT_EQ(made.done[0], 0u);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/isai/general_row.hpp"
-#include "precond/isai/triangular_row.hpp"
+#include "precond/approximate_inverse/isai/general_row.hpp"
+#include "precond/approximate_inverse/isai/triangular_row.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_isai.hpp"
@@ -29,8 +29,8 @@ struct alignas(16) Block {
   char bytes[16];
 };
 
-/// Runs solve(level, base) on the lanes of a row with `bytes` of memory, which begins as no number; lane 0
-/// takes the values.
+/// Runs solve(lane group, base) on the lanes of a row with `bytes` of memory, which begins as no number; lane
+/// 0 takes the values.
 template <int Width, class MakeRow, class Solve>
 std::vector<double> by_lanes(std::size_t bytes, std::size_t length, const MakeRow& make_row,
                              const Solve& solve) {
@@ -38,12 +38,12 @@ std::vector<double> by_lanes(std::size_t bytes, std::size_t length, const MakeRo
   std::fill_n(reinterpret_cast<char*>(memory.data()), memory.size() * sizeof(Block), char(-1));
   std::vector<double> values(length);
   LaneThreads<Width> lanes;
-  lanes.run([&](const typename LaneThreads<Width>::Level& level) {
-    const auto row = make_row(level, reinterpret_cast<char*>(memory.data()));
+  lanes.run([&](const typename LaneThreads<Width>::LaneGroup& lane_group) {
+    const auto row = make_row(lane_group, reinterpret_cast<char*>(memory.data()));
     const RowResult result = solve(row);
     EXPECT_FALSE(result.dropped);
     EXPECT_FALSE(result.last);
-    for (std::size_t k = static_cast<std::size_t>(level.lane()); k < length; k += Width)
+    for (std::size_t k = static_cast<std::size_t>(lane_group.lane()); k < length; k += Width)
       values[k] = row.value(int(k));
   });
   return values;
@@ -68,7 +68,7 @@ void expect_row(const Dense& a, int own, const std::vector<int>& cols, const std
 
 template <class Real, int Width>
 void check_general(int n, double tolerance) {
-  using SolvedRow = GeneralRow<double, Real, Space, typename LaneThreads<Width>::Level>;
+  using SolvedRow = GeneralRow<double, Real, Space, typename LaneThreads<Width>::LaneGroup>;
   const HostMatrix<double> a = random_general(n, 0.4, 3u + unsigned(n), 0);
   const auto view = view_of(a);
   const std::vector<double> ones(std::size_t(n), 1.0);
@@ -79,7 +79,7 @@ void check_general(int n, double tolerance) {
     const int place = int(std::find(cols.begin(), cols.end(), own) - cols.begin());
     const auto found = by_lanes<Width>(
         SolvedRow::bytes(length), cols.size(),
-        [&](const auto& level, char* base) { return SolvedRow(level, view, scale, base, length); },
+        [&](const auto& lane_group, char* base) { return SolvedRow(lane_group, view, scale, base, length); },
         [&](const SolvedRow& row) { return row.solve(cols.data(), place, Real(1e-6), Pivoting::rows); });
     ASSERT_NO_FATAL_FAILURE(expect_row(to_dense(a), own, cols, found, tolerance));
   }
@@ -97,7 +97,7 @@ TEST_F(IsaiLanes, RowsOfAGeneralMatrix) {
 
 template <int Width>
 void check_triangle(int n, bool upper, bool unit_diagonal) {
-  using SolvedRow = TriangularRow<double, Space, typename LaneThreads<Width>::Level>;
+  using SolvedRow = TriangularRow<double, Space, typename LaneThreads<Width>::LaneGroup>;
   const HostMatrix<double> a = random_general(n, 0.4, 5u + unsigned(n), 0);
   const Dense triangle = triangle_of(to_dense(a), upper, unit_diagonal);
   const auto view = view_of(a);
@@ -108,8 +108,8 @@ void check_triangle(int n, bool upper, bool unit_diagonal) {
     const int length = int(cols.size());
     const auto found = by_lanes<Width>(
         SolvedRow::bytes(length), cols.size(),
-        [&](const auto& level, char* base) {
-          return SolvedRow(level, view, Triangle{upper, unit_diagonal}, base, length, nullptr);
+        [&](const auto& lane_group, char* base) {
+          return SolvedRow(lane_group, view, Triangle{upper, unit_diagonal}, base, length, nullptr);
         },
         [&](const SolvedRow& row) { return row.solve(cols.data()); });
     ASSERT_NO_FATAL_FAILURE(expect_row(triangle, own, cols, found, 1e-11));

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// Rows and columns that are much longer than the others: their memory, who works on them, what is told
 /// before.
-#include "precond/common/cost.hpp"
+#include "precond/setup/cost.hpp"
 #include "testing/general_matrices.hpp"
 #include "testing/host_graph.hpp"
 #include "testing/memory_peak.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/relaxation/values.hpp"
+#include "precond/triangular/values.hpp"
 #include "testing/multicolor_cases.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/reference_cg.hpp"

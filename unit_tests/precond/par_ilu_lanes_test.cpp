@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/par_ilu/sweep_kernels.hpp"
+#include "precond/factorization/par_ilu/sweep_kernels.hpp"
 
 #include <cstring>
 #include <utility>
@@ -37,14 +37,14 @@ struct Values {
 template <int Width, template <class, class, bool> class Entries>
 void check_lanes(const HostMatrix<double>& a, int level, int sweeps, bool symmetric) {
   SCOPED_TRACE("rows " + std::to_string(a.num_rows) + ", width " + std::to_string(Width));
-  using Level = typename LaneThreads<Width>::Level;
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
   using Kind = Entries<double, Space, false>;
-  const ReferenceFill fill = reference_fill(a, level);
+  const ReferenceFill fill = reference_fill(a, lane_group);
   LongVector scale;
   const auto rows = scaled_rows(a, scale);
   const auto n = static_cast<std::size_t>(a.num_rows);
   const auto expected =
-      reference_par_ilu(a, level, symmetric ? ReferenceKind::ic : ReferenceKind::ilu, sweeps);
+      reference_par_ilu(a, lane_group, symmetric ? ReferenceKind::ic : ReferenceKind::ilu, sweeps);
   std::vector<std::vector<int>> of_columns(n);
   std::vector<int> places;
   for (std::size_t i = 0; i < n; ++i)
@@ -70,16 +70,18 @@ void check_lanes(const HostMatrix<double>& a, int level, int sweeps, bool symmet
   std::vector<BreakdownCounter> outcome(1);
   std::memset(outcome.data(), 0, sizeof(BreakdownCounter));
   LaneThreads<Width> lanes;
-  lanes.run([&](const Level& level_of_lane) {
+  lanes.run([&](const LaneGroup& level_of_lane) {
     for (int k = 0; k < sweeps; ++k) {
       auto &from = k % 2 == 0 ? now : next, &to = k % 2 == 0 ? next : now;
-      const SweepRow<Kind, double, Space, Level> sweep{{{matrix}}, from.view(), to.view(), view_of(found)};
+      const SweepRow<Kind, double, Space, LaneGroup> sweep{
+          {{matrix}}, from.view(), to.view(), view_of(found)};
       for (std::size_t i = 0; i < n; ++i) sweep(level_of_lane, i);
     }
     auto& last = sweeps % 2 == 0 ? now : next;
-    const ResidualRow<Kind, double, Space, Level> residual{{{matrix}}, last.view(), view_of(norms)};
-    const EndRow<Kind, double, Space, Level> end{{{matrix}}, last.view(),     view_of(found),   view_of(l),
-                                                 view_of(u), view_of(pivots), view_of(outcome), 1e300};
+    const ResidualRow<Kind, double, Space, LaneGroup> residual{{{matrix}}, last.view(), view_of(norms)};
+    const EndRow<Kind, double, Space, LaneGroup> end{{{matrix}},       last.view(), view_of(found),
+                                                     view_of(l),       view_of(u),  view_of(pivots),
+                                                     view_of(outcome), 1e300};
     for (std::size_t i = 0; i < n; ++i) residual(level_of_lane, i);
     for (std::size_t i = 0; i < n; ++i) end(level_of_lane, i);
   });

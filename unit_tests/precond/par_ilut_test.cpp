@@ -11,7 +11,7 @@
 #include <prekond/precond/par_ilut.hpp>
 #include <prekond/precond/registry.hpp>
 
-#include "precond/par_ilu/largest.hpp"
+#include "precond/factorization/par_ilu/largest.hpp"
 
 namespace prekond::testing {
 namespace {

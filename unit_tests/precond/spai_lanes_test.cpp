@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/spai/stream.hpp"
+#include "precond/approximate_inverse/spai/stream.hpp"
 #include "testing/lane_threads.hpp"
 #include "testing/reference_spai.hpp"
 
@@ -63,8 +63,8 @@ struct Problem {
 /// Solves column k with the rows merged, or listed as a team does.
 template <class Real, int Width, int Sets, int Rows>
 void solve(Problem& problem, int k, bool merged) {
-  using Level = typename LaneThreads<Width>::Level;
-  using System = StreamQr<Real, Rows, Sets, Level>;
+  using LaneGroup = typename LaneThreads<Width>::LaneGroup;
+  using System = StreamQr<Real, Rows, Sets, LaneGroup>;
   const int n2 = int(problem.lists.size());
   std::vector<Bytes> memory((System::Layout::shown_bytes + System::Layout::r_bytes(n2)) / sizeof(Bytes));
   std::fill_n(reinterpret_cast<char*>(memory.data()), memory.size() * sizeof(Bytes), char(-1));
@@ -78,15 +78,15 @@ void solve(Problem& problem, int k, bool merged) {
   int minimum[2] = {0, 0};
   const auto work = problem.columns<Real>();
   LaneThreads<Width> lanes;
-  lanes.run([&](const Level& level) {
+  lanes.run([&](const LaneGroup& lane_group) {
     char* const base = reinterpret_cast<char*>(memory.data());
-    const System system(level, base, base + System::Layout::shown_bytes, n2);
+    const System system(lane_group, base, base + System::Layout::shown_bytes, n2);
     if (merged) {
-      MergedRows<Level> next{level};
-      work.do_column(level, system, next, k);
+      MergedRows<LaneGroup> next{lane_group};
+      work.do_column(lane_group, system, next, k);
     } else {
-      ListedRows<Level> next{level, rows.data(), int(rows.size()), minimum};
-      work.do_column(level, system, next, k);
+      ListedRows<LaneGroup> next{lane_group, rows.data(), int(rows.size()), minimum};
+      work.do_column(lane_group, system, next, k);
     }
   });
   EXPECT_EQ(problem.n1[std::size_t(k)], int(rows.size()));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "precond/spai/bins.hpp"
-#include "precond/spai/strategy.hpp"
+#include "precond/approximate_inverse/spai/bins.hpp"
+#include "precond/approximate_inverse/spai/strategy.hpp"
 #include "testing/memory_peak.hpp"
 #include "testing/one_thread.hpp"
 #include "testing/preconditioned_iterations.hpp"
@@ -13,12 +13,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/krylov/cg.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/spai.hpp>
+#include "core/lane_group.hpp"
 
 #include <filesystem>
 #include <limits>

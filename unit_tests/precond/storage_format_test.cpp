@@ -9,8 +9,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/registry.hpp>
-#include <prekond/precond/stored_matrix.hpp>
 
 #include <cmath>
 #include <limits>

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/stored_matrix.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
 
 #include <cmath>
 #include <limits>

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 
 #include <prekond/precond/amg.hpp>
 
-#include "precond/amg/hierarchy.hpp"
+#include "precond/multigrid/hierarchy.hpp"
 
 #include <vector>
 
@@ -32,7 +32,7 @@ ReferenceCycle reference_of(const impl::amg::Hierarchy<double, Space>& hierarchy
   cycle.w = options.cycle == AmgCycle::w;
   cycle.k = options.cycle == AmgCycle::k;
   for (const auto& level : hierarchy.levels()) {
-    ReferenceLevel own;
+    ReferenceLaneGroup own;
     own.a = dense(to_host(level.matrix));
     own.exact = level.is_exact;
     if (level.transfer.prolongator.num_rows > 0) own.p = dense(to_host(level.transfer.prolongator));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <Kokkos_Core.hpp>
-#include <prekond/core/host_threads_level.hpp>
 #include <prekond/core/views.hpp>
+#include "core/host_thread_group.hpp"
 
 #include "testing/one_thread.hpp"
 
@@ -13,8 +13,8 @@ namespace prekond::testing {
 
 /// Of a space of the host, its levels of all threads and of one; none of a device's.
 template <class Space>
-std::vector<HostThreadsLevel<Space>> host_threads() {
-  std::vector<HostThreadsLevel<Space>> levels;
+std::vector<HostThreadGroup<Space>> host_threads() {
+  std::vector<HostThreadGroup<Space>> levels;
   if constexpr (is_host_space<Space>)
     for (const Space& space : {Space(), of_one_thread<Space>()})
       levels.emplace_back(space, "prekond::testing::host_threads");

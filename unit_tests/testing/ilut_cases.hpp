@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "precond/ilut/numeric.hpp"
+#include "precond/factorization/ilut/numeric.hpp"
 
 #include <algorithm>
 #include <string>

@@ -7,8 +7,8 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/precond/explicit_inverse.hpp>
-#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/impl/explicit_inverse.hpp>
+#include <prekond/precond/impl/factored_inverse.hpp>
 #include <prekond/precond/isai.hpp>
 
 #include <cmath>

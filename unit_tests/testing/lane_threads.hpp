@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// A vector level whose lanes are threads of the host's: what a GPU's warp does, with its registers, barriers
-/// and votes, where there is no GPU. Nothing keeps a lane in step with the others but the barriers that the
-/// code asks for, so that a missing one shows (under a thread sanitizer surely, else by chance).
+/// A vector lane group whose lanes are threads of the host's: what a GPU's warp does, with its registers,
+/// barriers and votes, where there is no GPU. Nothing keeps a lane in step with the others but the barriers
+/// that the code asks for, so that a missing one shows (under a thread sanitizer surely, else by chance).
 #include <gtest/gtest.h>
 #include <Kokkos_Core.hpp>
 
@@ -17,11 +17,11 @@ namespace prekond::testing {
 template <int Width>
 class LaneThreads {
  public:
-  class Level {
+  class LaneGroup {
    public:
     static constexpr int width = Width;
     static constexpr bool keeps_registers = true;
-    KOKKOS_FUNCTION Level(LaneThreads& lanes, int lane) : m_lanes(&lanes), m_lane(lane) {}
+    KOKKOS_FUNCTION LaneGroup(LaneThreads& lanes, int lane) : m_lanes(&lanes), m_lane(lane) {}
     KOKKOS_FUNCTION static constexpr int size() { return width; }
 
     KOKKOS_FUNCTION int lane() const { return m_lane; }
@@ -75,7 +75,7 @@ class LaneThreads {
 
     KOKKOS_FUNCTION static constexpr int num_groups() { return 1; }
     KOKKOS_FUNCTION static constexpr int group() { return 0; }
-    KOKKOS_FUNCTION const Level& vector() const { return *this; }
+    KOKKOS_FUNCTION const LaneGroup& vector() const { return *this; }
     KOKKOS_FUNCTION void join() const {}
 
    private:
@@ -97,11 +97,12 @@ class LaneThreads {
     int m_lane;
   };
 
-  /// Runs work(level) on every lane.
+  /// Runs work(lane group) on every lane.
   template <class Work>
   void run(const Work& work) {
     std::vector<std::thread> threads;
-    for (int lane = 0; lane < Width; ++lane) threads.emplace_back([&, lane] { work(Level(*this, lane)); });
+    for (int lane = 0; lane < Width; ++lane)
+      threads.emplace_back([&, lane] { work(LaneGroup(*this, lane)); });
     for (auto& thread : threads) thread.join();
   }
 

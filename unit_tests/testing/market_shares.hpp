@@ -4,9 +4,9 @@
 /// A Matrix Market file read in shares as several processes do it, one after the other.
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/distributed/row_partition.hpp>
+#include "distributed/row_partition.hpp"
 
-#include "io/matrix_market_share.hpp"
+#include "matrix/io/matrix_market_share.hpp"
 
 #include <algorithm>
 #include <optional>

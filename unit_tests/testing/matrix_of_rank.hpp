@@ -7,8 +7,8 @@
 #include "testing/stream_messages.hpp"
 
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/impl/buffered_import.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 #include <prekond/matrix/spmv.hpp>
 

@@ -8,7 +8,7 @@
 #include "testing/spaces.hpp"
 #include "testing/tool_events.hpp"
 
-#include <prekond/precond/multicolor.hpp>
+#include <prekond/precond/impl/multicolor.hpp>
 
 #include <cmath>
 #include <string>

@@ -4,7 +4,7 @@
 /// Strong couplings from dense norms; independent sets and aggregates, one vertex after another.
 #include "testing/reference_coloring.hpp"
 
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <cmath>
 #include <map>

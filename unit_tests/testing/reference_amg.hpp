@@ -59,14 +59,14 @@ inline double product_of(const std::vector<double>& x, const std::vector<double>
 }
 
 /// A level as the textbook has it: A, P (empty on the coarsest), y = omega M^-1 x.
-struct ReferenceLevel {
+struct ReferenceLaneGroup {
   DenseMatrix a, p;
   std::function<std::vector<double>(const std::vector<double>&)> smoother;
   bool exact = false;
 };
 
 struct ReferenceCycle {
-  std::vector<ReferenceLevel> levels;
+  std::vector<ReferenceLaneGroup> levels;
   int pre = 1, post = 1;
   bool w = false;
   bool k = false;

@@ -5,7 +5,7 @@
 #include "testing/reference_aggregation.hpp"
 #include "testing/reference_amg.hpp"
 
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 #include "testing/reference_cg.hpp"
 
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <cmath>
 

@@ -4,9 +4,9 @@
 /// What a stored matrix is, entry by entry and one row after the other.
 #include "testing/host_matrix.hpp"
 
-#include <prekond/core/half.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/precond/stored_matrix.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
+#include "core/half.hpp"
 
 #include <cmath>
 #include <vector>

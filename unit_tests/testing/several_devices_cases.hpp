@@ -4,8 +4,8 @@
 /// Setups that several execution spaces share, beside those of one.
 #include <gtest/gtest.h>
 #include <prekond/core/scalar.hpp>
-#include <prekond/precond/explicit_inverse.hpp>
-#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/impl/explicit_inverse.hpp>
+#include <prekond/precond/impl/factored_inverse.hpp>
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/registry.hpp>
 #include <prekond/precond/several_devices.hpp>

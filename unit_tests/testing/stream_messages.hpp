@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/native_stream.hpp>
-#include <prekond/distributed/buffered_import.hpp>
+#include <prekond/core/impl/native_stream.hpp>
+#include <prekond/distributed/impl/buffered_import.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <gtest/gtest.h>

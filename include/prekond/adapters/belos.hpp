@@ -6,7 +6,7 @@
 ///
 /// A preconditioner made by `prekond::ifpack2::create` is a Tpetra::Operator already. What stands here is for
 /// operators without a matrix, and for preconditioners of one's own.
-#include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/agreement.hpp>
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/core/error.hpp>
 

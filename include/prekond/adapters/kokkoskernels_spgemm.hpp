@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/sort_rows.hpp>
-#include <prekond/pattern/spgemm.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
 
 #include <KokkosKernels_Handle.hpp>
 #include <KokkosSparse_spgemm.hpp>

@@ -7,7 +7,7 @@
 #include <prekond/adapters/impl/petsc_rows.hpp>
 #include <prekond/adapters/impl/renumbered_copy.hpp>
 #include <prekond/core/reducer.hpp>
-#include <prekond/distributed/message_memory.hpp>
+#include <prekond/distributed/impl/message_memory.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/matrix/validate.hpp>
 

@@ -4,7 +4,7 @@
 /// PETSc as the library behind a DistributedMatrix. Needs the target prekond::petsc.
 #include <prekond/adapters/impl/petsc_exchange.hpp>
 #include <prekond/adapters/petsc.hpp>
-#include <prekond/distributed/remote_part.hpp>
+#include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/matrix/spmv.hpp>
 
 #include <functional>

@@ -3,7 +3,7 @@
 #pragma once
 /// What sends messages between ranks: MPI, or NCCL between GPUs. Needs the target prekond::mpi, which
 /// prekond::petsc and prekond::trilinos bring.
-#include <prekond/core/native_stream.hpp>
+#include <prekond/core/impl/native_stream.hpp>
 #include <prekond/core/views.hpp>
 
 #include <mpi.h>

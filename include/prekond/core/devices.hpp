@@ -11,7 +11,7 @@
 namespace prekond {
 
 /// Execution spaces on several devices of this host, for what is shared out over them (SeveralDevices). The
-/// first is the device that Kokkos was initialised on, the next ones those behind it by their numbers, and
+/// first is the device that Kokkos was initialised on, the next ones follow it by their numbers, and
 /// then from number 0 on. Each has a stream of its own, and reads and writes the others' memory directly
 /// where the hardware can. Their memory pools keep as much as the first one's, see keep_freed_memory.
 ///
@@ -31,9 +31,9 @@ class Devices {
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
 
-  /// Of all but the first, whose space is `Space()`.
+  /// The spaces of all devices but the first, whose space is `Space()`.
   const std::vector<Space>& others() const { return m_others; }
-  /// Of all, as the driver names them: "NVIDIA H100 (number 1)". Empty on the host.
+  /// The names of all devices, as the driver gives them: "NVIDIA H100 (number 1)". Empty on the host.
   const std::vector<std::string>& names() const { return m_names; }
 
  private:
@@ -46,12 +46,13 @@ class Devices {
 /// Memory that is freed stays with the pool of Kokkos's device, up to `bytes`, and serves later allocations:
 /// a setup allocates and frees hundreds of arrays, and each that goes back to the driver is mapped anew and
 /// waits for the device. With CUDA, where Kokkos allocates from that pool
-/// (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC, which the preset cuda sets); else nothing changes. What other
-/// libraries of the process allocate by themselves does not see the memory kept. After Kokkos::initialize.
+/// (Kokkos_ENABLE_IMPL_CUDA_MALLOC_ASYNC, which the preset cuda sets); else nothing changes. Other
+/// libraries of the process, which allocate by themselves, do not see the memory kept. After
+/// Kokkos::initialize.
 void keep_freed_memory(std::uint64_t bytes = ~std::uint64_t(0));
 
 namespace impl {
-/// What there is to say where `count` devices are asked for and `available` are there. \throws OptionError
+/// Refuses a `count` of devices that is not there, with the reason. \throws OptionError
 void check_number_of_devices(int count, int available);
 }  // namespace impl
 

@@ -7,9 +7,9 @@
 
 namespace prekond {
 
-/// What a setup on several ranks left out, in words; empty where it left out nothing. Without columns that
-/// were left out as a whole, the entries are those of the rows that a rank has, its own and the ones it read
-/// of other ranks, in columns beyond these.
+/// The columns and entries that a setup on several ranks left out, in words; empty where there are none.
+/// Without columns that were left out as a whole, the entries are those of the rows that a rank has, its own
+/// and the ones it read of other ranks, in columns beyond these.
 inline std::string left_out(const Report& report) {
   if (report.foreign_columns > 0)
     return "columns of other ranks, left out: " + std::to_string(report.foreign_columns) + " with " +

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/block_reduce.hpp>
-#include <prekond/core/row_numbers.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
+#include <prekond/core/impl/row_numbers.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
 
@@ -32,7 +32,7 @@ class Operator {
   virtual std::int64_t num_rows() const = 0;
   virtual std::int64_t num_cols() const = 0;
 
-  /// The global numbers of this process's rows. Here: those of a process that is alone, 0, 1, ...; an
+  /// The global numbers of this process's rows. Here: those of a single process, 0, 1, ...; an
   /// operator whose rows are distributed overrides it.
   virtual RowNumbers<Space> row_numbers(const Space& /*space*/) const { return {num_rows(), 0, {}}; }
 

@@ -33,9 +33,9 @@ struct OptionField {
   std::function<OptionValue()> get;
   /// Checks the value and returns what commits it. \throws OptionError
   std::function<Commit(const OptionValue&)> prepare;
-  /// Of kind "method": the values in force of the method's own options.
+  /// For kind "method": the values in force of the method's own options.
   std::function<OptionMap()> method_options;
-  /// Of kind "method": the same as `prepare` for the name, where there is one, and options of the method.
+  /// For kind "method": the same as `prepare` for the name, where there is one, and options of the method.
   std::function<Commit(const std::string* name, const OptionMap& options)> prepare_method;
 };
 

@@ -11,17 +11,17 @@ enum class Symmetry {
   nonsymmetric,  ///< not even for Hermitian matrices
 };
 
-/// What an algorithm's options say of it, before there is a matrix. An option struct has it as `Properties
-/// properties() const`; the registry, the objects and what checks a combination before any work ask nobody
-/// else.
+/// The properties of an algorithm that follow from its options, before there is a matrix. An option struct
+/// has them as `Properties properties() const`; the registry, the objects and the checks of combinations ask
+/// nobody else.
 struct Properties {
-  bool needs_spd = false;  ///< made for Hermitian positive definite A alone; of a solver, also for such M
+  bool needs_spd = false;  ///< only for Hermitian positive definite A; a solver: and for such M
   Symmetry symmetry = Symmetry::unknown;  ///< of a preconditioner
   /// An incomplete factorisation of the whole matrix in the order of its rows: what it drops depends on that.
   bool factors_in_order = false;
-  /// Of a preconditioner: M depends on the vector that it is applied to, as that of a K-cycle does.
+  /// A preconditioner whose M depends on the vector that it is applied to, as that of a K-cycle does.
   bool is_variable = false;
-  /// Of a solver: it allows for such an M.
+  /// A solver that allows for such an M.
   bool is_flexible = false;
 };
 

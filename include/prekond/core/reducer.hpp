@@ -12,8 +12,8 @@ namespace prekond {
 /// later work.
 ///
 /// A solver that has other work to do meanwhile makes a sum in two halves: `start`, which need not wait for
-/// other processes, and `finish`, behind which the values are the sums. A reducer that can send without
-/// waiting overrides both; with one that overrides `sum` alone, `start` is the sum and `finish` nothing.
+/// other processes, and `finish`, after which the values are the sums. A reducer that can send without
+/// waiting overrides both; with one that overrides only `sum`, `start` is the sum and `finish` nothing.
 /// Collective as `sum` is: all processes start and finish the same reductions in the same order.
 template <class Scalar, class Space>
 class Reducer {

@@ -27,7 +27,7 @@ struct LevelReport {
   double setup_seconds = 0;          ///< of this level, and of making the next coarser one's matrix
 };
 
-/// What one of several devices did in a setup (SeveralDevices).
+/// The part of one of several devices in a setup (SeveralDevices).
 struct DeviceReport {
   std::int64_t first_row = 0;  ///< its own rows are first_row .. first_row + num_rows - 1
   std::int64_t num_rows = 0;
@@ -40,15 +40,15 @@ struct DeviceReport {
   int fences = 0;  ///< host synchronisations of the method's numeric phase
 };
 
-/// What the phases of a preconditioner did. Times are fenced wall seconds, sizes are bytes.
+/// The result of the phases of a preconditioner. Times are fenced wall seconds, sizes are bytes.
 struct Report {
   double symbolic_seconds = 0;
   double numeric_seconds = 0;
   std::int64_t nnz = 0;    ///< entries the preconditioner stores once (G for FSAI)
   std::int64_t bytes = 0;  ///< memory it keeps between applications
-  /// Most memory that the last numeric phase held beside A, the factor before, and its own result in A's
-  /// precision; what the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps (up
-  /// to some 20 MB on a GPU).
+  /// Most memory that the last numeric phase held in addition to A, the factor before, and its own result in
+  /// A's precision; what the search of a power's pattern holds is not counted, nor scratch that Kokkos keeps
+  /// (up to some 20 MB on a GPU).
   std::int64_t setup_bytes = 0;
   double numeric_flops =
       0;  ///< floating-point operations of the last numeric phase; an estimate where rows grow adaptively

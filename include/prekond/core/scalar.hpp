@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-/// What one code for real and complex matrices needs to know of a scalar. For a real one every function here
-/// is the identity, or what the real code says anyway, so that it computes the same bits as without them.
+/// The functions of a scalar that one code for real and complex matrices needs. For a real one every function
+/// here is the identity, or what the real code says anyway, so that it computes the same bits as without
+/// them.
 #include <Kokkos_Core.hpp>
 
 namespace prekond {

@@ -20,7 +20,8 @@ enum class StopReason {
                       ///< step is defined
   breakdown_omega,    ///< bicgstab, idr: A M^-1 r is orthogonal to r (as with skew-symmetric A), or zero
   breakdown_arnoldi,  ///< gmres, fgmres: the Krylov space ends and A is singular on it
-  breakdown_singular,  ///< no further, and A is singular to its precision: ||A v|| is negligible beside ||A||
+  breakdown_singular,  ///< no further, and A is singular to its precision: ||A v|| is negligible against
+                       ///< ||A||
                        ///< ||v|| for a v
   divergence,          ///< the residual has become 1 / eps times as large as b
   out_of_range,        ///< the solution has entries that are too large or too small for its type

@@ -5,8 +5,8 @@
 
 namespace prekond {
 
-/// What a preconditioner needs to apply itself, made once by the solver with `make_workspace`. Two threads
-/// that apply the same preconditioner at the same time need two workspaces, nothing else.
+/// The memory that a preconditioner needs to apply itself, made once by the solver with `make_workspace`. Two
+/// threads that apply the same preconditioner at the same time need two workspaces, nothing else.
 class Workspace {
  public:
   virtual ~Workspace() = default;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/distributed/buffered_import.hpp>
-#include <prekond/distributed/message_memory.hpp>
+#include <prekond/distributed/impl/buffered_import.hpp>
+#include <prekond/distributed/impl/message_memory.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/distributed/remote_rows.hpp>
-#include <prekond/distributed/rows_by_number.hpp>
 
 #include <cstddef>
 #include <cstdint>

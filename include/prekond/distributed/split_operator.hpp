@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
-#include <prekond/distributed/remote_part.hpp>
+#include <prekond/distributed/impl/remote_part.hpp>
 
 #include <functional>
 #include <memory>

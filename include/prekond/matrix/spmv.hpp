@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/core/block_reduce.hpp>
+#include <prekond/core/impl/block_reduce.hpp>
 #include <prekond/core/operator.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 

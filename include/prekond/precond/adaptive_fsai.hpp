@@ -5,7 +5,7 @@
 #include <prekond/core/properties.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/supernodes.hpp>
-#include <prekond/precond/factored_inverse.hpp>
+#include <prekond/precond/impl/factored_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdint>

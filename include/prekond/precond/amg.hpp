@@ -4,9 +4,9 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/pattern/spgemm.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
+#include <prekond/sparse_product/spgemm.hpp>
 
 #include <cstdint>
 #include <memory>

@@ -4,9 +4,9 @@
 #include <prekond/core/registry.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
 #include <prekond/matrix/near_null_space.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 #include <prekond/precond/scaled.hpp>
-#include <prekond/precond/stored_matrix.hpp>
 
 #include <functional>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/threshold_factorization.hpp>
+#include <prekond/precond/impl/threshold_factorization.hpp>
 
 namespace prekond {
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/precond/incomplete_kind.hpp>
+#include <prekond/precond/impl/incomplete_kind.hpp>
 #include <prekond/precond/setup_options.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 

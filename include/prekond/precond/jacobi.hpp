@@ -4,8 +4,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
-#include <prekond/precond/stored_matrix.hpp>
 
 #include <memory>
 

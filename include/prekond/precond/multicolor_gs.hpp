@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/error.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/precond/multicolor.hpp>
+#include <prekond/precond/impl/multicolor.hpp>
 
 namespace prekond {
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/core/properties.hpp>
-#include <prekond/precond/incomplete_kind.hpp>
-#include <prekond/precond/multicolor.hpp>
+#include <prekond/precond/impl/incomplete_kind.hpp>
+#include <prekond/precond/impl/multicolor.hpp>
 
 namespace prekond {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/polynomial_preconditioner.hpp>
+#include <prekond/precond/impl/polynomial_preconditioner.hpp>
 
 namespace prekond {
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/fixed_point_factorization.hpp>
+#include <prekond/precond/impl/fixed_point_factorization.hpp>
 
 namespace prekond {
 

@@ -4,8 +4,8 @@
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/core/side.hpp>
+#include <prekond/precond/impl/static_pattern_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
-#include <prekond/precond/static_pattern_inverse.hpp>
 
 namespace prekond {
 

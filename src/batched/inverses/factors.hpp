@@ -22,23 +22,23 @@ struct RowLevels {
   int count;
 
   /// row(i) for all rows, level after level: by a lane each, or on the host in their own order.
-  template <class Level, class Row>
-  KOKKOS_FORCEINLINE_FUNCTION void by_lanes(const Level& level, const Row& row) const {
+  template <class LaneGroup, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void by_lanes(const LaneGroup& lane_group, const Row& row) const {
     for (int l = 0; l < count; ++l) {
       const int begin = ptrs[l], end = ptrs[l + 1];
-      level.region([&](int lane) {
-        for (int place = begin + lane; place < end; place += level.size()) row(rows[place]);
+      lane_group.region([&](int lane) {
+        for (int place = begin + lane; place < end; place += lane_group.size()) row(rows[place]);
       });
     }
   }
   /// row(vector, i), by a vector each.
-  template <class Level, class Row>
-  KOKKOS_FORCEINLINE_FUNCTION void by_vectors(const Level& level, const Row& row) const {
-    const auto& vector = level.vector();
+  template <class LaneGroup, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void by_vectors(const LaneGroup& lane_group, const Row& row) const {
+    const auto& vector = lane_group.vector();
     for (int l = 0; l < count; ++l) {
-      for (int place = ptrs[l] + level.group(); place < ptrs[l + 1]; place += level.num_groups())
+      for (int place = ptrs[l] + lane_group.group(); place < ptrs[l + 1]; place += lane_group.num_groups())
         row(vector, rows[place]);
-      level.join();
+      lane_group.join();
     }
   }
 };
@@ -83,9 +83,9 @@ struct FactorPattern {
   }
 
   /// A's values, with the diagonal entry, 0 where there is none, in the pivot's place too.
-  template <class Level, class System, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION void load(const Level& level, const System& a, Scalar* values) const {
-    for_elements(level, num_rows, [&](int i) {
+  template <class LaneGroup, class System, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION void load(const LaneGroup& lane_group, const System& a, Scalar* values) const {
+    for_elements(lane_group, num_rows, [&](int i) {
       const int first = begin(i);
       Scalar diagonal = 0;
       a.for_each_entry(i, [&](std::size_t k, int col, const auto& value) {
@@ -98,8 +98,9 @@ struct FactorPattern {
 
   /// to = U^-1 L^-1 from, level by level, so that no lane waits for another. `Unit`: L has ones on its
   /// diagonal, and U the pivots; else both have the pivots.
-  template <bool Unit, class Level, class Scalar>
-  KOKKOS_FUNCTION void solve(const Level& level, const Scalar* values, const Scalar* from, Scalar* to) const {
+  template <bool Unit, class LaneGroup, class Scalar>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, const Scalar* values, const Scalar* from,
+                             Scalar* to) const {
     const Scalar* pivots = values + num_entries;
     const auto lower_row = [&](int i, const Scalar& sum) {
       to[i] = Unit ? from[i] - sum : (from[i] - sum) * pivots[i];
@@ -109,25 +110,26 @@ struct FactorPattern {
     const auto lower_end = [&](int i) { return middle[i]; };
     const auto upper_begin = [&](int i) { return after_diagonal(i); };
     const auto upper_end = [&](int i) { return end(i); };
-    half_solve(level, lower, false, values, to, lower_begin, lower_end, lower_row);
-    half_solve(level, upper, true, values, to, upper_begin, upper_end, upper_row);
+    half_solve(lane_group, lower, false, values, to, lower_begin, lower_end, lower_row);
+    half_solve(lane_group, upper, true, values, to, upper_begin, upper_end, upper_row);
   }
 
  private:
-  template <class Level, class Scalar, class Begin, class End, class Row>
-  KOKKOS_FORCEINLINE_FUNCTION void half_solve(const Level& level, const RowLevels& levels, bool backwards,
-                                              const Scalar* values, const Scalar* x, const Begin& begin_of,
-                                              const End& end_of, const Row& row) const {
+  template <class LaneGroup, class Scalar, class Begin, class End, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION void half_solve(const LaneGroup& lane_group, const RowLevels& levels,
+                                              bool backwards, const Scalar* values, const Scalar* x,
+                                              const Begin& begin_of, const End& end_of,
+                                              const Row& row) const {
     const auto by_one = [&](int i) {
       Scalar sum = 0;
       for (int k = begin_of(i); k < end_of(i); ++k) sum += values[k] * x[col_idxs[k]];
       row(i, sum);
     };
-    if constexpr (Level::width == 1) {
+    if constexpr (LaneGroup::width == 1) {
       for (int k = 0; k < num_rows; ++k) by_one(backwards ? num_rows - 1 - k : k);
     } else {
-      if (!long_rows) return levels.by_lanes(level, by_one);
-      levels.by_vectors(level, [&](const auto& vector, int i) {
+      if (!long_rows) return levels.by_lanes(lane_group, by_one);
+      levels.by_vectors(lane_group, [&](const auto& vector, int i) {
         const int first = begin_of(i), last = end_of(i);
         const Scalar sum = vector.template sum<Scalar>([&](int lane) {
           Scalar mine = 0;
@@ -149,13 +151,14 @@ KOKKOS_FORCEINLINE_FUNCTION Scalar reciprocal(const Scalar& pivot, const Scalar&
 }
 
 /// The sum of what row(vector, i) returns, over rows level after level.
-template <class Level, class Row>
-KOKKOS_FORCEINLINE_FUNCTION int count_rows(const Level& level, const RowLevels& levels, const Row& row) {
+template <class LaneGroup, class Row>
+KOKKOS_FORCEINLINE_FUNCTION int count_rows(const LaneGroup& lane_group, const RowLevels& levels,
+                                           const Row& row) {
   int mine = 0;
-  levels.by_vectors(level, [&](const auto& vector, int i) { mine += row(vector, i); });
+  levels.by_vectors(lane_group, [&](const auto& vector, int i) { mine += row(vector, i); });
   // Every lane of a vector has its vector's count.
-  const int share = level.size() / level.num_groups();
-  return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
+  const int share = lane_group.size() / lane_group.num_groups();
+  return lane_group.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
 }
 
 }  // namespace prekond::impl::batched

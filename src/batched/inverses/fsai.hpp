@@ -38,19 +38,19 @@ struct FsaiInverse {
   std::int64_t work_length(int groups) const { return rows.work_length(groups); }
   std::int64_t apply_length() const { return rows.pattern.num_rows; }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar* work) const {
-    return rows.count(level, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
+    return rows.count(lane_group, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
       return solve_row(vector, a, values, local, i);
     });
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int n, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar* work) const {
-    rows.pattern.multiply(level, values, from, work);
-    for_elements(level, n, [&](int j) {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int n, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar* work) const {
+    rows.pattern.multiply(lane_group, values, from, work);
+    for_elements(lane_group, n, [&](int j) {
       Scalar sum = 0;
       for (std::size_t k = transposed.row_ptrs[j]; k < transposed.row_ptrs[j + 1]; ++k)
         sum += conjugate(values[places[k]]) * work[transposed.col_idxs[k]];

@@ -32,18 +32,18 @@ struct Ilu0Inverse {
   std::int64_t values_length() const { return pattern.length(); }
   std::int64_t work_length(int) const { return 0; }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar*) const {
-    pattern.load(level, a, values);
-    return count_rows(level, pattern.lower,
+    pattern.load(lane_group, a, values);
+    return count_rows(lane_group, pattern.lower,
                       [&](const auto& vector, int i) { return factor_row(vector, values, i); });
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar*) const {
-    pattern.template solve<true>(level, values, from, to);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar*) const {
+    pattern.template solve<true>(lane_group, values, from, to);
   }
 
  private:

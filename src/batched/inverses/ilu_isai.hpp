@@ -35,21 +35,21 @@ struct IluIsaiInverse {
   std::int64_t work_length(int) const { return ilu0.values_length(); }
   std::int64_t apply_length() const { return lower.num_rows; }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar* work) const {
-    const int replaced = ilu0.generate(level, a, work, nullptr);
-    return replaced + count_independent_rows(level, lower.num_rows, [&](const auto& vector, int i) {
+    const int replaced = ilu0.generate(lane_group, a, work, nullptr);
+    return replaced + count_independent_rows(lane_group, lower.num_rows, [&](const auto& vector, int i) {
              const bool sound = lower_row(vector, work, values, i);
              return upper_row(vector, work, values + lower.num_entries, i) && sound ? 0 : 1;
            });
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar* work) const {
-    lower.multiply(level, values, from, work);
-    upper.multiply(level, values + lower.num_entries, work, to);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar* work) const {
+    lower.multiply(lane_group, values, from, work);
+    upper.multiply(lane_group, values + lower.num_entries, work, to);
   }
 
  private:

@@ -36,18 +36,18 @@ struct LocalInverse {
   std::int64_t values_length() const { return rows.pattern.num_entries; }
   std::int64_t work_length(int groups) const { return rows.work_length(groups); }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar* work) const {
-    return rows.count(level, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
+    return rows.count(lane_group, a, work, [&](const auto& vector, int i, const LocalSystem<Scalar>& local) {
       return solve_row(vector, a, values, local, i);
     });
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar*) const {
-    rows.pattern.multiply(level, values, from, to);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar*) const {
+    rows.pattern.multiply(lane_group, values, from, to);
   }
 
  private:

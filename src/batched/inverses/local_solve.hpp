@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/scalar.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 #include <cstdint>
 
@@ -124,10 +124,10 @@ struct RowPattern {
     return static_cast<int>(row_ptrs[i + 1] - row_ptrs[i]);
   }
   /// to = M from
-  template <class Level, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION void multiply(const Level& level, const Scalar* values, const Scalar* from,
-                                            Scalar* to) const {
-    for_elements(level, num_rows, [&](int i) {
+  template <class LaneGroup, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION void multiply(const LaneGroup& lane_group, const Scalar* values,
+                                            const Scalar* from, Scalar* to) const {
+    for_elements(lane_group, num_rows, [&](int i) {
       Scalar sum = 0;
       for (std::size_t k = row_ptrs[i]; k < row_ptrs[i + 1]; ++k) sum += values[k] * from[col_idxs[k]];
       to[i] = sum;
@@ -136,14 +136,15 @@ struct RowPattern {
 };
 
 /// The sum of what row(vector, i) returns, over rows of which none depends on another.
-template <class Level, class Row>
-KOKKOS_FORCEINLINE_FUNCTION int count_independent_rows(const Level& level, int num_rows, const Row& row) {
-  const auto& vector = level.vector();
+template <class LaneGroup, class Row>
+KOKKOS_FORCEINLINE_FUNCTION int count_independent_rows(const LaneGroup& lane_group, int num_rows,
+                                                       const Row& row) {
+  const auto& vector = lane_group.vector();
   int mine = 0;
-  for (int i = level.group(); i < num_rows; i += level.num_groups()) mine += row(vector, i);
-  level.join();
-  const int share = level.size() / level.num_groups();
-  return level.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
+  for (int i = lane_group.group(); i < num_rows; i += lane_group.num_groups()) mine += row(vector, i);
+  lane_group.join();
+  const int share = lane_group.size() / lane_group.num_groups();
+  return lane_group.template sum<int>([&](int lane) { return lane % share == 0 ? mine : 0; });
 }
 
 /// Rows that are solved for with small dense systems of their own, each by a vector of lanes.
@@ -155,11 +156,11 @@ struct LocalRows {
   std::int64_t work_length(int groups) const { return groups * LocalSystem<Scalar>::length(longest); }
 
   /// The sum of what row(vector, i, local) returns, `local` being the system m A(J, J) = e_i(J) of row i.
-  template <class Level, class System, class Row>
-  KOKKOS_FORCEINLINE_FUNCTION int count(const Level& level, const System& a, Scalar* work,
+  template <class LaneGroup, class System, class Row>
+  KOKKOS_FORCEINLINE_FUNCTION int count(const LaneGroup& lane_group, const System& a, Scalar* work,
                                         const Row& row) const {
-    Scalar* own = work + level.group() * LocalSystem<Scalar>::length(longest);
-    return count_independent_rows(level, pattern.num_rows, [&](const auto& vector, int i) {
+    Scalar* own = work + lane_group.group() * LocalSystem<Scalar>::length(longest);
+    return count_independent_rows(lane_group, pattern.num_rows, [&](const auto& vector, int i) {
       const LocalSystem<Scalar> local{own, pattern.length(i)};
       load_local(vector, a, pattern.col_idxs + pattern.row_ptrs[i], i, local);
       return row(vector, i, local);

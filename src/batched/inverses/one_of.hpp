@@ -4,7 +4,7 @@
 /// Lists of preconditioners, and one of a list that is chosen when a kernel is launched.
 #include <prekond/batched/options.hpp>
 
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -28,35 +28,36 @@ class OneOf {
     new (m_bytes) Inverse(inverse);
   }
 
-  template <class Level, class System, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar* work) const {
     int replaced = 0;
-    ((m_kind == Inverses::kind ? void(replaced = generate_by(as<Inverses>(), level, a, values, work))
+    ((m_kind == Inverses::kind ? void(replaced = generate_by(as<Inverses>(), lane_group, a, values, work))
                                : void()),
      ...);
     return replaced;
   }
 
-  template <class Level, class Scalar>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int n, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar* work) const {
-    ((m_kind == Inverses::kind ? apply_by(as<Inverses>(), level, n, values, from, to, work) : void()), ...);
+  template <class LaneGroup, class Scalar>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int n, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar* work) const {
+    ((m_kind == Inverses::kind ? apply_by(as<Inverses>(), lane_group, n, values, from, to, work) : void()),
+     ...);
   }
 
  private:
-  template <class Inverse, class Level, class System, class Scalar>
-  PREKOND_OUT_OF_LINE static int generate_by(const Inverse& inverse, const Level level, const System a,
-                                             Scalar* values, Scalar* work) {
-    const int replaced = inverse.generate(level, a, values, work);
-    level.join();
+  template <class Inverse, class LaneGroup, class System, class Scalar>
+  PREKOND_OUT_OF_LINE static int generate_by(const Inverse& inverse, const LaneGroup lane_group,
+                                             const System a, Scalar* values, Scalar* work) {
+    const int replaced = inverse.generate(lane_group, a, values, work);
+    lane_group.join();
     return replaced;
   }
-  template <class Inverse, class Level, class Scalar>
-  PREKOND_OUT_OF_LINE static void apply_by(const Inverse& inverse, const Level level, int n,
+  template <class Inverse, class LaneGroup, class Scalar>
+  PREKOND_OUT_OF_LINE static void apply_by(const Inverse& inverse, const LaneGroup lane_group, int n,
                                            const Scalar* values, const Scalar* from, Scalar* to,
                                            Scalar* work) {
-    inverse.apply(level, n, values, from, to, work);
+    inverse.apply(lane_group, n, values, from, to, work);
   }
 
   template <class Inverse>

@@ -35,43 +35,43 @@ struct ParIluInverse {
   std::int64_t values_length() const { return pattern.length(); }
   std::int64_t work_length(int) const { return pattern.length(); }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level& level, const System& a, Scalar* values,
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values,
                                            Scalar* work) const {
     const int pivot_places = pattern.num_entries;
     // The last sweep writes to `values`.
     Scalar *before = sweeps % 2 == 0 ? values : work, *after = sweeps % 2 == 0 ? work : values;
-    pattern.load(level, a, before);
-    int replaced = sum_elements<int>(level, pattern.num_rows, [&](int i) {
+    pattern.load(lane_group, a, before);
+    int replaced = sum_elements<int>(lane_group, pattern.num_rows, [&](int i) {
       Scalar& pivot = before[pivot_places + i];
       const bool sound = is_usable(pivot);
       if (!sound) pivot = Scalar(1);
       return sound ? 0 : 1;
     });
-    for_elements(level, pattern.num_rows, [&](int i) {
+    for_elements(lane_group, pattern.num_rows, [&](int i) {
       for (int k = pattern.begin(i); k < pattern.end(i); ++k) {
         if (k < pattern.middle[i]) before[k] /= before[pivot_places + pattern.col_idxs[k]];
         before[k] = is_finite(before[k]) ? before[k] : Scalar(0);
       }
     });
     for (int sweep = 0; sweep < sweeps; ++sweep) {
-      replaced =
-          sum_elements<int>(level, pattern.num_rows, [&](int i) { return sweep_row(a, i, before, after); });
+      replaced = sum_elements<int>(lane_group, pattern.num_rows,
+                                   [&](int i) { return sweep_row(a, i, before, after); });
       Scalar* other = before;
       before = after;
       after = other;
     }
-    for_elements(level, pattern.num_rows, [&](int i) {
+    for_elements(lane_group, pattern.num_rows, [&](int i) {
       Scalar& pivot = values[pivot_places + i];
       pivot = Scalar(1) / pivot;
     });
     return replaced;
   }
 
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void apply(const Level& level, int, const Scalar* values, const Scalar* from,
-                                         Scalar* to, Scalar*) const {
-    pattern.template solve<true>(level, values, from, to);
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void apply(const LaneGroup& lane_group, int, const Scalar* values,
+                                         const Scalar* from, Scalar* to, Scalar*) const {
+    pattern.template solve<true>(lane_group, values, from, to);
   }
 
  private:

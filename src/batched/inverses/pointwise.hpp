@@ -11,10 +11,11 @@
 ///   values_length(), work_length(groups)     numbers of a system that `generate` makes, and that it works
 ///   with
 ///                                      by so many vectors of lanes
-///   generate(level, system, values, work)    makes them, returns how many pivots were replaced (a collective
+///   generate(lane group, system, values, work)    makes them, returns how many pivots were replaced (a
+///   collective
 ///                                      step of all lanes; ends with a barrier)
 ///   apply_length()                     numbers of `work` of an application, where it needs some
-///   apply(level, n, values, from, to, work)     to = M^-1 from (`from` and `to` are different vectors,
+///   apply(lane group, n, values, from, to, work)     to = M^-1 from (`from` and `to` are different vectors,
 ///                                      unless it is pointwise); a barrier before it is the caller's, its
 ///                                      last step is a region (not a sum, whose places the caller's next one
 ///                                      needs)
@@ -23,7 +24,7 @@
 #include <prekond/batched/options.hpp>
 
 #include "batched/analysis.hpp"
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 
@@ -41,8 +42,8 @@ struct NoInverse {
   std::int64_t values_length() const { return 0; }
   std::int64_t work_length(int) const { return 0; }
 
-  template <class Level, class System>
-  KOKKOS_FORCEINLINE_FUNCTION int generate(const Level&, const System&, Scalar*, Scalar*) const {
+  template <class LaneGroup, class System>
+  KOKKOS_FORCEINLINE_FUNCTION int generate(const LaneGroup&, const System&, Scalar*, Scalar*) const {
     return 0;
   }
   KOKKOS_FORCEINLINE_FUNCTION Scalar at(const Scalar*, int, const Scalar& x) const { return x; }
@@ -64,9 +65,9 @@ struct JacobiInverse {
   std::int64_t values_length() const { return num_rows; }
   std::int64_t work_length(int) const { return 0; }
 
-  template <class Level, class System>
-  KOKKOS_FUNCTION int generate(const Level& level, const System& a, Scalar* values, Scalar*) const {
-    return sum_elements<int>(level, a.num_rows, [&](int i) {
+  template <class LaneGroup, class System>
+  KOKKOS_FUNCTION int generate(const LaneGroup& lane_group, const System& a, Scalar* values, Scalar*) const {
+    return sum_elements<int>(lane_group, a.num_rows, [&](int i) {
       Scalar diagonal = 0;
       a.for_each_entry(i, [&](std::size_t, int col, const auto& value) {
         if (col == i) diagonal = static_cast<Scalar>(value);

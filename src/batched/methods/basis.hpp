@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include "batched/level.hpp"
+#include "batched/lane_group.hpp"
 
 namespace prekond::impl::batched {
 
@@ -15,18 +15,19 @@ struct VectorBlock {
   KOKKOS_FORCEINLINE_FUNCTION Scalar* operator[](int k) const { return data + std::int64_t(k) * stride; }
 
   /// sums(k) = (v_k, w), k < count, four of them a pass and a barrier.
-  template <class Level, class Other>
-  KOKKOS_FORCEINLINE_FUNCTION void project(const Level& level, int count, const Other* w, Other* sums) const {
+  template <class LaneGroup, class Other>
+  KOKKOS_FORCEINLINE_FUNCTION void project(const LaneGroup& lane_group, int count, const Other* w,
+                                           Other* sums) const {
     constexpr int width = LevelTuning::most_sums;
     for (int first = 0; first < count; first += width) {
       Other found[width];
       const Scalar* v[width];  // those behind the last are the first of the pass, whose sums nobody takes
       for (int k = 0; k < width; ++k) v[k] = (*this)[first + k < count ? first + k : first];
-      several_sums<Other, width>(level, n, found, [&](int i, Other* mine) {
+      several_sums<Other, width>(lane_group, n, found, [&](int i, Other* mine) {
         const Other w_i = w[i];
         for (int k = 0; k < width; ++k) mine[k] += conjugate(v[k][i]) * w_i;
       });
-      level.once([&] {
+      lane_group.once([&] {
         for (int k = 0; k < width; ++k)
           if (first + k < count) sums[first + k] = found[k];
       });
@@ -36,13 +37,13 @@ struct VectorBlock {
   /// The same, each sum by a lane, or by several where there are more lanes than sums: no exchanges between
   /// lanes, two barriers. It reads the vectors across, which is for fast memory and an odd stride (no two
   /// lanes at the same bank). The number of lanes is a power of two; `partial`: as many numbers.
-  template <class Level, class Other>
-  KOKKOS_FORCEINLINE_FUNCTION void project_by_lanes(const Level& level, int count, const Other* w,
+  template <class LaneGroup, class Other>
+  KOKKOS_FORCEINLINE_FUNCTION void project_by_lanes(const LaneGroup& lane_group, int count, const Other* w,
                                                     Other* sums, Other* partial) const {
-    int at_once = level.size();
+    int at_once = lane_group.size();
     while (at_once > 1 && at_once / 2 >= count) at_once /= 2;
-    const int parts = level.size() / at_once, share = (n + parts - 1) / parts;
-    level.region([&](int lane) {
+    const int parts = lane_group.size() / at_once, share = (n + parts - 1) / parts;
+    lane_group.region([&](int lane) {
       for (int k = lane % at_once; k < count; k += at_once) {
         const int begin = lane / at_once * share, end = begin + share < n ? begin + share : n;
         const Scalar* v_k = (*this)[k];
@@ -53,7 +54,7 @@ struct VectorBlock {
       }
     });
     if (parts == 1) return;
-    level.region([&](int lane) {
+    lane_group.region([&](int lane) {
       if (lane >= count) return;
       Other sum = partial[lane];
       for (int part = 1; part < parts; ++part) sum += partial[part * at_once + lane];

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include <prekond/batched/options.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "batched/work.hpp"
 
@@ -38,22 +38,22 @@ struct BicgstabMethod {
     Scalar rho[2];
     begin_shadow(w, r, r0);
     update_and_sum<Scalar>(
-        w.level, n, rho, [](int) {}, add_rho);
-    const double norm_of_shadow =
-        Kokkos::sqrt(static_cast<double>(sum_elements<Real>(w.level, n, [&](int i) { return abs2(r0[i]); })));
+        w.lane_group, n, rho, [](int) {}, add_rho);
+    const double norm_of_shadow = Kokkos::sqrt(
+        static_cast<double>(sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(r0[i]); })));
     bool on = w.goes_on(real_part(rho[1]), is_finite(rho[0]), rho_vanishes(rho, norm_of_shadow));
     Scalar beta = 0, omega = 0;
     for (bool first = true; on; first = false) {
-      for_elements(w.level, n, [&](int i) {
+      for_elements(w.lane_group, n, [&](int i) {
         const Scalar p_i = first ? r[i] : r[i] + beta * (p[i] - omega * v[i]);
         p[i] = p_i;
         if constexpr (pointwise && !identity) z[i] = w.inverse_at(i, p_i);
       });
       w.precondition(p, z);
       const Scalar sigma = multiply_and_sum<Scalar>(
-          w.level, w.a, z, v, [&](int i, const Scalar& v_i) { return conjugate(r0[i]) * v_i; });
+          w.lane_group, w.a, z, v, [&](int i, const Scalar& v_i) { return conjugate(r0[i]) * v_i; });
       const Scalar alpha = ratio_or_zero<Scalar>(rho[0], sigma);
-      const Real ss = sum_elements<Real>(w.level, n, [&](int i) {
+      const Real ss = sum_elements<Real>(w.lane_group, n, [&](int i) {
         if (alpha != Scalar(0)) {
           r[i] -= alpha * v[i];
           x[i] += alpha * z[i];
@@ -67,7 +67,7 @@ struct BicgstabMethod {
       const bool half = static_cast<double>(ss) <= w.course.target2();
       const Scalar step = half ? Scalar(0) : ratio_or_zero<Scalar>(ts[0], ts[1]);
       update_and_sum<Scalar>(
-          w.level, n, rho,
+          w.lane_group, n, rho,
           [&](int i) {
             if (step == Scalar(0)) return;
             x[i] += step * y[i];
@@ -90,14 +90,14 @@ struct BicgstabMethod {
   /// r^ = r, or random numbers after a breakdown: those of krylov/bicgstab.hpp.
   template <class Work, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void begin_shadow(const Work& w, const Scalar* r, Scalar* r0) {
-    if (w.course.breakdowns() == 0) return for_elements(w.level, w.size(), [&](int i) { r0[i] = r[i]; });
+    if (w.course.breakdowns() == 0) return for_elements(w.lane_group, w.size(), [&](int i) { r0[i] = r[i]; });
     using Real = real_type_t<Scalar>;
     constexpr std::uint64_t seed = 2026;
     const std::uint64_t key = counter_hash(seed, static_cast<std::uint64_t>(w.size()));
     const auto number = [key](int i, std::uint64_t part) {
       return static_cast<Real>(2 * unit_interval(counter_hash(key, static_cast<std::uint64_t>(i), part)) - 1);
     };
-    for_elements(w.level, w.size(), [&](int i) {
+    for_elements(w.lane_group, w.size(), [&](int i) {
       if constexpr (is_complex<Scalar>)
         r0[i] = Scalar(number(i, 0), number(i, 1));
       else
@@ -114,12 +114,12 @@ struct BicgstabMethod {
       sums[1] += conjugate(t[i]) * t[i];
     };
     if (w.a.rows_are_long()) {
-      multiply(w.level, w.a, y, t);
+      multiply(w.lane_group, w.a, y, t);
       update_and_sum<Scalar>(
-          w.level, w.size(), ts, [](int) {}, add);
+          w.lane_group, w.size(), ts, [](int) {}, add);
     } else {
       update_and_sum<Scalar>(
-          w.level, w.size(), ts, [&](int i) { t[i] = w.a.template row_product<Scalar>(i, y); }, add);
+          w.lane_group, w.size(), ts, [&](int i) { t[i] = w.a.template row_product<Scalar>(i, y); }, add);
     }
   }
 

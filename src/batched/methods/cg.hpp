@@ -41,14 +41,14 @@ struct CgMethod {
     Scalar dots[2];
     w.precondition(r, z);
     update_and_sum<Scalar>(
-        w.level, n, dots, [](int) {}, add_dots);
+        w.lane_group, n, dots, [](int) {}, add_dots);
     Real rz = 0, curvature = 1;
     for (bool first = true; judge(w, dots, curvature); first = false) {
       const Real beta = first ? Real(0) : real_part(dots[0]) / rz;
       rz = real_part(dots[0]);
-      for_elements(w.level, n, [&](int i) { p[i] = first ? z_at(i) : z_at(i) + beta * p[i]; });
+      for_elements(w.lane_group, n, [&](int i) { p[i] = first ? z_at(i) : z_at(i) + beta * p[i]; });
       curvature = real_part(multiply_and_sum<Scalar>(
-          w.level, w.a, p, q, [&](int i, const Scalar& q_i) { return conjugate(p[i]) * q_i; }));
+          w.lane_group, w.a, p, q, [&](int i, const Scalar& q_i) { return conjugate(p[i]) * q_i; }));
       const Real step = rz / curvature;
       const Real alpha = curvature > Real(0) && Kokkos::isfinite(step) ? step : Real(0);
       const auto update = [&](int i) {
@@ -56,12 +56,12 @@ struct CgMethod {
         r[i] -= alpha * q[i];
       };
       if constexpr (pointwise) {
-        update_and_sum<Scalar>(w.level, n, dots, update, add_dots);
+        update_and_sum<Scalar>(w.lane_group, n, dots, update, add_dots);
       } else {
-        for_elements(w.level, n, update);
+        for_elements(w.lane_group, n, update);
         w.precondition(r, z);
         update_and_sum<Scalar>(
-            w.level, n, dots, [](int) {}, add_dots);
+            w.lane_group, n, dots, [](int) {}, add_dots);
       }
       w.course.count_iteration();
     }

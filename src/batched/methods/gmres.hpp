@@ -41,15 +41,15 @@ struct GmresMethod {
     const int n = w.size(), steps = w.settings.steps;
     const VectorBlock<Scalar> v{w.vector(basis), n, static_cast<int>(stride(n))};
     const SmallLeastSquares<Scalar> small_system{w.vector(small), steps};
-    w.level.once([&] { small_system.largest_norm() = Scalar(0); });
+    w.lane_group.once([&] { small_system.largest_norm() = Scalar(0); });
     bool on = true;
     for (bool first = true; on; first = false) {
       if (!first) w.residual(v[0]);
-      const Real rr = sum_elements<Real>(w.level, n, [&](int i) { return abs2(v[0][i]); });
+      const Real rr = sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(v[0][i]); });
       if (!(first ? w.goes_on(rr, true) : w.course.judge(rr, true))) return;
       const Real norm = Kokkos::sqrt(rr);
-      w.level.region([&](int lane) {
-        for (int i = lane; i < n; i += w.level.size()) v[0][i] *= 1 / norm;
+      w.lane_group.region([&](int lane) {
+        for (int i = lane; i < n; i += w.lane_group.size()) v[0][i] *= 1 / norm;
         if (lane == 0) small_system.rhs()[0] = Scalar(norm);
       });
       int columns = 0;
@@ -69,10 +69,10 @@ struct GmresMethod {
   template <class Work, class Scalar>
   KOKKOS_FORCEINLINE_FUNCTION static void project(const Work& w, const VectorBlock<Scalar>& v, int count,
                                                   const Scalar* x, Scalar* sums, Scalar* partial) {
-    using Level = typename Work::level_type;
-    if constexpr (Level::width > 1)
-      if (w.size() <= Level::width) return v.project_by_lanes(w.level, count, x, sums, partial);
-    v.project(w.level, count, x, sums);
+    using LaneGroup = typename Work::lane_group_type;
+    if constexpr (LaneGroup::width > 1)
+      if (w.size() <= LaneGroup::width) return v.project_by_lanes(w.lane_group, count, x, sums, partial);
+    v.project(w.lane_group, count, x, sums);
   }
 
   /// Does the method go on? `columns`: those of the least-squares problem.
@@ -85,20 +85,20 @@ struct GmresMethod {
     const int n = w.size();
     Scalar *next = v[j + 1], *h = small_system.column(), *h2 = small_system.y();
     const Scalar* z = w.preconditioned(v[j], w.vector(preconditioned));
-    multiply(w.level, w.a, z, next);
+    multiply(w.lane_group, w.a, z, next);
     project(w, v, j + 2, next, h, small_system.after());  // the last one is (w, w)
     const Real size = Kokkos::sqrt(real_part(h[j + 1]));
-    for_elements(w.level, n, [&](int i) { next[i] -= v.combined(i, 0, j + 1, h); });
+    for_elements(w.lane_group, n, [&](int i) { next[i] -= v.combined(i, 0, j + 1, h); });
     project(w, v, j + 1, next, h2, small_system.after());
-    const Real square = sum_elements<Real>(w.level, n, [&](int i) {
+    const Real square = sum_elements<Real>(w.lane_group, n, [&](int i) {
       next[i] -= v.combined(i, 0, j + 1, h2);
       return abs2(next[i]);
     });
     const Real beta = Kokkos::sqrt(square);
     const bool space_ends = !(beta > rounding * size);
-    w.level.region([&](int lane) {
+    w.lane_group.region([&](int lane) {
       if (!space_ends)
-        for (int i = lane; i < n; i += w.level.size()) next[i] *= 1 / beta;
+        for (int i = lane; i < n; i += w.lane_group.size()) next[i] *= 1 / beta;
       if (lane == 0) small_system.push(j, h2, space_ends ? Real(0) : beta, rounding);
     });
     w.course.count_iteration();
@@ -114,16 +114,16 @@ struct GmresMethod {
   KOKKOS_FORCEINLINE_FUNCTION static void update(const Work& w, const VectorBlock<Scalar>& v,
                                                  const SmallLeastSquares<Scalar>& small_system, int columns) {
     using Inverse = typename Work::inverse_type;
-    small_system.solve(w.level, columns);
+    small_system.solve(w.lane_group, columns);
     const Scalar* y = small_system.y();
     if constexpr (Inverse::is_pointwise) {
-      for_elements(w.level, w.size(),
+      for_elements(w.lane_group, w.size(),
                    [&](int i) { w.x[i] += w.inverse_at(i, v.combined(i, 0, columns, y)); });
     } else {
       Scalar *sum = v[w.settings.steps], *z = w.vector(preconditioned);
-      for_elements(w.level, w.size(), [&](int i) { sum[i] = v.combined(i, 0, columns, y); });
+      for_elements(w.lane_group, w.size(), [&](int i) { sum[i] = v.combined(i, 0, columns, y); });
       w.precondition(sum, z);
-      for_elements(w.level, w.size(), [&](int i) { w.x[i] += z[i]; });
+      for_elements(w.lane_group, w.size(), [&](int i) { w.x[i] += z[i]; });
     }
   }
 };

@@ -84,12 +84,12 @@ struct IdrMethod {
     const VectorBlock<Scalar> u{w.vector(u_block), n}, g{w.vector(g_block), n};
     const SmallIdr<Scalar> small_system{w.vector(small), s};
     const Scalar* r = w.vector(residual);
-    for_elements(w.level, n, [&](int i) {
+    for_elements(w.lane_group, n, [&](int i) {
       for (int k = 0; k < s; ++k) u[k][i] = g[k][i] = Scalar(0);
     });
-    Real rr = sum_elements<Real>(w.level, n, [&](int i) { return abs2(r[i]); });
-    p.project(w.level, s, r, small_system.f());
-    w.level.once([&] { small_system.start(); });
+    Real rr = sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(r[i]); });
+    p.project(w.lane_group, s, r, small_system.f());
+    w.lane_group.once([&] { small_system.start(); });
     Scalar omega = 1;
     bool on = w.goes_on(rr, true);
     while (on) {
@@ -110,14 +110,14 @@ struct IdrMethod {
     const int n = w.size(), s = w.settings.shadow;
     Scalar *x = w.x, *v = w.vector(direction), *r = w.vector(residual);
     const Scalar *c = small_system.c(), *alpha = small_system.alpha();
-    for_elements(w.level, n, [&](int i) { v[i] = r[i] - g.combined(i, k, s, c); });
+    for_elements(w.lane_group, n, [&](int i) { v[i] = r[i] - g.combined(i, k, s, c); });
     const Scalar* z = w.preconditioned(v, w.vector(preconditioned));
-    for_elements(w.level, n, [&](int i) { u[k][i] = omega * z[i] + u.combined(i, k, s, c); });
-    multiply(w.level, w.a, u[k], g[k]);
-    p.project(w.level, s, g[k], small_system.projection());
-    w.level.once([&] { small_system.step(k); });
+    for_elements(w.lane_group, n, [&](int i) { u[k][i] = omega * z[i] + u.combined(i, k, s, c); });
+    multiply(w.lane_group, w.a, u[k], g[k]);
+    p.project(w.lane_group, s, g[k], small_system.projection());
+    w.lane_group.once([&] { small_system.step(k); });
     const Scalar beta = small_system.beta();
-    rr = sum_elements<Real>(w.level, n, [&](int i) {
+    rr = sum_elements<Real>(w.lane_group, n, [&](int i) {
       g[k][i] -= g.combined(i, 0, k, alpha);
       u[k][i] -= u.combined(i, 0, k, alpha);
       if (beta != Scalar(0)) {
@@ -141,24 +141,24 @@ struct IdrMethod {
     const int n = w.size();
     Scalar *x = w.x, *t = w.vector(direction), *r = w.vector(residual);
     const Scalar* z = w.preconditioned(r, w.vector(preconditioned));
-    multiply(w.level, w.a, z, t);
+    multiply(w.lane_group, w.a, z, t);
     Scalar dots[2];  // (t, r), (t, t)
-    several_sums<Scalar, 2>(w.level, n, dots, [&](int i, Scalar* sums) {
+    several_sums<Scalar, 2>(w.lane_group, n, dots, [&](int i, Scalar* sums) {
       sums[0] += conjugate(t[i]) * r[i];
       sums[1] += conjugate(t[i]) * t[i];
     });
     omega = enlarged_omega(dots, rr, static_cast<Real>(w.settings.kappa));
     const Scalar step = omega;
     // Where z is r itself, x before r.
-    rr = sum_elements<Real>(w.level, n, [&](int i) {
+    rr = sum_elements<Real>(w.lane_group, n, [&](int i) {
       if (step != Scalar(0)) {
         x[i] += step * z[i];
         r[i] -= step * t[i];
       }
       return abs2(r[i]);
     });
-    p.project(w.level, w.settings.shadow, r, small_system.f());
-    w.level.once([&] { small_system.solve(0); });
+    p.project(w.lane_group, w.settings.shadow, r, small_system.f());
+    w.lane_group.once([&] { small_system.solve(0); });
     w.course.count_iteration();
     const bool broken = dots[0] == Scalar(0) || real_part(dots[1]) == Real(0);
     return w.goes_on(rr, is_finite(dots[0]) && is_finite(dots[1]),

@@ -27,15 +27,15 @@ struct RichardsonMethod {
     const Scalar omega = static_cast<Scalar>(static_cast<Real>(w.settings.omega));
     const auto precondition = [&] {
       if constexpr (pointwise && !identity)
-        for_elements(w.level, n, [&](int i) { z[i] = w.inverse_at(i, r[i]); });
+        for_elements(w.lane_group, n, [&](int i) { z[i] = w.inverse_at(i, r[i]); });
       else
         w.precondition(r, z);
     };
-    Real rr = sum_elements<Real>(w.level, n, [&](int i) { return abs2(r[i]); });
+    Real rr = sum_elements<Real>(w.lane_group, n, [&](int i) { return abs2(r[i]); });
     while (w.goes_on(rr, true)) {
       precondition();
-      multiply(w.level, w.a, z, t);
-      rr = sum_elements<Real>(w.level, n, [&](int i) {
+      multiply(w.lane_group, w.a, z, t);
+      rr = sum_elements<Real>(w.lane_group, n, [&](int i) {
         x[i] += omega * z[i];
         r[i] -= omega * t[i];
         return abs2(r[i]);

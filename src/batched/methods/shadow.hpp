@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "batched/kernel.hpp"
 #include "batched/methods/basis.hpp"
@@ -15,8 +15,8 @@ struct MakeShadow {
   Scalar* shadow;
   int n, s;
 
-  template <class Level>
-  KOKKOS_FUNCTION void operator()(const Level& level, std::int64_t attempt,
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t attempt,
                                   const SystemMemory<Scalar>& memory) const {
     using Real = real_type_t<Scalar>;
     const VectorBlock<Scalar> p{shadow + attempt * s * n, n};
@@ -24,13 +24,13 @@ struct MakeShadow {
     for (int j = 0; j < s; ++j) {
       const std::uint64_t key =
           counter_hash(std::uint64_t(attempt) + 1 + 16 * std::uint64_t(j), static_cast<std::uint64_t>(n));
-      for_elements(level, n, [&](int i) { p[j][i] = random_number(key, i); });
+      for_elements(lane_group, n, [&](int i) { p[j][i] = random_number(key, i); });
       for (int k = 0; k < 2; ++k) {
-        p.project(level, j, p[j], h);
-        for_elements(level, n, [&](int i) { p[j][i] -= p.combined(i, 0, j, h); });
+        p.project(lane_group, j, p[j], h);
+        for_elements(lane_group, n, [&](int i) { p[j][i] -= p.combined(i, 0, j, h); });
       }
-      const Real norm = Kokkos::sqrt(sum_elements<Real>(level, n, [&](int i) { return abs2(p[j][i]); }));
-      for_elements(level, n, [&](int i) { p[j][i] *= norm > Real(0) ? 1 / norm : Real(0); });
+      const Real norm = Kokkos::sqrt(sum_elements<Real>(lane_group, n, [&](int i) { return abs2(p[j][i]); }));
+      for_elements(lane_group, n, [&](int i) { p[j][i] *= norm > Real(0) ? 1 / norm : Real(0); });
     }
   }
 

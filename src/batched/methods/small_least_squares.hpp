@@ -69,13 +69,13 @@ struct SmallLeastSquares {
   }
 
   /// y, of so many entries, by all lanes.
-  template <class Level>
-  KOKKOS_FORCEINLINE_FUNCTION void solve(const Level& level, int columns) const {
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION void solve(const LaneGroup& lane_group, int columns) const {
     for (int i = columns - 1; i >= 0; --i)
-      level.region([&](int lane) {
+      lane_group.region([&](int lane) {
         const Scalar value = rhs()[i] / r(i, i);
         if (lane == 0) y()[i] = value;
-        for (int k = lane; k < i; k += level.size()) rhs()[k] -= r(k, i) * value;
+        for (int k = lane; k < i; k += lane_group.size()) rhs()[k] -= r(k, i) * value;
       });
   }
 

@@ -4,8 +4,8 @@
 /// What the units of a format instantiate: all methods together, as they share what preconditioners compile
 /// to.
 #include "batched/methods/list.hpp"
-#include "batched/units.hpp"
-#include "instantiate.hpp"
+#include "batched/units/dispatch.hpp"
+#include "core/instantiate.hpp"
 
 #define PREKOND_BATCHED_SOLVE(Method, Scalar, Format, Value, Space) \
   template void solve_by<Method, Scalar, Format<Value, Space>>(     \

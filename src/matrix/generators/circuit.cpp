@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/matrix/sort_rows.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "common.hpp"
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <tuple>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "common.hpp"
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <cmath>

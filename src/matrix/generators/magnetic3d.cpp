@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include "common.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond::generators {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond::generators {
 namespace {

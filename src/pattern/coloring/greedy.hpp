@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The greedy colouring in rounds.
-#include <prekond/core/concurrency.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/pattern/coloring.hpp>
+#include "core/concurrency.hpp"
 
 #include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The levels of a triangle in one launch, each row waiting for those of the rows that it needs.
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/pattern/level_schedule.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include "core/relaxed_words.hpp"
 #include "core/resident_bounds.hpp"
@@ -37,8 +37,9 @@ struct WaitForLevels {
   using Tuning = WaitTuning;
   using Policy = Kokkos::TeamPolicy<Space, ResidentBounds<Tuning::team_lanes, Tuning::resident_threads, int>>;
   using Member = typename Policy::member_type;
-  using Level = NativeVectorLevel<Space, Member, 32>;
-  static constexpr int rows_of_ticket = Level::keeps_registers ? Level::width : Tuning::rows_of_thread;
+  using LaneGroup = NativeLaneGroup<Space, Member, 32>;
+  static constexpr int rows_of_ticket =
+      LaneGroup::keeps_registers ? LaneGroup::width : Tuning::rows_of_thread;
   static constexpr int unknown = -1, no_need = -2;
 
   CsrGraphView<Space> graph;
@@ -49,7 +50,7 @@ struct WaitForLevels {
   Policy policy(const Space& space) const {
     int lanes = 1;
     if constexpr (!is_host_space<Space>)
-      lanes = Level::keeps_registers ? Level::width : Policy::vector_length_max();
+      lanes = LaneGroup::keeps_registers ? LaneGroup::width : Policy::vector_length_max();
     const int threads = is_host_space<Space> ? 1 : Tuning::team_lanes / lanes;
     const std::int64_t tickets = (graph.num_rows + rows_of_ticket - 1) / rows_of_ticket;
     const std::int64_t most = std::max(1, concurrency(space) / (threads * lanes));
@@ -64,8 +65,8 @@ struct WaitForLevels {
           ticket);
       const std::int64_t begin = std::int64_t(ticket) * rows_of_ticket;
       if (begin >= graph.num_rows) return;
-      if constexpr (Level::keeps_registers) {
-        find_together(Level(team), begin);
+      if constexpr (LaneGroup::keeps_registers) {
+        find_together(LaneGroup(team), begin);
       } else {
         const std::int64_t end =
             begin + rows_of_ticket < graph.num_rows ? begin + rows_of_ticket : graph.num_rows;
@@ -78,21 +79,22 @@ struct WaitForLevels {
 
   /// The rows at places [begin, begin + width), a lane each. In a turn each lane asks for what it lacks, and
   /// then the rows that have all are done, lane by lane where they need each other.
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void find_together(const AnyLevel& level, std::int64_t begin) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void find_together(const AnyLaneGroup& lane_group, std::int64_t begin) const {
     constexpr unsigned all = ~0u;
-    Row row = row_at(begin + level.lane());
+    Row row = row_at(begin + lane_group.lane());
     for (unsigned done = 0; done != all;) {
       if (row.at < row.end) ask(row, begin);
       for (;;) {
-        take_from_lanes(level, row, done);
-        const bool ends = row.at >= row.end && (done >> level.lane() & 1) == 0 && row.taken == row.within;
-        const unsigned end_now = level.vote(ends);
+        take_from_lanes(lane_group, row, done);
+        const bool ends =
+            row.at >= row.end && (done >> lane_group.lane() & 1) == 0 && row.taken == row.within;
+        const unsigned end_now = lane_group.vote(ends);
         if (end_now == 0) break;
         if (ends && row.index >= 0) store_relaxed(levels(row.index), row.level);
         done |= end_now;
       }
-      if (done != all) level.pause();
+      if (done != all) lane_group.pause();
     }
   }
 
@@ -107,13 +109,14 @@ struct WaitForLevels {
   };
 
   /// The levels of the rows of lanes that are done.
-  template <class AnyLevel>
-  KOKKOS_FORCEINLINE_FUNCTION static void take_from_lanes(const AnyLevel& level, Row& row, unsigned done) {
+  template <class AnyLaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION static void take_from_lanes(const AnyLaneGroup& lane_group, Row& row,
+                                                          unsigned done) {
     while (true) {
       const unsigned open = row.within & done & ~row.taken;
-      if (level.vote(open != 0) == 0) return;
-      const int lane = open != 0 ? lowest_bit(open) : level.lane();
-      const int other = level.broadcast(row.level, lane);
+      if (lane_group.vote(open != 0) == 0) return;
+      const int lane = open != 0 ? lowest_bit(open) : lane_group.lane();
+      const int other = lane_group.broadcast(row.level, lane);
       if (open == 0) continue;
       row.level = larger(row.level, other + 1);
       row.taken |= 1u << lane;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/matching/auction.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 #include <cmath>

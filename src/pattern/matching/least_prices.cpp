@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <utility>
 
+#include "core/instantiate.hpp"
 #include "core/relaxed_words.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "pattern/matching/auction.hpp"
 
 namespace prekond::matching {

@@ -3,8 +3,8 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "pattern/matching/costs.hpp"
 
 #include <limits>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/reordering/cuthill_mckee.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "pattern/reordering/level_search.hpp"
 #include "pattern/reordering/sequential_search.hpp"
 

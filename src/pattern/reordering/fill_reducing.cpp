@@ -4,8 +4,8 @@
 #include <prekond/pattern/reordering.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 
-#include "instantiate.hpp"
-#include "pattern/host_partition.hpp"
+#include "core/instantiate.hpp"
+#include "pattern/partition/host_partition.hpp"
 
 #include <algorithm>
 #include <limits>

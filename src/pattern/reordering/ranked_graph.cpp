@@ -3,7 +3,7 @@
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/pattern/symmetrize.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "pattern/reordering/cuthill_mckee.hpp"
 #include "pattern/reordering/sorted_rows.hpp"
 

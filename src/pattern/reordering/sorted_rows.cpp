@@ -3,10 +3,10 @@
 #include "pattern/reordering/sorted_rows.hpp"
 
 #include <Kokkos_Sort.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
 #include <prekond/pattern/reordering.hpp>
+#include "matrix/counter_hash.hpp"
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 #include <algorithm>
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/instantiate.hpp"
 #include "core/relaxed_words.hpp"
-#include "instantiate.hpp"
 
 namespace prekond::impl::distributed {
 namespace {

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What a setup over ranks has found, as it is applied.
-#include <prekond/distributed/remote_part.hpp>
+#include <prekond/distributed/impl/remote_part.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/over_ranks.hpp>
 
 #include <memory>
 
-#include "precond/common/found_matrices.hpp"
 #include "precond/distributed/overlap.hpp"
+#include "precond/storage/found_matrices.hpp"
 
 namespace prekond::impl::distributed {
 

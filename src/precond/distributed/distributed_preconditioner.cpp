@@ -10,11 +10,11 @@
 #include <tuple>
 #include <utility>
 
-#include "instantiate.hpp"
-#include "precond/common/found_matrices.hpp"
+#include "core/instantiate.hpp"
 #include "precond/distributed/application.hpp"
 #include "precond/distributed/overlap.hpp"
 #include "precond/distributed/scaled_matrix.hpp"
+#include "precond/storage/found_matrices.hpp"
 
 namespace prekond {
 namespace {

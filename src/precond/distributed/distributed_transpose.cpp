@@ -3,11 +3,11 @@
 #include <prekond/precond/distributed_transpose.hpp>
 
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/rows_by_number.hpp>
+#include <prekond/distributed/impl/rows_by_number.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/sort_rows.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/transpose.hpp>
+#include "sparse_product/transpose.hpp"
 
 #include <limits>
 #include <optional>
@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
 #include "distributed/number_sets.hpp"
-#include "instantiate.hpp"
 #include "precond/distributed/same_ranks.hpp"
 
 namespace prekond {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 
 namespace prekond::impl::distributed {
 namespace {

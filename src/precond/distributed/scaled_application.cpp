@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include "instantiate.hpp"
-#include "precond/common/scaling.hpp"
+#include "core/instantiate.hpp"
 #include "precond/distributed/application.hpp"
+#include "precond/scaling/scaling.hpp"
 
 namespace prekond::impl::distributed {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 
 namespace prekond::impl::distributed {
 namespace {

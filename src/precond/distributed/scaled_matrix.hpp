@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "distributed/number_sets.hpp"
-#include "precond/common/scaling.hpp"
 #include "precond/distributed/same_ranks.hpp"
+#include "precond/scaling/scaling.hpp"
 
 namespace prekond::impl::distributed {
 

@@ -4,7 +4,7 @@
 #include <prekond/precond/ls_polynomial.hpp>
 #include <prekond/precond/neumann.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "precond/polynomial/polynomials.hpp"
 
 #include <algorithm>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/threads.hpp>
-#include <prekond/precond/polynomial_preconditioner.hpp>
+#include <prekond/precond/impl/polynomial_preconditioner.hpp>
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "precond/polynomial/row_kernels.hpp"
 #include "precond/polynomial/scaled_rows.hpp"
 

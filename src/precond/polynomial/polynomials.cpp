@@ -4,8 +4,8 @@
 
 #include <prekond/core/error.hpp>
 #include <prekond/precond/chebyshev.hpp>
+#include <prekond/precond/impl/polynomial_preconditioner.hpp>
 #include <prekond/precond/neumann.hpp>
-#include <prekond/precond/polynomial_preconditioner.hpp>
 
 #include <cmath>
 #include <cstddef>

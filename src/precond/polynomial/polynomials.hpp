@@ -3,7 +3,7 @@
 #pragma once
 /// The polynomials p ~ 1 / t of the polynomial preconditioners, as recurrences. All work is the host's, in
 /// long double.
-#include <prekond/precond/polynomial.hpp>
+#include <prekond/precond/impl/polynomial.hpp>
 
 #include <functional>
 #include <vector>

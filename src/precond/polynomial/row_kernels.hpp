@@ -4,7 +4,7 @@
 /// What the scaling of a polynomial's matrix does with its rows.
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
-#include <prekond/matrix/find_entry.hpp>
+#include "matrix/find_entry.hpp"
 
 #include "core/row_teams.hpp"
 

@@ -4,12 +4,12 @@
 
 #include <prekond/distributed/split_operator.hpp>
 #include <prekond/krylov/lanczos.hpp>
-#include <prekond/matrix/filter_entries.hpp>
-#include <prekond/matrix/impl/borrowed.hpp>
 #include <prekond/matrix/impl/own_columns.hpp>
+#include "matrix/borrowed.hpp"
+#include "matrix/filter_entries.hpp"
 
+#include "core/instantiate.hpp"
 #include "core/row_teams.hpp"
-#include "instantiate.hpp"
 #include "precond/polynomial/row_kernels.hpp"
 #include "precond/polynomial/scaled_operator.hpp"
 

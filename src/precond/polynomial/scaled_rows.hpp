@@ -4,8 +4,8 @@
 /// What the setup of a polynomial preconditioner knows of the rows, on one rank or on each of several.
 #include <prekond/core/report.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
-#include <prekond/distributed/remote_part.hpp>
-#include <prekond/precond/polynomial_preconditioner.hpp>
+#include <prekond/distributed/impl/remote_part.hpp>
+#include <prekond/precond/impl/polynomial_preconditioner.hpp>
 
 #include <cstdio>
 #include <string>

@@ -7,9 +7,9 @@
 
 #include "core/row_teams.hpp"
 #include "matrix/block_sizes.hpp"
-#include "precond/block_ilu/invert_block.hpp"
-#include "precond/common/breakdown_counter.hpp"
-#include "precond/common/source_blocks.hpp"
+#include "precond/factorization/block_ilu/invert_block.hpp"
+#include "precond/setup/breakdown_counter.hpp"
+#include "precond/setup/source_blocks.hpp"
 
 namespace prekond::impl::block_gs {
 
@@ -80,7 +80,7 @@ template <class Scalar, class Space>
 struct InvertDiagonal {
   static constexpr bool host = is_host_space<Space>;
   static constexpr int lanes = host ? 1 : 32;
-  using Level = NativeVectorLevel<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
+  using LaneGroup = NativeLaneGroup<Space, typename Kokkos::TeamPolicy<Space>::member_type, lanes>;
   using Inverse = block_ilu::BlockInverse<Scalar, 0>;
 
   int block_size;
@@ -107,29 +107,29 @@ struct InvertDiagonal {
 
   KOKKOS_FUNCTION bool has_stalled() const { return false; }
 
-  template <class AnyLevel>
-  KOKKOS_FUNCTION void operator()(const AnyLevel& level, int i, char* memory) const {
+  template <class AnyLaneGroup>
+  KOKKOS_FUNCTION void operator()(const AnyLaneGroup& lane_group, int i, char* memory) const {
     const int b = block_size, n = b * b;
     Scalar* const block = reinterpret_cast<Scalar*>(memory + Inverse::bytes(b));
     const std::size_t k = a.first_from(i, i);
     const bool found = k < a.row_ptrs(i + 1) && a.col_idxs(k) == i;
-    level.region([&](int lane) {
-      for (int e = lane; e < n; e += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < n; e += lane_group.size()) {
         const int p = e % b, q = e / b;
         const bool padding = std::int64_t(i) * b + p >= num_rows;
         block[e] = padding ? Scalar(p == q) : (found ? values(k * n + strides.place(p, q)) : Scalar(0));
       }
     });
     Inverse own(memory, b);
-    const bool regular = own.invert(level, block, 16 * Kokkos::Experimental::epsilon_v<Scalar>);
-    const bool sound = level.template max<int>([&](int lane) {
+    const bool regular = own.invert(lane_group, block, 16 * Kokkos::Experimental::epsilon_v<Scalar>);
+    const bool sound = lane_group.template max<int>([&](int lane) {
       int bad = regular ? 0 : 1;
-      for (int e = lane; regular && e < n; e += level.size())
+      for (int e = lane; regular && e < n; e += lane_group.size())
         if (!is_finite(own.result()[e])) bad = 1;
       return bad;
     }) == 0;
-    level.region([&](int lane) {
-      for (int e = lane; e < n; e += level.size()) {
+    lane_group.region([&](int lane) {
+      for (int e = lane; e < n; e += lane_group.size()) {
         const Scalar fallback = sound || e % b != e / b ? Scalar(0) : point(i, e % b, block[e]);
         inverse(std::size_t(i) * n + e) = sound ? own.result()[e] : fallback;
       }

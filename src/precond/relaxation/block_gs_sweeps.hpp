@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// What Gauss-Seidel by blocks applies.
-#include <prekond/matrix/bcsr_operator.hpp>
 #include <prekond/precond/block_triangular_solver.hpp>
 #include <prekond/precond/multicolor_block_gs.hpp>
+#include "matrix/bcsr_operator.hpp"
 
-#include "precond/block_triangular/diagonal_blocks.hpp"
 #include "precond/relaxation/block_gs_kernels.hpp"
+#include "precond/triangular/blocks/diagonal_blocks.hpp"
 
 #include <memory>
 #include <stdexcept>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Factorisations in the order of the colours, in place: one launch a colour.
-#include "precond/ilu/ic_row.hpp"
-#include "precond/ilu/ilu_row.hpp"
+#include "precond/factorization/ilu/ic_row.hpp"
+#include "precond/factorization/ilu/ilu_row.hpp"
 
 namespace prekond::impl::relaxation {
 

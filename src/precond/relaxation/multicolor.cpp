@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/sparsified_coloring.hpp>
-#include <prekond/precond/multicolor.hpp>
+#include <prekond/precond/impl/multicolor.hpp>
 
-#include "instantiate.hpp"
-#include "precond/relaxation/color_sweeps.hpp"
-#include "precond/relaxation/stored_values.hpp"
+#include "core/instantiate.hpp"
+#include "precond/triangular/color_sweeps.hpp"
+#include "precond/triangular/stored_values.hpp"
 
 #include <string>
 

@@ -3,10 +3,10 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/multicolor_block_gs.hpp>
 
-#include "instantiate.hpp"
-#include "precond/block_triangular/row_launches.hpp"
-#include "precond/common/longest_row.hpp"
+#include "core/instantiate.hpp"
 #include "precond/relaxation/block_gs_sweeps.hpp"
+#include "precond/setup/longest_row.hpp"
+#include "precond/triangular/blocks/row_launches.hpp"
 
 #include <string>
 

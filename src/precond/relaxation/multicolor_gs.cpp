@@ -3,8 +3,8 @@
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ssor.hpp>
 
-#include "instantiate.hpp"
-#include "precond/relaxation/color_sweeps.hpp"
+#include "core/instantiate.hpp"
+#include "precond/triangular/color_sweeps.hpp"
 
 namespace prekond {
 namespace {

@@ -3,11 +3,11 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 
-#include "instantiate.hpp"
-#include "precond/common/diagonal.hpp"
-#include "precond/ilu/row_breakdowns.hpp"
-#include "precond/relaxation/color_sweeps.hpp"
+#include "core/instantiate.hpp"
+#include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/relaxation/factor_color.hpp"
+#include "precond/scaling/diagonal.hpp"
+#include "precond/triangular/color_sweeps.hpp"
 
 #include <string>
 
@@ -23,8 +23,8 @@ void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
                    const Factors<Scalar, Space>& factors, bool positive,
                    const Vector<impl::BreakdownCounter, Space>& outcome) {
   using Member = typename Kokkos::TeamPolicy<Space>::member_type;
-  using Level = NativeVectorLevel<Space, Member, lanes>;
-  Row<Scalar, Space, Level> row{};
+  using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
+  Row<Scalar, Space, LaneGroup> row{};
   row.lower = triangle_of<Scalar, Space>(pattern.lower, factors.lower);
   row.upper = triangle_of<Scalar, Space>(pattern.upper, factors.upper);
   row.finished = positive ? row.lower : row.upper;
@@ -40,7 +40,7 @@ void factor_colors(const Space& space, const ColorPattern<Space>& pattern,
     const int teams = static_cast<int>((end - begin + rows_per_team - 1) / rows_per_team);
     Kokkos::parallel_for("prekond::multicolor_ilu0::numeric::factor_color",
                          Kokkos::TeamPolicy<Space>(space, teams, threads, lanes),
-                         FactorColor<Row<Scalar, Space, Level>, Space>{row, begin, end, rows_per_team});
+                         FactorColor<Row<Scalar, Space, LaneGroup>, Space>{row, begin, end, rows_per_team});
   }
 }
 

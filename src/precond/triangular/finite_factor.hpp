@@ -5,7 +5,7 @@
 #include <prekond/core/scalar.hpp>
 
 #include "core/row_teams.hpp"
-#include "precond/common/breakdown_counter.hpp"
+#include "precond/setup/breakdown_counter.hpp"
 #include "precond/triangular/solve.hpp"
 
 namespace prekond::impl::triangular {

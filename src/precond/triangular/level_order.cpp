@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/pattern/reordering.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "pattern/levels/level_at.hpp"
 #include "precond/triangular/solve.hpp"
 #include "precond/triangular/sync_free_kernels.hpp"

@@ -6,7 +6,7 @@
 #include <prekond/precond/triangular_solver.hpp>
 
 #include "pattern/levels/chunks.hpp"
-#include "precond/relaxation/color_pattern.hpp"
+#include "precond/triangular/color_pattern.hpp"
 #include "precond/triangular/try_sweeps.hpp"
 
 #include <memory>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "instantiate.hpp"
-#include "precond/relaxation/stored_values.hpp"
+#include "core/instantiate.hpp"
 #include "precond/triangular/solve.hpp"
+#include "precond/triangular/stored_values.hpp"
 #include "precond/triangular/sync_free_kernels.hpp"
 
 namespace prekond::impl::triangular {

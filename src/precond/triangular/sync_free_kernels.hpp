@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
-#include <prekond/core/concurrency.hpp>
-#include <prekond/core/levels.hpp>
 #include <prekond/core/multiply_add.hpp>
 #include <prekond/core/views.hpp>
 #include <prekond/core/workspace.hpp>
+#include "core/concurrency.hpp"
+#include "core/lane_group.hpp"
 
 #include "core/load_once.hpp"
 #include "core/missing_value.hpp"
@@ -113,20 +113,20 @@ struct SolveRow {
     if constexpr (lanes == 1)
       solve(OneLane(), i, place);
     else
-      solve(NativeVectorLevel<Space, Member, lanes>(team), i, place);
+      solve(NativeLaneGroup<Space, Member, lanes>(team), i, place);
   }
 
-  template <class Level>
-  KOKKOS_FUNCTION void solve(const Level& level, std::int64_t i, std::int64_t place) const {
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void solve(const LaneGroup& lane_group, std::int64_t i, std::int64_t place) const {
     const std::size_t first = row_ptrs(i);
     const int length = static_cast<int>(row_ptrs(i + 1) - first);
     const Scalar factor = scale.is_empty() ? Scalar(1) : scale(i);
     for (int v = 0; v < num_columns; ++v) {
       const Scalar source = factor * b(i, v);  // on its way while the row waits
       const Word* known = x.column(v);
-      const Scalar sum = level.template sum<Scalar>(
-          [&](int lane) { return lane_sum<Level::width>(lane, first, length, known); });
-      level.region([&](int lane) {
+      const Scalar sum = lane_group.template sum<Scalar>(
+          [&](int lane) { return lane_sum<LaneGroup::width>(lane, first, length, known); });
+      lane_group.region([&](int lane) {
         if (lane == 0) keep(i, place, v, source - sum);
       });
     }

@@ -3,7 +3,7 @@
 #include <prekond/core/error.hpp>
 #include <prekond/precond/triangular_solver.hpp>
 
-#include "instantiate.hpp"
+#include "core/instantiate.hpp"
 #include "precond/triangular/finite_factor.hpp"
 #include "precond/triangular/solve.hpp"
 

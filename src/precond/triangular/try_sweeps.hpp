@@ -5,7 +5,7 @@
 #include <prekond/core/options.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/matrix/impl/counter_hash.hpp>
+#include "matrix/counter_hash.hpp"
 
 #include <algorithm>
 #include <cmath>

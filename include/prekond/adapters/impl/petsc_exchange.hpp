@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Entries of vectors, and rows, that a rank fetches from others by their global numbers.
-#include <prekond/adapters/device_messages.hpp>
+#include <prekond/adapters/impl/device_messages.hpp>
+#include <prekond/adapters/impl/mpi_agreement.hpp>
 #include <prekond/adapters/impl/petsc_objects.hpp>
-#include <prekond/adapters/mpi_agreement.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/buffered_import.hpp>
 #include <prekond/distributed/distributed_matrix.hpp>
+#include <prekond/distributed/impl/buffered_import.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <algorithm>

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Entries of vectors that a rank fetches from others by their global numbers.
-#include <prekond/adapters/agreement.hpp>
+#include <prekond/adapters/impl/agreement.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/distributed/buffered_import.hpp>
+#include <prekond/distributed/impl/buffered_import.hpp>
 #include <prekond/distributed/row_exchange.hpp>
 
 #include <Teuchos_Comm.hpp>
 #ifdef HAVE_TEUCHOS_MPI
 #include <Teuchos_DefaultMpiComm.hpp>
-#include <prekond/adapters/device_messages.hpp>
+#include <prekond/adapters/impl/device_messages.hpp>
 #endif
 #include <Tpetra_Details_Behavior.hpp>
 #include <Tpetra_Distributor.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 /// Copies of a rank's rows, and views of Tpetra's objects.
 #include <prekond/adapters/impl/renumbered_copy.hpp>
-#include <prekond/core/row_numbers.hpp>
+#include <prekond/core/impl/row_numbers.hpp>
 #include <prekond/matrix/validate.hpp>
 
 #include <Tpetra_Map.hpp>

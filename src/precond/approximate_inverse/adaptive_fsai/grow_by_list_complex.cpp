@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/approximate_inverse/adaptive_fsai/grow_rows.hpp"
+
+namespace prekond::impl::adaptive_fsai {
+
+#define PREKOND_GROW_BY_LIST(Scalar, Space) PREKOND_GROW_ROWS(Gradient::list, Scalar, Space)
+PREKOND_INSTANTIATE_COMPLEX(PREKOND_GROW_BY_LIST)
+
+}  // namespace prekond::impl::adaptive_fsai

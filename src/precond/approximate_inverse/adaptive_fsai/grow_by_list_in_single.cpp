@@ -1,0 +1,10 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/approximate_inverse/adaptive_fsai/grow_rows.hpp"
+
+namespace prekond::impl::adaptive_fsai {
+
+#define PREKOND_GROW_BY_LIST(Scalar, Space) PREKOND_GROW_ROWS_IN(Gradient::list, float, Scalar, Space)
+PREKOND_INSTANTIATE(PREKOND_GROW_BY_LIST)
+
+}  // namespace prekond::impl::adaptive_fsai

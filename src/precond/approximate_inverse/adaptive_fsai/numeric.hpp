@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The phases of AdaptiveFsai: what surrounds the growth of the rows.
+#include <prekond/core/error.hpp>
+#include <prekond/pattern/threshold.hpp>
+#include <prekond/precond/adaptive_fsai.hpp>
+#include "core/geometric_mean.hpp"
+#include "matrix/filter_entries.hpp"
+#include "pattern/equal_rows.hpp"
+#include "pattern/fingerprint.hpp"
+#include "pattern/power.hpp"
+#include "sparse_product/wanted_rows.hpp"
+
+#include "precond/approximate_inverse/adaptive_fsai/flops.hpp"
+#include "precond/approximate_inverse/adaptive_fsai/grow.hpp"
+#include "precond/approximate_inverse/fsai/scale.hpp"
+#include "precond/approximate_inverse/fsai/supernodes.hpp"
+#include "precond/scaling/diagonal.hpp"
+#include "precond/scaling/equilibrate.hpp"
+#include "precond/setup/breakdown_counter.hpp"
+#include "precond/setup/checks.hpp"
+
+#include <limits>
+
+namespace prekond {
+namespace impl::adaptive_fsai {
+
+template <class To, class From, class Space>
+struct ConvertEntry {
+  VectorView<const From, Space> a;
+  real_type_t<From> scale;
+  VectorView<To, Space> values;
+  KOKKOS_FUNCTION void operator()(std::int64_t k, std::int64_t& count) const {
+    const To value = static_cast<To>(a(k) * scale);
+    values(k) = value;
+    if (!is_finite(value)) ++count;
+  }
+};
+
+/// values = a scale in another precision. \returns how many of them left its range
+template <class To, class From, class Space>
+std::int64_t convert(const Space& space, VectorView<const From, Space> a, real_type_t<From> scale,
+                     VectorView<To, Space> values) {
+  std::int64_t lost = 0;
+  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::convert",
+                          Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>(space, 0, a.extent(0)),
+                          ConvertEntry<To, From, Space>{a, scale, values}, lost);
+  return lost;
+}
+
+template <class Real, class Space>
+struct SquareRoot {
+  VectorView<const Real, Space> diagonal;
+  VectorView<Real, Space> root;
+  KOKKOS_FUNCTION void operator()(int i) const { root(i) = Kokkos::sqrt(diagonal(i)); }
+};
+
+template <class Real, class Space>
+Vector<Real, Space> square_roots(const Space& space, VectorView<const Real, Space> diagonal) {
+  const auto root =
+      allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::root", diagonal.extent(0));
+  Kokkos::parallel_for("prekond::adaptive_fsai::numeric::roots",
+                       Kokkos::RangePolicy<Space>(space, 0, diagonal.extent(0)),
+                       SquareRoot<Real, Space>{diagonal, root});
+  return root;
+}
+
+/// Grows G, or solves on its pattern, in precision Real. \returns false where the matrix's range is too wide
+/// for Real
+template <class Real, class Scalar, class Space>
+bool set_up(const Space& space, const CsrView<Scalar, Space>& a,
+            VectorView<const real_type_t<Scalar>, Space> diagonal, const DiagonalRange<Scalar>& range,
+            Parameters parameters, const Sources<Space>& sources,
+            CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report,
+            MemoryMeter& meter) {
+  using Number = in_precision_t<Scalar, Real>;
+  VectorView<const Number, Space> values_of_real;
+  VectorView<const Real, Space> diagonal_of_real;
+  Vector<Number, Space> values;
+  Vector<Real, Space> real_diagonal;
+  MemoryMeter::Holding held_copies;
+  if constexpr (std::is_same_v<Number, Scalar>) {
+    values_of_real = a.values;
+    diagonal_of_real = diagonal;
+  } else {
+    // The matrix is centred in Real's range by a power of two; each row then has its own.
+    // (Rounded downwards, not towards 0: so the centre moves with the matrix.)
+    const int centre = (std::ilogb(range.min) + std::ilogb(range.max)) >> 1;
+    const int half_width = (std::ilogb(range.max) - std::ilogb(range.min)) / 2;
+    // floor^2 a_jj / a_ii has to stay a normal number: 2^-126 for single precision and a floor of 1e-5.
+    if (half_width > 46) return false;
+    const real_type_t<Scalar> scale = std::ldexp(real_type_t<Scalar>(1), -centre);
+    values = allocate<Vector<Number, Space>>(space, "prekond::adaptive_fsai::numeric::a_values",
+                                             a.values.extent(0));
+    real_diagonal =
+        allocate<Vector<Real, Space>>(space, "prekond::adaptive_fsai::numeric::a_diagonal", a.num_rows);
+    held_copies = meter.hold(values, real_diagonal);
+    if (convert<Number, Scalar, Space>(space, a.values, scale, values) > 0) return false;
+    convert<Real, real_type_t<Scalar>, Space>(space, diagonal, scale, real_diagonal);
+    values_of_real = values;
+    diagonal_of_real = real_diagonal;
+  }
+  const auto root = square_roots<Real, Space>(space, diagonal_of_real);
+  const auto held_root = meter.hold(root);
+  const Real epsilon = std::numeric_limits<Real>::epsilon();
+  if (parameters.candidate_floor < 0) parameters.candidate_floor = sizeof(Real) == 4 ? 1e-5 : 1e-12;
+  parameters.pivot_floor = 16 * epsilon;
+  const Matrix<Scalar, Real> matrix{
+      a.row_ptrs.data(),       a.col_idxs.data(), values_of_real.data(),          a.values.data(),
+      diagonal_of_real.data(), root.data(),       sources.representatives.data(), a.num_rows};
+  if (sources.supernodes.count() > 0) {
+    if constexpr (is_complex<Scalar>) {
+      throw InputError("adaptive_fsai: blocks of rows are for real matrices; set block_size to 1");
+    } else {
+      grow_blocks<Real, Scalar, Space>(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+      return true;
+    }
+  }
+  const auto grow = sources.gradient == Gradient::list     ? grow_rows<Gradient::list, Real, Scalar, Space>
+                    : sources.gradient == Gradient::marker ? grow_rows<Gradient::marker, Real, Scalar, Space>
+                                                           : grow_rows<Gradient::merge, Real, Scalar, Space>;
+  grow(space, matrix, a.nnz(), parameters, sources, g, report, meter);
+  return true;
+}
+
+/// |a_ij| > tau sqrt(a_ii a_jj), and the diagonal; columns of other ranks are left out.
+template <class Scalar, class Space>
+struct KeepStrong {
+  CsrView<Scalar, Space> a;
+  VectorView<const real_type_t<Scalar>, Space> diagonal;
+  double tau;
+  KOKKOS_FUNCTION bool operator()(std::int64_t row, std::size_t k) const {
+    const int col = a.col_idxs(k);
+    if (col == row || col >= a.num_rows) return col == row;
+    return Kokkos::abs(to_double(a.values(k))) >
+           tau * geometric_mean(double(diagonal(row)), double(diagonal(col)));
+  }
+};
+
+template <class Space>
+struct LongerRow {
+  CsrGraphView<Space> pattern;
+  KOKKOS_FUNCTION void operator()(int i, std::int64_t& most) const {
+    const auto length = static_cast<std::int64_t>(pattern.row_ptrs(i + 1) - pattern.row_ptrs(i)) - 1;
+    if (length > most) most = length;
+  }
+};
+
+/// Off-diagonal entries of the longest row of a lower triangle; 0 where there is none.
+template <class Space>
+std::int64_t longest_row(const Space& space, const CsrGraphView<Space>& pattern) {
+  std::int64_t longest = 0;
+  if (pattern.row_ptrs.extent(0) == 0) return longest;
+  Kokkos::parallel_reduce("prekond::adaptive_fsai::numeric::longest_row",
+                          Kokkos::RangePolicy<Space>(space, 0, pattern.num_rows), LongerRow<Space>{pattern},
+                          Kokkos::Max<std::int64_t>(longest));
+  return longest;
+}
+
+/// What the kernels need of the options, for starts of up to `longest_start` entries beside the diagonal.
+inline Parameters parameters_of(const AdaptiveFsaiOptions& options, std::int64_t longest_start,
+                                std::int64_t num_rows, bool kept, int in_block, Report& report) {
+  constexpr std::int64_t packed_limit = 46340;  // members whose packed factor 31 bits can index
+  const std::int64_t most =
+      (kept ? 0 : std::int64_t(*options.max_steps) * *options.step_size) + longest_start;
+  if (std::min(most, num_rows - 1) > packed_limit)
+    report.notes.push_back("a row gets 46340 off-diagonal entries at most");
+  Parameters parameters{};
+  parameters.max_members = static_cast<int>(std::min({most, num_rows - 1, packed_limit}));
+  parameters.growth_limit = parameters.max_members + in_block;
+  if (options.max_row_size > 0)
+    parameters.growth_limit = std::min(parameters.growth_limit, options.max_row_size - 1);
+  parameters.max_steps = *options.max_steps;
+  parameters.step_size = *options.step_size;
+  parameters.most_at_once = kept || longest_start > 0 ? parameters.max_members
+                                                      : std::min(*options.step_size, parameters.max_members);
+  parameters.tolerance = *options.tolerance;
+  parameters.step_tolerance = *options.step_tolerance;
+  parameters.candidate_floor = options.candidate_floor;
+  return parameters;
+}
+
+/// diag(G A G^T) = 1 once more, after a filter. Rows for which that fails are added to the report.
+template <class Scalar, class Space>
+void scale_again(const Space& space, const CsrView<Scalar, Space>& a,
+                 VectorView<const real_type_t<Scalar>, Space> diagonal,
+                 const CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space>& g, Report& report) {
+  const auto outcome = make_breakdown_counter(space, "prekond::adaptive_fsai::numeric::outcome");
+  scale_rows<Scalar, Space>(space, a, diagonal, g, g.values, outcome);
+  const Breakdowns more = breakdowns_of(fetch(space, outcome), "nothing");
+  if (more.count == 0) return;
+  report.notes.push_back(std::to_string(more.count) + " rows fell back to the diagonal after the filters");
+  if (report.breakdowns.count == 0)
+    report.breakdowns = more;
+  else
+    report.breakdowns.count += more.count;
+}
+
+}  // namespace impl::adaptive_fsai
+
+template <class Scalar, class Space>
+AdaptiveFsai<Scalar, Space>::AdaptiveFsai(const AdaptiveFsaiOptions& options)
+    : m_options(resolved(options)) {}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::set_initial_pattern(const Space& space,
+                                                      const CsrGraphView<Space>& pattern) {
+  impl::check_graph(space, pattern, name());
+  m_initial_pattern = lower_triangle<Space>(space, pattern);
+}
+
+template <class Scalar, class Space>
+std::int64_t AdaptiveFsai<Scalar, Space>::PatternWork::bytes() const {
+  return start.bytes() + impl::MemoryMeter::bytes_of(representatives) +
+         impl::MemoryMeter::bytes_of(supernodes.begins);
+}
+
+template <class Scalar, class Space>
+auto AdaptiveFsai<Scalar, Space>::work_on(const Space& space, const matrix_source& source, bool kept) const
+    -> PatternWork {
+  const matrix_view& a = source.csr();
+  PatternWork work;
+  if (a.num_rows == 0) return work;
+  work.fingerprint = fingerprint<Space>(space, a);
+  if (grows_on_all()) work.representatives = equal_row_representatives<Space>(space, a.row_ptrs, a.col_idxs);
+  if (kept) return work;
+  work.supernodes = impl::choose_supernodes<Space>(space, source, m_options);
+  if (grows_on_all() && m_initial_pattern.row_ptrs.extent(0) == 0 && m_options.initial_power > 0)
+    work.start =
+        unite(space, keep_wanted_rows<Space>(space, power(space, a), source.wanted_rows()), work.supernodes);
+  return work;
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::check_pattern_work(const Space& space, const matrix_source& source,
+                                                     Report& report) {
+  if (fingerprint<Space>(space, source.csr()) == m_work.fingerprint) return;
+  m_work = work_on(space, source, keeps_pattern());
+  report.notes.push_back(
+      "numeric was given another pattern than symbolic: what symbolic finds in it was found anew");
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::power(const Space& space, const matrix_view& a) const {
+  return lower_power<Space>(space, a, m_options.initial_power, std::numeric_limits<std::int64_t>::max(),
+                            m_options.slab_bytes);
+}
+
+/// `start` with the rows of a block united, where there are blocks and a start.
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::unite(const Space& space, const CsrGraph<Space>& start,
+                                                   const Supernodes<Space>& supernodes) {
+  if (supernodes.count() == 0 || start.row_ptrs.extent(0) == 0) return start;
+  return merge_supernodes<Space>(space, start, supernodes, std::numeric_limits<std::int64_t>::max());
+}
+
+template <class Scalar, class Space>
+CsrGraph<Space> AdaptiveFsai<Scalar, Space>::initial_pattern(
+    const Space& space, const matrix_view& grown_on,
+    const VectorView<const unsigned char, Space>& wanted) const {
+  const std::int64_t n = grown_on.num_rows;
+  if (extends())
+    return unite(space, {n, n, this->factor().row_ptrs, this->factor().col_idxs}, m_work.supernodes);
+  if (m_initial_pattern.row_ptrs.extent(0) > 0) {
+    impl::check_pattern_rows(m_initial_pattern, n, name());
+    return unite(space, m_initial_pattern, m_work.supernodes);
+  }
+  if (m_options.initial_power == 0) return {};
+  if (m_work.start.row_ptrs.extent(0) > 0) return m_work.start;
+  return unite(space, keep_wanted_rows<Space>(space, power(space, grown_on), wanted), m_work.supernodes);
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  m_work = work_on(space, source, false);
+  this->forget_inverse();
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::numeric_without_rows(const Space& space, const matrix_source& source,
+                                                       Report& report) {
+  report.pattern_kept = keeps_pattern();
+  FactoredInverse<Scalar, Space>::numeric_without_rows(space, source, report);
+}
+
+template <class Scalar, class Space>
+void AdaptiveFsai<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
+                                               Report& report) {
+  const matrix_view& a = source.csr();
+  namespace inner = impl::adaptive_fsai;
+  impl::MemoryMeter meter;
+  auto diagonal = allocate<Vector<real_type_t<Scalar>, Space>>(
+      space, "prekond::adaptive_fsai::numeric::diagonal", a.num_rows);
+  const auto held_diagonal = meter.hold(diagonal);
+  auto range = impl::extract_diagonal<Scalar, Space>(space, a, diagonal);
+  const bool kept = keeps_pattern();
+  report.pattern_kept = kept;
+  impl::check_diagonal(range, name());
+  const auto own_least = range.min;
+  impl::widen(range, source);
+  const auto whole = range;
+  const impl::Equilibrated<Scalar, Space> scaled(space, a, diagonal, range.min, range.max, meter);
+  if (scaled.is_scaled()) range = impl::extract_diagonal<Scalar, Space>(space, scaled.matrix(), diagonal);
+  if (scaled.is_scaled() && !scaled.is_graded()) {  // by one power of two: the whole's range as this part's
+    const auto scale = range.min / own_least;
+    range.min = whole.min * scale;
+    range.max = whole.max * scale;
+  }
+  if (scaled.is_graded())
+    report.notes.push_back("the matrix's range is too wide: rows were grown on D A D with a diagonal near 1");
+  const matrix_view& b = scaled.matrix();
+
+  CsrMatrix<Scalar, int, std::size_t, typename Space::memory_space> filtered;
+  if (m_options.prefilter > 0)
+    filtered = filter_entries<Scalar, Space>(
+        space, b, inner::KeepStrong<Scalar, Space>{b, diagonal, m_options.prefilter});
+  const auto held_filtered = meter.hold(filtered.row_ptrs, filtered.col_idxs, filtered.values);
+  const matrix_view grown_on = m_options.prefilter > 0 ? matrix_view(filtered) : b;
+  check_pattern_work(space, source, report);
+  const auto held_work = meter.hold_bytes(m_work.bytes());
+  Vector<int, Space> representatives = m_work.representatives;
+  if (!grows_on_all()) {
+    representatives = equal_row_representatives<Space>(space, grown_on.row_ptrs, grown_on.col_idxs);
+    meter.pass(grown_on.num_rows + impl::MemoryMeter::bytes_of(representatives));
+  }
+  const auto held_runs = meter.hold_bytes(grows_on_all() ? 0 : impl::MemoryMeter::bytes_of(representatives));
+  CsrGraph<Space> start;
+  Supernodes<Space> supernodes;
+  if (!kept) {
+    start = initial_pattern(space, grown_on, source.wanted_rows());
+    supernodes = m_work.supernodes;
+    if (m_options.block_size != 1) report.notes.push_back(impl::supernodes_note(supernodes, 0));
+  }
+  if (extends()) report.notes.push_back("rows began with the pattern of the G before");
+  const auto* begins = start.row_ptrs.data();
+  const bool of_its_own = begins != this->factor().row_ptrs.data() &&
+                          begins != m_work.start.row_ptrs.data() &&
+                          begins != m_initial_pattern.row_ptrs.data();
+  const auto held_start = meter.hold_bytes(of_its_own ? start.bytes() : 0);
+  matrix_type g = this->factor();
+  // Of a kept pattern nothing else is known: it began with some power, or grew in blocks.
+  const std::int64_t longest =
+      inner::longest_row<Space>(space, kept ? CsrGraphView<Space>(g) : CsrGraphView<Space>(start));
+  inner::Parameters parameters =
+      inner::parameters_of(m_options, longest, a.num_rows, kept, std::max(0, supernodes.largest - 1), report);
+  if (source.wanted_rows().extent(0) > 0) parameters.wanted = source.wanted_rows().data();
+  const inner::Sources<Space> sources{
+      kept,       start,          m_options.gradient, m_options.slab_bytes, !kept && m_options.postfilter > 0,
+      supernodes, representatives};
+
+  if (kept)
+    g.values = allocate<Vector<Scalar, Space>>(space, "prekond::adaptive_fsai::numeric::g_values", g.nnz());
+  bool done = false;
+  if (m_options.setup_scalar == Precision::single_precision) {
+    done = inner::set_up<float, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g,
+                                               report, meter);
+    if (!done)
+      report.notes.push_back("the matrix's range is too wide for single precision: the setup ran in double");
+  }
+  if (!done)
+    inner::set_up<double, Scalar, Space>(space, grown_on, diagonal, range, parameters, sources, g, report,
+                                         meter);
+  const double flops =
+      flops_of_scalar<Scalar> *
+      (supernodes.count() > 0 ? inner::estimate_block_flops<Scalar, Space>(space, grown_on, g, supernodes)
+                              : inner::estimate_flops<Scalar, Space>(space, grown_on, g, kept));
+  if (sources.filtered) {
+    const auto held = meter.hold_bytes(g.bytes());
+    g = impl::postfilter<Scalar, Space>(space, g, diagonal, m_options.postfilter, report, meter);
+  }
+  if (m_options.prefilter > 0 || sources.filtered)
+    inner::scale_again<Scalar, Space>(space, b, diagonal, g, report);
+  scaled.undo(space, g, g.values);
+  this->store_factor(space, g, {m_options.storage, m_options.storage_format}, report, meter);
+  if (m_options.reuse == Reuse::pattern) {  // G has its pattern
+    m_work.start = {};
+    m_work.supernodes = {};
+  }
+  report.numeric_flops = flops;
+}
+
+}  // namespace prekond

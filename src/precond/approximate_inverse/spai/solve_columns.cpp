@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// The launches of the static SPAI's kernels that store the local matrix.
+#include "core/instantiate.hpp"
+#include "precond/approximate_inverse/spai/setup.hpp"
+
+namespace prekond::impl::spai {
+
+template <class Scalar, class Space>
+template <class Real, LeastSquares Solver>
+void Setup<Scalar, Space>::solve_columns(Launcher<Space>& launcher, VectorView<Scalar, Space> values,
+                                         VectorView<const unsigned char, Space> chosen, Real floor,
+                                         bool last_try, int above) {
+  using Arrays = ColumnArrays<Real, host ? PanelQr<Real>::host_rows : 1, Solver>;
+  const bool few = above >= 0;
+  const ColumnBins<Space>& bins = bins_of(0, chosen, few ? Limits{{above}, 1} : Limits{});
+  const bool constant = m_choice.strategy == Strategy::constant;
+  const auto bytes_of = [](const Bin& joined) {
+    return Arrays(nullptr, nullptr, joined.n1, joined.n2, Placement::together).near_bytes;
+  };
+  for (const Bin& bin :
+       few ? joined_bins(bins, 1, 2 * processors(), launcher.slab_bytes(), m_options.column_bytes, bytes_of)
+           : bins.bins) {
+    const Arrays together(nullptr, nullptr, bin.n1, bin.n2, Placement::together);
+    const Arrays apart(nullptr, nullptr, bin.n1, bin.n2, Placement::apart);
+    check_bytes(together.near_bytes, bin);
+    const int lanes = group_size(tuning, constant ? m_longest : bin.n2);
+    const Launch launch = choose_launch(tuning, tuning.solve, lanes, bin.n1, !constant, together.near_bytes,
+                                        host ? together.near_bytes : apart.near_bytes);
+    const Arrays& arrays = launch.unit == Unit::apart ? apart : together;
+    dispatch<true>(launch.unit, [&](auto unit) {
+      const SolveColumns<Scalar, Real, Space, decltype(unit)::value, Solver> kernel{
+          base_of<decltype(unit)::value>(bins, bin, arrays.near_bytes, arrays.far_bytes),
+          m_b,
+          m_scale,
+          m_lists,
+          m_n1,
+          values,
+          floor,
+          last_try,
+          m_status,
+          m_outcome};
+      launcher.launch_bin("prekond::spai::numeric::solve_columns", kernel, launch.vectors, bin);
+    });
+  }
+}
+
+#define PREKOND_SOLVE_COLUMNS_IN(Real, solver, Scalar, Space)                    \
+  template void Setup<Scalar, Space>::solve_columns<Real, LeastSquares::solver>( \
+      Launcher<Space>&, VectorView<Scalar, Space>, VectorView<const unsigned char, Space>, Real, bool, int);
+#define PREKOND_SOLVE_COLUMNS(Scalar, Space)              \
+  PREKOND_SOLVE_COLUMNS_IN(float, normal, Scalar, Space)  \
+  PREKOND_SOLVE_COLUMNS_IN(double, normal, Scalar, Space) \
+  PREKOND_SOLVE_COLUMNS_IN(float, qr, Scalar, Space)      \
+  PREKOND_SOLVE_COLUMNS_IN(double, qr, Scalar, Space)
+PREKOND_INSTANTIATE(PREKOND_SOLVE_COLUMNS)
+
+}  // namespace prekond::impl::spai

@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/factorization/ilu/factor_solves.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "core/instantiate.hpp"
+#include "precond/factorization/ilu/numeric.hpp"
+
+namespace prekond::impl::ilu {
+namespace {
+
+template <class Scalar, class Space>
+struct SolvesWorkspace : Workspace {
+  std::unique_ptr<Workspace> lower, upper;
+  MultiVector<Scalar, Space> between;
+};
+
+/// The least and the largest |r_i|.
+template <class Scalar, class Space>
+struct ScaleRange {
+  VectorView<const Scalar, Space> row_scale;
+  KOKKOS_FUNCTION void operator()(std::int64_t i, Kokkos::MinMaxScalar<Scalar>& range) const {
+    const Scalar size = Kokkos::abs(row_scale(i));
+    if (size < range.min_val) range.min_val = size;
+    if (size > range.max_val) range.max_val = size;
+  }
+};
+
+}  // namespace
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern,
+                                           const LevelSchedule<Space>& levels) {
+  m_lower.symbolic(space, pattern.lower, levels);
+  if (pattern.is_symmetric)
+    m_upper.symbolic(space, pattern.upper, reversed_levels<Space>(space, levels));
+  else
+    m_upper.symbolic(space, pattern.upper);
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::symbolic(const Space& space, const FillPattern<Space>& pattern) {
+  if (m_options.method != TriangularMethod::jacobi && m_options.method != TriangularMethod::isai) {
+    symbolic(space, pattern, level_schedule<Space>(space, pattern.lower, Triangle::lower));
+    return;
+  }
+  m_lower.symbolic(space, pattern.lower);
+  m_upper.symbolic(space, pattern.upper);
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::solve_exactly(const Space& space, Triangle which,
+                                                const CsrGraph<Space>& pattern,
+                                                const Vector<Scalar, Space>& values,
+                                                const Vector<Scalar, Space>& scale, Report& report) {
+  TriangularOptions options = m_options;
+  options.method = TriangularMethod::automatic;
+  TriangularSolver<Scalar, Space> solver(m_owner, which, options);
+  solver.symbolic(space, pattern);
+  solver.numeric(space, values, scale, report);
+  (which == Triangle::lower ? m_lower : m_upper) = solver;
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::numeric(const Space& space, const FillPattern<Space>& pattern,
+                                          const relaxation::Factors<Scalar, Space>& factors,
+                                          bool same_methods, Report& report) {
+  using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+  const std::int64_t n = pattern.num_rows();
+  Kokkos::MinMaxScalar<Scalar> range;
+  Kokkos::parallel_reduce("prekond::ilu::numeric::scale_range", Policy(space, 0, n),
+                          ScaleRange<Scalar, Space>{factors.row_scale}, Kokkos::MinMax<Scalar>(range));
+  Vector<Scalar, Space> upper_scale = factors.pivots;
+  m_last_scale = factors.row_scale;
+  if (range.min_val == range.max_val) {
+    // C is a multiple of I, and goes through U's solve.
+    upper_scale = allocate<Vector<Scalar, Space>>(space, "prekond::ilu::upper_scale", n);
+    Kokkos::deep_copy(space, upper_scale, factors.pivots);
+    Kokkos::parallel_for("prekond::ilu::numeric::scale_pivots", Policy(space, 0, n),
+                         relaxation::MultiplyAll<Scalar, Space>{upper_scale, range.max_val});
+    m_last_scale = {};
+  }
+  if (same_methods && m_options.method == TriangularMethod::isai) {
+    m_lower.numeric_with_transpose(space, factors.lower, factors.row_scale, m_upper, factors.upper,
+                                   upper_scale, report);
+    return;
+  }
+  m_lower.numeric(space, factors.lower, factors.row_scale, report);
+  m_upper.numeric(space, factors.upper, upper_scale, report);
+  if (same_methods) make_same(space, pattern, factors, upper_scale, report);
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::make_same(const Space& space, const FillPattern<Space>& pattern,
+                                            const Factors& factors, const Vector<Scalar, Space>& upper_scale,
+                                            Report& report) {
+  const bool lower_is_so = m_lower.method() == m_options.method;
+  const bool upper_is_so = m_upper.method() == m_options.method;
+  if (m_options.method != TriangularMethod::jacobi || !(lower_is_so || upper_is_so)) return;
+  if (lower_is_so && upper_is_so) {
+    if (same_sweeps(space, report)) return;
+    report.notes.push_back(m_owner +
+                           ": jacobi was refused: one triangle's sweeps diverge before the other's end");
+  }
+  if (lower_is_so)
+    solve_exactly(space, Triangle::lower, pattern.lower, factors.lower, factors.row_scale, report);
+  if (upper_is_so) solve_exactly(space, Triangle::upper, pattern.upper, factors.upper, upper_scale, report);
+}
+
+/// \returns whether there is a number of sweeps that both take. Each round raises one of the two.
+template <class Scalar, class Space>
+bool FactorSolves<Scalar, Space>::same_sweeps(const Space& space, Report& report) {
+  while (m_lower.sweeps() != m_upper.sweeps()) {
+    const int larger = std::max(m_lower.sweeps(), m_upper.sweeps());
+    if (!(m_lower.sweeps() < larger ? m_lower : m_upper).raise_sweeps(space, larger, report)) return false;
+  }
+  return true;
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<Workspace> FactorSolves<Scalar, Space>::make_workspace(const Space& space,
+                                                                       int num_vectors) const {
+  auto result = std::make_unique<SolvesWorkspace<Scalar, Space>>();
+  result->lower = m_lower.make_workspace(space, num_vectors);
+  result->upper = m_upper.make_workspace(space, num_vectors);
+  result->between =
+      allocate<MultiVector<Scalar, Space>>(space, "prekond::ilu::between", m_lower.num_rows(), num_vectors);
+  return result;
+}
+
+template <class Scalar, class Space>
+void FactorSolves<Scalar, Space>::apply(const Space& space, MultiVectorView<const Scalar, Space> x,
+                                        MultiVectorView<Scalar, Space> y, Workspace& workspace) const {
+  auto* own = dynamic_cast<SolvesWorkspace<Scalar, Space>*>(&workspace);
+  if (!own || own->between.extent(0) != x.extent(0) || own->between.extent(1) < x.extent(1))
+    throw std::logic_error(m_owner + ": the workspace was made for another matrix or fewer vectors");
+  const MultiVectorView<Scalar, Space> between(own->between.data(), x.extent(0), x.extent(1));
+  m_lower.apply(space, x, between, *own->lower);
+  m_upper.apply(space, between, y, *own->upper);
+  if (m_last_scale.extent(0) > 0) scale_columns<Scalar, Space>(space, m_last_scale, y);
+}
+
+template <class Scalar, class Space>
+std::int64_t FactorSolves<Scalar, Space>::bytes() const {
+  return m_lower.bytes() + m_upper.bytes() + static_cast<std::int64_t>(m_last_scale.span() * sizeof(Scalar));
+}
+
+template <class Scalar, class Space>
+double FactorSolves<Scalar, Space>::flops() const {
+  return m_lower.flops() + m_upper.flops() + double(m_last_scale.extent(0));
+}
+
+#define PREKOND_FACTOR_SOLVES(Scalar, Space) template class FactorSolves<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_FACTOR_SOLVES)
+
+}  // namespace prekond::impl::ilu

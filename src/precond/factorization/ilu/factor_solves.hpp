@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The two triangular solves that an incomplete factorisation is applied by.
+#include <prekond/pattern/fill.hpp>
+#include <prekond/precond/triangular_solver.hpp>
+
+#include "precond/triangular/values.hpp"
+
+#include <memory>
+#include <string>
+
+namespace prekond::impl::ilu {
+
+/// y = C (I + U)^-1 D^-1 (I + L)^-1 R x
+template <class Scalar, class Space>
+class FactorSolves {
+ public:
+  FactorSolves(const std::string& owner, const TriangularOptions& options)
+      : m_owner(owner),
+        m_options(options),
+        m_lower(owner, Triangle::lower, options),
+        m_upper(owner, Triangle::upper, options) {}
+
+  /// Fences.
+  /// `levels`: L's, which are U's too, in reverse, where the pattern is symmetric.
+  void symbolic(const Space& space, const FillPattern<Space>& pattern, const LevelSchedule<Space>& levels);
+  /// The same; levels are found where the solves need them. Fences.
+  void symbolic(const Space& space, const FillPattern<Space>& pattern);
+  /// `same_methods`: U = L^T, and M stays symmetric. Where one solve falls back to an exact one, the other
+  /// does; both do the larger number of sweeps; the approximate inverse of I + U is the transpose of I + L's.
+  /// Fences.
+  void numeric(const Space& space, const FillPattern<Space>& pattern,
+               const relaxation::Factors<Scalar, Space>& factors, bool same_methods, Report& report);
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             Workspace& workspace) const;
+  std::int64_t bytes() const;
+  double flops() const;
+  std::string description() const { return m_lower.description(); }
+
+ private:
+  using Factors = relaxation::Factors<Scalar, Space>;
+
+  void make_same(const Space& space, const FillPattern<Space>& pattern, const Factors& factors,
+                 const Vector<Scalar, Space>& upper_scale, Report& report);
+  bool same_sweeps(const Space& space, Report& report);
+  void solve_exactly(const Space& space, Triangle which, const CsrGraph<Space>& pattern,
+                     const Vector<Scalar, Space>& values, const Vector<Scalar, Space>& scale, Report& report);
+
+  std::string m_owner;
+  TriangularOptions m_options;
+  TriangularSolver<Scalar, Space> m_lower, m_upper;
+  Vector<Scalar, Space> m_last_scale;  ///< R's diagonal; empty: |r| went to D^-1
+};
+
+}  // namespace prekond::impl::ilu

@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows of IC, see FactorRow.
+#include "precond/factorization/ilu/rows.hpp"
+
+namespace prekond::impl::ilu {
+
+/// Row i of L and D alone: for each k of L_i in turn, w_ik -= sum_m w_im l_km; D_ii = a_ii - sum_k w_ik l_ik.
+template <class Scalar, class Space, class LaneGroup>
+struct IcRow : FactorRow<Scalar, Space, LaneGroup, false> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, false>;
+  using Memory = typename Base::Memory;
+  using Base::finished;
+  using Base::lower;
+
+  template <class Values = ReadyValues>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
+                                  const Values& others = {}) const {
+    if constexpr (Base::is_lane) {
+      if (memory.capacity > 0 && this->fits_lane(memory, i, lower.length(i)))
+        return by_lane(i, memory, others);
+    } else if constexpr (LaneGroup::keeps_registers) {
+      if (memory.capacity > 0 && lower.length(i) <= memory.capacity)
+        return in_memory(lane_group, i, memory, others);
+    }
+    in_place(lane_group, i, others);
+  }
+
+ private:
+  template <class Values>
+  KOKKOS_FUNCTION void in_place(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
+    const std::size_t first = lower.begin(i);
+    const int length = lower.length(i);
+    for (int k = 0; k < length; ++k) {
+      const int row = lower.col_idxs(first + k);
+      const std::size_t of_row = finished.begin(row);
+      const int count = finished.length(row);
+      const Scalar sum = lane_group.template sum<Scalar>([&](int lane) {
+        Scalar mine = 0;
+        for (int l = lane; l < count; l += lane_group.size()) {
+          const std::size_t place = lower.find(first, first + k, finished.col_idxs(of_row + l));
+          if (place < first + k) mine += lower.values(place) * others.read(finished.values(of_row + l));
+        }
+        return mine;
+      });
+      lane_group.once([&] { lower.values(first + k) -= sum; });
+    }
+    const Scalar square = lane_group.template sum<Scalar>([&](int lane) {
+      Scalar mine = 0;
+      for (int k = lane; k < length; k += lane_group.size()) {
+        const Scalar w = lower.values(first + k);
+        mine += w * (w * others.read(this->pivots(lower.col_idxs(first + k))));
+      }
+      return mine;
+    });
+    this->template end<false>(lane_group, i, this->diagonal - square, others);
+  }
+
+  /// The same by one thread, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+    const int own = lower.length(i);
+    this->load_lane(memory, lower, i, 0, own);
+    auto steps = this->lane_steps(memory, own, others);
+    const auto nothing = [](std::size_t, Scalar) {};
+    for (int k = 0; k < own; ++k) {
+      const int row = memory.col(k), count = finished.length(row);
+      const std::size_t begin = finished.begin(row);
+      int at = 0;
+      for (int l = 0; l < count; ++l) {
+        const int col = finished.col_idxs(begin + l);
+        while (at < k && memory.col(at) < col) ++at;
+        if (at == k) break;
+        if (memory.col(at) != col) continue;
+        if (steps.is_full()) steps.run(nothing);
+        steps.add(begin + l, k, at);
+      }
+    }
+    steps.run(nothing);
+    bool keeps = true;
+    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
+    const Scalar square = this->scale_lane(memory, own, others);
+    const Scalar pivot = this->diagonal - square;
+    const bool sound = this->is_sound(pivot);
+    keeps = keeps && sound;
+    this->end_pivot(i, pivot, keeps, sound ? Scalar(1) / pivot : Scalar(1));
+    const std::size_t first = lower.begin(i);
+    for (int k = 0; k < own; ++k) {
+      const Scalar value = keeps ? memory.value(k) : Scalar(0);
+      this->finish(finished.values(first + k), value);
+      lower.values(first + k) = value;
+    }
+  }
+
+  /// The same by a vector of lanes, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
+                                 const Values& others) const {
+    const int lane = lane_group.lane();
+    const int own = lower.length(i);
+    memory.clear_table(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    lane_group.barrier();
+    this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
+    this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
+      const Scalar sum = lane_group.template sum<Scalar>(
+          [&](int of) { return product(memory, of, in_chunk, value, others); });
+      if (lane == 0) memory.values[k] -= sum;
+      lane_group.barrier();
+    });
+    this->load_pivots(lane_group, memory, own, others);
+    lane_group.barrier();
+    const Scalar square = lane_group.template sum<Scalar>([&](int of) {
+      Scalar mine = 0;
+      for (int k = of; k < own; k += LaneGroup::width) {
+        const Scalar w = memory.values[k];
+        mine += w * (w * memory.pivots[k]);
+      }
+      return mine;
+    });
+    store_row(lane_group, i, memory, own, this->diagonal - square);
+  }
+
+  /// The lane's part of w_i . l_k
+  template <class Values>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar product(const Memory& memory, int lane, int in_chunk, Scalar value,
+                                             const Values& others) const {
+    const int place = memory.places[in_chunk * LaneGroup::width + lane];
+    Scalar mine = place < Memory::dropped ? memory.values[place] * value : Scalar(0);
+    const int count = memory.lengths[in_chunk];
+    for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
+      const std::size_t at = memory.begins[in_chunk] + l;
+      const int further = memory.place_of(finished.col_idxs(at));
+      if (further != Memory::dropped) mine += memory.values[further] * others.read(finished.values(at));
+    }
+    return mine;
+  }
+
+  KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
+                                 Scalar pivot) const {
+    const bool sound = this->is_sound(pivot);
+    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
+    const int broken = lane_group.template max<int>([&](int lane) {
+      int bad = 0;
+      for (int k = lane; k < own; k += LaneGroup::width) {
+        if (!this->is_finite_over_pivot(memory.values[k])) bad = 1;
+        memory.values[k] *= memory.pivots[k];
+      }
+      return bad;
+    });
+    const bool keeps = broken == 0 && sound;
+    const std::size_t first = lower.begin(i);
+    lane_group.region([&](int lane) {
+      for (int k = lane; k < own; k += LaneGroup::width) {
+        const Scalar value = keeps ? memory.values[k] : Scalar(0);
+        lower.values(first + k) = value;
+        this->finish(finished.values(first + k), value);
+      }
+      if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
+    });
+  }
+};
+
+}  // namespace prekond::impl::ilu

@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Rows of ILU, see FactorRow.
+#include "precond/factorization/ilu/rows.hpp"
+
+namespace prekond::impl::ilu {
+
+/// Row i of L, D and U: for each k of L_i in turn, w_i -= w_ik U_k on the row's pattern.
+template <class Scalar, class Space, class LaneGroup, bool lumps>
+struct IluRowOf : FactorRow<Scalar, Space, LaneGroup, lumps> {
+  using Base = FactorRow<Scalar, Space, LaneGroup, lumps>;
+  using Memory = typename Base::Memory;
+  using Base::finished;
+  using Base::lower;
+  using Base::upper;
+
+  template <class Values = ReadyValues>
+  KOKKOS_FUNCTION void operator()(const LaneGroup& lane_group, std::int64_t i, const Memory& memory = {},
+                                  const Values& others = {}) const {
+    const int length = lower.length(i) + 1 + upper.length(i);
+    if constexpr (Base::is_lane) {
+      if (this->fits_lane(memory, i, length)) return by_lane(i, memory, others);
+    } else if constexpr (LaneGroup::keeps_registers) {
+      if (length <= memory.capacity) return in_memory(lane_group, i, memory, others);
+    }
+    in_place(lane_group, i, others);
+  }
+
+ private:
+  template <class Values>
+  KOKKOS_FUNCTION void in_place(const LaneGroup& lane_group, std::int64_t i, const Values& others) const {
+    const std::size_t first = lower.begin(i), end = first + lower.length(i);
+    Scalar pivot = this->diagonal;
+    for (std::size_t k = first; k < end; ++k) {
+      const Scalar w = lower.values(k);
+      const int row = lower.col_idxs(k);
+      pivot -= lane_group.template sum<Scalar>(
+          [&](int lane) { return subtract(lane_group, lane, i, k, row, w, others); });
+    }
+    this->template end<true>(lane_group, i, pivot, others);
+  }
+
+  /// \returns what the diagonal loses
+  template <class Values>
+  KOKKOS_FUNCTION Scalar subtract(const LaneGroup& lane_group, int lane, std::int64_t i, std::size_t k,
+                                  int row, Scalar w, const Values& others) const {
+    const std::size_t end = lower.row_ptrs(i + 1), end_upper = upper.row_ptrs(i + 1);
+    const std::size_t of_row = finished.begin(row);
+    const int length = finished.length(row);
+    Scalar lost = 0;
+    // Both rows ascend: a search begins where the last one ended.
+    std::size_t at_lower = k + 1, at_upper = upper.begin(i);
+    for (int l = lane; l < length; l += lane_group.size()) {
+      const int col = finished.col_idxs(of_row + l);
+      const bool below = col < i;
+      if (below)
+        at_lower = lower.seek(at_lower, end, col);
+      else if (col != i)
+        at_upper = upper.seek(at_upper, end_upper, col);
+      const std::size_t place = below ? at_lower : at_upper;
+      const bool found = col != i && (below ? at_lower < end && lower.col_idxs(at_lower) == col
+                                            : at_upper < end_upper && upper.col_idxs(at_upper) == col);
+      if (!found && col != i && !lumps) continue;
+      const Scalar step = w * others.read(finished.values(of_row + l));
+      if (found)
+        (below ? lower : upper).values(place) -= step;
+      else
+        lost += col == i ? step : this->lumped(step, i, col);
+    }
+    return lost;
+  }
+
+  /// The same by one thread, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void by_lane(std::int64_t i, const Memory& memory, const Values& others) const {
+    const int own = lower.length(i), length = own + 1 + upper.length(i);
+    this->load_lane(memory, lower, i, 0, own);
+    this->load_lane(memory, upper, i, own + 1, length - own - 1);
+    memory.col(own) = static_cast<int>(i);
+    memory.value(own) = this->diagonal;
+    auto steps = this->lane_steps(memory, own, others);
+    const auto lump = [&](std::size_t entry, Scalar product) {
+      memory.value(own) -= this->lumped(product, i, finished.col_idxs(entry));
+    };
+    for (int k = 0; k < own; ++k) {
+      const int row = memory.col(k), count = finished.length(row);
+      const std::size_t begin = finished.begin(row);
+      int at = k + 1;
+      for (int l = 0; l < count; ++l) {
+        const int col = finished.col_idxs(begin + l);
+        while (at < length && memory.col(at) < col) ++at;
+        const bool found = at < length && memory.col(at) == col;
+        if (!found && !lumps) continue;
+        if (steps.is_full()) steps.run(lump);
+        steps.add(begin + l, found ? at : steps.lumped, k);
+      }
+    }
+    steps.run(lump);
+    const Scalar pivot = memory.value(own);
+    const bool sound = this->is_sound(pivot);
+    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
+    bool keeps = sound;
+    for (int k = 0; k < own; ++k) keeps = keeps && this->is_finite_over_pivot(memory.value(k));
+    for (int k = own + 1; k < length; ++k) {
+      memory.value(k) *= inverse;
+      keeps = keeps && is_finite(memory.value(k));
+    }
+    const std::size_t first = lower.begin(i), behind = finished.begin(i);
+    for (int k = own + 1; k < length; ++k)
+      this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.value(k) : Scalar(0));
+    this->end_pivot(i, pivot, keeps, inverse);
+    // Nobody waits for L.
+    this->scale_lane(memory, own, others);
+    for (int k = 0; k < own; ++k) lower.values(first + k) = keeps ? memory.value(k) : Scalar(0);
+  }
+
+  /// The same by a vector of lanes, in scratch.
+  template <class Values>
+  KOKKOS_FUNCTION void in_memory(const LaneGroup& lane_group, std::int64_t i, const Memory& memory,
+                                 const Values& others) const {
+    const int lane = lane_group.lane();
+    const int own = lower.length(i), length = own + 1 + upper.length(i);
+    memory.clear_table(lane_group);
+    lane_group.barrier();
+    this->load(lane_group, memory, lower, i, 0, own);
+    this->load(lane_group, memory, upper, i, own + 1, length - own - 1);
+    if (lane == 0) {
+      memory.cols[own] = static_cast<int>(i);
+      memory.values[own] = this->diagonal;
+      memory.insert(static_cast<int>(i), own);
+    }
+    lane_group.barrier();
+    this->find_places(lane_group, memory, 0, own < memory.chunk ? own : memory.chunk);
+    this->for_each_row(lane_group, memory, own, others, [&](int k, int in_chunk, Scalar value) {
+      take_step(lane_group, i, memory, k, in_chunk, own, value, others);
+    });
+    store_row(lane_group, i, memory, own, length, others);
+  }
+
+  template <class Values>
+  KOKKOS_FORCEINLINE_FUNCTION void take_step(const LaneGroup& lane_group, std::int64_t i,
+                                             const Memory& memory, int k, int in_chunk, int own, Scalar value,
+                                             const Values& others) const {
+    const Scalar w = memory.values[k];
+    const Scalar lost = subtract_step(lane_group, i, memory, in_chunk, w, value, others);
+    if constexpr (lumps) {
+      lane_group.barrier();
+      const Scalar all = lane_group.template sum<Scalar>([&](int) { return lost; });
+      if (lane_group.lane() == 0) memory.values[own] -= all;
+    }
+    lane_group.barrier();
+  }
+
+  template <class Values>
+  KOKKOS_FORCEINLINE_FUNCTION Scalar subtract_step(const LaneGroup& lane_group, std::int64_t i,
+                                                   const Memory& memory, int in_chunk, Scalar w, Scalar value,
+                                                   const Values& others) const {
+    const int lane = lane_group.lane();
+    const int place = memory.places[in_chunk * LaneGroup::width + lane];
+    const std::size_t begin = memory.begins[in_chunk];
+    Scalar lost = 0;
+    if (place < Memory::dropped)
+      memory.values[place] -= w * value;
+    else if (lumps && place == Memory::dropped)
+      lost += this->lumped(w * value, i, finished.col_idxs(begin + lane));
+    // Of a row that is longer than the vector.
+    const int count = memory.lengths[in_chunk];
+    for (int l = lane + LaneGroup::width; l < count; l += LaneGroup::width) {
+      const int col = finished.col_idxs(begin + l);
+      const int further = memory.place_of(col);
+      if (further == Memory::dropped && !lumps) continue;
+      const Scalar step = w * others.read(finished.values(begin + l));
+      if (further != Memory::dropped)
+        memory.values[further] -= step;
+      else
+        lost += this->lumped(step, i, col);
+    }
+    return lost;
+  }
+
+  template <class Values>
+  KOKKOS_FUNCTION void store_row(const LaneGroup& lane_group, std::int64_t i, const Memory& memory, int own,
+                                 int length, const Values& others) const {
+    const Scalar pivot = memory.values[own];
+    const bool sound = this->is_sound(pivot);
+    const Scalar inverse = sound ? Scalar(1) / pivot : Scalar(1);
+    const int broken = lane_group.template max<int>([&](int lane) {
+      int bad = 0;
+      for (int k = lane; k < length; k += LaneGroup::width) {
+        if (k > own) memory.values[k] *= inverse;
+        if (k < own ? !this->is_finite_over_pivot(memory.values[k]) : k > own && !is_finite(memory.values[k]))
+          bad = 1;
+      }
+      return bad;
+    });
+    const bool keeps = broken == 0 && sound;
+    const std::size_t first = lower.begin(i), behind = finished.begin(i);
+    lane_group.region([&](int lane) {
+      for (int k = own + 1 + lane; k < length; k += LaneGroup::width)
+        this->finish(finished.values(behind + (k - own - 1)), keeps ? memory.values[k] : Scalar(0));
+      if (lane == 0) this->end_pivot(i, pivot, keeps, inverse);
+      // Nobody waits for L.
+      for (int k = lane; k < own; k += LaneGroup::width)
+        lower.values(first + k) =
+            keeps ? memory.values[k] * others.read(this->pivots(memory.cols[k])) : Scalar(0);
+    });
+  }
+};
+
+template <class Scalar, class Space, class LaneGroup>
+struct IluRow : IluRowOf<Scalar, Space, LaneGroup, false> {};
+/// What is not in the pattern, w_ik u_kj, goes to the diagonal.
+template <class Scalar, class Space, class LaneGroup>
+struct LumpingIluRow : IluRowOf<Scalar, Space, LaneGroup, true> {};
+
+}  // namespace prekond::impl::ilu

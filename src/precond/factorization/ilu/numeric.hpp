@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Incomplete factorisations on a pattern: how the rows are scheduled, and the numbers.
+#include <prekond/pattern/fill.hpp>
+#include <prekond/pattern/level_schedule.hpp>
+#include <prekond/precond/incomplete_factorization.hpp>
+
+#include "precond/factorization/ilu/row_breakdowns.hpp"
+#include "precond/triangular/row_schedule.hpp"
+#include "precond/triangular/values.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::ilu {
+
+using relaxation::Factors;
+
+using impl::LevelGroup;
+using impl::RowSchedule;
+
+/// By the levels of L's pattern. Fences.
+template <class Space>
+RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how);
+
+/// The factors of A + alpha diag |A|, A scaled to the unit diagonal (see relaxation::Factors): M = R^-1 (I +
+/// L) D (I + U) C^-1. `report` gets the breakdowns of the scaling alone. Fences.
+template <class Scalar, class Space>
+Factors<Scalar, Space> factor(const Space& space, const CsrView<Scalar, Space>& a,
+                              const FillPattern<Space>& pattern, const RowSchedule<Space>& schedule,
+                              IncompleteKind kind, double alpha, Report& report, Outcome& outcome);
+
+/// y <- C y for the columns of y.
+template <class Scalar, class Space>
+void scale_columns(const Space& space, VectorView<const Scalar, Space> row_scale,
+                   MultiVectorView<Scalar, Space> y);
+
+}  // namespace prekond::impl::ilu

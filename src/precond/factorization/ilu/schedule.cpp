@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "core/instantiate.hpp"
+#include "precond/factorization/ilu/kernels.hpp"
+#include "precond/factorization/ilu/numeric.hpp"
+
+namespace prekond::impl::ilu {
+
+template <class Space>
+RowSchedule<Space> schedule_rows(const Space& space, const CsrGraph<Space>& lower, FactorSchedule how) {
+  return make_row_schedule<Space>(
+      space, level_schedule<Space>(space, lower, Triangle::lower), how,
+      FactorTuning::team_threads / FactorTuning::lanes(lower.nnz(), lower.num_rows));
+}
+
+#define PREKOND_ILU_SCHEDULE(Space) \
+  template RowSchedule<Space> schedule_rows<Space>(const Space&, const CsrGraph<Space>&, FactorSchedule);
+PREKOND_INSTANTIATE_SPACES(PREKOND_ILU_SCHEDULE)
+
+}  // namespace prekond::impl::ilu

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <memory>
+
+#include "precond/factorization/ilu/factor_solves.hpp"
+#include "precond/factorization/ilu/numeric.hpp"
+#include "precond/factorization/ilu/sweep_pattern.hpp"
+
+namespace prekond::impl::ilu {
+
+/// What the pattern says.
+template <class Scalar, class Space>
+struct SymbolicFactors {
+  FillPattern<Space> pattern;
+  RowSchedule<Space> schedule;                                 ///< of a factorisation by rows
+  std::shared_ptr<const par_ilu::SweepPattern<Space>> sweeps;  ///< of one by sweeps
+  FactorSolves<Scalar, Space> solves;                          ///< without values
+};
+
+}  // namespace prekond::impl::ilu

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// All rows of a threshold factorisation in one launch, and what becomes of them.
+#include "core/row_teams.hpp"
+#include "precond/factorization/ilut/rows.hpp"
+
+#include <cstdint>
+#include <thread>
+
+namespace prekond::impl::ilut {
+
+/// Waits until a row is done, by polling. After `most_polls` in vain it raises the signal that ends the
+/// launch.
+template <class Scalar, class Space>
+struct PollRow {
+  using Rows = GrowingRows<Scalar, Space>;
+  using Word = typename Rows::Word;
+  VectorView<Word, Space> done;
+  VectorView<int, Space> signals;
+  std::int64_t most_polls;
+
+  /// \returns the row's word; 0: the launch has ended
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION Word operator()(const LaneGroup& lane_group, int row) const {
+    const Word word = poll(row);
+    Kokkos::memory_fence();  // what the others wrote is read behind it
+    return lane_group.template max<int>([&](int) { return word == 0 ? 1 : 0; }) == 0 ? word : Word(0);
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION Word poll(int row) const {
+    Word word = load_relaxed(done(row));
+    for (std::int64_t polls = 0; word == 0; ++polls) {
+      if (polls >= most_polls) {
+        raise_flag(signals(stalled), 1);
+        raise_flag(signals(ended), 1);
+      }
+      if (polls % 16 == 0 && load_relaxed(signals(ended)) != 0) return load_relaxed(done(row));
+      // The row may be held by a thread that has no core; most are done within a few us.
+      KOKKOS_IF_ON_HOST((if (polls % 8192 == 8191) std::this_thread::yield();))
+      word = load_relaxed(done(row));
+    }
+    return word;
+  }
+};
+
+/// Vectors take rows in their order by tickets: the rows that a row waits for have smaller tickets, whose
+/// vectors run and do not wait for it. So the wait ends whatever the number of vectors that run at the same
+/// time, and a vector alone never waits. Rows that an earlier launch has done are passed over: a launch that
+/// ended for want of room, or of patience, is gone on with by another.
+template <class Row, class Scalar, class Space>
+struct ThresholdTickets {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  using LaneGroup = typename Row::lane_group_type;
+  Row row;
+  PollRow<Scalar, Space> wait;
+  VectorView<unsigned, Space> next;
+  VectorView<const int, Space> order;  ///< the rows by ticket; empty: 0, 1, 2, ...
+  unsigned num_rows;
+  int scratch_slots;
+  VectorView<double, Space> slab;  ///< of all vectors
+  int slab_slots;
+
+  KOKKOS_FUNCTION static std::size_t scratch_bytes(int slots) { return RowScratch<Scalar>::bytes(slots); }
+  /// In the slab's elements.
+  KOKKOS_FUNCTION static std::size_t slab_length(std::int64_t slots) {
+    const auto slab_bytes = RowTable<Scalar>::bytes(static_cast<std::size_t>(slots));
+    return (slab_bytes + sizeof(double) - 1) / sizeof(double);
+  }
+
+  KOKKOS_FUNCTION void operator()(const Member& team) const {
+    const std::size_t bytes = scratch_bytes(scratch_slots);
+    char* const base = static_cast<char*>(
+        team.team_scratch(0).get_shmem_aligned(bytes * static_cast<std::size_t>(team.team_size()), 8));
+    const RowScratch<Scalar> scratch(base + bytes * static_cast<std::size_t>(team.team_rank()),
+                                     scratch_slots);
+    const std::size_t vector =
+        static_cast<std::size_t>(team.league_rank()) * team.team_size() + team.team_rank();
+    const auto room = RowTable<Scalar>::at(slab.data() + vector * slab_length(slab_slots), slab_slots);
+    while (true) {
+      unsigned ticket = 0;
+      Kokkos::single(
+          Kokkos::PerThread(team), [&](unsigned& mine) { mine = take_ticket(); }, ticket);
+      if (ticket >= num_rows) break;
+      const int i = order.extent(0) > 0 ? order(ticket) : static_cast<int>(ticket);
+      if (wait.done(i) != 0) continue;
+      if (!row(LaneGroup(team), i, scratch, room, wait)) break;
+    }
+  }
+
+ private:
+  KOKKOS_FORCEINLINE_FUNCTION unsigned take_ticket() const {
+    return load_relaxed(wait.signals(ended)) != 0 ? num_rows : Kokkos::atomic_fetch_add(&next(0), 1u);
+  }
+};
+
+/// Rows in the order in which they were done, to a triangle by rows with ascending columns.
+template <class Scalar, class Space>
+struct SortRowsInto {
+  using Rows = RowTeams<Space>;
+  GrowingRows<Scalar, Space> from;
+  bool upper;
+  VectorView<const std::size_t, Space> row_ptrs;
+  VectorView<int, Space> cols;
+  VectorView<Scalar, Space> values;
+  std::int64_t num_rows;
+
+  KOKKOS_FUNCTION void operator()(const typename Rows::Member& team) const {
+    Rows{num_rows}.for_each_row(team, [&](std::int64_t i) {
+      const std::size_t of_upper = from.begin_of(from.done(i));
+      const std::size_t begin = upper ? of_upper : of_upper - static_cast<std::size_t>(from.lower_length(i));
+      const std::size_t to = row_ptrs(i);
+      const int length = static_cast<int>(row_ptrs(i + 1) - to);
+      Kokkos::parallel_for(Kokkos::ThreadVectorRange(team, length), [&](int e) {
+        const int col = from.cols(begin + e);
+        int before = 0;
+        for (int other = 0; other < length; ++other) before += from.cols(begin + other) < col ? 1 : 0;
+        cols(to + before) = col;
+        values(to + before) = from.values(begin + e);
+      });
+    });
+  }
+};
+
+}  // namespace prekond::impl::ilut

@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// A row in work, which gets fill: columns and values by open addressing, in scratch or in global memory.
+#include "core/relaxed_words.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace prekond::impl::ilut {
+
+/// Filled up to three quarters. Where an entry stands depends on the order of insertion; what stands in it
+/// does not.
+template <class Scalar>
+struct RowTable {
+  int capacity = 0;          ///< a power of two
+  Scalar* values = nullptr;  ///< by slot; not set of slots without a column
+  int* cols = nullptr;       ///< by slot; -1: none
+  int* list = nullptr;  ///< slots of columns below the row from its front on, of those above from its back
+
+  /// `values` first: 8-byte words behind a multiple of 8 bytes.
+  KOKKOS_FUNCTION static RowTable at(void* base, int capacity) {
+    RowTable table;
+    table.capacity = capacity;
+    table.values = static_cast<Scalar*>(base);
+    table.cols = reinterpret_cast<int*>(table.values + capacity);
+    table.list = table.cols + capacity;
+    return table;
+  }
+  KOKKOS_FUNCTION static std::size_t bytes(std::size_t capacity) {
+    return capacity * (sizeof(Scalar) + 2 * sizeof(int));
+  }
+  KOKKOS_FUNCTION static std::int64_t most_of(std::int64_t capacity) { return capacity - capacity / 4; }
+  KOKKOS_FORCEINLINE_FUNCTION int most() const { return capacity - capacity / 4; }
+
+  template <class LaneGroup>
+  KOKKOS_FUNCTION void clear(const LaneGroup& lane_group, int* counts) const {
+    lane_group.region([&](int lane) {
+      for (int s = lane; s < capacity; s += lane_group.size()) cols[s] = -1;
+      for (int c = lane; c < 4; c += lane_group.size()) counts[c] = 0;
+    });
+  }
+
+  KOKKOS_FORCEINLINE_FUNCTION int first_slot(int col) const {
+    // Consecutive columns are spread by Fibonacci hashing; the upper bits are the mixed ones.
+    const unsigned mixed = static_cast<unsigned>(col) * 2654435769u;
+    return static_cast<int>((mixed ^ mixed >> 15) & static_cast<unsigned>(capacity - 1));
+  }
+
+  /// The slot of a column. \pre it is there, and no lane inserts
+  KOKKOS_FORCEINLINE_FUNCTION int find(int col) const {
+    int s = first_slot(col);
+    while (cols[s] != col) s = (s + 1) & (capacity - 1);
+    return s;
+  }
+
+  /// The slot of a column of row i, which may be a new one: `fresh`, it is listed, and the caller sets its
+  /// value. Lanes may insert at the same time. \pre there is room
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int insert(const LaneGroup& lane_group, int i, int col, int* counts,
+                                         bool& fresh) const {
+    const int s = insert(lane_group, col, fresh);
+    if (fresh && col != i) {
+      const int place = next_place<LaneGroup>(counts + (col < i ? 0 : 1));
+      list[col < i ? place : capacity - 1 - place] = s;
+    }
+    return s;
+  }
+
+  /// Counts one more. \returns the number before
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION static int next_place(int* count) {
+    if constexpr (LaneGroup::width == 1)
+      return (*count)++;
+    else
+      return Kokkos::atomic_fetch_add(count, 1);
+  }
+
+  /// The smallest of the first `count` listed columns that is above `after`, or `end`.
+  template <class LaneGroup>
+  KOKKOS_FUNCTION int next(const LaneGroup& lane_group, const int* count, int after, int end) const {
+    return lane_group.template min<int>([&](int lane) {
+      int least = end;
+      for (int e = lane; e < *count; e += lane_group.size()) {
+        const int col = cols[list[e]];
+        least = col > after && col < least ? col : least;
+      }
+      return least;
+    });
+  }
+
+ private:
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int insert(const LaneGroup& lane_group, int col, bool& fresh) const {
+    const int none = -1;
+    int s = first_slot(col);
+    while (true) {
+      int there = load_relaxed(cols[s]);
+      if (there == none) {
+        there = exchange(lane_group, s, col);
+        if (there == none) {
+          fresh = true;
+          return s;
+        }
+      }
+      if (there == col) {
+        fresh = false;
+        return s;
+      }
+      s = (s + 1) & (capacity - 1);
+    }
+  }
+
+  /// \returns what was in the slot; where that was nothing it has `col` now
+  template <class LaneGroup>
+  KOKKOS_FORCEINLINE_FUNCTION int exchange(const LaneGroup& lane_group, int s, int col) const {
+    const int none = -1;
+    if constexpr (LaneGroup::width == 1) {
+      cols[s] = col;
+      return none;
+    } else if constexpr (LaneGroup::keeps_registers) {
+      return static_cast<int>(lane_group.atomic_compare_exchange(
+          reinterpret_cast<unsigned*>(cols + s), static_cast<unsigned>(none), static_cast<unsigned>(col)));
+    } else {
+      return Kokkos::atomic_compare_exchange(cols + s, none, col);
+    }
+  }
+};
+
+/// Scratch of a vector of lanes.
+template <class Scalar>
+struct RowScratch {
+  RowTable<Scalar> table;
+  std::size_t* begin = nullptr;  ///< where the row's factors go
+  int* counts = nullptr;         ///< 4: columns below, above; entries of L, of U that are written
+
+  KOKKOS_FUNCTION RowScratch(void* base, int capacity) {
+    begin = static_cast<std::size_t*>(base);
+    counts = reinterpret_cast<int*>(begin + 1);
+    table = RowTable<Scalar>::at(counts + 4, capacity);
+  }
+  KOKKOS_FUNCTION static std::size_t bytes(std::size_t capacity) {
+    return (sizeof(std::size_t) + 4 * sizeof(int) + RowTable<Scalar>::bytes(capacity) + 7) / 8 * 8;
+  }
+};
+
+}  // namespace prekond::impl::ilut

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include <prekond/core/error.hpp>
+#include <prekond/precond/ict.hpp>
+#include <prekond/precond/ilut.hpp>
+
+#include "core/instantiate.hpp"
+#include "precond/factorization/ilu/factor_solves.hpp"
+#include "precond/factorization/ilu/try_shifts.hpp"
+#include "precond/factorization/ilut/numeric.hpp"
+#include "precond/scaling/diagonal.hpp"
+
+#include <limits>
+#include <string>
+
+namespace prekond {
+
+template <class Scalar, class Space>
+ThresholdFactorization<Scalar, Space>::ThresholdFactorization(bool symmetric, const ThresholdOptions& options)
+    : m_symmetric(symmetric), m_options(options) {}
+
+template <class Scalar, class Space>
+ThresholdFactorization<Scalar, Space>::~ThresholdFactorization() = default;
+
+template <class Scalar, class Space>
+void ThresholdFactorization<Scalar, Space>::symbolic_step(const Space& space, const matrix_source& source) {
+  const matrix_view& a = source.csr();
+  std::shared_ptr<FillPattern<Space>> pattern;
+  if (a.num_rows > 0) {
+    pattern = std::make_shared<FillPattern<Space>>(
+        fill_pattern<Space>(space, a, 0, std::numeric_limits<std::int64_t>::max(), m_symmetric));
+    if (m_symmetric && !pattern->is_symmetric)
+      throw InputError(this->name() + " is for symmetric matrices, and the pattern is not symmetric");
+  }
+  m_pattern = pattern;
+  m_solves = nullptr;
+  m_lower = m_upper = {};
+  m_pivots = m_row_scale = {};
+}
+
+template <class Scalar, class Space>
+void ThresholdFactorization<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source,
+                                                         Report& report) {
+  const matrix_view& a = source.csr();
+  const std::int64_t n = a.num_rows;
+  if (a.nnz() != m_pattern->nnz_of_a)
+    throw InputError(this->name() + ": numeric was given " + std::to_string(a.nnz()) + " entries, symbolic " +
+                     std::to_string(m_pattern->nnz_of_a) + "; call symbolic again");
+  if (m_symmetric) {
+    const auto diagonal = allocate<Vector<Scalar, Space>>(space, "prekond::ilut::diagonal", n);
+    impl::check_diagonal<Scalar>(impl::extract_diagonal<Scalar, Space>(space, a, diagonal), this->name());
+  }
+  const auto scaled =
+      impl::relaxation::fill_triangles<Scalar, Space>(space, a, *m_pattern, Scalar(1), report);
+  impl::ilut::ThresholdRules<Space> rules;
+  rules.owner = this->name();
+  rules.symmetric = m_symmetric;
+  rules.p = m_options.p;
+  rules.tau = m_options.tau;
+  rules.work_bytes = m_options.work_bytes;
+  const auto best = impl::ilu::try_shifts(
+      m_options,
+      [&](double alpha, impl::ilu::Outcome& outcome) {
+        rules.alpha = alpha;
+        auto result = impl::ilut::factor<Scalar, Space>(space, *m_pattern, scaled, rules, outcome);
+        if (result.stalled)
+          report.notes.push_back("a row waited in vain for another: the rows left were done one by one");
+        return result;
+      },
+      report);
+  impl::add_breakdowns(impl::ilu::breakdowns_of_rows(best.outcome.breakdowns), report.breakdowns);
+  const auto& pattern = best.factors.pattern;
+  const auto& factors = best.factors.factors;
+  const auto levels = level_schedule<Space>(space, pattern.lower, Triangle::lower);
+  auto solves = std::make_shared<Solves>(this->name(), m_options.solve);
+  solves->symbolic(space, pattern, levels);
+  solves->numeric(space, pattern, factors, m_symmetric, report);
+  const std::int64_t lower = pattern.lower.nnz(), upper = pattern.upper.nnz();
+  report.notes.push_back(std::to_string(lower) + " entries of L, " + std::to_string(upper) + " of U; " +
+                         std::to_string(levels.num_levels()) + " levels of rows");
+  if (best.factors.cut_rows > 0)
+    report.notes.push_back(std::to_string(best.factors.cut_rows) +
+                           " rows had more than p entries above the tolerance");
+  report.nnz = lower + upper + n;
+  report.bytes = m_pattern->bytes() + pattern.bytes() + solves->bytes();
+  report.apply_flops = solves->flops();
+  report.numeric_flops = 2.0 * best.tries * double(lower) * double(upper) / double(n);
+  report.foreign_entries = m_pattern->foreign;
+  report.setup_bytes =
+      best.factors.work_bytes + static_cast<std::int64_t>((m_pattern->lower.nnz() + m_pattern->upper.nnz() +
+                                                           6 * n + (best.tries > 1 ? lower + upper + n : 0)) *
+                                                          sizeof(Scalar));
+  space.fence("prekond::ilut::numeric");  // temporaries are freed
+  m_solves = solves;
+  m_shift = best.alpha;
+  if (!m_keeps_factors) return;
+  m_lower = matrix_type(n, n, pattern.lower.row_ptrs, pattern.lower.col_idxs, factors.lower);
+  m_upper = matrix_type(n, n, pattern.upper.row_ptrs, pattern.upper.col_idxs, factors.upper);
+  m_pivots = factors.pivots;
+  m_row_scale = factors.row_scale;
+}
+
+template <class Scalar, class Space>
+std::unique_ptr<Workspace> ThresholdFactorization<Scalar, Space>::make_workspace(const Space& space,
+                                                                                 int num_vectors) const {
+  if (!m_solves) return Method::make_workspace(space, num_vectors);
+  return m_solves->make_workspace(space, num_vectors);
+}
+
+template <class Scalar, class Space>
+void ThresholdFactorization<Scalar, Space>::apply_step(const Space& space,
+                                                       MultiVectorView<const Scalar, Space> x,
+                                                       MultiVectorView<Scalar, Space> y,
+                                                       Workspace& workspace) const {
+  m_solves->apply(space, x, y, workspace);
+}
+
+template <class Scalar, class Space>
+Ilut<Scalar, Space>::Ilut(const IlutOptions& options)
+    : ThresholdFactorization<Scalar, Space>(false, resolved(options)), m_options(options) {}
+
+template <class Scalar, class Space>
+Ict<Scalar, Space>::Ict(const IctOptions& options)
+    : ThresholdFactorization<Scalar, Space>(true, resolved(options)), m_options(options) {}
+
+#define PREKOND_THRESHOLD(Scalar, Space)                \
+  template class ThresholdFactorization<Scalar, Space>; \
+  template class Ilut<Scalar, Space>;                   \
+  template class Ict<Scalar, Space>;
+PREKOND_INSTANTIATE(PREKOND_THRESHOLD)
+
+}  // namespace prekond

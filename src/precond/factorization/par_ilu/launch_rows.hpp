@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Launches of sweep kernels.
+#include "precond/factorization/par_ilu/sweep_kernels.hpp"
+
+namespace prekond::impl::par_ilu {
+
+/// Launches of rows by vectors of lanes.
+template <class Scalar, class Space>
+struct Launcher {
+  using Member = typename Kokkos::TeamPolicy<Space>::member_type;
+  Space space;
+  const SweepMatrix<Scalar, Space>& a;
+
+  template <int lanes, template <class, class, class, class> class Row, class Entries, class... Arguments>
+  void launch(const char* label, const Entries& entries, const Arguments&... arguments) const {
+    constexpr bool host = is_host_space<Space>;
+    using LaneGroup = NativeLaneGroup<Space, Member, lanes>;
+    using Body = Row<Entries, Scalar, Space, LaneGroup>;
+    constexpr int threads = host ? 1 : SweepTuning::team_threads / lanes;
+    constexpr std::int64_t rows = host ? SweepTuning::host_rows : threads;
+    const std::int64_t n = a.lower.num_rows;
+    Kokkos::parallel_for(
+        label, Kokkos::TeamPolicy<Space>(space, static_cast<int>((n + rows - 1) / rows), threads, lanes),
+        EachRow<Body, Space>{Body{entries, arguments...}, n, rows});
+  }
+
+  template <template <class, class, class, class> class Row, class Entries, class... Arguments>
+  void by_length(const char* label, const Entries& entries, const Arguments&... arguments) const {
+    if constexpr (is_host_space<Space>) {
+      launch<1, Row>(label, entries, arguments...);
+    } else {
+      if (a.lower.nnz() <= SweepTuning::short_rows * a.lower.num_rows)
+        launch<SweepTuning::short_lanes, Row>(label, entries, arguments...);
+      else
+        launch<SweepTuning::long_lanes, Row>(label, entries, arguments...);
+    }
+  }
+
+  template <template <class, class, class, class> class Row, bool Shared, class... Arguments>
+  void run(const char* label, bool symmetric, const Arguments&... arguments) const {
+    if (symmetric)
+      by_length<Row>(label, IcEntries<Scalar, Space, Shared>{{a}}, arguments...);
+    else
+      by_length<Row>(label, IluEntries<Scalar, Space, Shared>{{a}}, arguments...);
+  }
+};
+
+}  // namespace prekond::impl::par_ilu

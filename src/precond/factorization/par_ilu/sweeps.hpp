@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// Factors by sweeps over their entries.
+#include <prekond/pattern/fill.hpp>
+#include <prekond/precond/impl/fixed_point_factorization.hpp>
+
+#include "precond/factorization/ilu/row_breakdowns.hpp"
+#include "precond/factorization/ilu/sweep_pattern.hpp"
+#include "precond/factorization/par_ilu/sweep_entries.hpp"
+#include "precond/triangular/values.hpp"
+
+#include <string>
+
+namespace prekond::impl::par_ilu {
+
+using relaxation::Factors;
+
+/// The factors in work, and those of the sweep before.
+template <class Scalar, class Space>
+struct SweepFactors {
+  struct Copy {
+    Vector<Scalar, Space> lower, columns, pivots;
+    SweepValues<Scalar, Space> values() const { return {lower, columns, pivots}; }
+  };
+  Copy now, next;               ///< `next` is empty before it is needed
+  Vector<Scalar, Space> found;  ///< the pivots as the last sweep found them
+};
+
+/// Sweeps on one pattern, of A's triangles on it.
+template <class Scalar, class Space>
+class Sweeps {
+ public:
+  using Matrix = SweepMatrix<Scalar, Space>;
+
+  /// `factors` are A's triangles, which are kept: see relaxation::fill_triangles.
+  Sweeps(const Space& space, const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
+         const Factors<Scalar, Space>& factors, bool symmetric, double alpha);
+
+  /// The entries of A, those of L divided by the diagonal: the same for each.
+  void start();
+  /// Those of factors at hand.
+  void start(const Factors<Scalar, Space>& last);
+  void sweep(int times, SweepMode mode);
+  /// Makes room for a second copy.
+  void make_next();
+  /// ||(A - L U)_S||_F / ||A_S||_F. Fences.
+  double residual() const;
+  /// Gives `factors` the factors' values, in the place of A's, and the pivots; rows with bad pivots fall back
+  /// to their diagonal, and those with entries larger than `most`. \returns what was counted. Fences.
+  BreakdownCounter end(Factors<Scalar, Space>& factors,
+                       Scalar most = Kokkos::Experimental::finite_max_v<Scalar>) const;
+
+  SweepFactors<Scalar, Space>& values() { return m_values; }
+  const Matrix& matrix() const { return m_matrix; }
+
+ private:
+  Space m_space;
+  Matrix m_matrix;
+  bool m_symmetric;
+  std::int64_t m_num_rows;
+  SweepFactors<Scalar, Space> m_values;
+};
+
+/// All of a try, see FixedPointFactorization: `last` are factors to begin with, or nullptr. `report` gets
+/// the breakdowns of the scaling. Fences.
+template <class Scalar, class Space>
+Factors<Scalar, Space> sweep_factors(const Space& space, const CsrView<Scalar, Space>& a,
+                                     const FillPattern<Space>& pattern, const SweepPattern<Space>& sweeps,
+                                     const FixedPointOptions& options, IncompleteKind kind, double alpha,
+                                     const Factors<Scalar, Space>* last, Report& report,
+                                     ilu::Outcome& outcome);
+
+/// "5 sweeps: |(A - L U)_S| / |A_S| was 0.1, and is 0.001"
+std::string note_of_residuals(const std::string& what, double before, double after);
+
+}  // namespace prekond::impl::par_ilu

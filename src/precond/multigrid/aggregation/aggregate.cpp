@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/multigrid/aggregation/aggregate.hpp"
+
+#include "core/instantiate.hpp"
+#include "precond/multigrid/aggregation/independent_set.hpp"
+#include "precond/multigrid/aggregation/join.hpp"
+
+#include <string>
+
+namespace prekond {
+namespace impl::aggregation {
+
+template <class Space>
+using Range = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+template <class Space>
+Vector<int, Space> no_parts(const Space& space, const char* label, std::int64_t n) {
+  const auto part = allocate<Vector<int, Space>>(space, label, n);
+  Kokkos::deep_copy(space, part, -1);
+  return part;
+}
+
+/// The vertices of the set, ascending.
+template <class Space>
+struct ListSet {
+  using value_type = int;
+  VectorView<const Word, Space> words;
+  VectorView<int, Space> list;
+
+  KOKKOS_FUNCTION void operator()(std::int64_t v, int& count, bool final) const {
+    if (words(v) != in_set) return;
+    if (final) list(count) = static_cast<int>(v);
+    ++count;
+  }
+};
+
+/// Phase 3.
+template <class Space>
+void join_neighbours(const Space& space, const CsrGraphView<Space>& graph,
+                     const VectorView<const int, Space>& size, const Vector<int, Space>& part) {
+  const auto list = allocate<Vector<int, Space>>(space, "prekond::aggregate::free", graph.num_rows);
+  int free = 0;
+  Kokkos::parallel_scan("prekond::aggregate::list_free", Range<Space>(space, 0, graph.num_rows),
+                        ListFree<Space>{part, list}, free);
+  if (free == 0) return;
+  const auto [row_ptrs, entries] =
+      scan_row_lengths(space, "prekond::aggregate", free, LengthOfListed<Space>{graph, list});
+  const auto parts = allocate<Vector<int, Space>>(space, "prekond::aggregate::parts", entries);
+  const auto rows = RowTeams<Space>::policy(space, free, static_cast<std::int64_t>(entries));
+  Kokkos::parallel_for("prekond::aggregate::copy_parts", rows,
+                       CopyParts<Space>{graph, part, list, free, row_ptrs, parts});
+  sort_columns<Space>(space, free, row_ptrs, parts);
+  const CsrGraph<Space> sorted{free, graph.num_rows, row_ptrs, parts};
+  Kokkos::parallel_for("prekond::aggregate::join", rows, Join<Space>{sorted, size, list, part});
+  space.fence("prekond::aggregate::joined");  // the lists go away
+}
+
+/// Aggregates that have the numbers of their roots, as 0, 1, ...
+template <class Space>
+void number_in_order(const Space& space, Aggregates<Space>& result) {
+  const auto n = static_cast<std::int64_t>(result.part.extent(0));
+  const auto number = allocate<Vector<int, Space>>(space, "prekond::aggregate::number", n);
+  int count = 0;
+  Kokkos::parallel_scan("prekond::aggregate::number_roots", Range<Space>(space, 0, n),
+                        NumberRoots<Space>{result.part, number}, count);
+  result.count = count;
+  result.roots = allocate<Vector<int, Space>>(space, "prekond::aggregate::roots", count);
+  Kokkos::parallel_for("prekond::aggregate::renumber", Range<Space>(space, 0, n),
+                       Renumber<Space>{number, result.part, result.roots});
+  space.fence("prekond::aggregate::numbered");  // the numbers go away
+}
+
+}  // namespace impl::aggregation
+
+template <class Space>
+Vector<int, Space> maximal_independent_set2(const Space& space,
+                                            const std::type_identity_t<CsrGraphView<Space>>& graph) {
+  using namespace impl::aggregation;
+  const std::int64_t n = graph.num_rows;
+  if (n == 0) return allocate<Vector<int, Space>>(space, "prekond::maximal_independent_set2::set", 0);
+  IndependentSet<Space> set(space, graph);
+  const auto list = no_parts(space, "prekond::maximal_independent_set2::list", n);
+  set.find(space, list);
+  int count = 0;
+  Kokkos::parallel_scan("prekond::maximal_independent_set2::list_set", Range<Space>(space, 0, n),
+                        ListSet<Space>{set.words(), list}, count);
+  const auto result = allocate<Vector<int, Space>>(space, "prekond::maximal_independent_set2::set", count);
+  Kokkos::deep_copy(space, result, Kokkos::subview(list, std::pair<int, int>(0, count)));
+  space.fence("prekond::maximal_independent_set2::listed");  // the list goes away
+  return result;
+}
+
+template <class Space>
+Aggregates<Space> aggregate(const Space& space, const std::type_identity_t<CsrGraphView<Space>>& graph,
+                            bool second_set) {
+  using namespace impl::aggregation;
+  const std::int64_t n = graph.num_rows;
+  Aggregates<Space> result;
+  result.part = no_parts(space, "prekond::aggregate::part", n);
+  result.roots = allocate<Vector<int, Space>>(space, "prekond::aggregate::roots", 0);
+  if (n == 0) return result;
+  const auto size = allocate<Vector<int, Space>>(space, "prekond::aggregate::size", n);
+  {
+    IndependentSet<Space> set(space, graph);
+    const auto rows = impl::RowTeams<Space>::policy(space, n, graph.nnz());
+    for (const int phase : {1, 2}) {  // roots have at least as many neighbours
+      if (phase == 2 && !second_set) break;
+      result.rounds += set.find(space, result.part);
+      Kokkos::parallel_for("prekond::aggregate::form", rows,
+                           FormAggregates<Space>{graph, set.words(), phase, result.part, size});
+    }
+    space.fence("prekond::aggregate::formed");  // the words go away
+  }
+  join_neighbours<Space>(space, graph, size, result.part);
+  number_in_order(space, result);
+  return result;
+}
+
+#define PREKOND_AGGREGATE(Space)                                                                         \
+  template Vector<int, Space> maximal_independent_set2<Space>(const Space&, const CsrGraphView<Space>&); \
+  template Aggregates<Space> aggregate<Space>(const Space&, const CsrGraphView<Space>&, bool);
+PREKOND_INSTANTIATE_SPACES(PREKOND_AGGREGATE)
+
+}  // namespace prekond

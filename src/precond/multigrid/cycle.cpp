@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/// The cycle.
+#include "precond/multigrid/hierarchy.hpp"
+
+#include "core/instantiate.hpp"
+#include "precond/setup/first_columns.hpp"
+
+namespace prekond::impl::amg {
+namespace {
+
+template <class Space>
+using Rows = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::int64_t>>;
+
+/// y = factor x, or y + factor x. x and y may be the same.
+template <class Scalar, class Space>
+struct Combine {
+  Scalar factor;
+  MultiVectorView<const Scalar, Space> x;
+  bool add;
+  MultiVectorView<Scalar, Space> y;
+  KOKKOS_FUNCTION void operator()(std::int64_t i) const {
+    for (std::size_t k = 0; k < y.extent(1); ++k) y(i, k) = factor * x(i, k) + (add ? y(i, k) : Scalar(0));
+  }
+};
+
+template <class Scalar, class Space>
+void combine(const Space& space, Scalar factor, MultiVectorView<const Scalar, Space> x, bool add,
+             MultiVectorView<Scalar, Space> y) {
+  Kokkos::parallel_for("prekond::amg::combine", Rows<Space>(space, 0, static_cast<std::int64_t>(y.extent(0))),
+                       Combine<Scalar, Space>{factor, x, add, y});
+}
+
+}  // namespace
+
+template <class Scalar, class Space>
+std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space& space,
+                                                                    int num_vectors) const {
+  auto workspace = std::make_unique<CycleWorkspace<Scalar, Space>>();
+  workspace->num_vectors = num_vectors;
+  workspace->levels.resize(m_levels.size());
+  if (m_levels.size() > 1 && takes_two_steps(1))
+    workspace->reduce = ReduceWorkspace<Scalar, Space>(space, m_levels[1].num_rows());
+  for (std::size_t l = 0; l < m_levels.size(); ++l) {
+    LevelVectors<Scalar, Space>& vectors = workspace->levels[l];
+    const auto vector = [&](const char* label) {
+      return allocate<MultiVector<Scalar, Space>>(
+          space, label, static_cast<std::size_t>(m_levels[l].num_rows()), num_vectors);
+    };
+    vectors.smoother = m_levels[l].smoother->make_workspace(space, num_vectors);
+    if (l > 0) {
+      vectors.b = vector("prekond::amg::b");
+      vectors.x = vector("prekond::amg::x");
+    }
+    if (m_levels[l].is_exact) continue;
+    vectors.residual = vector("prekond::amg::residual");
+    if (takes_two_steps(l)) {
+      vectors.first = vector("prekond::amg::first_step");
+      vectors.product = vector("prekond::amg::first_product");
+      vectors.scalars =
+          allocate<MultiVector<Scalar, Space>>(space, "prekond::amg::scalars", KScalars::size, num_vectors);
+    }
+    if (!m_levels[l].smoother->can_apply_add()) vectors.correction = vector("prekond::amg::correction");
+  }
+  return workspace;
+}
+
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::cycle(const Space& space, std::size_t l, ConstView b, View x,
+                                     CycleWorkspace<Scalar, Space>& workspace) const {
+  const Level<Scalar, Space>& level = m_levels[l];
+  if (level.is_exact) return level.smoother->apply(space, b, x, *workspace.levels[l].smoother);
+  const bool last = l + 1 == m_levels.size();
+  smooth(space, l, b, x, m_options.pre_sweeps + (last ? m_options.post_sweeps : 0), true, workspace);
+  if (last) return;
+  const bool from_zero = m_options.pre_sweeps == 0;
+  correct(space, l, b, x, from_zero, workspace);
+  // The finest level's second visit would be a second cycle.
+  if (m_options.cycle == AmgCycle::w && l > 0) {
+    smooth(space, l, b, x, m_options.post_sweeps, false, workspace);
+    smooth(space, l, b, x, m_options.pre_sweeps, false, workspace);
+    correct(space, l, b, x, false, workspace);
+  }
+  smooth(space, l, b, x, m_options.post_sweeps, false, workspace);
+}
+
+/// x <- x + P B_c P^T (b - A x)
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::correct(const Space& space, std::size_t l, ConstView b, View x, bool from_zero,
+                                       CycleWorkspace<Scalar, Space>& workspace) const {
+  const Level<Scalar, Space>& level = m_levels[l];
+  const LevelVectors<Scalar, Space>&fine = workspace.levels[l], &coarse = workspace.levels[l + 1];
+  const View coarse_b = first_columns<Scalar, Space>(coarse.b, b.extent(1)),
+             coarse_x = first_columns<Scalar, Space>(coarse.x, b.extent(1));
+  if (from_zero) {
+    level.transfer.r.multiply(space, b, coarse_b);
+  } else {
+    const View residual = first_columns<Scalar, Space>(fine.residual, b.extent(1));
+    level.a.multiply_recurrence(space, {.product = -1, .source = 1}, x, b, residual);
+    level.transfer.r.multiply(space, residual, coarse_b);
+  }
+  solve_coarser(space, l + 1, coarse_b, coarse_x, workspace);
+  if (from_zero)
+    level.transfer.p.multiply(space, coarse_x, x);
+  else
+    level.transfer.p.add_product(space, coarse_x, x);
+}
+
+/// x = B b, with B a coarser level's part of the cycle.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::solve_coarser(const Space& space, std::size_t l, View b, View x,
+                                             CycleWorkspace<Scalar, Space>& workspace) const {
+  if (takes_two_steps(l))
+    two_steps(space, l, b, x, workspace);
+  else
+    cycle(space, l, b, x, workspace);
+}
+
+/// Two steps of a flexible Krylov method for A x = b from zero, preconditioned by the level's cycle. b is
+/// overwritten.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::two_steps(const Space& space, std::size_t l, View b, View x,
+                                         CycleWorkspace<Scalar, Space>& workspace) const {
+  const Level<Scalar, Space>& level = m_levels[l];
+  const LevelVectors<Scalar, Space>& vectors = workspace.levels[l];
+  const std::size_t count = b.extent(1);
+  const auto n = static_cast<std::int64_t>(b.extent(0));
+  const View c = first_columns<Scalar, Space>(vectors.first, count), d = x,
+             product_c = first_columns<Scalar, Space>(vectors.product, count),
+             product_d = first_columns<Scalar, Space>(vectors.residual, count),
+             scalars = first_columns<Scalar, Space>(vectors.scalars, count);
+  const bool by_energy = m_steps == KSteps::conjugate_gradients;
+  const auto filed = [&](std::size_t k, int first, int number) {
+    return VectorView<Scalar, Space>(column(scalars, k).data() + first, number);
+  };
+  cycle(space, l, b, c, workspace);
+  level.a.multiply(space, c, product_c);
+  for (std::size_t k = 0; k < count; ++k)
+    block_reduce<2>(
+        space, "prekond::amg::first_dots", n, workspace.reduce, filed(k, KScalars::rho1, 2),
+        FirstDots<Scalar, Space>{column(by_energy ? c : product_c, k), column(product_c, k), column(b, k)});
+  Kokkos::parallel_for("prekond::amg::take_first_step", Rows<Space>(space, 0, n),
+                       TakeFirstStep<Scalar, Space>{scalars, product_c, b});
+  cycle(space, l, b, d, workspace);
+  level.a.multiply(space, d, product_d);
+  for (std::size_t k = 0; k < count; ++k)
+    block_reduce<3>(space, "prekond::amg::second_dots", n, workspace.reduce, filed(k, KScalars::gamma, 3),
+                    SecondDots<Scalar, Space>{column(by_energy ? d : product_d, k), column(product_c, k),
+                                              column(product_d, k), column(b, k)});
+  Kokkos::parallel_for("prekond::amg::take_both_steps", Rows<Space>(space, 0, n),
+                       TakeBothSteps<Scalar, Space>{scalars, c, x});
+}
+
+/// x <- x + omega M^-1 (b - A x), so many times; the first from x = 0 where `from_zero`.
+template <class Scalar, class Space>
+void Hierarchy<Scalar, Space>::smooth(const Space& space, std::size_t l, ConstView b, View x, int sweeps,
+                                      bool from_zero, CycleWorkspace<Scalar, Space>& workspace) const {
+  const Level<Scalar, Space>& level = m_levels[l];
+  LevelVectors<Scalar, Space>& vectors = workspace.levels[l];
+  const auto omega = static_cast<Scalar>(level.omega);
+  for (int sweep = 0; sweep < sweeps; ++sweep) {
+    if (sweep == 0 && from_zero) {
+      level.smoother->apply(space, b, x, *vectors.smoother);
+      if (omega != Scalar(1)) combine<Scalar, Space>(space, omega, x, false, x);
+      continue;
+    }
+    const View residual = first_columns<Scalar, Space>(vectors.residual, b.extent(1));
+    level.a.multiply_recurrence(space, {.product = -omega, .source = omega}, x, b, residual);
+    if (level.smoother->can_apply_add()) {
+      level.smoother->apply_add(space, residual, x, *vectors.smoother);
+    } else {
+      const View correction = first_columns<Scalar, Space>(vectors.correction, b.extent(1));
+      level.smoother->apply(space, residual, correction, *vectors.smoother);
+      combine<Scalar, Space>(space, Scalar(1), correction, true, x);
+    }
+  }
+}
+
+#define PREKOND_AMG_CYCLE(Scalar, Space)                                                                 \
+  template std::unique_ptr<Workspace> Hierarchy<Scalar, Space>::make_workspace(const Space&, int) const; \
+  template void Hierarchy<Scalar, Space>::cycle(                                                         \
+      const Space&, std::size_t, MultiVectorView<const Scalar, Space>, MultiVectorView<Scalar, Space>,   \
+      CycleWorkspace<Scalar, Space>&) const;
+PREKOND_INSTANTIATE(PREKOND_AMG_CYCLE)
+
+}  // namespace prekond::impl::amg

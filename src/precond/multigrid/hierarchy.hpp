@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+#include <prekond/precond/amg.hpp>
+#include <prekond/precond/impl/stored_matrix.hpp>
+#include "precond/multigrid/strength.hpp"
+
+#include "precond/multigrid/classical.hpp"
+#include "precond/multigrid/k_cycle.hpp"
+#include "precond/multigrid/prolongator.hpp"
+#include "precond/multigrid/tentative.hpp"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace prekond::impl::amg {
+
+/// Are products with whole blocks by their pattern? A host adds diagonals and single rows as fast.
+template <class Space>
+inline constexpr bool products_by_blocks = !is_host_space<Space>;
+
+/// What a level has of the way to the next coarser one, and what a later numeric phase keeps of it.
+template <class Scalar, class Space>
+struct Transfer {
+  Matrix<Scalar, Space> q;                     ///< the tentative prolongator
+  MultiVector<Scalar, Space> near_null_space;  ///< of the coarser level
+  bool smoother_before = false;                ///< it was set up before the prolongator
+  bool drops = false;                          ///< A_F is not A
+  bool filtered_whole = false;                 ///< A_F has all entries of its blocks
+  CsrGraph<Space> filtered;                    ///< A_F's pattern, where it is another one than A's
+  CsrGraph<Space> smoothed;  ///< by nodes, P's pattern before truncation; 0 x 0 where it is not truncated
+  ClassicalTransfer<Space> classical;               ///< of classical coarsening, in place of those above
+  Matrix<Scalar, Space> prolongator, restriction;   ///< P, P^T
+  Matrix<Scalar, Space> times_prolongator, coarse;  ///< A P, without values, and A_c
+  CsrGraph<Space> coarse_nodes;                     ///< A_c's pattern by nodes
+  BlockPattern<Space> p_blocks, r_blocks;           ///< of P and P^T; empty of single entries
+  StoredMatrix<Scalar, Space> p, r;
+};
+
+template <class Scalar, class Space>
+struct Level {
+  using Method = MatrixPreconditioner<Scalar, Space>;
+  CsrView<Scalar, Space> matrix;
+  Matrix<Scalar, Space> owned;  ///< `matrix`, of all levels but the finest, which is the user's
+  CsrGraph<Space> nodes;        ///< its pattern by nodes; 0 x 0: not known
+  bool whole = false;           ///< it has all entries of its blocks
+  StoredMatrix<Scalar, Space> a;
+  int unknowns = 1;
+  RowSums sums;                      ///< of D^-1 A, of all levels but an exact one
+  double lambda = 0;                 ///< bound of the largest eigenvalue of D^-1 A; 0: not known
+  std::shared_ptr<Method> smoother;  ///< of the coarsest level what solves it
+  double omega = 1;
+  bool is_exact = false;             ///< the coarsest level: `smoother` is A's inverse
+  Transfer<Scalar, Space> transfer;  ///< of all levels but the coarsest
+
+  std::int64_t num_rows() const { return matrix.num_rows; }
+  /// The entries of columns < num_rows.
+  std::int64_t nnz() const { return a.nnz(); }
+};
+
+template <class Scalar, class Space>
+struct LevelVectors {
+  MultiVector<Scalar, Space> b, x;        ///< of all levels but the finest
+  MultiVector<Scalar, Space> residual;    ///< scaled by omega for the smoother
+  MultiVector<Scalar, Space> correction;  ///< where the smoother cannot add
+  std::unique_ptr<Workspace> smoother;
+  MultiVector<Scalar, Space> first, product;  ///< of two steps: c and A c; A d is in `residual`
+  MultiVector<Scalar, Space> scalars;         ///< of them: KScalars, a column each
+};
+
+template <class Scalar, class Space>
+struct CycleWorkspace : Workspace {
+  std::vector<LevelVectors<Scalar, Space>> levels;
+  ReduceWorkspace<Scalar, Space> reduce;  ///< of a K-cycle
+  int num_vectors = 0;
+};
+
+/// The levels, their setup and the cycle.
+template <class Scalar, class Space>
+class Hierarchy {
+ public:
+  using Source = MatrixSource<Scalar, Space>;
+
+  /// `before`: a hierarchy whose patterns are kept, and whose smoothers are set up again; null: all is found.
+  Hierarchy(const Space& space, const AmgOptions& options, const Source& source, const Hierarchy* before,
+            Report& report);
+
+  /// Forgets the values that only the setup reads: where a level is stored in another format or precision
+  /// than rows in full, they would be there twice.
+  void release();
+
+  std::unique_ptr<Workspace> make_workspace(const Space& space, int num_vectors) const;
+
+  const std::vector<Level<Scalar, Space>>& levels() const { return m_levels; }
+
+  bool fits(const CycleWorkspace<Scalar, Space>& workspace) const {
+    if (workspace.levels.size() != m_levels.size()) return false;
+    for (std::size_t l = 1; l < m_levels.size(); ++l)
+      if (static_cast<std::int64_t>(workspace.levels[l].b.extent(0)) != m_levels[l].num_rows()) return false;
+    return true;
+  }
+
+  /// y = one cycle from zero for A y = x.
+  void apply(const Space& space, MultiVectorView<const Scalar, Space> x, MultiVectorView<Scalar, Space> y,
+             CycleWorkspace<Scalar, Space>& workspace) const {
+    cycle(space, 0, x, y, workspace);
+  }
+
+ private:
+  using View = MultiVectorView<Scalar, Space>;
+  using ConstView = MultiVectorView<const Scalar, Space>;
+
+  Level<Scalar, Space> finest(const Space& space, const Source& source) const;
+  void measure(const Space& space, Level<Scalar, Space>& level) const;
+  MultiVector<Scalar, Space> near_null_space_of(const Space& space, const Source& source, bool is_wanted,
+                                                Report& report);
+  int unknowns_of(const Source& source) const;
+  void find_unknowns(const Space& space, Level<Scalar, Space>& level, const Hierarchy* before,
+                     Report& report) const;
+  bool find_transfer(const Space& space, std::size_t l, const MultiVector<Scalar, Space>& near_null_space);
+  bool find_classical_transfer(const Space& space, std::size_t l);
+  Level<Scalar, Space> coarser(const Space& space, Level<Scalar, Space>& fine,
+                               const Level<Scalar, Space>* old) const;
+  Storage storage_of(const Level<Scalar, Space>& level, Report& report) const;
+  void store(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+             Report& report) const;
+  void store_transfer(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old) const;
+  void find_patterns(const Space& space, Level<Scalar, Space>& level, const StrongRows<Space>& strong,
+                     const CsrGraph<Space>& members) const;
+  void find_patterns_with(const Space& space, Level<Scalar, Space>& level,
+                          const CsrGraph<Space>& prolongator) const;
+  Matrix<Scalar, Space> truncated(const Space& space, Level<Scalar, Space>& level,
+                                  const Matrix<Scalar, Space>& smoothed) const;
+  void smooth_prolongator(const Space& space, Level<Scalar, Space>& level) const;
+  void tell_polynomial(const Level<Scalar, Space>& level, const MethodChoice& choice) const;
+  void set_up_method(const Space& space, Level<Scalar, Space>& level, const MethodChoice& choice,
+                     const Level<Scalar, Space>* old, Report& report) const;
+  void set_smoother(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+                    Report& report) const;
+  void set_coarsest(const Space& space, Level<Scalar, Space>& level, const Level<Scalar, Space>* old,
+                    Report& report) const;
+  std::int64_t kept_for_reuse(const Transfer<Scalar, Space>& transfer) const;
+  void file(const Level<Scalar, Space>& level, double seconds, Report& report) const;
+
+  void cycle(const Space& space, std::size_t level, ConstView b, View x,
+             CycleWorkspace<Scalar, Space>& workspace) const;
+  void correct(const Space& space, std::size_t level, ConstView b, View x, bool from_zero,
+               CycleWorkspace<Scalar, Space>& workspace) const;
+  void solve_coarser(const Space& space, std::size_t level, View b, View x,
+                     CycleWorkspace<Scalar, Space>& workspace) const;
+  void two_steps(const Space& space, std::size_t level, View b, View x,
+                 CycleWorkspace<Scalar, Space>& workspace) const;
+  void smooth(const Space& space, std::size_t level, ConstView b, View x, int sweeps, bool from_zero,
+              CycleWorkspace<Scalar, Space>& workspace) const;
+
+  bool takes_two_steps(std::size_t level) const {
+    return m_options.cycle == AmgCycle::k && level > 0 && !m_levels[level].is_exact;
+  }
+
+  AmgOptions m_options;
+  KSteps m_steps = m_options.is_for_spd() ? KSteps::conjugate_gradients : KSteps::minimal_residual;
+  std::vector<Level<Scalar, Space>> m_levels;
+};
+
+}  // namespace prekond::impl::amg

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "precond/triangular/row_schedule.hpp"
+
+#include "core/instantiate.hpp"
+
+namespace prekond::impl {
+namespace {
+
+std::vector<LevelGroup> group_levels(const std::vector<int>& level_ptrs, int small) {
+  std::vector<LevelGroup> groups;
+  for (int k = 0; k + 1 < static_cast<int>(level_ptrs.size()); ++k) {
+    const bool merged = level_ptrs[k + 1] - level_ptrs[k] <= small;
+    if (merged && !groups.empty() && groups.back().merged)
+      groups.back().last = k + 1;
+    else
+      groups.push_back({k, k + 1, merged});
+  }
+  return groups;
+}
+
+}  // namespace
+
+template <class Space>
+RowSchedule<Space> make_row_schedule(const Space& space, const LevelSchedule<Space>& levels,
+                                     FactorSchedule how, int rows_per_chunk) {
+  RowSchedule<Space> result;
+  result.levels = levels;
+  result.groups =
+      group_levels(levels.host_level_ptrs,
+                   is_host_space<Space> ? ScheduleTuning::small_on_host : ScheduleTuning::small_on_device);
+  result.how = how;
+  if (how == FactorSchedule::automatic)
+    result.how = is_host_space<Space> ? FactorSchedule::levels : FactorSchedule::sync_free;
+  if (result.how == FactorSchedule::sync_free)
+    result.chunks = levels::make_chunks<Space>(
+        space, levels, is_host_space<Space> ? ScheduleTuning::chunk_rows_on_host : rows_per_chunk);
+  return result;
+}
+
+#define PREKOND_ROW_SCHEDULE(Space)                                                               \
+  template RowSchedule<Space> make_row_schedule<Space>(const Space&, const LevelSchedule<Space>&, \
+                                                       FactorSchedule, int);
+PREKOND_INSTANTIATE_SPACES(PREKOND_ROW_SCHEDULE)
+
+}  // namespace prekond::impl
