@@ -35,7 +35,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// What all ranks of a run did.
+/// The result of a run on all ranks.
 struct Result {
   std::vector<int> codes;           ///< of every rank
   std::vector<std::string> out;     ///< lines
@@ -69,7 +69,7 @@ class MpiDriverTest : public ::testing::Test {
     return std::string("sh -c '\"") + PREKOND_DRIVER_PATH + "\" " + arguments + "; echo code $?'";
   }
 
-  /// Runs `job`, what stands behind mpirun's own flags, in the folder.
+  /// Runs `job`, the arguments after mpirun's own flags, in the folder.
   static Result run_job(const std::string& job) {
     const std::string command = "cd '" + file("") + "' && '" + PREKOND_MPIEXEC + "' " +
                                 PREKOND_MPIEXEC_FLAGS + " " + job + " > stdout 2> stderr";
@@ -431,7 +431,7 @@ TEST_F(MpiDriverTest, PartitionsThatCannotBe) {
   expect_error(run(2, solve + "parts.mtx --report parts.mtx"), 2, 2, {"would overwrite --partition"});
 }
 
-/// What only rank 0 sees, it reads for all.
+/// Rank 0 reads a file for all that only it sees.
 TEST_F(MpiDriverTest, AFileThatOneRankSeesIsReadByIt) {
   run(1, "generate poisson2d:9 -q -o made.mtx");
   const std::string solve = "solve made.mtx -q --report report.json --history h.csv";

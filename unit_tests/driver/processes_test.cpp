@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the processes of the command agree about; every rank runs these tests.
+// The agreement of the processes of the command; every rank runs these tests.
 #include "driver/processes.hpp"
 
 #include <prekond/core/error.hpp>
@@ -98,7 +98,7 @@ TEST(Processes, TheTextOfTheSmallestKeyIsKnownToAll) {
   const int last = processes.size() - 1;
   EXPECT_EQ(processes.text_of_least(last - processes.rank(), processes.name()),
             "rank " + std::to_string(last) + " of " + std::to_string(processes.size()));
-  // Of equal keys, the lowest rank's.
+  // Among equal keys, the lowest rank's text.
   EXPECT_EQ(processes.text_of_least(7, std::to_string(processes.rank())), "0");
   EXPECT_EQ(processes.text_of_least(Processes::no_key, "none"), "");
   EXPECT_EQ(processes.text_of_least(processes.is_root() ? Processes::no_key : 5, "others"),

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the command's ranks do together before a setup: read rows, send them to their parts, look at their
-// symmetry.
+// The common work of the command's ranks before a setup: they read rows, send them to their parts, check
+// their symmetry.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/statistics.hpp>
@@ -198,8 +198,8 @@ TEST_F(RowsOfRanks, AreSentToTheirParts) {
 
 TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
   if (!has_metis()) GTEST_SKIP() << "there is no METIS";
-  // Two grids beside each other whose rows alternate, the one stored above the diagonal alone: only who sees
-  // A + A^T, and all of it, cuts nothing between them.
+  // Two grids whose rows alternate, the one stored only above the diagonal: a partition cuts nothing between
+  // them only if it sees all of A + A^T.
   const int n = 12;
   std::string lines;
   int entries = 0;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the scripts say about the threads of OpenMP.
+// The settings of the scripts for the threads of OpenMP.
 #include "testing/temporary_folder.hpp"
 
 #include <gtest/gtest.h>
