@@ -98,14 +98,6 @@ foreach(_library METIS AMD)
     install(TARGETS prekond_${_name} EXPORT prekond_targets)
   endif()
 endforeach()
-# The command alone uses Zoltan, on the ranks that it has where it is built with Trilinos and MPI.
-set(PREKOND_HAS_ZOLTAN OFF)
-if(PREKOND_ENABLE_ZOLTAN AND PREKOND_ENABLE_DRIVER AND PREKOND_HAS_TRILINOS AND MPI_CXX_FOUND)
-  find_package(Zoltan CONFIG QUIET)
-  if(TARGET Zoltan::all_libs)
-    set(PREKOND_HAS_ZOLTAN ON)
-  endif()
-endif()
 # NCCL sends messages between GPUs, for the adapters that have MPI. NCCL_ROOT, a variable or of the environment, says where
 # it is; its Python packages have only libnccl.so.2. PREKOND_HAS_NCCL; target prekond_nccl.
 set(PREKOND_HAS_NCCL OFF)
@@ -130,7 +122,7 @@ if(PREKOND_ENABLE_NCCL AND MPI_CXX_FOUND AND (PREKOND_HAS_TRILINOS OR PREKOND_HA
     install(TARGETS prekond_nccl EXPORT prekond_mpi_targets)
   endif()
 endif()
-message(STATUS "Prekond: METIS ${PREKOND_HAS_METIS}, AMD ${PREKOND_HAS_AMD}, Zoltan ${PREKOND_HAS_ZOLTAN}, NCCL ${PREKOND_HAS_NCCL}")
+message(STATUS "Prekond: METIS ${PREKOND_HAS_METIS}, AMD ${PREKOND_HAS_AMD}, NCCL ${PREKOND_HAS_NCCL}")
 
 find_package(nlohmann_json 3.9 CONFIG QUIET)
 if(NOT TARGET nlohmann_json::nlohmann_json AND PREKOND_ENABLE_DRIVER)

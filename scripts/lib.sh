@@ -640,5 +640,8 @@ run_binary() {
 run_prekond() {
   setup || exit 1
   build_command || exit 1
+  # The threads of GCC's OpenMP spin for milliseconds at every barrier, which takes cores from other work; its library
+  # reads the length before main.
+  [[ -n ${GOMP_SPINCOUNT+x}${OMP_WAIT_POLICY+x} ]] || export GOMP_SPINCOUNT=5000
   run_binary "$(build_folder)/src/driver/prekond" "$@"
 }

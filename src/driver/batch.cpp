@@ -9,17 +9,15 @@
 #include <cstdio>
 #include <optional>
 
-#include "batch_input.hpp"
 #include "commands.hpp"
 #include "report.hpp"
-#include "run.hpp"
-#include "run_files.hpp"
-#include "table.hpp"
+#include "summary.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// Which of BatchedOptions -s and -p set: `methods` have it, none: all do.
+/// An option of BatchedOptions that -s or -p sets, and the methods that have it; none: all do.
 struct OwnOption {
   const char* name;
   bool of_solver;
@@ -55,7 +53,7 @@ std::vector<std::string> option_names(bool of_solver, const std::string& method)
   return names;
 }
 
-/// Sets what was written behind -s or -p. \throws OptionError
+/// Sets the options of -s or -p. \throws OptionError
 void set_options(const Settings& settings, bool of_solver, BatchedOptions& options) {
   const std::string& method = of_solver ? settings.solver : settings.precond;
   const std::string prefix = of_solver ? "solver_options." : "precond_options.";
@@ -90,49 +88,31 @@ OptionMap in_force(BatchedOptions options, const std::vector<std::string>& names
   return values;
 }
 
-/// Does `work` with an object whose `of(space, a)` brings a CSR batch into the format of that name.
-/// \throws OptionError for another name
+template <class Scalar>
+using CsrBatch = BatchedStorage<BatchedCsr<Scalar, Space>>;
+
+/// Does `work` with a function that converts a CSR batch to the format. \throws OptionError for another name
 template <class Scalar, class Work>
 void with_format(const Settings& settings, const Work& work) {
-  using Csr = BatchedCsr<Scalar, Space>;
-  struct AsIs {
-    static BatchedStorage<Csr> of(const Space&, const BatchedStorage<Csr>& a) { return a; }
-  };
-  struct Ell {
-    static auto of(const Space& space, const BatchedStorage<Csr>& a) {
-      return to_ell<Scalar>(space, a.matrix);
-    }
-  };
-  struct Dense {
-    static auto of(const Space& space, const BatchedStorage<Csr>& a) {
-      return to_dense<Scalar>(space, a.matrix);
-    }
-  };
-  struct Banded {
-    static auto of(const Space& space, const BatchedStorage<Csr>& a) {
-      return to_banded<Scalar>(space, a.matrix);
-    }
-  };
-  if (settings.format == "csr") return work(AsIs());
-  if (settings.format == "ell") return work(Ell());
-  if (settings.format == "dense") return work(Dense());
-  if (settings.format == "banded") return work(Banded());
-  at_origin(settings.origins, "format", [&] {
-    throw OptionError("--format takes csr, ell, dense or banded, not '" + settings.format + "'");
-  });
+  using Batch = CsrBatch<Scalar>;
+  if (settings.format == "csr") return work([](const Space&, const Batch& a) { return a; });
+  if (settings.format == "ell")
+    return work([](const Space& space, const Batch& a) { return to_ell<Scalar>(space, a.matrix); });
+  if (settings.format == "dense")
+    return work([](const Space& space, const Batch& a) { return to_dense<Scalar>(space, a.matrix); });
+  if (settings.format == "banded")
+    return work([](const Space& space, const Batch& a) { return to_banded<Scalar>(space, a.matrix); });
+  settings.refuse("format", "--format takes csr, ell, dense or banded, not '" + settings.format + "'");
 }
 
-template <class Scalar, class Format>
-using MatrixOf = decltype(Format::of(Space(), BatchedStorage<BatchedCsr<Scalar, Space>>()).matrix);
-
-/// Do solver, preconditioner and format go together? Within a Session. \throws OptionError
+/// Within a KokkosSession. \throws OptionError where solver, preconditioner and format do not go together
 void check_combination(const Settings& settings, const BatchedOptions& options) {
-  with_format<double>(settings, [&]<class Format>(const Format&) {
-    const BatchedSolver<double, MatrixOf<double, Format>> solver(options);
+  with_format<double>(settings, [&](const auto& convert) {
+    const BatchedSolver<double, decltype(convert(Space(), CsrBatch<double>()).matrix)> solver(options);
   });
 }
 
-/// Sets up and solves, so many times.
+/// The repetitions of setup and solve.
 template <class Scalar, class Matrix>
 void measure(const Space& space, const Settings& settings, const BatchedOptions& options, const Matrix& a,
              const MultiVector<Scalar, Space>& b, BatchFacts& facts) {
@@ -161,7 +141,7 @@ void measure(const Space& space, const Settings& settings, const BatchedOptions&
 }
 
 std::string system_text(const BatchFacts& facts, std::int64_t system) {
-  const std::string text = format("system %lld", static_cast<long long>(system));
+  const std::string text = concat("system ", system);
   return facts.files.empty() ? text : text + " (" + facts.files[static_cast<std::size_t>(system)] + ")";
 }
 
@@ -171,7 +151,7 @@ std::string ends_text(const BatchFacts& facts, const std::vector<BatchedSystemRe
   for (std::size_t k = 0; k < std::min(systems.size(), most); ++k) {
     const auto& one = systems[k];
     text += (k == 0 ? "" : "; ") + system_text(facts, one.system) +
-            format(": %s after %d iterations", to_string(one.reason).c_str(), one.iterations);
+            concat(": ", to_string(one.reason), " after ", one.iterations, " iterations");
     if (one.reason != StopReason::nan) text += format(", relative residual %.2e", one.relative_residual);
   }
   return text;
@@ -181,45 +161,39 @@ std::string ends_text(const BatchFacts& facts, const std::vector<BatchedSystemRe
 std::string reasons_text(const BatchedReport& result) {
   std::string text;
   for (const auto& [reason, count] : result.reasons)
-    text += (text.empty() ? "" : ", ") + to_string(reason) + format(" %lld", static_cast<long long>(count));
+    text += concat(text.empty() ? "" : ", ", to_string(reason), " ", count);
   return text;
 }
 
 void print_histogram(const BatchedReport& result) {
   if (result.histogram.size() < 2) return;
   for (const auto& bin : result.histogram) {
-    const std::string range =
-        bin.first == bin.last ? format("%d", bin.first) : format("%d to %d", bin.first, bin.last);
-    print_line("  " + range, format("%lld systems", static_cast<long long>(bin.systems)));
+    const std::string end = bin.first == bin.last ? "" : concat(" to ", bin.last);
+    print_line(concat("  ", bin.first, end), concat(bin.systems, " systems"));
   }
 }
 
 void print_facts(const Settings& settings, const BatchFacts& facts) {
   const BatchedReport& result = facts.result;
-  const auto systems = static_cast<long long>(result.num_systems);
-  print_line("pattern",
-             format("%s: %lld rows, %lld entries%s", facts.source.name.c_str(),
-                    static_cast<long long>(facts.source.num_rows), static_cast<long long>(facts.source.nnz),
-                    facts.source.complex ? ", complex" : ""));
-  print_line("batch", format("%lld systems by %s, ready in %s", systems, settings.format.c_str(),
-                             seconds_text(facts.source.seconds + facts.format_seconds).c_str()));
-  const std::string device = device_name();
-  print_line("computed on", std::string(Space::name()) + ", " +
-                                (device.empty() ? format("%d threads", host_threads()) : device));
+  const Source& source = facts.source;
+  print_line("pattern", concat(source.name, ": ", source.num_rows, " rows, ", source.nnz, " entries",
+                               source.complex ? ", complex" : ""));
+  print_line("batch", concat(result.num_systems, " systems by ", settings.format, ", ready in ",
+                             seconds_text(source.seconds + facts.format_seconds)));
+  print_line("computed on", computed_on(1));
   print_line("preconditioner", settings.precond + ": " + options_text(facts.precond_options));
   print_line("  setup", seconds_text(facts.setup_seconds));
   if (result.replaced_pivots > 0)
     print_line("  breakdowns",
-               format("%lld pivots of %lld systems were zero, too small or not finite, and were replaced",
-                      static_cast<long long>(result.replaced_pivots),
-                      static_cast<long long>(result.systems_with_replaced_pivots)));
+               concat(result.replaced_pivots, " pivots of ", result.systems_with_replaced_pivots,
+                      " systems were zero, too small or not finite, and were replaced"));
   print_line("solver", settings.solver + ": " + options_text(facts.solver_options));
-  print_line("  ended",
-             format("%lld of %lld systems converged (%s)", static_cast<long long>(result.num_converged),
-                    systems, reasons_text(result).c_str()));
+  print_line("  ended", concat(result.num_converged, " of ", result.num_systems, " systems converged (",
+                               reasons_text(result), ")"));
+  const auto& quartiles = result.quartiles;
   print_line("  iterations",
              format("%d to %d, mean %.2f, quartiles %d, %d, %d", result.min_iterations, result.max_iterations,
-                    result.mean_iterations, result.quartiles[0], result.quartiles[1], result.quartiles[2]));
+                    result.mean_iterations, quartiles[0], quartiles[1], quartiles[2]));
   print_histogram(result);
   print_line("  slowest", ends_text(facts, result.slowest, 3));
   if (!result.failures.empty())
@@ -236,19 +210,18 @@ std::optional<Failure> failure_of_batch(const BatchFacts& facts) {
   const auto slow = result.reasons.find(StopReason::max_iters);
   const bool only_slow = slow != result.reasons.end() && slow->second == failed;
   constexpr std::size_t named = 3;
-  std::string text = format("%lld of %lld systems have no solution: ", static_cast<long long>(failed),
-                            static_cast<long long>(result.num_systems)) +
-                     ends_text(facts, result.failures, named);
+  std::string text = concat(failed, " of ", result.num_systems,
+                            " systems have no solution: ", ends_text(facts, result.failures, named));
   if (failed > static_cast<std::int64_t>(named))
-    text += format("; and %lld more", static_cast<long long>(failed) - static_cast<long long>(named));
+    text += concat("; and ", failed - static_cast<std::int64_t>(named), " more");
   text += only_slow ? "; raise --max-iters, or choose a stronger --precond"
                     : "; choose another --solver or --precond, or look at these systems with 'prekond solve'";
   return Failure(only_slow ? not_converged : breakdown, text);
 }
 
 template <class Scalar>
-void batch(const Settings& settings, const BatchInput& input, RunFiles& files) {
-  const BatchedOptions options = options_of(settings);
+void batch(const Settings& settings, const BatchedOptions& options, const BatchInput& input,
+           OutputFiles& files) {
   const Space space;
   BatchFacts facts;
   facts.files = input.files;
@@ -260,10 +233,10 @@ void batch(const Settings& settings, const BatchInput& input, RunFiles& files) {
     Progress progress(!settings.quiet);
     const LoadedBatch<Scalar> loaded = load_batch<Scalar>(space, settings, input, progress);
     facts.source = loaded.source;
-    with_format<Scalar>(settings, [&]<class Format>(const Format&) {
+    with_format<Scalar>(settings, [&](const auto& convert) {
       progress.phase("converting to " + settings.format);
       const Kokkos::Timer timer;
-      const auto a = Format::of(space, loaded.a);
+      const auto a = convert(space, loaded.a);
       facts.format_seconds = timer.seconds();
       progress.phase(settings.solver + " with " + settings.precond);
       measure<Scalar>(space, settings, options, a.matrix, loaded.b, facts);
@@ -276,22 +249,19 @@ void batch(const Settings& settings, const BatchInput& input, RunFiles& files) {
 
 }  // namespace
 
-void batch_command(const CommandLine& line, const Processes& processes) {
+void batch_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
   const Settings& settings = line.settings;
-  RunFiles files(line);
-  files.during(processes, [&] {
-    processes.only_first([&] {
-      // What the command line asks for is checked before the systems are read.
-      const BatchedOptions options = options_of(settings);
-      with_format<double>(settings, [](const auto&) {});
-      const Session session(line.kokkos);
-      check_combination(settings, options);
-      const BatchInput input = open_batch(settings);
-      if (input.complex)
-        batch<Complex>(settings, input, files);
-      else
-        batch<double>(settings, input, files);
-    });
+  processes.on_root([&] {
+    // The command line is checked before the systems are read.
+    const BatchedOptions options = options_of(settings);
+    with_format<double>(settings, [](const auto&) {});
+    const KokkosSession session(line.kokkos);
+    check_combination(settings, options);
+    const BatchInput input = open_batch(settings);
+    if (input.complex)
+      batch<Complex>(settings, options, input, files);
+    else
+      batch<double>(settings, options, input, files);
   });
 }
 

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "batch_input.hpp"
+#include "batch.hpp"
 
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/generate.hpp>
 
 #include <algorithm>
-#include <cctype>
+#include <cstring>
 #include <filesystem>
 #include <optional>
+
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -18,48 +20,18 @@ namespace fs = std::filesystem;
 constexpr const char* perturb = "perturb:";
 
 bool is_model(const Settings& settings) {
-  return !settings.generate.empty() || settings.values.rfind(perturb, 0) == 0;
-}
-
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+  return !settings.generate.empty() || settings.values.starts_with(perturb);
 }
 
 /// The name without .mtx or .mtx.gz; nothing where it ends otherwise.
 std::optional<std::string> stem_of(const fs::path& path) {
   const std::string name = path.filename().string();
   for (const std::string end : {".mtx", ".mtx.gz"})
-    if (ends_with(name, end)) return name.substr(0, name.size() - end.size());
+    if (name.ends_with(end)) return name.substr(0, name.size() - end.size());
   return std::nullopt;
 }
 
-bool is_digit(char c) {
-  return std::isdigit(static_cast<unsigned char>(c)) != 0;
-}
-
-/// By characters, but numbers within the names by their values.
-bool natural_less(const std::string& a, const std::string& b) {
-  std::size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (!is_digit(a[i]) || !is_digit(b[j])) {
-      if (a[i] != b[j]) return a[i] < b[j];
-      ++i, ++j;
-      continue;
-    }
-    const auto number = [](const std::string& text, std::size_t& at) {
-      while (at + 1 < text.size() && text[at] == '0' && is_digit(text[at + 1])) ++at;
-      const std::size_t begin = at;
-      while (at < text.size() && is_digit(text[at])) ++at;
-      return text.substr(begin, at - begin);
-    };
-    const std::string left = number(a, i), right = number(b, j);
-    if (left.size() != right.size()) return left.size() < right.size();
-    if (left != right) return left < right;
-  }
-  return a.size() - i < b.size() - j;
-}
-
-/// FOLDER/NAME.mtx, but for vectors beside them, and FOLDER/NAME/A.mtx, plain or gzip.
+/// FOLDER/NAME.mtx, but no vectors, and FOLDER/NAME/A.mtx, plain or gzip.
 std::vector<std::string> files_of_folder(const fs::path& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -67,13 +39,15 @@ std::vector<std::string> files_of_folder(const fs::path& folder) {
       for (const char* name : {"A.mtx", "A.mtx.gz"})
         if (fs::exists(entry.path() / name)) files.push_back((entry.path() / name).string());
     } else if (const auto stem = stem_of(entry.path())) {
-      const bool is_vector = *stem == "b" || *stem == "x" || ends_with(*stem, "_b") || ends_with(*stem, "_x");
+      const bool is_vector = *stem == "b" || *stem == "x" || stem->ends_with("_b") || stem->ends_with("_x");
       if (!is_vector) files.push_back(entry.path().string());
     }
   }
   if (files.empty())
     throw InputError(folder.string() + ": there are no matrices: neither *.mtx[.gz] nor */A.mtx[.gz]");
-  std::sort(files.begin(), files.end(), natural_less);
+  // Numbers within the names count by their values.
+  std::sort(files.begin(), files.end(),
+            [](const std::string& a, const std::string& b) { return strverscmp(a.c_str(), b.c_str()) < 0; });
   return files;
 }
 
@@ -92,7 +66,7 @@ std::vector<std::string> files_of(const std::string& values) {
   return files;
 }
 
-/// b.mtx beside A.mtx, or NAME_b.mtx beside NAME.mtx
+/// b.mtx next to A.mtx, or NAME_b.mtx next to NAME.mtx
 std::string rhs_file_of(const std::string& matrix) {
   const fs::path path(matrix);
   const std::string stem = stem_of(path).value_or(path.filename().string());
@@ -101,12 +75,12 @@ std::string rhs_file_of(const std::string& matrix) {
   return !fs::exists(plain) && fs::exists(gzip) ? gzip : plain.string();
 }
 
-/// NAME:SIZE,key=value,batch=N,spread=X: what is the batch's, and what is the generator's
+/// NAME:SIZE,key=value,batch=N,spread=X: the batch's own options, and the generator's
 ModelBatch parse_generate(const std::string& spec) {
   ModelBatch model;
   OptionMap own;
   for (const std::string& part : split(spec, ',')) {
-    if (part.rfind("batch=", 0) == 0 || part.rfind("spread=", 0) == 0)
+    if (part.starts_with("batch=") || part.starts_with("spread="))
       add_pair(own, part, "--generate");
     else
       model.generate += (model.generate.empty() ? "" : ",") + part;
@@ -115,7 +89,7 @@ ModelBatch parse_generate(const std::string& spec) {
     throw OptionError("--generate " + spec + ": how many systems? Write " + spec + ",batch=N");
   OptionFields::of(model).set(own, "--generate");
   constexpr const char* stencil = "stencil3:";
-  if (model.generate.rfind(stencil, 0) == 0)
+  if (model.generate.starts_with(stencil))
     model.generate = "tridiagonal:" + model.generate.substr(std::string(stencil).size());
   return model;
 }
@@ -148,16 +122,14 @@ void check_pattern(const std::string& name, const HostMatrix<Scalar>& a, const s
                      ": " + why);
   };
   if (a.num_rows != model.num_rows || a.num_cols != model.num_cols)
-    refuse(std::to_string(a.num_rows) + " rows and " + std::to_string(a.num_cols) + " columns, not " +
-           std::to_string(model.num_rows));
+    refuse(concat(a.num_rows, " rows and ", a.num_cols, " columns, not ", model.num_rows));
   for (std::int64_t i = 0; i < model.num_rows; ++i) {
     const auto columns = [i](const HostMatrix<Scalar>& m) {
       return std::pair(m.col_idxs.data() + m.row_ptrs(i), m.col_idxs.data() + m.row_ptrs(i + 1));
     };
     const auto [begin, end] = columns(a);
     const auto [first, last] = columns(model);
-    if (!std::equal(begin, end, first, last))
-      refuse("row " + std::to_string(i) + " (from 0) has other columns");
+    if (!std::equal(begin, end, first, last)) refuse(concat("row ", i, " (from 0) has other columns"));
   }
 }
 
@@ -207,11 +179,10 @@ void make_of_model(const Space& space, const Settings& settings, const ModelBatc
   one.generate = model.generate;
   one.origins = settings.origins;
   MatrixInput file = open_matrix(one);
-  const LoadedMatrix<Scalar> loaded = load_matrix<Scalar>(space, one, file, progress);
-  check_shape(loaded.source);
-  batch.source = loaded.source;
-  batch.a = perturbed_batch<Scalar, Space>(space, CsrView<Scalar, Space>(loaded.a), model.systems,
-                                           model.perturbation);
+  const Matrix<Scalar> a = load_matrix<Scalar>(space, one, file, progress, batch.source);
+  check_shape(batch.source);
+  batch.a =
+      perturbed_batch<Scalar, Space>(space, CsrView<Scalar, Space>(a), model.systems, model.perturbation);
 }
 
 template <class Scalar>
@@ -259,9 +230,7 @@ BatchInput open_batch(const Settings& settings) {
                     (!settings.pattern.empty() && is_complex_file(settings.pattern));
   }
   if (settings.rhs == "files" && input.files.empty())
-    at_origin(settings.origins, "rhs", [] {
-      throw OptionError("--rhs files is for --values FILE.mtx,...|FOLDER; give --rhs ones or a_ones");
-    });
+    settings.refuse("rhs", "--rhs files is for --values FILE.mtx,...|FOLDER; give --rhs ones or a_ones");
   return input;
 }
 

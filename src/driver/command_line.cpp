@@ -8,16 +8,12 @@
 #include <cctype>
 #include <map>
 
-#include "config.hpp"
+#include "config_file.hpp"
 #include "kokkos_flags.hpp"
-#include "session.hpp"
+#include "kokkos_session.hpp"
 
 namespace prekond::driver {
 namespace {
-
-bool starts_with(const std::string& text, const std::string& prefix) {
-  return text.rfind(prefix, 0) == 0;
-}
 
 /// Does the argument read `key=value`, the key a name with dots?
 bool is_pair(const std::string& argument) {
@@ -28,7 +24,7 @@ bool is_pair(const std::string& argument) {
 }
 
 /// Repeats the flag before each of several pairs (`-p a=1 b=2` becomes `-p a=1 -p b=2`), so that a flag takes
-/// exactly one argument and never swallows the matrix behind it.
+/// exactly one argument and never swallows the matrix after it.
 std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments) {
   const std::vector<std::string> flags = {"-s", "-p", "--solver-options", "--precond-options"};
   std::vector<std::string> spread;
@@ -50,10 +46,6 @@ std::vector<std::string> spread_pairs(const std::vector<std::string>& arguments)
   return spread;
 }
 
-bool has_report(const std::string& command) {
-  return command == "solve" || command == "compare" || command == "info" || command == "batch";
-}
-
 std::string option_name(const std::string& key) {
   std::string name = key;
   std::replace(name.begin(), name.end(), '_', '-');
@@ -65,7 +57,7 @@ const char* const exit_codes =
     "written, 4 not converged in --max-iters, 5 ended otherwise without convergence, 1 anything else, 128 + "
     "the signal's number where one ended it (130 after Ctrl-C). compare: the largest of its rows' codes.";
 
-/// One parse: the CLI11 application and what its callbacks leave.
+/// One parse: the CLI11 application and the results of its callbacks.
 class Parser {
  public:
   Parser() : m_app("Sparse preconditioners and Krylov solvers on Kokkos.", "prekond") {
@@ -95,7 +87,6 @@ class Parser {
         reversed.push_back(argument);
     }
     if (std::find(m_result.kokkos.begin(), m_result.kokkos.end(), "--kokkos-help") != m_result.kokkos.end()) {
-      check_kokkos_flags(m_result.kokkos);
       m_result.command = "kokkos-help";
       return m_result;
     }
@@ -111,9 +102,6 @@ class Parser {
       throw OptionError(explain(error));
     }
     if (m_result.text.empty()) finish();
-    // The commands with a report check them where they can say so in an older one.
-    const std::string& command = m_result.command;
-    if (!has_report(command)) check_kokkos_flags(m_result.kokkos);
     return m_result;
   }
 
@@ -197,7 +185,7 @@ class Parser {
 
   std::string explain_no_command() const {
     const std::vector<std::string> commands = {"solve", "compare", "info", "batch", "list", "generate"};
-    if (m_first.empty() || starts_with(m_first, "-"))
+    if (m_first.empty() || m_first.starts_with("-"))
       return "a command comes first: solve, compare, info, batch, list or generate; ";
     return "there is no command '" + m_first + "'; did you mean '" + nearest_word(m_first, commands) + "'? ";
   }
@@ -213,9 +201,9 @@ class Parser {
     if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return what + "; " + help;
     const auto extras = m_app.remaining(true);
     const std::string extra = extras.empty() ? "" : extras.front();
-    if (command() == "compare" && (extra == "-p" || starts_with(extra, "--precond-options")))
-      return "compare takes options behind each name: --precond NAME:key=value; " + help;
-    if (!starts_with(extra, "-")) return "'" + extra + "' is not expected here; " + help;
+    if (command() == "compare" && (extra == "-p" || extra.starts_with("--precond-options")))
+      return "compare takes options after each name: --precond NAME:key=value; " + help;
+    if (!extra.starts_with("-")) return "'" + extra + "' is not expected here; " + help;
     std::vector<std::string> names;
     for (const auto* option : app.get_options()) {
       for (const auto& name : option->get_lnames()) names.push_back("--" + name);

@@ -8,13 +8,11 @@
 
 namespace prekond::driver {
 
-/// The command line, understood.
 struct CommandLine {
-  std::string command;  ///< "solve", "compare", "info", "list", "generate" or "kokkos-help"; empty where
-                        ///< `text` answers
-  std::string text;     ///< what --help or --version print
+  std::string command;  ///< "solve", ..., or "kokkos-help"; empty where `text` answers
+  std::string text;     ///< the text of --help or --version
 
-  Settings settings;  ///< of solve, compare and info
+  Settings settings;  ///< of solve, compare, info and batch; `quiet` also of generate
 
   std::string kind;  ///< list: "preconditioners", "solvers", "generators" or empty, all of them
   std::string name;  ///< list: one of them, or empty
@@ -22,7 +20,7 @@ struct CommandLine {
   std::string spec;    ///< generate: NAME:SIZE[,key=value...]
   std::string output;  ///< generate: the file
 
-  std::vector<std::string> kokkos;  ///< the flags that are Kokkos's own
+  std::vector<std::string> kokkos;  ///< Kokkos's own flags, unchecked
 };
 
 /// \throws OptionError for everything that is not a command line of prekond, a bad config file included

@@ -2,18 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 #include "command_line.hpp"
+#include "output_files.hpp"
 #include "processes.hpp"
 
 namespace prekond::driver {
 
-/// The commands. All throw OptionError for the command line, InputError for the data. Those that are given
-/// the processes are run by all of them and throw a Failure that all know of, also for a solve that ended
-/// without a solution, after its report was written (`compare`: with the largest exit code of its rows); the
-/// others are for one process.
-void solve_command(const CommandLine& line, const Processes& processes);
-void compare_command(const CommandLine& line, const Processes& processes);
-void info_command(const CommandLine& line, const Processes& processes);
-void batch_command(const CommandLine& line, const Processes& processes);
+/// The commands. All throw OptionError for the command line, InputError for the data. The first four are
+/// collective, and throw a Failure also for a solve that ended without a solution, after its report was
+/// written (`compare`: with the largest exit code of its rows); the others are for one process.
+void solve_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
+void compare_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
+void info_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
+void batch_command(const CommandLine& line, const Processes& processes, OutputFiles& files);
 void list_command(const CommandLine& line);
 void generate_command(const CommandLine& line);
 

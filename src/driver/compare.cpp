@@ -1,194 +1,129 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/error.hpp>
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 
 #include "commands.hpp"
-#include "device_choice.hpp"
+#include "measured_solve.hpp"
 #include "report.hpp"
-#include "run_files.hpp"
-#include "spmv_choice.hpp"
-#include "table.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// One row of the table: what was asked for, and what came of it.
+/// The needs of all methods, which have one solver, and one order for all rows of the table.
 template <class Scalar>
-struct Row {
-  std::string label;
-  Method<Scalar> method;
-  std::optional<Failure> error;  ///< why there is no outcome
-  Outcome<Scalar> outcome;
+MethodNeeds needs_of(const std::vector<Method<Scalar>>& methods) {
+  MethodNeeds needs;
+  for (const auto& method : methods) {
+    needs.factors_in_order |= method.precond_properties.factors_in_order;
+    if (method.precond_properties.needs_spd) needs.check = SpdCheck::report;
+  }
+  if (methods.front().solver_properties.needs_spd) needs.check = SpdCheck::require;
+  return needs;
+}
 
-  ExitCode code() const { return error ? error->code() : exit_code(outcome.solve); }
+/// The rows of the table, their reports, and the failures.
+class Table {
+ public:
+  explicit Table(std::size_t num_rows) : m_num_rows(num_rows) {}
+
+  void add(const ProblemFacts& problem, const MethodFacts& method, const Measurements& o) {
+    add_failure(method.label, exit_code(o.solve), to_string(o.solve.reason));
+    m_cells.push_back({method.label, format("%.4f", o.setup_seconds), concat(o.solve.iterations),
+                       format("%.4f", o.solve.seconds), format("%.4f", o.setup_seconds + o.solve.seconds),
+                       format("%.3f", density(problem, o)),
+                       to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")});
+  }
+  void add(const MethodFacts& method, const Failure& error) {
+    add_failure(method.label, error.code(), error.what());
+    m_cells.push_back({method.label, "-", "-", "-", "-", "-", std::string("error: ") + error.what()});
+  }
+
+  void print() const { print_table(m_cells); }
+
+  /// The largest exit code of the rows, with the reasons of all that have no solution.
+  std::optional<Failure> failure() const {
+    if (m_failed == 0) return std::nullopt;
+    return Failure(m_worst, concat(m_failed, " of ", m_num_rows,
+                                   " preconditioners did not lead to a solution: ", m_failures));
+  }
+
+ private:
+  void add_failure(const std::string& label, ExitCode code, const std::string& reason) {
+    if (code == done) return;
+    m_worst = std::max(m_worst, code);
+    m_failures += (m_failed++ == 0 ? "" : "; ") + label + ": " + reason;
+  }
+
+  std::size_t m_num_rows;
+  std::vector<std::vector<std::string>> m_cells = {
+      {"preconditioner", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
+  ExitCode m_worst = done;
+  int m_failed = 0;
+  std::string m_failures;
 };
 
-/// `a,b:key=value:key=value` \throws OptionError
-template <class Scalar>
-std::vector<Row<Scalar>> parse_rows(const Settings& settings) {
-  std::vector<Row<Scalar>> rows;
-  for (const auto& text : split(settings.precond, ',')) {
-    const auto parts = split(text, ':');
-    OptionMap options;
-    for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
-    Row<Scalar> row;
-    row.label = text;
-    row.method = choose_method<Scalar>(settings, parts.front(), options);
-    rows.push_back(std::move(row));
-  }
-  return rows;
+std::string title_of(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
+  std::string title =
+      concat(problem.source.name, ": ", problem.source.num_rows, " rows, ", problem.source.nnz, " entries; ",
+             settings.solver, ", rtol ", settings.stopping.rtol, "\n");
+  if (problem.match.is_asked()) title += "match " + match_text(problem.match) + "\n";
+  if (problem.order.is_asked()) title += "order " + order_text(problem.order) + "\n";
+  if (!processes.is_serial()) title += distribution_text(problem.distribution) + "\n";
+  return title;
 }
 
 template <class Scalar>
-void check_combinations(const std::vector<Row<Scalar>>& rows) {
-  for (const auto& row : rows) check_combination(row.method);
-}
-
-/// The row's outcome, or its error. Whatever happens to one preconditioner, the others have their turn.
-template <class Scalar>
-void fill(const Space& space, const Processes& processes, const Problem<Scalar>& problem,
-          const Settings& settings, const Devices* devices, Row<Scalar>& row, Progress& progress) {
-  try {
-    // Where the solver is for all matrices, only the rows whose preconditioner is not must refuse this one.
-    processes.only_first([&] {
-      if (row.method.precond_properties.needs_spd && !problem.not_spd.empty())
-        throw InputError(problem.not_spd);
-    });
-    const RunOptions options{settings.x0, settings.stopping, settings.repeat, false, settings.scale, false,
-                             devices};
-    row.outcome = run_method<Scalar>(space, processes, problem, row.method, options, progress);
-    row.outcome.x = {};
-  } catch (const Failure& failure) {
-    row.error = failure;
-  } catch (...) {
-    if (!processes.alone()) throw;  // the others do not know of it
-    row.error = failure_of(std::current_exception());
-  }
-}
-
-/// What the solver needs of the matrix, or else some preconditioner.
-template <class Scalar>
-SpdCheck spd_check(const std::vector<Row<Scalar>>& rows) {
-  if (rows.front().method.solver_properties.needs_spd) return SpdCheck::require;
-  const auto needs_spd = [](const Row<Scalar>& row) { return row.method.precond_properties.needs_spd; };
-  return std::any_of(rows.begin(), rows.end(), needs_spd) ? SpdCheck::report : SpdCheck::none;
-}
-
-/// One order for all rows of the table.
-template <class Scalar>
-MethodNeeds needs_of(const std::vector<Row<Scalar>>& rows) {
-  const auto factors = [](const Row<Scalar>& row) { return row.method.precond_properties.factors_in_order; };
-  return {spd_check<Scalar>(rows), std::any_of(rows.begin(), rows.end(), factors)};
-}
-
-template <class Scalar>
-std::vector<std::string> cells(const ProblemFacts& problem, const Row<Scalar>& row) {
-  if (row.error) return {row.label, "-", "-", "-", "-", "-", std::string("error: ") + row.error->what()};
-  const Measurements& o = row.outcome;
-  return {row.label,
-          format("%.4f", o.setup_seconds),
-          format("%lld", static_cast<long long>(o.solve.iterations)),
-          format("%.4f", o.solve.seconds),
-          format("%.4f", o.setup_seconds + o.solve.seconds),
-          format("%.3f", density(problem, o)),
-          to_string(o.solve.reason) + (o.solve.converged ? "" : " (not converged)")};
-}
-
-std::string title_of(const ProblemFacts& problem, const Settings& settings) {
-  return format("%s: %lld rows, %lld entries; %s, rtol %g", problem.source.name.c_str(),
-                static_cast<long long>(problem.source.num_rows), static_cast<long long>(problem.source.nnz),
-                settings.solver.c_str(), settings.stopping.rtol);
-}
-
-/// The largest exit code of the rows, with what became of each that has no solution.
-template <class Scalar>
-std::optional<Failure> failure_of_rows(const std::vector<Row<Scalar>>& rows) {
-  ExitCode worst = done;
-  int failed = 0;
-  std::string text;
-  for (const auto& row : rows) {
-    if (row.code() == done) continue;
-    worst = std::max(worst, row.code());
-    const std::string reason = row.error ? row.error->what() : to_string(row.outcome.solve.reason);
-    text += (failed++ == 0 ? "" : "; ") + row.label + ": " + reason;
-  }
-  if (failed == 0) return std::nullopt;
-  return Failure(
-      worst, format("%d of %zu preconditioners did not lead to a solution: ", failed, rows.size()) + text);
-}
-
-template <class Scalar>
-void compare(const CommandLine& line, const Processes& processes, const Devices* devices, MatrixInput& input,
-             RunFiles& files) {
-  const Settings& settings = line.settings;
-  std::vector<Row<Scalar>> rows;
-  processes.together([&] {
-    rows = parse_rows<Scalar>(settings);
-    check_combinations(rows);
-    for (const auto& row : rows) check_devices(devices, row.method);
-  });
+void compare(const Processes& processes, const Settings& settings, const std::vector<Method<Scalar>>& methods,
+             const Devices* devices, MatrixInput& input, OutputFiles& files) {
   const Space space;
   Json reports = Json::array();
-  std::vector<std::vector<std::string>> table = {
-      {"preconditioner", "setup s", "iterations", "solve s", "total s", "density", "reason"}};
-  std::string title, order;
+  Table table(methods.size());
+  std::string title;
   {
-    Progress progress(!settings.quiet && processes.first());
+    Progress progress(!settings.quiet && processes.is_root());
     const Problem<Scalar> problem =
-        make_problem<Scalar>(space, processes, settings, input, needs_of<Scalar>(rows), progress);
-    title = title_of(problem, settings);
-    if (problem.match.name != "none") order = "match " + match_text(problem.match) + "\n";
-    if (problem.order.any()) order += "order " + order_text(problem.order) + "\n";
-    if (!processes.alone()) order += distribution_text(problem.distribution) + "\n";
-    for (std::size_t k = 0; k < rows.size(); ++k) {
-      Row<Scalar>& row = rows[k];
-      progress.row(k + 1, rows.size(), row.label);
-      fill<Scalar>(space, processes, problem, settings, devices, row, progress);
-      table.push_back(cells(problem, row));
-      reports.push_back(row.error ? failed_report(processes, problem, row.method, settings, row.error->what())
-                                  : run_report(processes, problem, row.method, settings, row.outcome));
+        make_problem<Scalar>(space, processes, settings, input, needs_of<Scalar>(methods), progress);
+    title = title_of(processes, problem, settings);
+    for (std::size_t k = 0; k < methods.size(); ++k) {
+      const Method<Scalar>& method = methods[k];
+      progress.row(k + 1, methods.size(), method.label);
+      try {
+        // With a solver for all matrices, only the rows whose preconditioner is not must refuse this one.
+        processes.on_root([&] {
+          if (method.precond_properties.needs_spd && !problem.not_spd.empty())
+            throw InputError(problem.not_spd);
+        });
+        const Outcome<Scalar> outcome =
+            measured_solve<Scalar>(space, processes, problem, method, settings, devices, progress);
+        table.add(problem, method, outcome);
+        reports.push_back(run_report(processes, problem, method, settings, outcome));
+      } catch (...) {
+        // The others have their turn, unless only this process knows of the failure.
+        const Failure failure = failure_of(std::current_exception());
+        if (!failure.is_agreed() && !processes.is_serial()) throw;
+        table.add(method, failure);
+        reports.push_back(failed_report(processes, problem, method, settings, failure.what()));
+      }
     }
   }
-  processes.only_first([&] {
+  processes.on_root([&] {
     files.write_report(reports);
     if (!settings.quiet) {
-      std::printf("%s\n%s\n", title.c_str(), order.c_str());
-      print_table(table);
+      std::printf("%s\n", title.c_str());
+      table.print();
     }
-    files.finish(failure_of_rows(rows));
+    files.finish(table.failure());
   });
 }
 
 }  // namespace
 
-void compare_command(const CommandLine& line, const Processes& processes) {
-  const Settings& settings = line.settings;
-  RunFiles files(line);
-  files.during(processes, [&] {
-    // What the command line asks for is checked before the matrix is looked at.
-    std::vector<Row<double>> rows;
-    processes.together([&] {
-      rows = parse_rows<double>(settings);
-      for (const auto& row : rows) check_match(settings, row.method);
-      check_devices(settings, processes);
-      check_spmv(settings.spmv, processes);
-    });
-    const Session session(line.kokkos, processes);
-    std::unique_ptr<const Devices> devices;
-    processes.together([&] {
-      check_combinations(rows);
-      devices = choose_devices(settings);
-      for (const auto& row : rows) check_devices(devices.get(), row.method);
-    });
-    MatrixInput input = open_matrix(settings, processes);
-    if (input.complex)
-      compare<Complex>(line, processes, devices.get(), input, files);
-    else
-      compare<double>(line, processes, devices.get(), input, files);
+void compare_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
+  with_methods(line, processes, [&](const auto& methods, const Devices* devices, MatrixInput& input) {
+    compare(processes, line.settings, methods, devices, input, files);
   });
 }
 

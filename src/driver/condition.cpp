@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "problem_matrix.hpp"
-#include "table.hpp"
+#include "problem.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -18,10 +18,6 @@ constexpr int most_steps = 500;
 /// Full reorthogonalisation keeps all vectors; where they take more than this, the local one has to do:
 /// extreme eigenvalues come out the same, after more steps.
 constexpr double most_bytes = 1e9;
-
-nlohmann::ordered_json number(double value) {
-  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
-}
 
 }  // namespace
 
@@ -90,21 +86,23 @@ void print_condition(const Condition& condition) {
 nlohmann::ordered_json condition_json(const Condition& condition) {
   const LanczosResult& found = condition.found;
   const bool known = condition.known();
-  const auto value = [&](double x) { return known ? number(x) : nlohmann::ordered_json(nullptr); };
+  const auto value = [&](double x) {
+    return known ? nlohmann::ordered_json(x) : nlohmann::ordered_json(nullptr);
+  };
   return {{"preconditioner", condition.precond},
           {"scaled", condition.scaled},
           {"smallest", value(found.smallest.value)},
           {"smallest_bound", value(found.smallest.bound)},
           {"largest", value(found.largest.value)},
           {"largest_bound", value(found.largest.bound)},
-          {"condition", value(found.positive_definite ? found.condition : INFINITY)},
+          {"condition", value(found.positive_definite ? found.condition : NAN)},
           {"positive_definite",
            known ? nlohmann::ordered_json(found.positive_definite) : nlohmann::ordered_json(nullptr)},
           {"steps", found.steps},
           {"reorthogonalization", condition.full ? "full" : "local"},
           {"converged", condition.converged()},
           {"reason", to_string(found.reason)},
-          {"seconds", number(condition.seconds)}};
+          {"seconds", condition.seconds}};
 }
 
 #define PREKOND_DRIVER_CONDITION(Scalar)                                                     \

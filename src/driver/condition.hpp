@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "session.hpp"
+#include "kokkos_session.hpp"
 #include "settings.hpp"
 
 namespace prekond::driver {
 
-/// What Lanczos's method found, and how.
+/// The result of Lanczos's method.
 struct Condition {
   LanczosResult found;
   std::string precond;  ///< "none" for A itself
@@ -31,14 +31,15 @@ struct Condition {
   }
 };
 
-/// Is there a condition number to be asked for? \throws OptionError for a preconditioner that is not
-/// symmetric, and for --precond of `info` without --condition
+/// \throws OptionError where there is no condition number: for a preconditioner that is not symmetric, and
+/// for
+/// --precond of `info` without --condition
 void check_condition(const Settings& settings, const std::string& command, const Properties& precond);
 
 /// \throws InputError for a matrix that is not symmetric (Hermitian)
 void check_condition_of(const std::string& matrix, bool symmetric);
 
-/// Of M^-1 A, or of A where `m` is null. All processes; `most_rows`: the rows of the one that has most.
+/// Collective. Measures M^-1 A, or A where `m` is null. `most_rows`: the rows of the process that has most.
 template <class Scalar>
 Condition measure_condition(const Space& space, const Operator<Scalar, Space>& a,
                             const Preconditioner<Scalar, Space>* m, const Reducer<Scalar, Space>& reducer,

@@ -15,20 +15,24 @@ enum ExitCode : int {
   bad_input = 3,
   not_converged = 4,
   breakdown = 5,
+  signalled = 128,  ///< plus the signal's number
 };
 
-/// An end of the command that all its processes know of: a solve without a solution, or an error that they
-/// agreed about. The text is what the user reads.
+/// An end of the command other than success: its exit code and the text that the user reads.
 class Failure : public std::runtime_error {
  public:
-  Failure(ExitCode code, const std::string& message) : std::runtime_error(message), m_code(code) {}
+  /// `is_agreed`: do all processes know of it?
+  Failure(ExitCode code, const std::string& message, bool is_agreed = true)
+      : std::runtime_error(message), m_code(code), m_is_agreed(is_agreed) {}
   ExitCode code() const { return m_code; }
+  bool is_agreed() const { return m_is_agreed; }
 
  private:
   ExitCode m_code;
+  bool m_is_agreed;
 };
 
-/// What an exception means to the user: exit code and text.
+/// An exception as a failure of the command; not an agreed one, unless the exception was.
 Failure failure_of(const std::exception_ptr& exception);
 
 }  // namespace prekond::driver

@@ -12,7 +12,7 @@
 #include <system_error>
 #include <utility>
 
-#include "files.hpp"
+#include "atomic_file.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -35,8 +35,8 @@ bool is_ignored(int signal) {
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/// Was SIGHUP left ignored by the caller (nohup)? UCX, which MPI may bring, puts a handler in its place while
-/// the libraries are loaded: who looks in main looks too late.
+/// Was SIGHUP left ignored by the caller (nohup)? UCX, which MPI may bring, sets a handler while the
+/// libraries are loaded, so main would look too late.
 bool hangup_was_ignored = false;
 #if defined(__ELF__) && defined(__GLIBC__)
 void look_at_hangup(int, char**, char**) {
@@ -49,7 +49,7 @@ void look_at_hangup(int, char**, char**) {
 
 void say(const char* text) {
   const std::string line = std::string(isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "") + text;
-  // The live line's thread must not write behind it, and may hold the stream where a terminal is stopped.
+  // The live line's thread must not write after it, and may hold the stream where a terminal is stopped.
   for (int k = 0; k < 100 && ftrylockfile(stderr) != 0; ++k) usleep(1000);
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) return;
 }
@@ -102,7 +102,7 @@ void Interrupts::end(int signal) {
   try {
     if (action().work) action().work(failure);
   } catch (const std::exception&) {
-    // The line below is all that can be said.
+    // Only the line below can be said.
   }
   if (!m_silent) say("prekond: error: interrupted\n");
   _exit(signalled + signal);

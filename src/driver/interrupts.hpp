@@ -10,10 +10,10 @@
 
 namespace prekond::driver {
 
-/// What ends the command from outside: SIGINT (Ctrl-C), SIGTERM, SIGHUP. A thread waits for them, so that
-/// what has to be done then is no signal handler's work: no file is left half written, one line is said, and
-/// the process ends with 128 and the signal's number. A second signal ends it at once. What was ignored at
-/// the start (nohup) stays ignored.
+/// The signals that end the command: SIGINT (Ctrl-C), SIGTERM, SIGHUP. A thread waits for them, because a
+/// signal handler could not do the work: no file is left half written, one line is said, and the process
+/// ends with 128 and the signal's number. A second signal ends it at once. A signal that was ignored at the
+/// start (nohup) stays ignored.
 ///
 /// To be made before anything starts a thread: threads inherit that these signals are not for them.
 class Interrupts {
@@ -23,10 +23,10 @@ class Interrupts {
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  /// Say nothing: mpirun, which ends its processes so, speaks for them.
+  /// Turns the line off: mpirun, which ends its processes so, speaks for them.
   void be_silent() { m_silent = true; }
 
-  /// What has to be done before the end, in the thread that waits; nullptr: nothing.
+  /// Sets the work to do before the end, in the thread that waits; nullptr: none.
   static void on_interrupt(std::function<void(const Failure&)> action);
 
  private:

@@ -5,248 +5,185 @@
 #include <prekond/core/error.hpp>
 #include <prekond/core/options.hpp>
 
+#include <Kokkos_Core.hpp>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
 #include <algorithm>
-#include <cctype>
-#include <charconv>
-#include <cstdint>
-#include <cstdlib>
+#include <cstring>
 #include <limits>
-#include <optional>
+#include <mutex>
+#include <regex>
 #include <thread>
 
-#include "kokkos_resources.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// Does anything read the variables OMP_*?
 #ifdef _OPENMP
 constexpr bool has_openmp = true;
 #else
 constexpr bool has_openmp = false;
 #endif
 
-enum class Kind { none, boolean, threads, device, mapping, text };
-
+/// A flag of Kokkos, a variable that Kokkos or OpenMP reads, and what a value has to match.
 struct Setting {
-  const char* flag;
-  Kind kind;
-  const char* variable;  ///< that Kokkos reads in its place; null where there is none
-  const char* example;   ///< of a value
+  std::string flag;
+  std::string variable;
+  std::string form;     ///< of a value, in words; empty: it takes none
+  std::string pattern;  ///< a regular expression
+  std::string example;  ///< of a value; empty: a flag may do without one
 };
 
-constexpr Setting settings[] = {
-    {"--kokkos-help", Kind::none, nullptr, ""},
-    {"--kokkos-num-threads", Kind::threads, "KOKKOS_NUM_THREADS", "2"},
-    {"--kokkos-device-id", Kind::device, "KOKKOS_DEVICE_ID", "0"},
-    {"--kokkos-map-device-id-by", Kind::mapping, "KOKKOS_MAP_DEVICE_ID_BY", "random"},
-    {"--kokkos-disable-warnings", Kind::boolean, "KOKKOS_DISABLE_WARNINGS", "yes"},
-    {"--kokkos-print-configuration", Kind::boolean, "KOKKOS_PRINT_CONFIGURATION", "yes"},
-    {"--kokkos-tune-internals", Kind::boolean, "KOKKOS_TUNE_INTERNALS", "yes"},
-    {"--kokkos-tools-libs", Kind::text, "KOKKOS_TOOLS_LIBS", "libtool.so"},
-    {"--kokkos-tools-args", Kind::text, "KOKKOS_TOOLS_ARGS", "..."},
-    {"--kokkos-tools-help", Kind::none, nullptr, ""},
-};
+const std::string at_least_0 = "a whole number of at least 0", number = "[0-9]{1,9}",
+                  thread_form = "a whole number from 1 to " + std::to_string(max_threads),
+                  thread_number = "0*([1-9][0-9]?|[1-4][0-9]{2}|50[0-9]|51[0-2])",
+                  true_or_false = "[Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]",
+                  yes_or_no = "[Yy][Ee][Ss]|[Nn][Oo]|1|0|" + true_or_false;
+static_assert(max_threads == 512, "thread_number has it too");
 
-std::optional<std::string> variable(const char* name) {
-  const char* value = std::getenv(name);
+const std::vector<Setting> flag_settings = {
+    {"--kokkos-help", "", "", "", ""},
+    {"--kokkos-num-threads", "KOKKOS_NUM_THREADS", thread_form, thread_number, "2"},
+    {"--kokkos-device-id", "KOKKOS_DEVICE_ID", at_least_0, number, "0"},
+    {"--kokkos-map-device-id-by", "KOKKOS_MAP_DEVICE_ID_BY", "random or mpi_rank", "random|mpi_rank",
+     "random"},
+    {"--kokkos-disable-warnings", "KOKKOS_DISABLE_WARNINGS", "yes or no", yes_or_no, ""},
+    {"--kokkos-print-configuration", "KOKKOS_PRINT_CONFIGURATION", "yes or no", yes_or_no, ""},
+    {"--kokkos-tune-internals", "KOKKOS_TUNE_INTERNALS", "yes or no", yes_or_no, ""},
+    {"--kokkos-tools-libs", "KOKKOS_TOOLS_LIBS", "a text", "[^]+", "libtool.so"},
+    {"--kokkos-tools-args", "KOKKOS_TOOLS_ARGS", "a text", "[^]+", "..."},
+    {"--kokkos-tools-help", "", "", "", ""}};
+
+const std::vector<Setting> openmp_settings = {
+    {"", "OMP_NUM_THREADS", thread_form, " *" + thread_number + " *(, *" + thread_number + " *)*", ""},
+    {"", "OMP_THREAD_LIMIT", "a whole number of at least 1", " *0*[1-9][0-9]{0,8} *", ""},
+    {"", "OMP_MAX_ACTIVE_LEVELS", at_least_0, " *" + number + " *", ""},
+    {"", "OMP_DYNAMIC", "true or false", " *(" + true_or_false + ") *", ""}};
+
+/// Kokkos reads the first of each group that is set.
+const std::vector<std::vector<std::string>> local_ranks = {
+    {"OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"},
+    {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
+     "PMI_LOCAL_RANK"}};
+
+std::optional<std::string> variable(const std::string& name) {
+  const char* const value = std::getenv(name.c_str());
   return value ? std::optional<std::string>(value) : std::nullopt;
 }
 
-/// A whole number and nothing else; nothing where it is none or has more than 18 digits.
-std::optional<std::int64_t> whole_number(const std::string& text) {
-  std::int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || rest != end) return std::nullopt;
-  return value;
+bool matches(const std::string& text, const std::string& pattern) {
+  return std::regex_match(text, std::regex(pattern));
 }
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
+[[noreturn]] void refuse_variable(const std::string& name, const std::string& form,
+                                  const std::string& value) {
+  throw OptionError("the environment variable " + name + " takes " + form + ", not '" + value +
+                    "'; correct or unset it");
 }
 
-/// Without the blanks around it, which OpenMP skips.
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+void check_variable(const std::string& name, const std::string& form, const std::string& pattern) {
+  const auto value = variable(name);
+  if (value && !matches(*value, pattern)) refuse_variable(name, form, *value);
 }
 
-/// "NAME takes FORM, not 'VALUE'", and for a variable what else to do.
-[[noreturn]] void refuse(const std::string& name, const std::string& form, const std::string& value) {
-  const bool is_variable = name.front() != '-';
-  throw OptionError((is_variable ? "the environment variable " : "") + name + " takes " + form + ", not '" +
-                    value + "'" + (is_variable ? "; correct or unset it" : ""));
-}
-
-void check_number(const std::string& name, const std::string& value, std::int64_t min, std::int64_t max) {
-  const auto number = whole_number(value);
-  if (number && *number >= min && *number <= max) return;
-  const bool bounded = max != std::numeric_limits<int>::max();
-  refuse(name,
-         bounded ? "a whole number from " + std::to_string(min) + " to " + std::to_string(max)
-                 : "a whole number of at least " + std::to_string(min),
-         value);
-}
-
-void check_value(const std::string& name, Kind kind, const std::string& value) {
-  const std::string word = lower(value);
-  const auto one_of = [&word](const std::vector<std::string>& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-  };
-  switch (kind) {
-    case Kind::none:
-      break;
-    case Kind::boolean:
-      if (!one_of({"yes", "true", "1", "no", "false", "0"})) refuse(name, "yes or no", value);
-      break;
-    case Kind::threads:
-      check_number(name, value, 1, max_threads);
-      break;
-    case Kind::device:
-      check_number(name, value, 0, std::numeric_limits<int>::max());
-      break;
-    case Kind::mapping:
-      if (value != "random" && value != "mpi_rank") refuse(name, "random or mpi_rank", value);
-      break;
-    case Kind::text:
-      if (value.empty()) refuse(name, "a text", value);
-      break;
-  }
-}
-
-/// "--kokkos-num-threads=2" -> its name.
 std::string name_of(const std::string& flag) {
   return flag.substr(0, flag.find('='));
-}
-
-/// The value of the flag of that name, or of its variable; nothing where neither is there.
-std::optional<std::string> setting(const std::vector<std::string>& flags, const std::string& name) {
-  for (const auto& flag : flags) {
-    if (name_of(flag) == name) return flag.substr(std::min(flag.size(), name.size() + 1));
-  }
-  for (const auto& known : settings) {
-    if (name == known.flag && known.variable) return variable(known.variable);
-  }
-  return std::nullopt;
 }
 
 bool is_given(const std::vector<std::string>& flags, const std::string& name) {
   return std::any_of(flags.begin(), flags.end(), [&](const auto& flag) { return name_of(flag) == name; });
 }
 
-/// The numbers of nested levels: "4" or "4,2".
-void check_openmp_threads() {
-  const auto list = variable("OMP_NUM_THREADS");
-  if (!list) return;
-  for (std::size_t begin = 0; begin <= list->size();) {
-    const std::size_t end = std::min(list->find(',', begin), list->size());
-    const auto number = whole_number(trimmed(list->substr(begin, end - begin)));
-    if (!number || *number < 1 || *number > max_threads)
-      refuse("OMP_NUM_THREADS", "a whole number from 1 to " + std::to_string(max_threads), *list);
-    begin = end + 1;
-  }
-}
-
-void check_openmp() {
-  check_openmp_threads();
-  const auto at_least = [](const char* name, std::int64_t min) {
-    if (const auto value = variable(name))
-      check_number(name, trimmed(*value), min, std::numeric_limits<int>::max());
-  };
-  at_least("OMP_THREAD_LIMIT", 1);
-  at_least("OMP_MAX_ACTIVE_LEVELS", 0);
-  if (const auto dynamic = variable("OMP_DYNAMIC")) {
-    const std::string word = lower(trimmed(*dynamic));
-    if (word != "true" && word != "false") refuse("OMP_DYNAMIC", "true or false", *dynamic);
-  }
-  if (const auto size = variable("OMP_STACKSIZE")) {
-    if (!stack_bytes(*size))
-      refuse("OMP_STACKSIZE", "a size such as 8M (B, K, M or G; of at least 16K)", *size);
-  }
-}
-
-/// Kokkos reads the first of each group that is set, in this order.
-void check_local_ranks() {
-  const std::vector<std::vector<const char*>> groups = {
-      {"OMPI_COMM_WORLD_LOCAL_SIZE", "MV2_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "PMI_LOCAL_SIZE"},
-      {"OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID",
-       "PMI_LOCAL_RANK"}};
-  for (const auto& group : groups) {
-    const auto name =
-        std::find_if(group.begin(), group.end(), [](const char* n) { return variable(n).has_value(); });
-    if (name != group.end()) check_number(*name, *variable(*name), 0, std::numeric_limits<int>::max());
-  }
-}
-
-void check_visible_devices(int devices) {
-  const auto list = variable("KOKKOS_VISIBLE_DEVICES");
-  if (!list) return;
-  for (std::size_t begin = 0; begin <= list->size();) {
-    const std::size_t end = std::min(list->find(',', begin), list->size());
-    const auto number = whole_number(list->substr(begin, end - begin));
-    if (!number || *number < 0 || *number >= devices)
-      refuse("KOKKOS_VISIBLE_DEVICES", "numbers from 0 to " + std::to_string(devices - 1) + " with commas",
-             *list);
-    begin = end + 1;
-  }
-}
-
-void check_device(const std::vector<std::string>& flags, int devices) {
-  if (devices < 0) {
-    if (is_given(flags, "--kokkos-device-id"))
-      throw OptionError(
-          "this build computes on the host, which has no devices to choose from: leave --kokkos-device-id "
-          "out");
-    return;
-  }
-  if (devices == 0)
-    throw OptionError(
-        "this build computes on a GPU, and there is none that it may use: look at CUDA_VISIBLE_DEVICES and "
-        "the driver, or take a build for the host");
-  check_visible_devices(devices);
-  const auto list = variable("KOKKOS_VISIBLE_DEVICES");
-  const std::int64_t visible = list ? 1 + std::count(list->begin(), list->end(), ',') : devices;
-  const auto id = setting(flags, "--kokkos-device-id");
-  if (id && *whole_number(*id) >= visible)
-    throw OptionError("there is no device " + *id + " for --kokkos-device-id: the last one is " +
-                      std::to_string(visible - 1));
+/// The value of the flag of that name, or of its variable.
+std::optional<std::string> value_of(const std::vector<std::string>& flags, const std::string& name) {
+  for (const auto& flag : flags)
+    if (name_of(flag) == name) return flag.substr(std::min(flag.size(), name.size() + 1));
+  for (const Setting& known : flag_settings)
+    if (name == known.flag) return variable(known.variable);
+  return std::nullopt;
 }
 
 void check_flag(const std::string& flag) {
   const std::string name = name_of(flag);
   std::vector<std::string> names;
-  for (const auto& known : settings) {
-    names.emplace_back(known.flag);
+  for (const Setting& known : flag_settings) {
+    names.push_back(known.flag);
     if (name != known.flag) continue;
-    const bool has_value = flag.size() > name.size();
-    if (!has_value && (known.kind == Kind::none || known.kind == Kind::boolean)) return;
-    if (!has_value)
-      throw OptionError(name + " takes its value behind '=', as in " + name + "=" + known.example);
-    if (known.kind == Kind::none)
-      throw OptionError(name + " takes no value; leave '" + flag.substr(name.size()) + "' out");
-    return check_value(name, known.kind, flag.substr(name.size() + 1));
+    if (flag == name && known.example.empty()) return;
+    if (flag == name)
+      throw OptionError(name + " takes its value after '=', as in " + name + "=" + known.example);
+    const std::string value = flag.substr(name.size() + 1);
+    if (known.form.empty()) throw OptionError(name + " takes no value; leave '=" + value + "' out");
+    if (!matches(value, known.pattern))
+      throw OptionError(name + " takes " + known.form + ", not '" + value + "'");
+    return;
   }
   throw OptionError("Kokkos has no flag '" + name + "'; did you mean '" + nearest_word(name, names) +
                     "'? (--kokkos-help explains them)");
 }
 
-}  // namespace
-
-int number_of_threads(const std::vector<std::string>& flags) {
-  std::optional<std::string> text = setting(flags, "--kokkos-num-threads");
-  if (!text && !has_openmp) return 1;
-  if (!text) {
-    if (const auto list = variable("OMP_NUM_THREADS")) text = list->substr(0, list->find(','));
+void check_device(const std::vector<std::string>& flags, int devices) {
+  if (devices < 0 && is_given(flags, "--kokkos-device-id"))
+    throw OptionError(
+        "this build computes on the host, which has no devices to choose from: leave --kokkos-device-id out");
+  if (devices < 0) return;
+  if (devices == 0)
+    throw OptionError(
+        "this build computes on a GPU, and there is none that it may use: look at CUDA_VISIBLE_DEVICES and "
+        "the driver, or take a build for the host");
+  if (const auto list = variable("KOKKOS_VISIBLE_DEVICES")) {
+    const auto numbers = split(*list, ',');
+    for (const std::string& one : numbers)
+      if (!matches(one, number) || std::stoi(one) >= devices)
+        refuse_variable("KOKKOS_VISIBLE_DEVICES",
+                        "numbers from 0 to " + std::to_string(devices - 1) + " with commas", *list);
+    devices = static_cast<int>(numbers.size());
   }
-  const int hardware = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  return text ? static_cast<int>(*whole_number(trimmed(*text))) : std::min(hardware, max_threads);
+  const auto id = value_of(flags, "--kokkos-device-id");
+  if (id && std::stoi(*id) >= devices)
+    throw OptionError("there is no device " + *id + " for --kokkos-device-id: the last one is " +
+                      std::to_string(devices - 1));
 }
 
+/// Started threads wait for the lock that their starter holds.
+void* wait_for(void* lock) {
+  const std::lock_guard<std::mutex> guard(*static_cast<std::mutex*>(lock));
+  return nullptr;
+}
+
+/// Starts all threads at once, with stacks as OpenMP's are, and ends them: some 20 microseconds each.
+void check_that_threads_start(int threads) {
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  const auto stack = variable("OMP_STACKSIZE");
+  const auto bytes = stack ? stack_bytes(*stack) : std::nullopt;
+  if (bytes) pthread_attr_setstacksize(&attributes, *bytes);
+  std::vector<pthread_t> started;
+  std::mutex lock;
+  int error = 0;
+  lock.lock();
+  while (error == 0 && static_cast<int>(started.size()) + 1 < threads) {
+    pthread_t thread{};
+    error = pthread_create(&thread, &attributes, wait_for, &lock);
+    if (error == 0) started.push_back(thread);
+  }
+  lock.unlock();
+  for (const pthread_t thread : started) pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+  if (error == 0) return;
+  throw OptionError(
+      concat("this machine does not let the command start ", threads, " threads (", std::strerror(error),
+             "): ask for fewer by --kokkos-num-threads, raise 'ulimit -u' or the pids.max of the container",
+             bytes ? ", or unset OMP_STACKSIZE=" + *stack : ""));
+}
+
+}  // namespace
+
 bool is_kokkos_flag(const std::string& argument) {
-  return argument.rfind("--kokkos", 0) == 0 || argument.rfind("-kokkos", 0) == 0;
+  return argument.starts_with("--kokkos") || argument.starts_with("-kokkos");
 }
 
 void check_kokkos_flags(const std::vector<std::string>& flags) {
@@ -261,36 +198,88 @@ void check_kokkos_flags(const std::vector<std::string>& flags) {
 }
 
 void check_kokkos_environment() {
-  for (const auto& known : settings) {
-    if (known.variable == nullptr) continue;
-    if (const auto value = variable(known.variable)) check_value(known.variable, known.kind, *value);
-  }
+  for (const Setting& known : flag_settings) check_variable(known.variable, known.form, known.pattern);
   if (variable("KOKKOS_MAP_DEVICE_ID_BY") && variable("KOKKOS_DEVICE_ID"))
     throw OptionError(
         "the environment variables KOKKOS_DEVICE_ID and KOKKOS_MAP_DEVICE_ID_BY are both set: unset one");
   if (variable("KOKKOS_PROFILE_LIBRARY"))
     throw OptionError(
         "the environment variable KOKKOS_PROFILE_LIBRARY is an old name: set KOKKOS_TOOLS_LIBS instead");
-  check_local_ranks();
-  if (has_openmp) check_openmp();
+  for (const auto& group : local_ranks) {
+    const auto name =
+        std::find_if(group.begin(), group.end(), [](const auto& n) { return variable(n).has_value(); });
+    if (name != group.end()) check_variable(*name, at_least_0, number);
+  }
+  if (!has_openmp) return;
+  for (const Setting& known : openmp_settings) check_variable(known.variable, known.form, known.pattern);
+  const auto stack = variable("OMP_STACKSIZE");
+  if (stack && !stack_bytes(*stack))
+    refuse_variable("OMP_STACKSIZE", "a size such as 8M (B, K, M or G; at least 16K)", *stack);
 }
 
 void check_resources(const std::vector<std::string>& flags, int devices) {
   check_device(flags, devices);
-  const auto tool = setting(flags, "--kokkos-tools-libs");
+  const auto tool = value_of(flags, "--kokkos-tools-libs");
   if (tool) check_tool_library(*tool);
   if (!tool && is_given(flags, "--kokkos-tools-help"))
     throw OptionError("--kokkos-tools-help asks a tool: name it by --kokkos-tools-libs=FILE");
-  std::int64_t threads = number_of_threads(flags);
-  if (const auto limit = variable("OMP_THREAD_LIMIT"); limit && has_openmp)
-    threads = std::min(threads, *whole_number(trimmed(*limit)));
-  check_that_threads_start(static_cast<int>(threads));
+  const auto limit = variable("OMP_THREAD_LIMIT");
+  const int threads = number_of_threads(flags);
+  check_that_threads_start(limit && has_openmp ? std::min(threads, std::stoi(*limit)) : threads);
+}
+
+void check_tool_library(const std::string& libraries) {
+  const std::string name = libraries.substr(0, libraries.find(';')),
+                    cure = "; correct --kokkos-tools-libs or KOKKOS_TOOLS_LIBS";
+  void* const library =
+      dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);  // stays open: Kokkos is going to open it
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    throw OptionError("the tool '" + name +
+                      "' for Kokkos cannot be loaded: " + (reason ? reason : "no reason given") + cure);
+  }
+  for (const char* function :
+       {"init_library", "finalize_library", "begin_parallel_for", "begin_parallel_reduce",
+        "begin_parallel_scan", "push_profile_region", "allocate_data", "begin_deep_copy", "begin_fence",
+        "declare_metadata", "request_values", "print_help"})
+    if (dlsym(library, (std::string("kokkosp_") + function).c_str()) != nullptr) return;
+  throw OptionError("'" + name + "' is no tool for Kokkos: it has none of the functions kokkosp_..." + cure);
+}
+
+int number_of_devices() {
+  int devices = -1;
+#if defined(KOKKOS_ENABLE_CUDA)
+  if (cudaGetDeviceCount(&devices) != cudaSuccess) devices = 0;
+#elif defined(KOKKOS_ENABLE_HIP)
+  if (hipGetDeviceCount(&devices) != hipSuccess) devices = 0;
+#endif
+  return devices;
+}
+
+std::optional<std::size_t> stack_bytes(const std::string& text) {
+  std::smatch parts;
+  if (!std::regex_match(text, parts, std::regex(" *([0-9]{1,15}) *([bkmg]?) *", std::regex::icase)))
+    return std::nullopt;
+  const std::string units = "bkmgBKMG", unit = parts[2];
+  const auto shift = 10 * (unit.empty() ? 1 : units.find(unit) % 4);
+  const std::uint64_t count = std::stoull(parts[1]);
+  constexpr std::size_t least = 16384;  // of POSIX systems: OpenMP leaves smaller ones unused
+  if (count > std::numeric_limits<std::size_t>::max() >> shift || count << shift < least) return std::nullopt;
+  return count << shift;
+}
+
+int number_of_threads(const std::vector<std::string>& flags) {
+  std::optional<std::string> text = value_of(flags, "--kokkos-num-threads");
+  if (!text && !has_openmp) return 1;
+  if (!text) text = variable("OMP_NUM_THREADS");
+  const int hardware = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return text ? std::stoi(*text) : std::min(hardware, max_threads);
 }
 
 std::vector<std::string> kokkos_arguments(const std::vector<std::string>& flags) {
   std::vector<std::string> arguments = {"prekond"};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
-  if (!setting(flags, "--kokkos-disable-warnings")) arguments.emplace_back("--kokkos-disable-warnings");
+  if (!value_of(flags, "--kokkos-disable-warnings")) arguments.emplace_back("--kokkos-disable-warnings");
   return arguments;
 }
 

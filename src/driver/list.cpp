@@ -1,27 +1,27 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/generate.hpp>
+#include <prekond/precond/registry.hpp>
 
 #include <cstdio>
 
 #include "commands.hpp"
-#include "run.hpp"
-#include "table.hpp"
+#include "kokkos_session.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// What there is to say of an algorithm or a generator.
+/// The description of an algorithm or a generator.
 struct Entry {
   std::string name;
   std::string summary;
-  std::string paper = {};
-  std::string note = {};
-  std::string aliases = {};  ///< further names of it, and the options that each sets
-  bool is_alias = false;
-  std::vector<OptionField> fields = {};
-  std::shared_ptr<void> keeper = {};  ///< what the fields refer to
+  std::string paper;
+  std::string note;
+  std::vector<OptionField> fields;
+  std::shared_ptr<void> keeper;  ///< the object that the fields refer to
 };
 
 struct Section {

@@ -3,78 +3,74 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "atomic_file.hpp"
 #include "commands.hpp"
-#include "files.hpp"
 #include "interrupts.hpp"
-#include "session.hpp"
-#include "spmv_choice.hpp"
-#include "waiting.hpp"
+#include "kokkos_flags.hpp"
+#include "kokkos_session.hpp"
+#include "product.hpp"
 
 namespace prekond::driver {
 namespace {
 
-/// One line on standard error, whatever the message has in it.
+/// One line on standard error, without the control characters that a message may have.
 void print_error(std::string message) {
-  for (char& c : message) {
+  for (char& c : message)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  }
   while (!message.empty() && message.back() == ' ') message.pop_back();
   std::fflush(stdout);
   std::fprintf(stderr, "prekond: error: %s\n", message.c_str());
 }
 
-void run_alone(const CommandLine& line) {
-  if (line.command == "list")
-    list_command(line);
-  else if (line.command == "generate")
-    generate_command(line);
-  else if (line.command == "kokkos-help")
-    print_kokkos_help();
-  else
-    std::fputs(line.text.c_str(), stdout);
-}
-
-void run(const std::vector<std::string>& arguments, const Processes& processes) {
-  register_kokkoskernels();
-  CommandLine line;
-  processes.together([&] { line = parse_command_line(arguments); });
-  if (line.command == "solve")
-    solve_command(line, processes);
-  else if (line.command == "compare")
-    compare_command(line, processes);
-  else if (line.command == "info")
-    info_command(line, processes);
-  else if (line.command == "batch")
-    batch_command(line, processes);
-  else
-    processes.only_first([&] { run_alone(line); });
-  processes.only_first([] {
-    // A full disk behind standard output is an error too.
-    if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+void do_command(const CommandLine& line, const Processes& processes, OutputFiles& files) {
+  if (line.command == "solve") return solve_command(line, processes, files);
+  if (line.command == "compare") return compare_command(line, processes, files);
+  if (line.command == "info") return info_command(line, processes, files);
+  if (line.command == "batch") return batch_command(line, processes, files);
+  processes.on_root([&] {
+    if (line.command == "list")
+      list_command(line);
+    else if (line.command == "generate")
+      generate_command(line);
+    else if (line.command == "kokkos-help")
+      print_kokkos_help();
+    else
+      std::fputs(line.text.c_str(), stdout);
   });
 }
 
-int run_safely(const std::vector<std::string>& arguments, const Processes& processes) {
+/// Runs the command. All its errors end here: an older report is replaced, and one process says one line.
+int run(const std::vector<std::string>& arguments, const Processes& processes) {
+  CommandLine line;
+  std::optional<OutputFiles> files;
   try {
-    run(arguments, processes);
+    processes.collective([&] { line = parse_command_line(arguments); });
+    files.emplace(line, processes);
+    processes.collective([&] { check_kokkos_flags(line.kokkos); });
+    do_command(line, processes, *files);
+    processes.on_root([] {
+      // A full disk is noticed only here.
+      if (std::fflush(stdout) != 0) throw std::runtime_error("standard output cannot be written");
+    });
     return done;
-  } catch (const Failure& failure) {
-    if (processes.first()) print_error(failure.what());
-    return failure.code();
   } catch (...) {
     const Failure failure = failure_of(std::current_exception());
-    if (processes.alone()) {
-      print_error(failure.what());
+    const bool is_alone = !failure.is_agreed() && !processes.is_serial();
+    std::string text = failure.what();
+    if (files && (is_alone || processes.is_root())) text += files->replace_report(failure);
+    if (!is_alone) {
+      if (processes.is_root()) print_error(text);
       return failure.code();
     }
-    // The other processes are in the middle of something that they wait for this one in, or have failed as
-    // well: then the one with the lowest rank speaks, and ends the others before they do.
+    // The other processes wait for this one in the middle of something, or have failed as well: then the one
+    // with the lowest rank speaks, and ends the others before they do.
     std::this_thread::sleep_for(std::chrono::milliseconds(20) * std::min(processes.rank(), 50));
-    print_error(processes.name() + ": " + failure.what());
+    print_error(processes.name() + ": " + text);
     processes.abort(failure.code());
   }
 }
@@ -83,12 +79,10 @@ int run_safely(const std::vector<std::string>& arguments, const Processes& proce
 }  // namespace prekond::driver
 
 int main(int argc, char** argv) {
-  prekond::driver::bound_waiting();  // may start the command anew
   prekond::driver::prepare_files();
   prekond::driver::Interrupts interrupts;  // before there are threads
   const prekond::driver::Processes processes;
-  if (!processes.alone()) interrupts.be_silent();
-  std::vector<std::string> arguments(argv, argv + argc);
-  if (!arguments.empty()) arguments.erase(arguments.begin());
-  return prekond::driver::run_safely(arguments, processes);
+  if (!processes.is_serial()) interrupts.be_silent();
+  prekond::driver::register_kokkoskernels();
+  return prekond::driver::run({argv + std::min(argc, 1), argv + argc}, processes);
 }

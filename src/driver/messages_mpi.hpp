@@ -33,8 +33,8 @@ class MessageType {
 
 constexpr std::size_t longest_message = std::size_t(1) << 26;
 
-/// All: out[r] is sent to process r, whose in[] for this one has room for as much. Pairs without entries send
-/// no message. Allocates a few words a message, nothing else.
+/// Collective. Sends out[r] to process r, whose in[] for this one has room for as much. Pairs without entries
+/// send no message. Allocates a few words a message.
 template <class T>
 void exchange(int rank, const std::vector<std::span<const T>>& out, const std::vector<std::span<T>>& in) {
   const MessageType<T> type;
@@ -59,10 +59,15 @@ void exchange(int rank, const std::vector<std::span<const T>>& out, const std::v
   MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
 }
 
-/// All: everybody's number for each.
-inline std::vector<std::int64_t> exchange_counts(const std::vector<std::int64_t>& out) {
-  std::vector<std::int64_t> in(out.size());
-  MPI_Alltoall(out.data(), 1, MPI_INT64_T, in.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+/// Collective. Sends out[r] to process r. Returns the lists that came, by sender.
+template <class T>
+std::vector<std::vector<T>> exchange_lists(int rank, const std::vector<std::vector<T>>& out) {
+  std::vector<std::int64_t> sent, lengths(out.size());
+  for (const auto& list : out) sent.push_back(static_cast<std::int64_t>(list.size()));
+  MPI_Alltoall(sent.data(), 1, MPI_INT64_T, lengths.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+  std::vector<std::vector<T>> in;
+  for (const std::int64_t length : lengths) in.emplace_back(static_cast<std::size_t>(length));
+  exchange<T>(rank, {out.begin(), out.end()}, {in.begin(), in.end()});
   return in;
 }
 

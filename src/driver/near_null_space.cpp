@@ -2,19 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "near_null_space.hpp"
 
-#include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 #include "matrix/elasticity3d_coordinates.hpp"
 
-#include "table.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
-
-bool is_elasticity(const std::string& generate) {
-  return generate.starts_with("elasticity3d:");
-}
 
 /// The numbers of a file, as columns.
 MultiVector<double, Space> read_columns(const Space& space, const std::string& path) {
@@ -31,7 +26,7 @@ MultiVector<double, Space> read_columns(const Space& space, const std::string& p
   return result;
 }
 
-using Vectors = prekond::NearNullSpace<double, Space>;
+using Vectors = NearNullSpace<double, Space>;
 
 Vectors modes_of(const Space& space, const std::string& name, std::int64_t num_rows) {
   const bool is_grid = name == "grid";
@@ -40,9 +35,9 @@ Vectors modes_of(const Space& space, const std::string& name, std::int64_t num_r
   const auto nodes = static_cast<std::int64_t>(coordinates.extent(0));
   const int dimensions = static_cast<int>(coordinates.extent(1));
   if ((dimensions != 2 && dimensions != 3) || nodes * dimensions != num_rows)
-    throw InputError(name + ": " + std::to_string(nodes) + " x " + std::to_string(dimensions) +
-                     " coordinates; wanted are those of nodes, 2 or 3 each, as many as the " +
-                     std::to_string(num_rows) + " rows of the matrix");
+    throw InputError(concat(name, ": ", nodes, " x ", dimensions,
+                            " coordinates; wanted are those of nodes, 2 or 3 each, as many as the ", num_rows,
+                            " rows of the matrix"));
   return {rigid_body_modes<double, Space>(space, coordinates), dimensions};
 }
 
@@ -50,9 +45,9 @@ Vectors make_whole(const Space& space, const Settings& settings, std::int64_t nu
   if (!settings.coordinates.empty()) return modes_of(space, settings.coordinates, num_rows);
   const Vectors result{read_columns(space, settings.near_null_space), 1};
   if (static_cast<std::int64_t>(result.vectors.extent(0)) != num_rows || result.vectors.extent(1) == 0)
-    throw InputError(settings.near_null_space + ": " + std::to_string(result.vectors.extent(0)) + " x " +
-                     std::to_string(result.vectors.extent(1)) + " numbers; wanted are vectors of " +
-                     std::to_string(num_rows) + " entries, one a column");
+    throw InputError(concat(settings.near_null_space, ": ", result.vectors.extent(0), " x ",
+                            result.vectors.extent(1), " numbers; wanted are vectors of ", num_rows,
+                            " entries, one a column"));
   return result;
 }
 
@@ -63,46 +58,40 @@ void check_near_null_space(const Settings& settings) {
   if (settings.near_null_space.empty() && settings.coordinates.empty()) return;
   if (both) throw OptionError("both --near-null-space and --coordinates: leave one out");
   const std::string name = settings.coordinates.empty() ? "--near-null-space" : "--coordinates";
-  if (settings.coordinates == "grid" && !is_elasticity(settings.generate))
+  if (settings.coordinates == "grid" && !settings.generate.starts_with("elasticity3d:"))
     throw OptionError("--coordinates grid is for --generate elasticity3d:SIZE; give a FILE.mtx");
   if (settings.order != "none" || settings.match != "none" || settings.scale)
     throw OptionError(name + " is of the rows as they are; leave --order, --match and --scale out");
 }
 
-NearNullSpace make_near_null_space(const Space& space, const Processes& processes,
-                                   const ProblemMatrix<double>& a, const Settings& settings,
-                                   std::int64_t num_rows) {
-  const std::string& name = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
-  if (name.empty()) return {};
-  NearNullSpace result;
+void add_near_null_space(const Space& space, const Processes& processes, const Settings& settings,
+                         std::int64_t num_rows, Problem<double>& problem) {
+  problem.near_null_space = settings.coordinates.empty() ? settings.near_null_space : settings.coordinates;
+  if (problem.near_null_space.empty()) return;
   Vectors whole;
-  processes.only_first([&] { whole = make_whole(space, settings, num_rows); });
-  result.name = name;
-  result.num_vectors = static_cast<int>(processes.max(static_cast<double>(whole.vectors.extent(1))));
-  result.unknowns_per_node = static_cast<int>(processes.max(whole.unknowns_per_node));
-  result.of_rows = {whole.vectors, result.unknowns_per_node};
-  if (processes.alone()) return result;
-  MultiVector<double, Space>& own = result.of_rows.vectors;
-  processes.together([&] {
-    own = allocate<MultiVector<double, Space>>(space, "prekond::driver::near_null_space", a.rows.num_rows,
-                                               result.num_vectors);
-  });
-  for (int k = 0; k < result.num_vectors; ++k) {
+  processes.on_root([&] { whole = make_whole(space, settings, num_rows); });
+  problem.num_near_vectors =
+      static_cast<std::int64_t>(processes.max(static_cast<double>(whole.vectors.extent(1))));
+  problem.unknowns_per_node = static_cast<int>(processes.max(whole.unknowns_per_node));
+  problem.near = {whole.vectors, problem.unknowns_per_node};
+  if (processes.is_serial()) return;
+  auto& own = problem.near.vectors;
+  own = allocate<MultiVector<double, Space>>(space, "prekond::driver::near_null_space", problem.rows.num_rows,
+                                             problem.num_near_vectors);
+  for (int k = 0; k < problem.num_near_vectors; ++k) {
     Vector<double, Space> values;
-    processes.only_first([&] {
+    if (processes.is_root()) {
       values = allocate<Vector<double, Space>>(space, "prekond::driver::whole", num_rows);
       Kokkos::deep_copy(space, values, column(whole.vectors, k));
-    });
-    const auto part = own_part<double>(space, processes, a, values);
-    processes.together([&] { Kokkos::deep_copy(space, column(own, k), part); });
+    }
+    Kokkos::deep_copy(space, column(own, k), own_part<double>(space, processes, problem, values));
   }
   space.fence("prekond::driver::near_null_space");
-  return result;
 }
 
-std::string near_null_space_text(const NearNullSpaceFacts& facts) {
-  return format("%d vectors of %s, %d unknowns a node", facts.num_vectors, facts.name.c_str(),
-                facts.unknowns_per_node);
+std::string near_null_space_text(const ProblemFacts& facts) {
+  return concat(facts.num_near_vectors, " vectors of ", facts.near_null_space, ", ", facts.unknowns_per_node,
+                " unknowns a node");
 }
 
 }  // namespace prekond::driver

@@ -7,7 +7,8 @@
 
 #include <vector>
 
-#include "table.hpp"
+#include "problem.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
@@ -42,26 +43,7 @@ const Order* find_order(const std::string& name) {
   return nullptr;
 }
 
-long long whole(std::int64_t value) {
-  return static_cast<long long>(value);
-}
-
-template <class Scalar>
-Reordered<Scalar> reorder_by(const Space& space, const Matrix<Scalar>& a, const std::string& name) {
-  Reordered<Scalar> result;
-  result.facts.name = result.facts.chosen = name;
-  result.facts.before = order_statistics<Space>(space, a);
-  space.fence("prekond::driver::reorder");
-  const Kokkos::Timer timer;
-  result.ordering = find_order(name)->make(space, a);
-  result.a = permute_symmetric<Scalar, Space>(space, a, result.ordering);
-  space.fence("prekond::driver::reordered");
-  result.facts.seconds = timer.seconds();
-  result.facts.after = order_statistics<Space>(space, result.a);
-  return result;
-}
-
-/// What rcm leaves of the bandwidth; of a diagonal matrix, which has none, all.
+/// The bandwidth in rcm over that of the matrix; 1 for a diagonal matrix, which has none.
 double part_of_bandwidth(const OrderFacts& facts) {
   if (facts.before.bandwidth == 0) return 1;
   return static_cast<double>(facts.after.bandwidth) / static_cast<double>(facts.before.bandwidth);
@@ -75,66 +57,47 @@ std::string order_names() {
   return names + "|auto";
 }
 
-void check_order(const std::string& name) {
+void check_order(const Settings& settings) {
+  const std::string& name = settings.order;
   if (name == "none" || name == "auto") return;
   const Order* const order = find_order(name);
-  if (order == nullptr) throw OptionError("--order takes " + order_names() + ", not '" + name + "'");
+  if (order == nullptr) settings.refuse("order", "--order takes " + order_names() + ", not '" + name + "'");
   if (!order->available())
-    throw OptionError(
-        "--order " + name + " needs " + order->missing +
-        ", which this build does not have; install it and configure once more, or take another order");
+    settings.refuse("order",
+                    "--order " + name + " needs " + order->missing +
+                        ", which this build does not have; install it and configure once more, or take "
+                        "another order");
 }
 
 template <class Scalar>
-Reordered<Scalar> reorder(const Space& space, const Matrix<Scalar>& a, const std::string& name) {
-  if (name != "auto") return reorder_by<Scalar>(space, a, name);
-  Reordered<Scalar> result = reorder_by<Scalar>(space, a, "rcm");
-  result.facts.name = name;
-  result.facts.looked = true;
-  if (part_of_bandwidth(result.facts) <= narrow_bandwidth) return result;
-  result.facts.chosen = "none";
-  result.a = a;
-  result.ordering = {};
-  return result;
+void order_problem(const Space& space, const std::string& name, Problem<Scalar>& problem) {
+  OrderFacts& facts = problem.order;
+  facts.name = name;
+  facts.looked = name == "auto";
+  facts.before = order_statistics<Space>(space, problem.whole);
+  space.fence("prekond::driver::order");
+  const Kokkos::Timer timer;
+  const Ordering<Space> ordering = find_order(facts.looked ? "rcm" : name)->make(space, problem.whole);
+  const Matrix<Scalar> a = permute_symmetric<Scalar, Space>(space, problem.whole, ordering);
+  space.fence("prekond::driver::ordered");
+  facts.seconds = timer.seconds();
+  facts.after = order_statistics<Space>(space, a);
+  if (facts.looked && part_of_bandwidth(facts) > narrow_bandwidth) return;
+  facts.chosen = facts.looked ? "rcm" : name;
+  problem.whole = a;
+  problem.ordering = ordering;
+  for (auto* vector : {&problem.b, &problem.x0}) take_rows<Scalar>(space, ordering.permutation, *vector);
+  for (auto* scale : {&problem.row_scale, &problem.column_scale})
+    take_rows<double>(space, ordering.permutation, *scale);
 }
 
 template <class Scalar>
-Vector<Scalar, Space> in_order(const Space& space, const Ordering<Space>& ordering,
-                               const Vector<Scalar, Space>& x) {
-  if (ordering.size() == 0) return x;
-  const auto y = allocate<Vector<Scalar, Space>>(space, "prekond::driver::in_order", x.extent(0));
-  permute_vector<Scalar, Space>(space, ordering, as_multivector(x), as_multivector(y));
-  space.fence("prekond::driver::in_order");  // before x goes away
-  return y;
-}
-
-template <class Scalar>
-Vector<Scalar, Space> in_original_order(const Space& space, const Ordering<Space>& ordering,
-                                        const Vector<Scalar, Space>& x) {
-  if (ordering.size() == 0) return x;
-  const auto y = allocate<Vector<Scalar, Space>>(space, "prekond::driver::in_original_order", x.extent(0));
-  restore_vector<Scalar, Space>(space, ordering, as_multivector(x), as_multivector(y));
-  space.fence("prekond::driver::in_original_order");
-  return y;
-}
-
-std::int64_t original_row(const Vector<int, Space>& permutation, std::int64_t row) {
-  if (row < 0 || row >= static_cast<std::int64_t>(permutation.extent(0))) return row;
-  int original = 0;
-  Kokkos::deep_copy(original, Kokkos::subview(permutation, row));
-  return original;
-}
-
-void telling_order(const std::string& options, const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const OptionError&) {
-    throw;
-  } catch (const InputError& error) {
-    if (options.empty() || error.row() < 0) throw;
-    throw InputError(std::string(error.what()) + " (rows are counted in the order of " + options + ")",
-                     error.row());
-  }
+void take_rows(const Space& space, const Vector<int, Space>& rows, Vector<Scalar, Space>& x) {
+  if (rows.extent(0) == 0 || x.extent(0) == 0) return;
+  const auto y = allocate<Vector<Scalar, Space>>(space, "prekond::driver::take_rows", x.extent(0));
+  permute_vector<Scalar, Space>(space, Ordering<Space>{rows, rows}, as_multivector(x), as_multivector(y));
+  space.fence("prekond::driver::take_rows");  // before x goes away
+  x = y;
 }
 
 std::string order_reason(const OrderFacts& facts) {
@@ -148,19 +111,14 @@ std::string order_text(const OrderFacts& facts) {
   const std::string reason = facts.name == "auto" ? order_reason(facts) : "";
   if (facts.chosen == "none") return "rows as they are: " + reason;
   const OrderStatistics &before = facts.before, &after = facts.after;
-  return format("%s in %s%s: bandwidth %lld -> %lld, profile %lld -> %lld, levels %lld -> %lld",
-                facts.chosen.c_str(), seconds_text(facts.seconds).c_str(),
-                (reason.empty() ? "" : " (" + reason + ")").c_str(), whole(before.bandwidth),
-                whole(after.bandwidth), whole(before.profile), whole(after.profile), whole(before.levels),
-                whole(after.levels));
+  return concat(facts.chosen, " in ", seconds_text(facts.seconds), reason.empty() ? "" : " (" + reason + ")",
+                ": bandwidth ", before.bandwidth, " -> ", after.bandwidth, ", profile ", before.profile,
+                " -> ", after.profile, ", levels ", before.levels, " -> ", after.levels);
 }
 
-#define PREKOND_DRIVER_ORDERING(Scalar)                                                                \
-  template Reordered<Scalar> reorder<Scalar>(const Space&, const Matrix<Scalar>&, const std::string&); \
-  template Vector<Scalar, Space> in_order<Scalar>(const Space&, const Ordering<Space>&,                \
-                                                  const Vector<Scalar, Space>&);                       \
-  template Vector<Scalar, Space> in_original_order<Scalar>(const Space&, const Ordering<Space>&,       \
-                                                           const Vector<Scalar, Space>&);
+#define PREKOND_DRIVER_ORDERING(Scalar)                                                    \
+  template void order_problem<Scalar>(const Space&, const std::string&, Problem<Scalar>&); \
+  template void take_rows<Scalar>(const Space&, const Vector<int, Space>&, Vector<Scalar, Space>&);
 PREKOND_DRIVER_ORDERING(double)
 PREKOND_DRIVER_ORDERING(Complex)
 

@@ -4,17 +4,16 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <string>
 
 #include "failure.hpp"
 
 namespace prekond::driver {
 
-/// The processes that run the command together: those that mpirun started, or this one alone. MPI, where
-/// it is not running already, starts and ends with the object, which is older than Kokkos and outlives it.
+/// The processes that run the command together: those that mpirun started, or only this one. The object
+/// starts and ends MPI, where it is not running already; it is made before Kokkos starts and outlives it.
 ///
-/// Members marked "all" are called by all processes, in the same order.
+/// Members marked "Collective" are called by all processes, in the same order.
 class Processes {
  public:
   Processes();
@@ -24,37 +23,32 @@ class Processes {
 
   int rank() const { return m_rank; }
   int size() const { return m_size; }
-  bool first() const { return m_rank == 0; }
-  bool alone() const { return m_size == 1; }
+  bool is_root() const { return m_rank == 0; }
+  bool is_serial() const { return m_size == 1; }
+  std::string name() const { return name_of(m_rank); }  ///< "rank 1 of 4"
 
-  /// "rank 1 of 4"
-  std::string name() const { return name_of(m_rank); }
-
-  /// All: each does the work, in which it talks to no other. Where it fails on any, all throw the same
+  /// Collective. Each does the work, in which it sends no message. Where it fails on any, all throw the same
   /// Failure: that of the lowest rank, whose message begins with "rank K of N: " unless all failed alike.
-  /// Alone: does the work, nothing else.
-  void together(const std::function<void()>& work) const;
+  void collective(const std::function<void()>& work) const;
 
-  /// All: rank 0 does the work; where it fails, all throw its Failure.
-  void only_first(const std::function<void()>& work) const;
+  /// Collective. Rank 0 does the work; where it fails, all throw its Failure.
+  void on_root(const std::function<void()>& work) const;
 
-  /// All: waits for all.
-  void barrier() const;
-
-  /// All: the largest of the values, the smallest, their sum.
+  /// Collective. The largest of the values, the smallest, their sum; all wait for all.
   double max(double value) const;
   std::int64_t min(std::int64_t value) const;
   std::int64_t sum(std::int64_t value) const;
 
-  /// All: the text of the process with the smallest key, on all of them; empty where all keys are `no_key`.
+  /// Collective. The text of the process with the smallest key, on all of them; empty where all keys are
+  /// `no_key`.
   std::string text_of_least(std::int64_t key, const std::string& text) const;
   static constexpr std::int64_t no_key = std::numeric_limits<std::int64_t>::max();
 
-  /// Ends all processes: the way out of an error that the others do not know of.
+  /// Ends all processes, for an error that the others do not know of.
   [[noreturn]] void abort(ExitCode code) const;
 
  private:
-  void agree(const std::optional<Failure>& own, bool name_the_rank) const;
+  void agree(const Failure& own, bool name_the_rank) const;
   std::string name_of(int rank) const {
     return "rank " + std::to_string(rank) + " of " + std::to_string(m_size);
   }

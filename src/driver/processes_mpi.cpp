@@ -25,27 +25,23 @@ Processes::~Processes() {
   if (m_started) MPI_Finalize();
 }
 
-void Processes::barrier() const {
-  if (!alone()) MPI_Barrier(MPI_COMM_WORLD);
-}
-
 double Processes::max(double value) const {
-  if (!alone()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  if (!is_serial()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return value;
 }
 
 std::int64_t Processes::min(std::int64_t value) const {
-  if (!alone()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  if (!is_serial()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
   return value;
 }
 
 std::int64_t Processes::sum(std::int64_t value) const {
-  if (!alone()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  if (!is_serial()) MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
   return value;
 }
 
 void Processes::broadcast(std::string& text, int from) const {
-  if (alone()) return;
+  if (is_serial()) return;
   int size = static_cast<int>(text.size());
   MPI_Bcast(&size, 1, MPI_INT, from, MPI_COMM_WORLD);
   text.resize(static_cast<std::size_t>(size));

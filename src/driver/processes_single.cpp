@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Processes of a build without MPI: this one, alone.
+// Processes of a build without MPI: only this one.
 #include <cstdlib>
 
 #include "processes.hpp"
@@ -10,8 +10,6 @@ namespace prekond::driver {
 
 Processes::Processes() = default;
 Processes::~Processes() = default;
-
-void Processes::barrier() const {}
 
 double Processes::max(double value) const {
   return value;

@@ -81,7 +81,7 @@ void Progress::iteration(std::int64_t number, double relative_residual) {
   m_iteration.store(number, std::memory_order_relaxed);
 }
 
-/// What it is at may be shortened, the numbers are not.
+/// The text may be shortened, the numbers are not.
 std::string Progress::line() const {
   const std::int64_t iteration = m_iteration.load(std::memory_order_relaxed);
   char numbers[160] = "";

@@ -11,7 +11,7 @@
 
 namespace prekond::driver {
 
-/// A line on standard error that says what the command is at, and for how long. It appears when the work has
+/// A line on standard error with the present phase of the command and its time. It appears when the work has
 /// lasted a second, on a terminal only, ten times a second at most, and is gone when the Progress is.
 /// Elsewhere there is one line for each row of `compare` that takes more than a minute.
 ///
@@ -33,13 +33,13 @@ class Progress {
   /// Is anybody looking at the live line?
   bool live() const { return m_terminal && m_writer.joinable(); }
 
-  /// A row of several: "row 2 of 5 (isai)" stands before its phases.
+  /// A row of several: "row 2 of 5 (isai)" comes before its phases.
   void row(std::size_t number, std::size_t count, const std::string& label);
 
   /// A new phase: "reading matrix.mtx".
   void phase(const std::string& text);
 
-  /// What a user should know before the end: a line on standard error, terminal or not, where it is wanted.
+  /// A message for the user before the end: a line on standard error, terminal or not, where it is wanted.
   void note(const std::string& text);
 
   /// An iteration of the phase, and its relative residual. Cheap.

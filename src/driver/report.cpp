@@ -5,29 +5,16 @@
 #include <prekond/core/complexity.hpp>
 #include <prekond/core/version.hpp>
 
-#include <cmath>
-
-#include "files.hpp"
+#include "atomic_file.hpp"
+#include "text.hpp"
 
 namespace prekond::driver {
 namespace {
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json(nullptr);
-}
-
 Json to_json(const OptionMap& options) {
   Json json = Json::object();
-  for (const auto& [name, value] : options) {
-    std::visit(
-        [&, &key = name](const auto& v) {
-          if constexpr (std::is_same_v<std::decay_t<decltype(v)>, double>)
-            json[key] = number(v);
-          else
-            json[key] = v;
-        },
-        value);
-  }
+  for (const auto& [name, value] : options)
+    std::visit([&, &key = name](const auto& v) { json[key] = v; }, value);
   return json;
 }
 
@@ -43,7 +30,7 @@ Json matrix_json(const Source& source, bool symmetric) {
           {"nnz", source.nnz},
           {"field", source.complex ? "complex" : "real"},
           {"symmetric", symmetric},
-          {"seconds", number(source.seconds)}};
+          {"seconds", source.seconds}};
 }
 
 Json order_statistics_json(const OrderStatistics& s) {
@@ -52,13 +39,13 @@ Json order_statistics_json(const OrderStatistics& s) {
 
 Json order_json(const OrderFacts& order) {
   Json json = {{"name", order.name}};
-  if (!order.any()) return json;
+  if (!order.is_asked()) return json;
   if (order.name == "auto") {
     json["chosen"] = order.chosen;
     json["reason"] = order_reason(order);
     if (!order.looked) return json;
   }
-  json["seconds"] = number(order.seconds);
+  json["seconds"] = order.seconds;
   json["before"] = order_statistics_json(order.before);
   json["after"] = order_statistics_json(order.after);
   return json;
@@ -66,21 +53,21 @@ Json order_json(const OrderFacts& order) {
 
 Json match_json(const MatchFacts& match) {
   Json json = {{"name", match.name}};
-  if (match.name == "none") return json;
+  if (!match.is_asked()) return json;
   json["done"] = match.done;
   if (match.looked) json["weak"] = match.weak;
   if (!match.done) return json;
-  json["seconds"] = number(match.seconds);
+  json["seconds"] = match.seconds;
   json["rank"] = match.rank;
   json["rows_moved"] = match.rows_moved;
-  json["log_product"] = number(match.log_product);
+  json["log_product"] = match.log_product;
   json["rounds"] = match.rounds;
   json["rows_on_host"] = match.rows_on_host;
   return json;
 }
 
 Json product_json(const ProductFacts& product) {
-  return {{"format", product.format}, {"reason", product.reason}, {"seconds", number(product.seconds)}};
+  return {{"format", product.format}, {"reason", product.reason}, {"seconds", product.seconds}};
 }
 
 Json advice_json(const FormatAdvice& advice) {
@@ -98,11 +85,11 @@ OptionMap all_solver_options(const MethodFacts& method, StoppingOptions stopping
 Json breakdowns_json(const Breakdowns& breakdowns) {
   return {{"count", breakdowns.count},
           {"first_row", breakdowns.first_row},
-          {"first_pivot", number(breakdowns.first_pivot)},
+          {"first_pivot", breakdowns.first_pivot},
           {"action", breakdowns.action}};
 }
 
-/// Null but of multigrid.
+/// Null unless the method is multigrid.
 Json levels_json(const std::vector<LevelReport>& levels) {
   Json result;
   for (const LevelReport& level : levels)
@@ -111,8 +98,8 @@ Json levels_json(const std::vector<LevelReport>& levels) {
                       {"prolongator_nnz", level.prolongator_nnz},
                       {"method", level.method},
                       {"method_nnz", level.method_nnz},
-                      {"damping", number(level.damping)},
-                      {"setup_seconds", number(level.setup_seconds)}});
+                      {"damping", level.damping},
+                      {"setup_seconds", level.setup_seconds}});
   return result;
 }
 
@@ -122,7 +109,7 @@ Json complexity_json(const std::vector<LevelReport>& levels,
   return levels.empty() ? Json(nullptr) : Json(complexity(levels));
 }
 
-/// Of a setup over several devices; else null.
+/// Null unless several devices share the setup.
 Json devices_json(const Measurements& outcome) {
   const auto& devices = outcome.setup.devices;
   if (devices.empty()) return nullptr;
@@ -135,9 +122,9 @@ Json devices_json(const Measurements& outcome) {
                     {"rows_read", device.rows_read},
                     {"nnz", device.nnz},
                     {"bytes", device.bytes},
-                    {"copy_seconds", number(device.copy_seconds)},
-                    {"symbolic_seconds", number(device.symbolic_seconds)},
-                    {"numeric_seconds", number(device.numeric_seconds)},
+                    {"copy_seconds", device.copy_seconds},
+                    {"symbolic_seconds", device.symbolic_seconds},
+                    {"numeric_seconds", device.numeric_seconds},
                     {"fences", device.fences}});
   }
   return json;
@@ -148,24 +135,24 @@ Json preconditioner_json(const ProblemFacts& problem, const MethodFacts& method,
   const Report& setup = outcome.setup;
   return {{"name", method.precond_name},
           {"options", to_json(method.precond_options)},
-          {"symbolic_seconds", number(outcome.symbolic_seconds)},
-          {"numeric_seconds", number(outcome.numeric_seconds)},
-          {"setup_seconds", number(outcome.setup_seconds)},
-          {"first_setup_seconds", number(outcome.first_setup_seconds)},
+          {"symbolic_seconds", outcome.symbolic_seconds},
+          {"numeric_seconds", outcome.numeric_seconds},
+          {"setup_seconds", outcome.setup_seconds},
+          {"first_setup_seconds", outcome.first_setup_seconds},
           {"nnz", setup.nnz},
-          {"density", number(density(problem, outcome))},
+          {"density", density(problem, outcome)},
           {"bytes", setup.bytes},
           {"setup_bytes", setup.setup_bytes},
           {"foreign_columns", setup.foreign_columns},
           {"foreign_entries", setup.foreign_entries},
           {"fences", setup.fences},
-          {"apply_seconds", number(outcome.apply_seconds)},
+          {"apply_seconds", outcome.apply_seconds},
           {"breakdowns", breakdowns_json(setup.breakdowns)},
           {"levels", levels_json(setup.levels)},
           {"operator_complexity", complexity_json(setup.levels, operator_complexity)},
           {"grid_complexity", complexity_json(setup.levels, grid_complexity)},
           {"devices", devices_json(outcome)},
-          {"gather_seconds", number(setup.gather_seconds)},
+          {"gather_seconds", setup.gather_seconds},
           {"notes", setup.notes}};
 }
 
@@ -179,9 +166,9 @@ Json solver_json(const MethodFacts& method, const Settings& settings, const Solv
           {"converged", result.converged},
           {"reason", to_string(result.reason)},
           {"looks_singular", result.looks_singular},
-          {"relative_residual", known ? number(result.relative_residual) : Json(nullptr)},
-          {"true_relative_residual", known ? number(result.true_relative_residual) : Json(nullptr)},
-          {"seconds", number(result.seconds)}};
+          {"relative_residual", known ? Json(result.relative_residual) : Json(nullptr)},
+          {"true_relative_residual", known ? Json(result.true_relative_residual) : Json(nullptr)},
+          {"seconds", result.seconds}};
 }
 
 Json distribution_json(const DistributionFacts& facts) {
@@ -194,12 +181,13 @@ Json distribution_json(const DistributionFacts& facts) {
           {"most_rows", facts.most_rows},
           {"fewest_rows", facts.fewest_rows},
           {"most_neighbors", facts.most_neighbors},
-          {"seconds", number(facts.seconds)}};
+          {"seconds", facts.seconds}};
 }
 
-Json near_null_space_json(const NearNullSpaceFacts& facts) {
-  return {
-      {"name", facts.name}, {"vectors", facts.num_vectors}, {"unknowns_per_node", facts.unknowns_per_node}};
+Json near_null_space_json(const ProblemFacts& facts) {
+  return {{"name", facts.near_null_space},
+          {"vectors", facts.num_near_vectors},
+          {"unknowns_per_node", facts.unknowns_per_node}};
 }
 
 Json frame(const Processes& processes, const ProblemFacts& problem, const Settings& settings) {
@@ -213,12 +201,12 @@ Json frame(const Processes& processes, const ProblemFacts& problem, const Settin
           {"match", match_json(problem.match)},
           {"order", order_json(problem.order)},
           {"scale", settings.scale},
-          {"near_null_space", near_null_space_json(problem.near_null_space)},
+          {"near_null_space", near_null_space_json(problem)},
           {"devices", settings.devices},
           {"repeat", settings.repeat}};
 }
 
-/// What was asked for, before anything was read.
+/// The source as given, before anything was read.
 std::string source_of(const Settings& settings) {
   for (const std::string& source : {settings.matrix, settings.pattern, settings.values})
     if (!source.empty()) return source;
@@ -230,7 +218,7 @@ Json system_json(const BatchFacts& batch, const BatchedSystemReport& one) {
   if (!batch.files.empty()) json["file"] = batch.files[static_cast<std::size_t>(one.system)];
   json["iterations"] = one.iterations;
   json["reason"] = to_string(one.reason);
-  json["relative_residual"] = number(one.relative_residual);
+  json["relative_residual"] = one.relative_residual;
   return json;
 }
 
@@ -247,7 +235,7 @@ Json iterations_json(const BatchedReport& result) {
   return {{"min", result.min_iterations},
           {"quartiles", result.quartiles},
           {"max", result.max_iterations},
-          {"mean", number(result.mean_iterations)},
+          {"mean", result.mean_iterations},
           {"histogram", bins}};
 }
 
@@ -258,7 +246,7 @@ Json batch_json(const BatchFacts& batch, const Settings& settings) {
   return {{"systems", result.num_systems},
           {"values", settings.values},
           {"format", settings.format},
-          {"format_seconds", number(batch.format_seconds)},
+          {"format_seconds", batch.format_seconds},
           {"converged", result.num_converged},
           {"iterations", iterations_json(result)},
           {"reasons", reasons},
@@ -276,7 +264,7 @@ Json run_report(const Processes& processes, const ProblemFacts& problem, const M
   report["preconditioner"] = preconditioner_json(problem, method, outcome);
   report["solver"] = solver_json(method, settings, outcome.solve);
   if (outcome.condition) report["condition"] = condition_json(*outcome.condition);
-  report["total_seconds"] = number(outcome.setup_seconds + outcome.solve.seconds);
+  report["total_seconds"] = outcome.setup_seconds + outcome.solve.seconds;
   return report;
 }
 
@@ -293,9 +281,8 @@ Json failed_report(const Processes& processes, const ProblemFacts& problem, cons
 }
 
 Json error_report(const CommandLine& line, const Failure& failure) {
-  constexpr int signalled = 128;
   const Settings& settings = line.settings;
-  // Kokkos may not run, or no more.
+  // Kokkos need not run.
   const Json frame = {{"prekond", {{"version", version}, {"kokkos", kokkos_version()}}},
                       {"matrix", {{"source", source_of(settings)}}}};
   const auto add_error = [&](Json report) {
@@ -322,30 +309,29 @@ Json error_report(const CommandLine& line, const Failure& failure) {
   return rows;
 }
 
-Json info_report(const Source& source, const MatrixStatistics& s, const MatchFacts& match,
-                 const OrderFacts& order, const FormatAdvice& advice,
+Json info_report(const ProblemFacts& problem, const MatrixStatistics& s, const FormatAdvice& advice,
                  const std::optional<Condition>& condition) {
-  Json matrix = matrix_json(source, s.symmetric_values);
+  Json matrix = matrix_json(problem.source, s.symmetric_values);
   matrix["row_length"] = {{"min", s.row_length_min},
                           {"max", s.row_length_max},
-                          {"mean", number(s.row_length_mean)},
+                          {"mean", s.row_length_mean},
                           {"empty", s.empty_rows}};
   matrix["symmetric_pattern"] = s.symmetric_pattern;
-  matrix["max_asymmetry"] = number(s.max_asymmetry);
-  matrix["diagonal"] = {{"missing", s.diagonal_missing},         {"zero", s.diagonal_zero},
-                        {"negative", s.diagonal_negative},       {"positive", s.diagonal_positive},
-                        {"min_abs", number(s.diagonal_min_abs)}, {"max_abs", number(s.diagonal_max_abs)}};
+  matrix["max_asymmetry"] = s.max_asymmetry;
+  matrix["diagonal"] = {{"missing", s.diagonal_missing},   {"zero", s.diagonal_zero},
+                        {"negative", s.diagonal_negative}, {"positive", s.diagonal_positive},
+                        {"min_abs", s.diagonal_min_abs},   {"max_abs", s.diagonal_max_abs}};
   matrix["bandwidth"] = {{"lower", s.lower_bandwidth}, {"upper", s.upper_bandwidth}};
-  matrix["profile"] = order.before.profile;
-  matrix["levels"] = order.before.levels;
+  matrix["profile"] = problem.order.before.profile;
+  matrix["levels"] = problem.order.before.levels;
   matrix["diagonally_dominant_rows"] = s.diagonally_dominant_rows;
   matrix["product"] = advice_json(advice);
-  matrix["frobenius_norm"] = number(s.frobenius_norm);
-  matrix["max_abs"] = number(s.max_abs);
+  matrix["frobenius_norm"] = s.frobenius_norm;
+  matrix["max_abs"] = s.max_abs;
   Json report = {{"prekond", environment(1)},
                  {"matrix", matrix},
-                 {"match", match_json(match)},
-                 {"order", order_json(order)}};
+                 {"match", match_json(problem.match)},
+                 {"order", order_json(problem.order)}};
   if (condition) report["condition"] = condition_json(*condition);
   return report;
 }
@@ -361,14 +347,14 @@ Json batch_report(const BatchFacts& batch, const Settings& settings) {
           {"preconditioner",
            {{"name", settings.precond},
             {"options", to_json(batch.precond_options)},
-            {"setup_seconds", number(batch.setup_seconds)},
-            {"first_setup_seconds", number(batch.first_setup_seconds)}}},
+            {"setup_seconds", batch.setup_seconds},
+            {"first_setup_seconds", batch.first_setup_seconds}}},
           {"solver",
            {{"name", settings.solver},
             {"options", to_json(batch.solver_options)},
             {"converged", batch.result.num_converged == batch.result.num_systems},
-            {"seconds", number(batch.solve_seconds)}}},
-          {"total_seconds", number(batch.setup_seconds + batch.solve_seconds)}};
+            {"seconds", batch.solve_seconds}}},
+          {"total_seconds", batch.setup_seconds + batch.solve_seconds}};
 }
 
 void write_report(const std::string& path, const Json& report) {

@@ -11,7 +11,7 @@
 
 #include "batch.hpp"
 #include "command_line.hpp"
-#include "run.hpp"
+#include "measured_solve.hpp"
 
 namespace prekond::driver {
 
@@ -21,18 +21,16 @@ using Json = nlohmann::ordered_json;
 Json run_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
                 const Settings& settings, const Measurements& outcome);
 
-/// A row of `compare` that came to nothing: the same keys, no measurements, and "error".
+/// A row of `compare` that failed: the same keys, no measurements, and "error".
 Json failed_report(const Processes& processes, const ProblemFacts& problem, const MethodFacts& method,
                    const Settings& settings, const std::string& error);
 
-/// What a run reports that failed before it had anything to report: what was asked for, and "error". For
-/// `compare` an array of such, one a row.
+/// The report of a run that failed before it had anything to report: the settings and "error". For `compare`
+/// an array of such reports, one a row.
 Json error_report(const CommandLine& line, const Failure& failure);
 
-/// The report of `info`, which one process makes. `match`: what came of --match, before the order. `order`:
-/// measured before, and after where another order was asked for.
-Json info_report(const Source& source, const MatrixStatistics& statistics, const MatchFacts& match,
-                 const OrderFacts& order, const FormatAdvice& advice,
+/// The report of `info`, which one process makes.
+Json info_report(const ProblemFacts& problem, const MatrixStatistics& statistics, const FormatAdvice& advice,
                  const std::optional<Condition>& condition);
 
 /// The report of `batch`, which one process makes.

@@ -33,7 +33,7 @@ class ConditionTest : public DriverTest {
 
 constexpr double pi = 3.14159265358979323846;
 
-/// Of poisson2d:n, 4 - 2 cos - 2 cos.
+/// Eigenvalues of poisson2d:n, 4 - 2 cos - 2 cos.
 double least(int n) {
   return 4 - 4 * std::cos(pi / (n + 1));
 }

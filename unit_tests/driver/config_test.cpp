@@ -213,7 +213,7 @@ TEST_F(ConfigTest, TakesWhatIsInOrder) {
 }
 
 TEST_F(ConfigTest, TheCommandLineIsToBlameForItsOwn) {
-  // What the command line sets is not said to stand in the file, though another value does.
+  // An error of the command line does not name the file, though the file has another value.
   write("c.json",
         "{\"generate\": \"poisson2d:9\", \"rtol\": 1e-3, \"precond\": \"fsai\", \"p\": {\"power\": 2}}");
   for (const std::vector<std::string>& wrong : {std::vector<std::string>{"--rtol", "abc"},

@@ -346,7 +346,7 @@ TEST_F(DriverTest, ComplexModelProblem) {
   EXPECT_EQ(generated["preconditioner"]["nnz"], read["preconditioner"]["nnz"]);
 }
 
-/// What `auto` takes for few diagonals, see advise_format.
+/// The format of `auto` for few diagonals, see advise_format.
 std::string format_of_a_grid() {
   const bool plain_host = is_host_space<Kokkos::DefaultExecutionSpace> && !has_fused_multiply_add;
   return plain_host ? "csr" : "dia";

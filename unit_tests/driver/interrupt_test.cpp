@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What ends the command from outside: one line, 128 and the signal's number, no file half written.
+// Signals that end the command: one line, 128 and the signal's number, no file half written.
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 

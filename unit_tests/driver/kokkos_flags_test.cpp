@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the command makes of Kokkos's flags and of the environment that Kokkos and OpenMP read.
+// The checks of Kokkos's flags and of the environment that Kokkos and OpenMP read.
 #include "driver/kokkos_flags.hpp"
 
 #include <prekond/core/error.hpp>
@@ -18,7 +18,6 @@
 #include <thread>
 #include <vector>
 
-#include "driver/kokkos_resources.hpp"
 #include "testing/spaces.hpp"
 #include "testing/temporary_folder.hpp"
 
@@ -29,7 +28,7 @@ using prekond::testing::message_of;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-/// What decides about Kokkos's start, as the tests' own environment may have it set.
+/// Variables that decide about Kokkos's start; the tests' own environment may have them set.
 const std::vector<std::string> variables = {"KOKKOS_NUM_THREADS",
                                             "KOKKOS_DEVICE_ID",
                                             "KOKKOS_MAP_DEVICE_ID_BY",
@@ -337,7 +336,7 @@ TEST_F(KokkosFlagsTest, TheCommandRefusesWhatTheEnvironmentHasWrong) {
 }
 
 #ifdef _OPENMP
-/// What the command computes on: OpenMP's threads, or a device, for which it does not name the host's.
+/// The line on the execution space: OpenMP's threads, or a device, for which it does not name the host's.
 std::string on_threads(int threads) {
   const std::string space = Kokkos::DefaultExecutionSpace::name();
   return "computed on     " + space + (space == "OpenMP" ? ", " + std::to_string(threads) + " threads" : "");

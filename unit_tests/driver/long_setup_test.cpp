@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the command `prekond` says before a setup that takes minutes, which is ended once it has said so.
+// The note of the command `prekond` before a setup that takes minutes, which is ended once it has said so.
 #include "testing/temporary_folder.hpp"
 
 #include <gmock/gmock.h>

@@ -94,7 +94,7 @@ TEST_F(MatchTest, AutoLooksAtTheDiagonal) {
   EXPECT_EQ(in_place["match"], (Json{{"name", "auto"}, {"done", false}, {"weak", 0}}));
   EXPECT_THAT(run(with({"solve", "in_place.mtx"}, options)).out,
               HasSubstr("match           rows as they are: no entry of the scaled diagonal is below 0.01\n"));
-  // What has to stay symmetric is left alone.
+  // A matrix that has to stay symmetric is not matched.
   EXPECT_EQ(report_of({"solve", "spd.mtx", "--match=auto"})["match"],
             (Json{{"name", "auto"}, {"done", false}}));
   EXPECT_THAT(run({"solve", "spd.mtx", "--match=auto"}).out,
@@ -104,7 +104,7 @@ TEST_F(MatchTest, AutoLooksAtTheDiagonal) {
             false);
   EXPECT_EQ(report_of({"solve", "spd.mtx", "--match=none"})["match"], (Json{{"name", "none"}}));
   EXPECT_EQ(report_of({"solve", "spd.mtx"})["match"], (Json{{"name", "none"}}));
-  // One weak entry is enough: 0.009 beside entries in [1, 4).
+  // One weak entry is enough: 0.009 with other entries in [1, 4).
   write("weak.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 0.009\n");
   write("fair.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 0.011\n");
   EXPECT_EQ(report_of(with({"solve", "weak.mtx"}, options))["match"]["weak"], 1);
@@ -174,7 +174,7 @@ TEST_F(MatchTest, SlipsAndFiles) {
   write("match.json", R"({"matrix": "spd.mtx", "match": "product", "solver": "gmres"})");
   EXPECT_EQ(report_of({"solve", "--config", "match.json"})["match"]["name"], "product");
   EXPECT_EQ(report_of({"solve", "--config", "match.json", "--match=none"})["match"]["name"], "none");
-  // The flag swallows nothing behind it.
+  // The flag swallows nothing after it.
   EXPECT_EQ(report_of({"solve", "--solver", "gmres", "--match", "spd.mtx"})["match"]["name"], "product");
 }
 

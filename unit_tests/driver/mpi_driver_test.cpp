@@ -35,7 +35,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// What all ranks of a run did.
+/// The result of a run on all ranks.
 struct Result {
   std::vector<int> codes;           ///< of every rank
   std::vector<std::string> out;     ///< lines
@@ -69,7 +69,7 @@ class MpiDriverTest : public ::testing::Test {
     return std::string("sh -c '\"") + PREKOND_DRIVER_PATH + "\" " + arguments + "; echo code $?'";
   }
 
-  /// Runs `job`, what stands behind mpirun's own flags, in the folder.
+  /// Runs `job`, the arguments after mpirun's own flags, in the folder.
   static Result run_job(const std::string& job) {
     const std::string command = "cd '" + file("") + "' && '" + PREKOND_MPIEXEC + "' " +
                                 PREKOND_MPIEXEC_FLAGS + " " + job + " > stdout 2> stderr";
@@ -272,8 +272,7 @@ TEST_F(MpiDriverTest, MoreRanksThanRows) {
 
 TEST_F(MpiDriverTest, MoreRanksThanRowsOfAFile) {
   run(1, "generate tridiagonal:3 -q -o three.mtx");
-  for (const std::string partition : {"rows", "metis", "zoltan"}) {
-    if (partition == "zoltan" && PREKOND_TEST_ZOLTAN == 0) continue;
+  for (const std::string partition : {"rows", "metis"}) {
     const Json report =
         report_of(7, "solve three.mtx --solution x.mtx --precond jacobi --partition " + partition);
     EXPECT_EQ(report["distribution"]["read_by"], "all");
@@ -406,41 +405,6 @@ TEST_F(MpiDriverTest, PartitionsCutLessAndAreUndoneInTheSolution) {
   EXPECT_LT(4 * cut_by_metis, cut_by_rows);
 }
 
-TEST_F(MpiDriverTest, WhatTheRanksFindTogetherCutsLess) {
-  if (PREKOND_TEST_ZOLTAN == 0) {
-    expect_error(run(2, "solve --generate poisson2d:5 -q --partition zoltan"), 2, 2,
-                 {"--partition zoltan needs MPI and Zoltan of Trilinos"});
-    GTEST_SKIP() << "there is no Zoltan";
-  }
-  run(1, "generate poisson2d:40 -q -o mesh.mtx");
-  // Jacobi and FSAI do not depend on who has the rows. Zoltan says nothing on standard output, which
-  // report_of looks at.
-  for (const std::string precond : {"jacobi", "fsai -p power=2"}) {
-    const std::string solve = "solve mesh.mtx --order random --solution several.mtx --precond " + precond;
-    for (const int ranks : {2, 3, 7}) {
-      SCOPED_TRACE(precond + " on " + std::to_string(ranks));
-      const Json by_rows = report_of(ranks, solve);
-      const auto x = solution("several.mtx");
-      const Json report = report_of(ranks, solve + " --partition zoltan");
-      const auto y = solution("several.mtx");
-      const Json &facts = report["distribution"], &before = by_rows["distribution"];
-      EXPECT_EQ(facts["partition"], "zoltan");
-      EXPECT_LT(4 * facts["cut_entries"].get<int>(), before["cut_entries"].get<int>());
-      EXPECT_LT(3 * facts["exchanged_entries"].get<int>(), before["exchanged_entries"].get<int>());
-      EXPECT_LE(facts["exchanged_entries"].get<int>(), facts["cut_entries"].get<int>());
-      EXPECT_LE(facts["most_entries"].get<int>() * ranks, 1.1 * report["matrix"]["nnz"].get<int>());
-      EXPECT_GE(facts["most_entries"].get<int>() * ranks, report["matrix"]["nnz"].get<int>());
-      EXPECT_NEAR(report["solver"]["iterations"].get<int>(), by_rows["solver"]["iterations"].get<int>(), 1);
-      ASSERT_EQ(y.size(), x.size());
-      for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(y[i], x[i], 1e-3) << i;
-      if (precond != "jacobi") continue;
-      const Json again = report_of(ranks, solve + " --partition zoltan")["distribution"];
-      for (const char* key : {"cut_entries", "exchanged_entries", "most_entries", "most_rows", "fewest_rows"})
-        EXPECT_EQ(again[key], facts[key]) << key;
-    }
-  }
-}
-
 TEST_F(MpiDriverTest, TheDistributionIsPrinted) {
   const Result result = run(4, "solve --generate poisson2d:20");
   EXPECT_THAT(result.out,
@@ -462,12 +426,12 @@ TEST_F(MpiDriverTest, PartitionsThatCannotBe) {
   std::ofstream(file("short.mtx")) << "%%MatrixMarket matrix array real general\n2 1\n0\n1\n";
   expect_error(run(2, solve + "short.mtx"), 2, 3, {"short.mtx:2", "a vector of length 9 is wanted"});
   EXPECT_EQ(run(1, solve + "parts.mtx").codes, std::vector<int>(1, 0));  // there is nothing to distribute
-  expect_error(run(2, solve + "metiss"), 2, 2, {"--partition takes rows, metis, zoltan or a FILE.mtx"});
+  expect_error(run(2, solve + "metiss"), 2, 2, {"--partition takes rows, metis or a FILE.mtx"});
   expect_error(run(2, solve + "missing.mtx"), 2, 3, {"missing.mtx"});
   expect_error(run(2, solve + "parts.mtx --report parts.mtx"), 2, 2, {"would overwrite --partition"});
 }
 
-/// What only rank 0 sees, it reads for all.
+/// Rank 0 reads a file for all that only it sees.
 TEST_F(MpiDriverTest, AFileThatOneRankSeesIsReadByIt) {
   run(1, "generate poisson2d:9 -q -o made.mtx");
   const std::string solve = "solve made.mtx -q --report report.json --history h.csv";

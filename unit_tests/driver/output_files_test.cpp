@@ -210,7 +210,7 @@ TEST_F(OutputFilesTest, AFailedRunReplacesAnOlderReport) {
     EXPECT_FALSE(fs::exists(file("new.mtx")));
   }
   EXPECT_EQ(read_file(file("older.mtx")), solution);
-  // Where there was none there is none, and what is no file is left alone.
+  // Where there was no report there is none, and a device stays as it is.
   EXPECT_EQ(run({"solve", "bad_index.mtx", "--report", "none.json"}).code, 3);
   EXPECT_FALSE(fs::exists(file("none.json")));
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the processes of the command agree about; every rank runs these tests.
+// The agreement of the processes of the command; every rank runs these tests.
 #include "driver/processes.hpp"
 
 #include <prekond/core/error.hpp>
@@ -26,18 +26,18 @@ Failure failure_of_work(const Work& work) {
 }
 
 std::string named(const Processes& processes, int rank, const std::string& text) {
-  if (processes.alone()) return text;
+  if (processes.is_serial()) return text;
   return "rank " + std::to_string(rank) + " of " + std::to_string(processes.size()) + ": " + text;
 }
 
 TEST(Processes, WorkThatSucceedsIsDoneByEveryRank) {
   const Processes processes;
   int done_here = 0;
-  processes.together([&] { ++done_here; });
+  processes.collective([&] { ++done_here; });
   EXPECT_EQ(done_here, 1);
   int done_by_first = 0;
-  processes.only_first([&] { ++done_by_first; });
-  EXPECT_EQ(done_by_first, processes.first() ? 1 : 0);
+  processes.on_root([&] { ++done_by_first; });
+  EXPECT_EQ(done_by_first, processes.is_root() ? 1 : 0);
 }
 
 TEST(Processes, OneFailureIsEverybodysWhateverItsType) {
@@ -45,7 +45,7 @@ TEST(Processes, OneFailureIsEverybodysWhateverItsType) {
   const int last = processes.size() - 1;
   const auto fails = [&](const auto& error) {
     return failure_of_work([&] {
-      processes.together([&] {
+      processes.collective([&] {
         if (processes.rank() == last) throw error;
       });
     });
@@ -67,7 +67,7 @@ TEST(Processes, TheLowestRankThatFailsSpeaks) {
   const Processes processes;
   const int lowest = processes.size() / 2;
   const Failure failure = failure_of_work([&] {
-    processes.together([&] {
+    processes.collective([&] {
       if (processes.rank() >= lowest) throw InputError("row " + std::to_string(processes.rank()));
     });
   });
@@ -77,11 +77,10 @@ TEST(Processes, TheLowestRankThatFailsSpeaks) {
 TEST(Processes, NoRankIsNamedWhereAllFailAlikeOrOnlyTheFirstWorks) {
   const Processes processes;
   const Failure alike =
-      failure_of_work([&] { processes.together([] { throw OptionError("no such option"); }); });
+      failure_of_work([&] { processes.collective([] { throw OptionError("no such option"); }); });
   EXPECT_EQ(alike.code(), bad_command_line);
   EXPECT_STREQ(alike.what(), "no such option");
-  const Failure first =
-      failure_of_work([&] { processes.only_first([] { throw InputError("no such file"); }); });
+  const Failure first = failure_of_work([&] { processes.on_root([] { throw InputError("no such file"); }); });
   EXPECT_EQ(first.code(), bad_input);
   EXPECT_STREQ(first.what(), "no such file");
 }
@@ -92,7 +91,6 @@ TEST(Processes, TheLargestOfAll) {
   EXPECT_EQ(processes.max(-1.5), -1.5);
   EXPECT_EQ(processes.min(processes.rank() + 3), 3);
   EXPECT_EQ(processes.sum(processes.rank() + 1), processes.size() * (processes.size() + 1) / 2);
-  processes.barrier();
 }
 
 TEST(Processes, TheTextOfTheSmallestKeyIsKnownToAll) {
@@ -100,11 +98,11 @@ TEST(Processes, TheTextOfTheSmallestKeyIsKnownToAll) {
   const int last = processes.size() - 1;
   EXPECT_EQ(processes.text_of_least(last - processes.rank(), processes.name()),
             "rank " + std::to_string(last) + " of " + std::to_string(processes.size()));
-  // Of equal keys, the lowest rank's.
+  // Among equal keys, the lowest rank's text.
   EXPECT_EQ(processes.text_of_least(7, std::to_string(processes.rank())), "0");
   EXPECT_EQ(processes.text_of_least(Processes::no_key, "none"), "");
-  EXPECT_EQ(processes.text_of_least(processes.first() ? Processes::no_key : 5, "others"),
-            processes.alone() ? "" : "others");
+  EXPECT_EQ(processes.text_of_least(processes.is_root() ? Processes::no_key : 5, "others"),
+            processes.is_serial() ? "" : "others");
 }
 
 }  // namespace

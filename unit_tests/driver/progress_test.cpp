@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What stands on standard error while the command works: a live line on a terminal, elsewhere a line for each
+// The standard error while the command works: a live line on a terminal, elsewhere a line for each
 // row of `compare` that takes long.
 #include "driver/progress.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What the command's ranks do together before a setup: read rows, send them to their parts, look at their
-// symmetry.
+// The common work of the command's ranks before a setup: they read rows, send them to their parts, check
+// their symmetry.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
 #include <prekond/matrix/statistics.hpp>
@@ -10,9 +10,8 @@
 #include <prekond/pattern/partition.hpp>
 #include "distributed/row_partition.hpp"
 
-#include "driver/row_parts_mpi.hpp"
-#include "driver/symmetry_of_parts.hpp"
-#include "driver/table.hpp"
+#include "driver/rows_of_ranks.hpp"
+#include "driver/text.hpp"
 #include "testing/temporary_folder.hpp"
 
 #include <gmock/gmock.h>
@@ -48,7 +47,7 @@ class RowsOfRanks : public ::testing::Test {
   /// The path of a file that rank 0 writes.
   std::string write(const std::string& text) {
     std::string path = m_folder ? *m_folder / "a.mtx" : "";
-    if (m_processes.first()) {
+    if (m_processes.is_root()) {
       m_folder.emplace("rows_of_ranks");
       path = m_folder->write("a.mtx", text);
     }
@@ -117,10 +116,10 @@ TEST_F(RowsOfRanks, AreReadAsByOne) {
         const std::string text = scattered(rows, 20 * rows, symmetry);
         const std::string path = write(compressed ? prekond::testing::gzipped(text) : text);
         std::int64_t num_rows = 0;
-        const HostRows own = read_rows(m_processes, path, num_rows);
+        const HostRows own = read_rows(m_processes, path, num_rows).rows;
         EXPECT_EQ(num_rows, rows);
         expect_rows(own, block_numbers(rows), read_matrix_market<double>(path));
-        m_processes.barrier();  // before the file goes away
+        m_processes.max(0);  // before the file goes away
       }
 }
 
@@ -130,9 +129,9 @@ TEST_F(RowsOfRanks, OfLongFilesAreReadAsByOne) {
   for (const bool compressed : {false, true}) {
     const std::string path = write(compressed ? prekond::testing::gzipped(text) : text);
     std::int64_t num_rows = 0;
-    const HostRows own = read_rows(m_processes, path, num_rows);
+    const HostRows own = read_rows(m_processes, path, num_rows).rows;
     expect_rows(own, block_numbers(3000), read_matrix_market<double>(path));
-    m_processes.barrier();
+    m_processes.max(0);
   }
 }
 
@@ -153,18 +152,18 @@ TEST_F(RowsOfRanks, ErrorsAreThoseOfOneReader) {
     }
     ASSERT_THAT(expected, HasSubstr("a.mtx:" + std::to_string(line) + ": "));
     EXPECT_EQ(error_of(path), expected);
-    m_processes.barrier();
+    m_processes.max(0);
   }
   const std::string huge = "1 1 1\n20 20 1e308\n2 2 2\n20 20 1e308\n3 3 1\n";
   EXPECT_THAT(error_of(write("%%MatrixMarket matrix coordinate real general\n20 20 5\n" + huge)),
               HasSubstr("a.mtx: entries of row 20 stand in the file more than once"));
-  m_processes.barrier();
+  m_processes.max(0);
   EXPECT_THAT(error_of(write("%%MatrixMarket matrix coordinate real general\n2147483647 20 1\n1 1 1\n")),
               HasSubstr("a.mtx:2: the header announces 2147483647 rows while the file holds only 1 entries"));
-  m_processes.barrier();
+  m_processes.max(0);
   EXPECT_THAT(error_of(write("%%MatrixMarket matrix coordinate real general\n20 20 5\n1 1 1\n")),
               HasSubstr("a.mtx: line 2 announces 5 entries, but the file holds only 1"));
-  m_processes.barrier();
+  m_processes.max(0);
 }
 
 TEST_F(RowsOfRanks, OneRankAloneCannotOpenTheFile) {
@@ -176,13 +175,13 @@ TEST_F(RowsOfRanks, OneRankAloneCannotOpenTheFile) {
   if (last > 0) {
     EXPECT_THAT(error, HasSubstr("rank " + std::to_string(last) + " of "));
   }
-  m_processes.barrier();
+  m_processes.max(0);
 }
 
 TEST_F(RowsOfRanks, AreSentToTheirParts) {
   const std::string path = write(scattered(97, 900, "general"));
   std::int64_t num_rows = 0;
-  const HostRows block = read_rows(m_processes, path, num_rows);
+  const RowBlock block = read_rows(m_processes, path, num_rows);
   const HostRows whole = read_matrix_market<double>(path);
   const auto stay = send_rows(m_processes, {}, block);
   EXPECT_EQ(stay.numbers, block_numbers(97));
@@ -194,13 +193,13 @@ TEST_F(RowsOfRanks, AreSentToTheirParts) {
             std::count(parts.begin(), parts.end(), m_processes.rank()));
   for (const int row : own.numbers) EXPECT_EQ(parts[row], m_processes.rank());
   expect_rows(own.rows, own.numbers, whole);
-  m_processes.barrier();
+  m_processes.max(0);
 }
 
 TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
   if (!has_metis()) GTEST_SKIP() << "there is no METIS";
-  // Two grids beside each other whose rows alternate, the one stored above the diagonal alone: only who sees
-  // A + A^T, and all of it, cuts nothing between them.
+  // Two grids whose rows alternate, the one stored only above the diagonal: a partition cuts nothing between
+  // them only if it sees all of A + A^T.
   const int n = 12;
   std::string lines;
   int entries = 0;
@@ -214,7 +213,7 @@ TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
   const std::string path = write("%%MatrixMarket matrix coordinate real general\n288 288 " +
                                  std::to_string(entries) + "\n" + lines);
   std::int64_t num_rows = 0;
-  const HostRows block = read_rows(m_processes, path, num_rows);
+  const RowBlock block = read_rows(m_processes, path, num_rows);
   const auto parts = find_parts(m_processes, PartitionChoice{"metis", {}}, block);
   ASSERT_EQ(parts.size(), 288u);
   const HostRows whole = read_matrix_market<double>(path);
@@ -233,19 +232,21 @@ TEST_F(RowsOfRanks, MetisGetsThePatternOfAll) {
     EXPECT_EQ(between, 0);
   }
   EXPECT_LE(cut, 20 * m_processes.size());
-  m_processes.barrier();
+  m_processes.max(0);
 }
 
 // ---------------------------------------------------------------------------------------------- the matrix
 // of all
 
-/// A problem's matrix of a file, its rows by the parts.
-ProblemMatrix<double> distributed(const Processes& processes, const std::string& path,
-                                  const std::vector<int>& parts) {
+/// A problem with the matrix of a file, its rows by the parts, and b = A 1.
+Problem<double> distributed(const Processes& processes, const std::string& path,
+                            const std::vector<int>& parts) {
   std::int64_t num_rows = 0;
-  HostRows block = read_rows(processes, path, num_rows);
+  RowBlock block = read_rows(processes, path, num_rows);
   const PartitionChoice choice = parts.empty() ? PartitionChoice{} : PartitionChoice{"parts.mtx", parts};
-  return distribute_rows(Space(), processes, std::move(block), choice, true);
+  Problem<double> problem;
+  distribute(Space(), processes, choice, std::move(block), true, problem);
+  return problem;
 }
 
 TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
@@ -265,7 +266,7 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
     a.distributed->product().apply(space, as_multivector(Vector<const double, Space>(own)),
                                    as_multivector(y));
     a.distributed->gather(space, y, all);
-    a.distributed->gather(space, a.times_ones, sums);
+    a.distributed->gather(space, a.b, sums);
     const auto result = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, all);
     const auto row_sums = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace{}, sums);
     std::int64_t cut = 0;
@@ -283,7 +284,7 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
         if (part_of(i) != part_of(col)) sent.insert({col, part_of(i)});
         ++entries[part_of(i)];
       }
-      if (!m_processes.first()) continue;
+      if (!m_processes.is_root()) continue;
       EXPECT_NEAR(result(i), product, 1e-9 * std::abs(product)) << i;
       EXPECT_NEAR(row_sums(i), sum, 1e-9 * std::abs(sum)) << i;
     }
@@ -302,7 +303,7 @@ TEST_F(RowsOfRanks, ProductsAndFactsAreThoseOfTheWhole) {
     EXPECT_LE(a.distribution.most_neighbors, m_processes.size() - 1);
     EXPECT_EQ(a.distribution.most_neighbors > 0, cut > 0);
   }
-  m_processes.barrier();
+  m_processes.max(0);
 }
 
 /// A symmetric matrix with a positive diagonal, and what is wrong with it.
@@ -374,15 +375,14 @@ TEST_F(RowsOfRanks, SymmetryIsThatOfTheWhole) {
       expected = error.what();
     }
     const bool symmetric = statistics<double, Space>(space, whole).symmetric_values;
-    for (const bool by_file : {false, true}) {
-      const auto a = distributed(m_processes, path, by_file ? scattered_parts(rows) : std::vector<int>());
-      for (const std::int64_t at_a_time : {3, 1000}) {
-        const auto facts = symmetry_of_parts(space, m_processes, a, at_a_time);
-        EXPECT_EQ(facts.symmetric, symmetric) << k;
-        EXPECT_EQ(facts.not_spd, expected) << k << " with parts " << by_file;
-      }
+    std::int64_t num_rows = 0;
+    const RowBlock block = read_rows(m_processes, path, num_rows);
+    for (const std::int64_t at_a_time : {3, 1000}) {
+      const auto facts = symmetry_of_ranks(m_processes, block, at_a_time);
+      EXPECT_EQ(facts.symmetric, symmetric) << k;
+      EXPECT_EQ(facts.not_spd, expected) << k;
     }
-    m_processes.barrier();
+    m_processes.max(0);
   }
 }
 

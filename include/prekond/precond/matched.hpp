@@ -19,6 +19,29 @@ namespace prekond {
 template <class Scalar, class Space>
 class Scaled;
 
+/// A matching of largest product as a permutation of rows.
+template <class Space>
+struct MatchedRows {
+  Matching<Space> matching;
+  Vector<int, Space> rows;          ///< the row of A by that of Q A
+  Vector<double, Space> row_scale;  ///< the matching's, by rows of Q A
+  std::int64_t rows_moved = 0;      ///< rows of Q A that are others in A
+};
+
+/// maximum_product_matching, and the permutation Q whose Q A has the matched entries on its diagonal.
+/// permute_rows makes Q A of `rows`. Fences, the last time at the end.
+template <class Scalar, class Space>
+MatchedRows<Space> match_rows(const Space& space, const CsrView<Scalar, Space>& a,
+                              const MatchingOptions& options = {});
+
+/// The names that `inner` may have: every registered preconditioner.
+template <class Space = Kokkos::DefaultExecutionSpace>
+MethodTable matched_inner_table();
+
+/// What the options of an inner method say of it. \throws OptionError for an unknown name
+template <class Space = Kokkos::DefaultExecutionSpace>
+Properties matched_inner_properties(const MethodChoice& choice);
+
 /// Parameters of a preconditioner of matched rows.
 struct MatchedOptions {
   static constexpr const char* name = "matched";
@@ -86,7 +109,7 @@ struct MatchedOptions {
 ///
 /// Cost beside M's: that of maximum_product_matching where it is found, a sort of A's rows and two copies of
 /// A; of an application two passes over vectors. Memory: two numbers and 20 bytes a row; a workspace has one
-/// vector a column beside M's. Fences: those of the matching, two to permute, and three.
+/// vector a column beside M's. Fences: those of the matching, two to permute, and two.
 ///
 /// Sources: Duff and Koster, SIAM J. Matrix Anal. Appl. 22 (2001); with incomplete factorisations Benzi, Haws
 /// and Tuma, SIAM J. Sci. Comput. 22 (2000).
@@ -138,10 +161,11 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
     std::shared_ptr<Scaled<Scalar, Space>> scaled;  ///< M with R and C
     Vector<int, Space> rows;
     std::int64_t rank = 0;
+    std::int64_t rows_moved = 0;
   };
   State find(const Space& space, const matrix_view& a) const;
   void set_up(const Space& space, const Matrix& matrix, const State& state) const;
-  Report report_of(const Space& space, const Matrix& matrix, const State& state, bool kept) const;
+  Report report_of(const Matrix& matrix, const State& state, bool kept) const;
   void forget();
   const Scaled<Scalar, Space>& scaled() const;
 
@@ -152,6 +176,7 @@ class Matched : public MatrixPreconditioner<Scalar, Space> {
   std::shared_ptr<Scaled<Scalar, Space>> m_scaled;
   Vector<int, Space> m_rows;
   std::int64_t m_rank = 0;
+  std::int64_t m_rows_moved = 0;
   bool m_found = false;  ///< was there a numeric phase since symbolic? Also one of a rank without rows
 };
 

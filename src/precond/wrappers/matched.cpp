@@ -69,19 +69,45 @@ std::int64_t row_of(const Vector<int, Space>& rows, std::int64_t place) {
   return row;
 }
 
-template <class Space>
-std::string note_of(const Space& space, const Vector<int, Space>& rows, std::int64_t rank) {
-  const auto n = static_cast<std::int64_t>(rows.extent(0));
-  std::int64_t moved = 0;
-  Kokkos::parallel_reduce("prekond::matched::numeric::count_moved", Rows<Space>(space, 0, n),
-                          CountMoved<Space>{rows}, moved);
+inline std::string note_of(std::int64_t num_rows, std::int64_t rank, std::int64_t rows_moved) {
   const std::string text =
-      "the matching moved " + std::to_string(moved) + " of " + std::to_string(n) + " rows";
-  if (rank == n) return text;
+      "the matching moved " + std::to_string(rows_moved) + " of " + std::to_string(num_rows) + " rows";
+  if (rank == num_rows) return text;
   return text + "; STRUCTURALLY SINGULAR: only " + std::to_string(rank) + " rows can be matched";
 }
 
 }  // namespace impl::matched
+
+template <class Scalar, class Space>
+MatchedRows<Space> match_rows(const Space& space, const CsrView<Scalar, Space>& a,
+                              const MatchingOptions& options) {
+  namespace kernels = impl::matched;
+  const kernels::Rows<Space> all(space, 0, a.num_rows);
+  MatchedRows<Space> result;
+  result.matching = maximum_product_matching<Scalar, Space>(space, a, options);
+  result.rows = make_ordering<Space>(space, result.matching.column_of_row).inverse;
+  result.row_scale = allocate<Vector<double, Space>>(space, "prekond::matched::row_scale", a.num_rows);
+  Kokkos::parallel_for("prekond::matched::take_scales", all,
+                       kernels::TakeScales<Space>{result.rows, result.matching.row_scale, result.row_scale});
+  Kokkos::parallel_reduce("prekond::matched::count_moved", all, kernels::CountMoved<Space>{result.rows},
+                          result.rows_moved);
+  return result;
+}
+
+// The preconditioners' registry has `matched` in it: it is asked for when a name is looked up, not when its
+// lines are made.
+template <class Space>
+MethodTable matched_inner_table() {
+  return method_table(preconditioner_registry<double, Space>(), "preconditioner");
+}
+
+template <class Space>
+Properties matched_inner_properties(const MethodChoice& choice) {
+  const auto configurator =
+      find_line(preconditioner_registry<double, Space>(), choice.name, "preconditioner").configure();
+  configurator->fields().set(choice.options, choice.name);
+  return configurator->properties();
+}
 
 template <class Scalar, class Space>
 Matched<Scalar, Space>::Matched(const MatchedOptions& options)
@@ -134,7 +160,7 @@ template <class Scalar, class Space>
 void Matched<Scalar, Space>::forget() {
   m_scaled = nullptr;
   m_rows = {};
-  m_rank = 0;
+  m_rank = m_rows_moved = 0;
   m_found = false;
 }
 
@@ -151,18 +177,14 @@ void Matched<Scalar, Space>::numeric_without_rows(const Space&, const matrix_sou
 
 template <class Scalar, class Space>
 auto Matched<Scalar, Space>::find(const Space& space, const matrix_view& a) const -> State {
-  namespace kernels = impl::matched;
-  const auto matching = maximum_product_matching<Scalar, Space>(space, a, m_options.matching);
+  const MatchedRows<Space> found = match_rows<Scalar, Space>(space, a, m_options.matching);
   State state;
-  state.rank = matching.rank;
-  state.rows = make_ordering<Space>(space, matching.column_of_row).inverse;
-  const auto row_scale =
-      allocate<Vector<double, Space>>(space, "prekond::matched::numeric::row_scale", a.num_rows);
-  Kokkos::parallel_for("prekond::matched::numeric::take_scales", kernels::Rows<Space>(space, 0, a.num_rows),
-                       kernels::TakeScales<Space>{state.rows, matching.row_scale, row_scale});
-  state.scaled = std::make_shared<Scaled<Scalar, Space>>(m_make(), row_scale, matching.column_scale);
+  state.rank = found.matching.rank;
+  state.rows = found.rows;
+  state.rows_moved = found.rows_moved;
+  state.scaled =
+      std::make_shared<Scaled<Scalar, Space>>(m_make(), found.row_scale, found.matching.column_scale);
   state.scaled->set_listener(m_inner_listener);
-  space.fence("prekond::matched::numeric::found");  // before the matching's own scales go away
   return state;
 }
 
@@ -183,8 +205,7 @@ void Matched<Scalar, Space>::set_up(const Space& space, const Matrix& matrix, co
 }
 
 template <class Scalar, class Space>
-Report Matched<Scalar, Space>::report_of(const Space& space, const Matrix& matrix, const State& state,
-                                         bool kept) const {
+Report Matched<Scalar, Space>::report_of(const Matrix& matrix, const State& state, bool kept) const {
   Report report = state.scaled->report();
   const std::int64_t n = matrix.num_rows, nnz = static_cast<std::int64_t>(matrix.nnz());
   constexpr std::int64_t row_and_given_scales = sizeof(int) + 2 * sizeof(double);
@@ -193,7 +214,7 @@ Report Matched<Scalar, Space>::report_of(const Space& space, const Matrix& matri
     report.setup_bytes = std::max(report.setup_bytes, 12 * nnz + 64 * n);  // of the matching, on the host
   report.pattern_kept = kept;
   report.breakdowns.first_row = impl::matched::row_of<Space>(state.rows, report.breakdowns.first_row);
-  report.notes.insert(report.notes.begin(), impl::matched::note_of<Space>(space, state.rows, state.rank));
+  report.notes.insert(report.notes.begin(), impl::matched::note_of(n, state.rank, state.rows_moved));
   return report;
 }
 
@@ -201,13 +222,14 @@ template <class Scalar, class Space>
 void Matched<Scalar, Space>::numeric_step(const Space& space, const matrix_source& source, Report& report) {
   const matrix_view& a = source.csr();
   const bool keep = m_scaled && m_options.reuse == Reuse::pattern;
-  const State state = keep ? State{m_scaled, m_rows, m_rank} : find(space, a);
+  const State state = keep ? State{m_scaled, m_rows, m_rank, m_rows_moved} : find(space, a);
   const Matrix matrix = permute_rows<Scalar, Space>(space, a, state.rows);
   set_up(space, matrix, state);
-  report = report_of(space, matrix, state, keep);
+  report = report_of(matrix, state, keep);
   m_scaled = state.scaled;
   m_rows = state.rows;
   m_rank = state.rank;
+  m_rows_moved = state.rows_moved;
   m_found = true;
 }
 
@@ -238,7 +260,10 @@ void Matched<Scalar, Space>::apply_step(const Space& space, MultiVectorView<cons
                        kernels::ScaleRows<Scalar, Space>{m_scaled->column_scale(), y});
 }
 
-#define PREKOND_MATCHED(Scalar, Space) template class Matched<Scalar, Space>;
+#define PREKOND_MATCHED(Scalar, Space)                                                               \
+  template MatchedRows<Space> match_rows<Scalar, Space>(const Space&, const CsrView<Scalar, Space>&, \
+                                                        const MatchingOptions&);                     \
+  template class Matched<Scalar, Space>;
 PREKOND_INSTANTIATE(PREKOND_MATCHED)
 PREKOND_INSTANTIATE_COMPLEX(PREKOND_MATCHED)
 

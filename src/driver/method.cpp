@@ -1,0 +1,240 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "method.hpp"
+
+#include <prekond/precond/several_devices.hpp>
+
+#include <utility>
+
+#include "condition.hpp"
+#include "product.hpp"
+#include "text.hpp"
+
+namespace prekond::driver {
+namespace {
+
+struct NoOptions {
+  template <class Visitor>
+  void describe(Visitor&) {}
+};
+
+/// Sets the options of a method, and of `others`, which have names of their own.
+template <class Algorithm, class Others>
+void set_options(const RegistryLine<Algorithm>& line, Configurator<Algorithm>& configurator,
+                 const OptionMap& options, const Origins& origins, const std::string& owner, Others& others) {
+  const auto set = [&](Configurator<Algorithm>& method, Others& with, const OptionMap& values) {
+    OptionFields fields = method.fields();
+    fields.append(OptionFields::of(with));
+    fields.set(values, line.name);
+  };
+  // Each option goes to another instance first, because an error of all together would not tell whose it is;
+  // a method's name is set before its options there.
+  const auto scratch = line.configure();
+  Others scratch_others;
+  for (const auto& option : options)
+    at_origin(origins, owner + option.first, [&] { set(*scratch, scratch_others, {option}); });
+  set(configurator, others, options);
+}
+
+void add_word(std::string& words, const std::string& word) {
+  words += (words.empty() ? "" : ", ") + word;
+}
+
+/// The options, one at a time in addition to `chosen`, that make a preconditioner one for the solver.
+template <class Scalar>
+std::vector<std::pair<std::string, std::string>> choices_for(
+    const Properties& solver, const RegistryEntry<AnyPreconditioner<Scalar>>& entry,
+    const OptionMap& chosen = {}) {
+  std::vector<std::pair<std::string, std::string>> choices;
+  for (const auto& field : entry.configure()->fields().list()) {
+    if (field.kind != "choice") continue;
+    for (std::string choice : split(field.range, '|')) {
+      std::erase(choice, ' ');
+      OptionMap options = chosen;
+      options[field.name] = choice;
+      const auto configurator = entry.configure();
+      configurator->fields().set(options, entry.name);
+      if (go_together(solver, configurator->properties())) choices.emplace_back(field.name, choice);
+    }
+  }
+  return choices;
+}
+
+/// The options of a method that are choices.
+template <class Scalar>
+OptionMap chosen_by(const Method<Scalar>& method) {
+  OptionMap chosen;
+  const auto fields = method.precond->fields();
+  for (const auto& field : fields.list())
+    if (field.kind == "choice") chosen[field.name] = field.get();
+  return chosen;
+}
+
+/// \throws OptionError, which names the solvers that take M and the options that make M one for the solver
+template <class Scalar>
+void refuse_variable(const Method<Scalar>& method) {
+  std::string solvers, options;
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
+  if (method.precond_properties.symmetry != Symmetry::nonsymmetric)
+    add_word(solvers, "for symmetric positive definite matrices cg with flexible=true");
+  for (const auto& entry : preconditioner_registry<Scalar, Space>())
+    if (entry.name == method.precond_name)
+      for (const auto& [option, choice] :
+           choices_for<Scalar>(method.solver_properties, entry, chosen_by<Scalar>(method)))
+        add_word(options, option + "=" + choice);
+  throw OptionError("the preconditioner '" + method.precond_name +
+                    "' is another operator for another vector with these options, and the solver '" +
+                    method.solver_name + "' is for those that are not; choose a flexible solver: " + solvers +
+                    (options.empty() ? "" : "; or for '" + method.precond_name + "' one of " + options));
+}
+
+/// --match=product must not take the symmetry away from a method that needs it, or from --condition.
+void check_match_of(const Settings& settings, const MethodFacts& method) {
+  if (settings.match != "product") return;
+  const std::string permuted = "--match permutes the rows of A, which takes its symmetry away; ";
+  if (settings.condition) throw OptionError(permuted + "leave --match or --condition out");
+  if (!method.needs_spd()) return;
+  const bool solver = method.solver_properties.needs_spd;
+  throw OptionError(
+      permuted + (solver ? "the solver '" + method.solver_name : "'" + method.precond_name) +
+      "' is for symmetric positive definite matrices: leave --match out (or take --match=auto), or " +
+      (solver ? "choose a solver for other matrices, such as gmres or bicgstab"
+              : "choose a preconditioner for other matrices, such as ilu0"));
+}
+
+template <class Scalar>
+void check_combination(const Method<Scalar>& method) {
+  const Properties& solver = method.solver_properties;
+  if (go_together(solver, method.precond_properties)) return;
+  if (method.precond_properties.is_variable && !solver.is_flexible) refuse_variable(method);
+  std::string others, solvers, because;
+  for (const auto& entry : preconditioner_registry<Scalar, Space>()) {
+    if (go_together(solver, entry.properties)) {
+      add_word(others, entry.name);
+      continue;
+    }
+    for (const auto& [option, choice] : choices_for<Scalar>(solver, entry)) {
+      add_word(others, entry.name + " with " + option + "=" + choice);
+      if (entry.name == method.precond_name)
+        because = " with " + option + "=" + to_string(method.precond_options.at(option));
+    }
+  }
+  for (const auto& entry : solver_registry<Scalar, Space>())
+    if (go_together(entry.properties, method.precond_properties)) add_word(solvers, entry.name);
+  throw OptionError("the solver '" + method.solver_name + "' needs a symmetric preconditioner, and '" +
+                    method.precond_name + "'" + because + " is not symmetric; choose one of " + others +
+                    (solvers.empty() ? "" : ", or one of the solvers " + solvers));
+}
+
+template <class Scalar>
+Method<Scalar> choose_method(const Settings& settings, const std::string& precond,
+                             const OptionMap& precond_options) {
+  // Not every algorithm takes complex matrices.
+  const std::string kind_of_matrix = is_complex<Scalar> ? " for complex matrices" : "";
+  RegistryEntry<AnySolver<Scalar>> solver_entry;
+  RegistryEntry<AnyPreconditioner<Scalar>> precond_entry;
+  at_origin(settings.origins, "solver", [&] {
+    solver_entry =
+        find_registered(solver_registry<Scalar, Space>(), settings.solver, "solver" + kind_of_matrix);
+  });
+  at_origin(settings.origins, "precond", [&] {
+    precond_entry =
+        find_registered(preconditioner_registry<Scalar, Space>(), precond, "preconditioner" + kind_of_matrix);
+  });
+  Method<Scalar> method;
+  method.solver_name = settings.solver;
+  method.label = method.precond_name = precond;
+  method.solver = solver_line.configure();
+  method.precond = precond_line.configure();
+  NoOptions none;
+  set_options(solver_line, *method.solver, settings.solver_options, settings.origins, "solver_options.",
+              none);
+  set_options(precond_line, *method.precond, precond_options, settings.origins, "precond_options.",
+              method.distributed);
+  method.solver = method.solver->resolved();
+  method.precond = method.precond->resolved();
+  method.solver_options = method.solver->fields().values();
+  method.precond_options = method.precond->fields().values();
+  for (const auto& [name, value] : OptionFields::of(method.distributed).values())
+    if (precond_options.contains(name)) method.precond_options[name] = value;
+  method.solver_properties = method.solver->properties();
+  method.precond_properties = method.precond->properties();
+  return method;
+}
+
+/// `name:key=value:key=value`
+template <class Scalar>
+Method<Scalar> method_of_row(const Settings& settings, const std::string& text) {
+  const auto parts = split(text, ':');
+  OptionMap options;
+  for (std::size_t k = 1; k < parts.size(); ++k) add_pair(options, parts[k], "--precond NAME:");
+  Method<Scalar> method = choose_method<Scalar>(settings, parts.front(), options);
+  method.label = text;
+  return method;
+}
+
+}  // namespace
+
+template <class Scalar>
+std::vector<Method<Scalar>> choose_methods(const Settings& settings, const std::string& command) {
+  std::vector<Method<Scalar>> methods;
+  if (command == "compare")
+    for (const auto& row : split(settings.precond, ','))
+      methods.push_back(method_of_row<Scalar>(settings, row));
+  else
+    methods.push_back(choose_method<Scalar>(settings, settings.precond, settings.precond_options));
+  for (const auto& method : methods) {
+    if (command != "info" || settings.condition) check_match_of(settings, method);
+    if (command != "info") check_combination(method);
+    check_condition(settings, command, method.precond_properties);
+  }
+  return methods;
+}
+
+std::unique_ptr<const Devices> choose_devices(const Settings& settings) {
+  if (settings.devices == 1) return nullptr;
+  try {
+    return std::make_unique<const Devices>(static_cast<int>(settings.devices));
+  } catch (const OptionError& error) {
+    settings.refuse("devices", std::string("--devices: ") + error.what());
+  }
+}
+
+template <class Scalar>
+void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& methods) {
+  if (devices == nullptr) return;
+  for (const auto& method : methods) {
+    try {
+      const SeveralDevices<Scalar, Space> shared(*method.precond, devices->others());
+    } catch (const InputError& error) {
+      throw OptionError(std::string("--devices: ") + error.what());
+    }
+  }
+}
+
+void check_processes(const Settings& settings, const Processes& processes) {
+  check_product(settings.spmv, processes);
+  if (settings.devices != 1 && !processes.is_serial())
+    settings.refuse(
+        "devices",
+        concat("--devices ", settings.devices,
+               " shares a setup out over the devices of one process, and these are ", processes.size(),
+               " processes: start one without mpirun, or leave --devices out, so that each process "
+               "sets up its own rows"));
+}
+
+void check_complex(const CommandLine& line, const Processes& processes) {
+  if (!processes.is_serial() && line.command != "info")
+    throw OptionError("a complex matrix is for one process; run it without mpirun");
+  if (is_kokkoskernels(line.settings.spmv))
+    throw OptionError("--spmv " + line.settings.spmv + " is for real matrices; take --spmv auto");
+}
+
+#define PREKOND_DRIVER_METHODS(Scalar)                                                              \
+  template std::vector<Method<Scalar>> choose_methods<Scalar>(const Settings&, const std::string&); \
+  template void check_devices<Scalar>(const Devices*, const std::vector<Method<Scalar>>&);
+PREKOND_DRIVER_METHODS(double)
+PREKOND_DRIVER_METHODS(Complex)
+
+}  // namespace prekond::driver

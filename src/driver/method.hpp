@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#pragma once
+/// The solver and the preconditioners that the settings name, chosen once and checked.
+#include <prekond/core/devices.hpp>
+#include <prekond/krylov/solver.hpp>
+#include <prekond/precond/distributed_preconditioner.hpp>
+#include <prekond/precond/registry.hpp>
+#include <prekond/precond/scaled.hpp>
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "command_line.hpp"
+#include "problem.hpp"
+
+namespace prekond::driver {
+
+template <class Scalar>
+using AnySolver = Solver<Scalar, Space>;
+template <class Scalar>
+using AnyPreconditioner = MatrixPreconditioner<Scalar, Space>;
+
+/// A choice of solver and preconditioner, as the user sees it.
+struct MethodFacts {
+  std::string label;  ///< the preconditioner with its options, as written
+  std::string solver_name;
+  std::string precond_name;
+  OptionMap solver_options;   ///< the values in force
+  OptionMap precond_options;  ///< likewise
+  Properties solver_properties;
+  Properties precond_properties;
+
+  bool needs_spd() const { return solver_properties.needs_spd || precond_properties.needs_spd; }
+  /// The kind of --scale: by the diagonal where the solver or the preconditioner is for positive definite
+  /// matrices, so that R = C in spite of rounding in A; else by the largest entries.
+  ScalingKind scaling() const { return needs_spd() ? ScalingKind::diagonal : ScalingKind::equilibrate; }
+};
+
+/// A solver and a preconditioner, chosen and with their options set.
+template <class Scalar>
+struct Method : MethodFacts {
+  std::unique_ptr<Configurator<AnySolver<Scalar>>> solver;
+  std::unique_ptr<Configurator<AnyPreconditioner<Scalar>>> precond;
+  DistributedOptions distributed;  ///< set together with the preconditioner's own options
+};
+
+/// The solver of the settings with the preconditioner of a command, or with each of those of `compare`.
+///
+/// \throws OptionError for an unknown name or option, a value out of range, a solver that does not take the
+/// preconditioner, and options of the command that do not go with the method; with the place in the config
+/// file where the setting came from one
+template <class Scalar>
+std::vector<Method<Scalar>> choose_methods(const Settings& settings, const std::string& command);
+
+/// The devices that share the setups, null for one. Within a KokkosSession.
+/// \throws OptionError where there are fewer
+std::unique_ptr<const Devices> choose_devices(const Settings& settings);
+
+/// Within a KokkosSession. \throws OptionError where a method's setup cannot be shared by several devices;
+/// names the methods that can
+template <class Scalar>
+void check_devices(const Devices* devices, const std::vector<Method<Scalar>>& methods);
+
+/// \throws OptionError for settings that only one process can have
+void check_processes(const Settings& settings, const Processes& processes);
+
+/// \throws OptionError for settings that a complex matrix cannot have
+void check_complex(const CommandLine& line, const Processes& processes);
+
+/// Collective. Chooses the methods, starts Kokkos, opens the matrix, and does `work(methods, devices, input)`
+/// with the methods for its numbers, real or complex. All that the command line asks for is checked before
+/// the matrix is looked at.
+template <class Work>
+void with_methods(const CommandLine& line, const Processes& processes, const Work& work) {
+  std::vector<Method<double>> methods;
+  std::optional<KokkosSession> session;
+  std::unique_ptr<const Devices> devices;
+  processes.collective([&] {
+    methods = choose_methods<double>(line.settings, line.command);
+    check_processes(line.settings, processes);
+    session.emplace(line.kokkos);
+    devices = choose_devices(line.settings);
+    check_devices(devices.get(), methods);
+  });
+  MatrixInput input;
+  processes.on_root([&] { input = open_matrix(line.settings); });
+  input.complex = processes.max(input.complex ? 1 : 0) > 0;
+  if (!input.complex) return work(methods, devices.get(), input);
+  std::vector<Method<Complex>> complex_methods;
+  processes.collective([&] {
+    check_complex(line, processes);
+    complex_methods = choose_methods<Complex>(line.settings, line.command);
+    check_devices(devices.get(), complex_methods);
+  });
+  work(complex_methods, devices.get(), input);
+}
+
+}  // namespace prekond::driver

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: Prekond contributors
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "output_files.hpp"
+
+#include <prekond/core/error.hpp>
+
+#include <vector>
+
+#include "atomic_file.hpp"
+#include "batch.hpp"
+#include "interrupts.hpp"
+#include "partition.hpp"
+#include "report.hpp"
+
+namespace prekond::driver {
+namespace {
+
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat status {};
+  if (path.empty() || stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_mtim.tv_sec == b.st_mtim.tv_sec &&
+         a.st_mtim.tv_nsec == b.st_mtim.tv_nsec;
+}
+
+struct File {
+  std::string flag;
+  std::string path;
+};
+
+std::vector<File> outputs(const Settings& s) {
+  std::vector<File> files = {{"--report", s.report}, {"--history", s.history}, {"--solution", s.solution}};
+  std::erase_if(files, [](const File& file) { return file.path.empty(); });
+  return files;
+}
+
+std::vector<File> inputs(const Settings& s) {
+  std::vector<File> files = {{"the matrix", s.matrix}, {"--config ", s.config}};
+  if (names_vector_file(s.rhs)) files.push_back({"--rhs ", s.rhs});
+  if (names_vector_file(s.x0)) files.push_back({"--x0 ", s.x0});
+  if (PartitionChoice{s.partition, {}}.by_file()) files.push_back({"--partition ", s.partition});
+  for (const std::string& path : batch_inputs(s)) files.push_back({"an input of the batch, ", path});
+  std::erase_if(files, [](const File& file) { return file.path.empty(); });
+  return files;
+}
+
+void check(const Settings& settings) {
+  const std::vector<File> written = outputs(settings);
+  for (std::size_t k = 0; k < written.size(); ++k) {
+    const File& file = written[k];
+    for (const File& input : inputs(settings))
+      if (same_file(file.path, input.path))
+        throw OptionError(file.flag + " " + file.path + " would overwrite " + input.flag +
+                          (input.path == settings.matrix ? "" : input.path) + ": give it another name");
+    for (std::size_t j = 0; j < k; ++j)
+      if (!(names_stream(file.path) && names_stream(written[j].path)) &&
+          same_file(file.path, written[j].path))
+        throw OptionError(written[j].flag + " " + written[j].path + " and " + file.flag + " " + file.path +
+                          " are the same file: give one another name");
+  }
+  for (const File& file : written) check_writable(file.path);
+}
+
+}  // namespace
+
+OutputFiles::OutputFiles(const CommandLine& line, const Processes& processes) : m_line(line) {
+  processes.on_root([&] { check(line.settings); });
+  m_older = status_of(line.settings.report);
+  if (m_older && !S_ISREG(m_older->st_mode)) m_older.reset();
+  Interrupts::on_interrupt([this](const Failure& failure) { replace_report(failure); });
+}
+
+OutputFiles::~OutputFiles() {
+  Interrupts::on_interrupt(nullptr);
+}
+
+std::string OutputFiles::replace_report(const Failure& failure) {
+  const std::string& path = m_line.settings.report;
+  const auto now = status_of(path);
+  // Only the report that was there before: another process of this run may have replaced it, knowing more.
+  if (!m_older || !now || m_reported || !is_same(*m_older, *now)) return "";
+  try {
+    driver::write_report(path, error_report(m_line, failure));
+  } catch (const std::exception& error) {
+    return std::string("; the report of an earlier run stays: ") + error.what();
+  }
+  return "";
+}
+
+bool OutputFiles::attempt(const std::function<void()>& write) {
+  try {
+    write();
+    return true;
+  } catch (...) {
+    const Failure failure = failure_of(std::current_exception());
+    if (!m_error) m_error = failure;
+    m_errors += (m_errors.empty() ? "" : "; ") + std::string(failure.what());
+    return false;
+  }
+}
+
+void OutputFiles::write_history(const std::string& text) {
+  const std::string& path = m_line.settings.history;
+  m_has_history = !path.empty() && attempt([&] { write_text(path, text); });
+}
+
+void OutputFiles::write_solution(const std::function<void(const std::string&)>& write) {
+  const std::string& path = m_line.settings.solution;
+  m_has_solution = !path.empty() && attempt([&] { write_file(path, write); });
+}
+
+void OutputFiles::write_report(Json report) {
+  const Settings& s = m_line.settings;
+  if (s.report.empty()) return;
+  if (m_line.command == "solve")
+    report["files"] = {{"history", m_has_history ? Json(s.history) : Json(nullptr)},
+                       {"solution", m_has_solution ? Json(s.solution) : Json(nullptr)}};
+  if (m_error && report.is_object()) report["error"] = m_errors;
+  m_reported = attempt([&] { driver::write_report(s.report, report); });
+}
+
+void OutputFiles::finish(const std::optional<Failure>& own) const {
+  if (own && m_error) throw Failure(own->code(), std::string(own->what()) + "; moreover " + m_errors);
+  if (own) throw *own;
+  if (m_error) throw Failure(m_error->code(), m_errors);
+}
+
+}  // namespace prekond::driver
