@@ -4,7 +4,7 @@
 #include "fsai_setup.hpp"
 
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
+#include <prekond/pattern/coloring.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 

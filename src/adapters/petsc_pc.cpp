@@ -9,7 +9,7 @@
 
 #include <prekond_petsc.h>
 #include <prekond/adapters/impl/petsc_vectors.hpp>
-#include <prekond/core/left_out.hpp>
+#include <prekond/core/impl/left_out.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <petsc/private/pcimpl.h>

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/core/impl/threads.hpp>
 #include <prekond/core/options.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/krylov/solver.hpp>
 
 #include "core/instantiate.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with matrices by blocks, for the units that instantiate them.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "core/packed.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// Products with matrices of blocks in SELL, for the unit that instantiates them.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/matrix/block_sell_matrix.hpp>
 #include "core/half.hpp"
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The facts about a pattern that advice and makers of formats find.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/csr_graph.hpp>
 #include <prekond/matrix/matrix_format.hpp>

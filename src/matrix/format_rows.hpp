@@ -3,7 +3,7 @@
 #pragma once
 /// How the formats that have the k-th entries of neighbouring rows together add a row (on a device, a thread)
 /// or a few rows side by side (on a host), and which row stands at a position.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/core/scalar.hpp>
 #include <prekond/matrix/sell_matrix.hpp>
 #include "matrix/dia_matrix.hpp"

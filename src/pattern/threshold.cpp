@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include "core/geometric_mean.hpp"
 
 #include "core/instantiate.hpp"

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/core/left_out.hpp>
+#include <prekond/core/impl/left_out.hpp>
 #include <prekond/krylov/cg.hpp>
 
 #include <algorithm>

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
+#include <prekond/pattern/coloring.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/registry.hpp>
 

@@ -4,10 +4,10 @@
 /// Prekond's preconditioners as Ifpack2's. Needs the target prekond::trilinos.
 #include <prekond/adapters/impl/apply_to_tpetra.hpp>
 #include <prekond/adapters/impl/ifpack2_near_null_space.hpp>
-#include <prekond/adapters/parameter_list.hpp>
+#include <prekond/adapters/impl/parameter_list.hpp>
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/adapters/tpetra_distributed.hpp>
-#include <prekond/core/left_out.hpp>
+#include <prekond/core/impl/left_out.hpp>
 #include <prekond/precond/distributed_preconditioner.hpp>
 #include <prekond/precond/registry.hpp>
 

@@ -7,8 +7,8 @@
 /// Node's execution space has to be one that the library is compiled for (the default one or the host's), the
 /// local ordinal `int`. Prekond works on the execution space instance it is given; Tpetra works on the
 /// default one.
-#include <prekond/adapters/comm_reducer.hpp>
 #include <prekond/adapters/impl/agreement.hpp>
+#include <prekond/adapters/impl/comm_reducer.hpp>
 #include <prekond/adapters/impl/tpetra_import.hpp>
 #include <prekond/adapters/impl/tpetra_received.hpp>
 #include <prekond/adapters/impl/tpetra_rows.hpp>

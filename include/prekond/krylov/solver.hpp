@@ -3,9 +3,9 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/core/preconditioner.hpp>
+#include <prekond/core/properties.hpp>
 #include <prekond/core/reducer.hpp>
 #include <prekond/core/registry.hpp>
-#include <prekond/core/side.hpp>
 #include <prekond/krylov/stopping.hpp>
 
 #include <vector>

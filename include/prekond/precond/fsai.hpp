@@ -3,7 +3,7 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/precond/impl/static_pattern_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/impl/threads.hpp>
 #include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/core/threads.hpp>
 #include <prekond/matrix/matrix_source.hpp>
 #include <prekond/precond/impl/phase_checks.hpp>
 #include <prekond/precond/impl/phase_counter.hpp>

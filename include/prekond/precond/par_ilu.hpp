@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/incomplete_factorization.hpp>
+#include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include <algorithm>
 

@@ -4,7 +4,7 @@
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/pattern/partition.hpp>
-#include <prekond/precond/local_methods.hpp>
+#include <prekond/precond/impl/local_methods.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 
 #include <memory>

@@ -3,7 +3,6 @@
 #pragma once
 #include <prekond/core/options.hpp>
 #include <prekond/core/properties.hpp>
-#include <prekond/core/side.hpp>
 #include <prekond/precond/impl/static_pattern_inverse.hpp>
 #include <prekond/precond/setup_options.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/report.hpp>
-#include <prekond/core/workspace.hpp>
 #include <prekond/pattern/level_schedule.hpp>
 #include <prekond/precond/setup_options.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/coloring.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/pattern/partition.hpp>
-#include <prekond/pattern/supernodes.hpp>
 
 #include "core/instantiate.hpp"
 #include "pattern/partition/host_partition.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/precond/local_methods.hpp>
+#include <prekond/precond/impl/local_methods.hpp>
 
 #include "precond/domain/local_method.hpp"
 #include "precond/setup/breakdown_counter.hpp"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/domain/local_method.hpp"
 
+#include <prekond/precond/impl/local_methods.hpp>
 #include <prekond/precond/impl/registered_methods.hpp>
-#include <prekond/precond/local_methods.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/domain/dense_inverse.hpp"

@@ -3,9 +3,9 @@
 #pragma once
 /// The interface of what solves the systems of subdomains: the dense inverse, or any preconditioner.
 #include <prekond/core/options.hpp>
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/properties.hpp>
 #include <prekond/core/report.hpp>
-#include <prekond/core/workspace.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 
 #include "precond/domain/subdomains.hpp"

@@ -4,7 +4,7 @@
 /// The rows of a matrix in subdomains, and a local method for the blocks.
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/matrix_source.hpp>
-#include <prekond/pattern/symmetrize.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
 #include <prekond/precond/schwarz.hpp>
 
 #include "precond/domain/local_method.hpp"

@@ -3,7 +3,7 @@
 #include "precond/multigrid/interpolation.hpp"
 
 #include <prekond/core/scalar.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/filter_entries.hpp"
 #include "matrix/find_entry.hpp"

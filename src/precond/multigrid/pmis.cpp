@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "precond/multigrid/pmis.hpp"
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/counter_hash.hpp"
 #include "matrix/filter_entries.hpp"

@@ -3,7 +3,7 @@
 #include "precond/multigrid/prolongator.hpp"
 
 #include <prekond/krylov/lanczos.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include "core/lane_group.hpp"
 #include "matrix/filter_entries.hpp"

@@ -3,8 +3,8 @@
 #include "precond/multigrid/strength.hpp"
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include "core/geometric_mean.hpp"
 #include "matrix/filter_entries.hpp"
 #include "pattern/fingerprint.hpp"

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /// From a level to the next coarser one.
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/sparse_product/spgemm.hpp>
 #include "matrix/longest_row_length.hpp"
 #include "pattern/block_rows.hpp"

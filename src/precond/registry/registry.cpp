@@ -13,7 +13,6 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/matched.hpp>
-#include <prekond/precond/multicolor_block_gs.hpp>
 #include <prekond/precond/multicolor_gs.hpp>
 #include <prekond/precond/multicolor_ilu0.hpp>
 #include <prekond/precond/none.hpp>

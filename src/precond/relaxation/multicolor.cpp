@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/sparsified_coloring.hpp>
+#include <prekond/pattern/coloring.hpp>
 #include <prekond/precond/impl/multicolor.hpp>
 
 #include "core/instantiate.hpp"

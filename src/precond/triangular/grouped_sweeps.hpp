@@ -3,7 +3,7 @@
 #pragma once
 /// Half sweeps over the groups of rows: the application of multicolour preconditioners, and exact triangular
 /// solves by levels.
-#include <prekond/core/workspace.hpp>
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include "precond/triangular/scaled_triangles.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/triangular/solve.hpp"

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A triangular solve in one launch. A value says by itself that it is there, see missing_word.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
+#include <prekond/core/preconditioner.hpp>
 #include <prekond/core/views.hpp>
-#include <prekond/core/workspace.hpp>
 #include "core/concurrency.hpp"
 #include "core/lane_group.hpp"
 

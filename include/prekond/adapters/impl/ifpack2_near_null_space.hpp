@@ -4,7 +4,7 @@
 /// The facts that a parameter list may state about a matrix besides its entries.
 #include <prekond/adapters/tpetra.hpp>
 #include <prekond/core/error.hpp>
-#include <prekond/matrix/near_null_space.hpp>
+#include <prekond/matrix/matrix_source.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 
 #include <Teuchos_ParameterList.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/impl/stored_matrix.hpp>
 #include <prekond/precond/matrix_preconditioner.hpp>
 

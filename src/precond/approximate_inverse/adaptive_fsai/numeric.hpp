@@ -3,7 +3,7 @@
 #pragma once
 /// The phases of AdaptiveFsai: what surrounds the growth of the rows.
 #include <prekond/core/error.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/adaptive_fsai.hpp>
 #include "core/geometric_mean.hpp"
 #include "matrix/filter_entries.hpp"

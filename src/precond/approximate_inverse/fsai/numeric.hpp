@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of Fsai.
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/fsai.hpp>
 #include "pattern/block_rows.hpp"
 #include "pattern/power.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The launches of the static FSAI's setup.
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include "core/concurrency.hpp"
 #include "core/host_thread_group.hpp"
 #include "core/kernel_policy.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The blocks of rows that the FSAI setups solve together.
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdio>

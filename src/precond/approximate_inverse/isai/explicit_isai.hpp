@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The parts that the ISAIs with an explicit M share.
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/isai.hpp>
 #include "pattern/power.hpp"
 #include "sparse_product/wanted_rows.hpp"

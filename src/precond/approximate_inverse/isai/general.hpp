@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The ISAI of a general matrix.
-#include <prekond/pattern/supernodes.hpp>
+#include <prekond/pattern/impl/supernodes.hpp>
 #include "pattern/block_rows.hpp"
 
 #include "precond/approximate_inverse/fsai/flops.hpp"

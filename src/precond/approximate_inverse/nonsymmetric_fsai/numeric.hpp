@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// The phases of NonsymmetricFsai.
-#include <prekond/pattern/symmetrize.hpp>
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/symmetrize.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include "pattern/power.hpp"
 #include "sparse_product/wanted_rows.hpp"

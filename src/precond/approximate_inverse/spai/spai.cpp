@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/pattern/threshold.hpp>
+#include <prekond/pattern/impl/threshold.hpp>
 #include <prekond/precond/spai.hpp>
 #include "pattern/power.hpp"
 #include "sparse_product/wanted_rows.hpp"

@@ -4,7 +4,7 @@
 /// Incomplete factorisations on a pattern: the schedule of the rows, and the numeric phase.
 #include <prekond/pattern/fill.hpp>
 #include <prekond/pattern/level_schedule.hpp>
-#include <prekond/precond/incomplete_factorization.hpp>
+#include <prekond/precond/impl/incomplete_factorization.hpp>
 
 #include "precond/factorization/ilu/row_breakdowns.hpp"
 #include "precond/triangular/row_schedule.hpp"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
 /// A block row of a triangular solve.
-#include <prekond/core/multiply_add.hpp>
+#include <prekond/core/impl/multiply_add.hpp>
 #include <prekond/matrix/bcsr_matrix.hpp>
 #include "core/lane_group.hpp"
 

@@ -17,16 +17,15 @@ namespace prekond::tpetra {
 template <class Scalar, class Space>
 class CommReducer : public Reducer<Scalar, Space> {
  public:
-  explicit CommReducer(Teuchos::RCP<const Teuchos::Comm<int>> comm)
-      : m_comm(std::move(comm)) {}
+  explicit CommReducer(Teuchos::RCP<const Teuchos::Comm<int>> comm) : m_comm(std::move(comm)) {}
   CommReducer(const CommReducer&) = delete;
   CommReducer& operator=(const CommReducer&) = delete;
 
   void sum(const Space& space, VectorView<Scalar, Space> values) const override {
     if (m_comm->getSize() == 1 || values.extent(0) == 0) return;
     fetch(space, values);
-    Teuchos::reduceAll(*m_comm, Teuchos::REDUCE_SUM, static_cast<int>(values.extent(0)),
-                       m_mine.data(), m_all.data());
+    Teuchos::reduceAll(*m_comm, Teuchos::REDUCE_SUM, static_cast<int>(values.extent(0)), m_mine.data(),
+                       m_all.data());
     put_back(space, values);
   }
 
