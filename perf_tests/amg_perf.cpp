@@ -5,7 +5,7 @@
 #include "krylov_problem.hpp"
 #include "named_method.hpp"
 
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 #include <prekond/krylov/solver.hpp>
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/precond/registry.hpp>

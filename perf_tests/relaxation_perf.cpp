@@ -5,8 +5,7 @@
 
 #include <prekond/matrix/spmv.hpp>
 #include <prekond/pattern/coloring.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <string>
 

@@ -8,7 +8,7 @@
 #include <prekond/krylov/richardson.hpp>
 #include <prekond/matrix/generate.hpp>
 #include <prekond/matrix/spmv.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <KokkosKernels_config.h>
 #include <KokkosKernels_Handle.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 /// Products with matrices of blocks in SELL, for the unit that instantiates them.
 #include <prekond/core/impl/multiply_add.hpp>
-#include <prekond/matrix/block_sell_matrix.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
 #include "core/half.hpp"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <prekond/core/complexity.hpp>
 #include <prekond/core/error.hpp>
+#include <prekond/core/report.hpp>
 #include <prekond/precond/amg.hpp>
 #include <prekond/precond/rigid_body_modes.hpp>
 

@@ -8,7 +8,7 @@
 #include "testing/spaces.hpp"
 
 #include <gtest/gtest.h>
-#include <prekond/core/complexity.hpp>
+#include <prekond/core/report.hpp>
 
 #include "precond/multigrid/hierarchy.hpp"
 #include "precond/multigrid/node_patterns.hpp"

@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include <cmath>
 

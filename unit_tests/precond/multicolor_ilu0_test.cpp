@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/matrix/io/matrix_market.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <filesystem>

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <prekond/core/error.hpp>
 #include <prekond/pattern/coloring.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include <prekond/precond/registry.hpp>
 
 #include <limits>

@@ -13,8 +13,7 @@
 #include <prekond/precond/isai.hpp>
 #include <prekond/precond/jacobi.hpp>
 #include <prekond/precond/matched.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
-#include <prekond/precond/multicolor_ilu0.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include <prekond/precond/none.hpp>
 #include <prekond/precond/nonsymmetric_fsai.hpp>
 #include <prekond/precond/par_ilu.hpp>

@@ -3,7 +3,7 @@
 #pragma once
 /// The sweeps of Gauss-Seidel by blocks.
 #include <prekond/precond/block_triangular_solver.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 #include "matrix/bcsr_operator.hpp"
 
 #include "precond/relaxation/block_gs_kernels.hpp"

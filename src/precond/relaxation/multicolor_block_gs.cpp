@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include <prekond/core/error.hpp>
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/relaxation/block_gs_sweeps.hpp"

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: Prekond contributors
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include <prekond/precond/multicolor_gs.hpp>
+#include <prekond/precond/multicolor.hpp>
 
 #include "core/instantiate.hpp"
 #include "precond/triangular/grouped_sweeps.hpp"

@@ -3,9 +3,9 @@
 #pragma once
 #include <prekond/core/operator.hpp>
 #include <prekond/core/scalar.hpp>
-#include <prekond/matrix/block_sell_matrix.hpp>
 #include <prekond/matrix/csr_matrix.hpp>
 #include <prekond/matrix/matrix_format.hpp>
+#include <prekond/matrix/sell_matrix.hpp>
 #include <prekond/precond/setup_options.hpp>
 
 #include <cstdint>
